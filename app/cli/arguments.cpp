@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "command.h"
-#include "options/foreign_options.h"
 #include "help.h"
+#include "options/foreign_options.h"
 #include "options/launch_options.h"
 #include "text.h"
 
@@ -34,8 +34,7 @@ bool is_of_launch(std::string_view argument) {
 
 Error unknown_option(const CLI::App& app, std::string_view argument, std::string_view of_launch = {}) {
   const std::string name(argument.substr(0, argument.find('=')));
-  if (!of_launch.empty() && is_of_launch(argument))
-    return {"There is no option " + name + " here. " + std::string(of_launch), ErrorKind::kUsage};
+  if (!of_launch.empty() && is_of_launch(argument)) return {"There is no option " + name + " here. " + std::string(of_launch), ErrorKind::kUsage};
   if (const auto advice = foreign_option_advice(name)) return {"There is no option " + name + ". " + *advice, ErrorKind::kUsage};
   const std::string suggestion = nearest(name, option_names(app));
   if (!suggestion.empty()) return {"Unknown option " + name + ". Did you mean " + suggestion + "?", ErrorKind::kUsage};
@@ -59,9 +58,7 @@ bool is_truth_value(const std::string& text) {
   return word == "true" || word == "false";
 }
 
-std::string long_form(const CLI::Option& option, std::string_view value) {
-  return "--" + option.get_lnames().front() + "=" + std::string(value);
-}
+std::string long_form(const CLI::Option& option, std::string_view value) { return "--" + option.get_lnames().front() + "=" + std::string(value); }
 
 bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
 
@@ -80,8 +77,7 @@ std::ptrdiff_t take_option(const CLI::App& app, Arguments::const_iterator argume
   const auto value = std::next(argument);
   if (option == nullptr) {
     const std::size_t equals = argument->find('=');
-    if (equals != std::string::npos)
-      return foreign_option_is_granted(argument->substr(0, equals), std::string_view(*argument).substr(equals + 1)) ? 1 : 0;
+    if (equals != std::string::npos) return foreign_option_is_granted(argument->substr(0, equals), std::string_view(*argument).substr(equals + 1)) ? 1 : 0;
     if (value != end && foreign_option_is_granted(*argument, *value)) return 2;
     return foreign_option_is_granted(*argument, "") ? 1 : 0;
   }

@@ -57,8 +57,7 @@ CLI::Validator one_of(std::vector<std::string> words, WordAdvice advice) {
   const auto check = [words = std::move(words), advice](const std::string& text) -> std::string {
     if (std::find(words.begin(), words.end(), text) != words.end()) return {};
     if (const auto told = advice != nullptr ? advice(text) : std::nullopt) return text + ": " + *told;
-    if (const std::string meant = nearest(text, words); !meant.empty())
-      return "there is no " + in_quotes(text) + ". Did you mean " + meant + "?";
+    if (const std::string meant = nearest(text, words); !meant.empty()) return "there is no " + in_quotes(text) + ". Did you mean " + meant + "?";
     std::string all;
     for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
     return in_quotes(text) + " is none of " + all;

@@ -11,8 +11,8 @@
 #include <system_error>
 
 #include "commands/commands.h"
-#include "options/foreign_options.h"
 #include "memory_budget.h"
+#include "options/foreign_options.h"
 
 namespace lanescope::cli {
 namespace {
@@ -62,8 +62,7 @@ constexpr std::string_view kExamples =
 
 int print_help() {
   std::cout << kIntroduction;
-  for (const Command& command : commands())
-    std::cout << "  " << command.name << std::string(12 - command.name.size(), ' ') << command.summary << '\n';
+  for (const Command& command : commands()) std::cout << "  " << command.name << std::string(12 - command.name.size(), ' ') << command.summary << '\n';
   std::cout << kExamples;
   return kSuccess;
 }
@@ -121,7 +120,7 @@ int run(Arguments arguments) {
     if (const auto budget = apply_memory_budget(); !budget) return fail(budget.error());
     return with_reading_checked(with_output_checked(run_command(std::move(arguments))));
   } catch (const std::bad_alloc&) {
-  } catch (const std::length_error&) {  // a container that could hold no more
+  } catch (const std::length_error&) {        // a container that could hold no more
   } catch (const std::system_error& error) {  // a thread for which there was no room
     if (error.code() != std::errc::resource_unavailable_try_again) throw;
   }

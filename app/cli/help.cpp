@@ -3,7 +3,7 @@
 namespace lanescope::cli {
 namespace {
 
-constexpr std::size_t kColumn = 38;  // where descriptions begin
+constexpr std::size_t kColumn = 38;      // where descriptions begin
 constexpr std::size_t kLineWidth = 122;  // of a whole line
 
 // Breaks lines at spaces so that none is longer than the width; lines that the text has itself stay.

@@ -20,9 +20,7 @@ std::string formatted(const char* format, double value, const char* unit) {
 
 }  // namespace
 
-std::string counted(std::uint64_t number, std::string_view noun) {
-  return grouped_digits(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
-}
+std::string counted(std::uint64_t number, std::string_view noun) { return grouped_digits(number) + " " + std::string(noun) + (number == 1 ? "" : "s"); }
 
 std::string unfollowed_text(std::uint64_t processes) {
   return grouped_digits(processes) + (processes == 1 ? " process" : " processes") + " could not be followed";

@@ -8,7 +8,7 @@
 
 namespace lanescope::cli {
 
-[[nodiscard]] std::string unfollowed_text(std::uint64_t processes);  // "2 processes could not be followed"
+[[nodiscard]] std::string unfollowed_text(std::uint64_t processes);              // "2 processes could not be followed"
 [[nodiscard]] std::string counted(std::uint64_t number, std::string_view noun);  // "1 event", "2 events"; nouns that take an s
 [[nodiscard]] std::string duration_text(std::int64_t nanoseconds);               // "2.346 s", "12.300 ms", "417 ns"
 [[nodiscard]] std::string bytes_text(std::uint64_t bytes);                       // "139.8 GiB", "512 B"

@@ -17,10 +17,10 @@
 #include "model/trace/load.h"
 #include "options.h"
 #include "timeline/widget/surely.h"
+#include "window/look/theme.h"
 #include "window/main_window.h"
 #include "window/opening_view.h"
 #include "window/screenshot.h"
-#include "window/look/theme.h"
 #include "window/windows.h"
 
 namespace lanescope::ui {
@@ -62,7 +62,10 @@ class DisplayExpected {
  public:
   explicit DisplayExpected(const QStringList& files) {
     const QString file = files.isEmpty() ? QStringLiteral("FILE") : files.front();
-    instead = QStringLiteral("Without one: lanescope report %1 makes a page for a browser, lanescope stats %1 and lanescope analyze %1 print, and lanescope-ui %1 --screenshot OUT.png draws.\n").arg(file);
+    instead = QStringLiteral(
+                  "Without one: lanescope report %1 makes a page for a browser, lanescope stats %1 and lanescope analyze %1 print, and lanescope-ui %1 "
+                  "--screenshot OUT.png draws.\n")
+                  .arg(file);
     earlier_ = qInstallMessageHandler(take);
   }
   ~DisplayExpected() {

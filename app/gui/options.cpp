@@ -81,8 +81,7 @@ std::variant<Options, Answer> parse_options(const QStringList& arguments) {
       if (!options.language) return wrong(QStringLiteral("There is no language \"%1\". Name en or zh_CN.").arg(value));
     } else if (name == u"--panel") {
       if (!MainWindow::panelNames().contains(value))
-        return wrong(
-            QStringLiteral("There is no panel \"%1\". Name one of %2.").arg(value, MainWindow::panelNames().join(QStringLiteral(", "))));
+        return wrong(QStringLiteral("There is no panel \"%1\". Name one of %2.").arg(value, MainWindow::panelNames().join(QStringLiteral(", "))));
       options.view.panel = value;
     } else if (name == u"--size") {
       const std::optional<QSize> size = parse_size(value);
@@ -93,9 +92,11 @@ std::variant<Options, Answer> parse_options(const QStringList& arguments) {
       if (!options.view.range) return wrong(QStringLiteral("--range needs a beginning and a later end like 1.2s:1.5s, not \"%1\".").arg(value));
     }
   }
-  if (options.files.isEmpty() && (options.view.range || !options.view.panel.isEmpty())) return wrong(QStringLiteral("--range and --panel need a file to show."));
+  if (options.files.isEmpty() && (options.view.range || !options.view.panel.isEmpty()))
+    return wrong(QStringLiteral("--range and --panel need a file to show."));
   if (options.several == Several::kTogether && options.files.isEmpty()) return wrong(QStringLiteral("--together needs the files that are one trace."));
-  if (!wants_picture && !of_picture.isEmpty()) return wrong(QStringLiteral("%1 is about the picture that --screenshot draws, which is not given. See lanescope-ui --help.").arg(of_picture));
+  if (!wants_picture && !of_picture.isEmpty())
+    return wrong(QStringLiteral("%1 is about the picture that --screenshot draws, which is not given. See lanescope-ui --help.").arg(of_picture));
   if (wants_picture) {
     if (options.files.isEmpty()) return wrong(QStringLiteral("--screenshot needs a file to draw."));
     picture.files = options.files;

@@ -185,8 +185,8 @@ char* lanescope_findings(const lanescope_trace* trace, const char* rule, const c
     if (!known) return known.error();
     const auto requests = rules_of(rule);
     if (!requests) return requests.error();
-    const auto answers = lanescope::analysis::apply_rules(*trace->trace, *requests, {}, lanescope::analysis::kWholeTrace,
-                                                           lanescope::analysis::RuleTables::kLeftOut);
+    const auto answers =
+        lanescope::analysis::apply_rules(*trace->trace, *requests, {}, lanescope::analysis::kWholeTrace, lanescope::analysis::RuleTables::kLeftOut);
     if (!answers) return answers.error();
     std::vector<lanescope::analysis::Finding> findings;
     for (const lanescope::analysis::RuleAnswer& each : *answers) findings.insert(findings.end(), each.findings.begin(), each.findings.end());

@@ -85,13 +85,13 @@ class Page {
     std::string summary;
     if (const auto done = judge(findings, summary); !done) return done.error();
     const std::string name(last_path_part(options_.file));
-    const bool written = say("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + html(name) +
-                             "</title><meta name=\"viewport\" content=\"width=device-width\">" + std::string(kStyle) + "</head><body>\n" +
-                             element("h1", html(name))) &&
-                         say(provenance()) && say(whole_picture()) && say(element("h2", "What costs time")) &&
-                         say(summary.empty() ? "" : element("p", html(summary))) && say_findings(findings) && say(idle_table()) && say_tables() &&
-                         say("<p class=\"quiet\">Made by lanescope report. Times are of the recording; pictures show names and durations of what the "
-                             "pointer is over.</p></body></html>\n");
+    const bool written =
+        say("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + html(name) +
+            "</title><meta name=\"viewport\" content=\"width=device-width\">" + std::string(kStyle) + "</head><body>\n" + element("h1", html(name))) &&
+        say(provenance()) && say(whole_picture()) && say(element("h2", "What costs time")) && say(summary.empty() ? "" : element("p", html(summary))) &&
+        say_findings(findings) && say(idle_table()) && say_tables() &&
+        say("<p class=\"quiet\">Made by lanescope report. Times are of the recording; pictures show names and durations of what the "
+            "pointer is over.</p></body></html>\n");
     return written;
   }
 
@@ -153,7 +153,8 @@ class Page {
     for (std::size_t i = 0; i < std::min(findings.size(), options_.findings); ++i) {
       const Finding& finding = findings[i];
       std::string text = element("h3", std::to_string(i + 1) + ". " + html(finding.title.english()));
-      text += "<p>" + std::string(finding.cost > 0 ? "Costs " + html(analysis::cost_text(finding).english()) + ". " : "") + html(finding.seen.english()) + "</p>";
+      text +=
+          "<p>" + std::string(finding.cost > 0 ? "Costs " + html(analysis::cost_text(finding).english()) + ". " : "") + html(finding.seen.english()) + "</p>";
       text += element("p", "<b>What to do:</b> " + html(finding.advice.english()));
       if (!finding.place.range.empty()) {
         const TimeRange shown = timeline::padded(finding.place.range, 0.3);
@@ -169,9 +170,9 @@ class Page {
   // Of the same time as the findings, and what lies outside of it apart.
   [[nodiscard]] std::string idle_table() const {
     if (!idle_causes_) return {};
-    return element("h2", "Why GPUs were idle") + table_html(*idle_causes_, kMostIdleRows) +
-           "<p class=\"quiet\">" + (has_loop_ ? "What is said above is of the loop; what lies before and after it is paid once. " : "") +
-           "<code>lanescope analyze -r gpu_bubbles " + html(quoted(options_.file)) + "</code></p>";
+    return element("h2", "Why GPUs were idle") + table_html(*idle_causes_, kMostIdleRows) + "<p class=\"quiet\">" +
+           (has_loop_ ? "What is said above is of the loop; what lies before and after it is paid once. " : "") + "<code>lanescope analyze -r gpu_bubbles " +
+           html(quoted(options_.file)) + "</code></p>";
   }
 
   bool say_tables() {
@@ -180,8 +181,8 @@ class Page {
       const stats::Report& report = *stats::find_report(name);
       const auto table = series.make(report);
       if (!table || table->empty()) continue;
-      if (!say(element("h2", html(report.title)) + table_html(*table, options_.table_rows) + "<p class=\"quiet\"><code>lanescope stats -r " + std::string(name) + " " +
-               html(quoted(options_.file)) + "</code></p>"))
+      if (!say(element("h2", html(report.title)) + table_html(*table, options_.table_rows) + "<p class=\"quiet\"><code>lanescope stats -r " +
+               std::string(name) + " " + html(quoted(options_.file)) + "</code></p>"))
         return false;
     }
     return true;
@@ -189,9 +190,7 @@ class Page {
 
   [[nodiscard]] std::string table_html(const stats::Table& table, std::size_t most) const {
     std::string text = "<div class=\"scroll\"><table><tr>";
-    const auto open = [](const char* tag, const stats::Column& column) {
-      return "<" + std::string(tag) + (column.has_texts() ? " class=\"text\">" : ">");
-    };
+    const auto open = [](const char* tag, const stats::Column& column) { return "<" + std::string(tag) + (column.has_texts() ? " class=\"text\">" : ">"); };
     for (const stats::Column& column : table.columns()) text += open("th", column) + html(stats::shown_title(column, stats::TimeUnit::kMilliseconds)) + "</th>";
     text += "</tr>";
     const std::size_t rows = std::min(table.row_count(), most);

@@ -13,9 +13,9 @@
 namespace lanescope::report {
 
 struct PageOptions {
-  std::string file;              // that holds the trace, as commands on the page name it
-  std::size_t findings = 10;     // at most so many
-  std::size_t table_rows = 12;   // of each table
+  std::string file;             // that holds the trace, as commands on the page name it
+  std::size_t findings = 10;    // at most so many
+  std::size_t table_rows = 12;  // of each table
 };
 
 // Passes the page on in pieces until the consumer refuses one. Returns whether all was written; an error where the trace could not be judged.

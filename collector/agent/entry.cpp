@@ -29,8 +29,8 @@ void record_cuda_late() {
 void tell_of_orphans(std::size_t count) {
   using namespace lanescope::agent;
   char text[200];
-  const int length = std::snprintf(text, sizeof(text),
-                                   "NVTX of %zu child processes is not recorded: they were forked while it was set up. Make an NVTX call before the first fork.", count);
+  const int length = std::snprintf(
+      text, sizeof(text), "NVTX of %zu child processes is not recorded: they were forked while it was set up. Make an NVTX call before the first fork.", count);
   report(Component::kNvtx, ComponentState::kFailed, Severity::kWarning, {text, static_cast<std::size_t>(length)});
 }
 
@@ -72,9 +72,7 @@ LANESCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_expor
 }
 
 // NVTX 1 and 2 (libnvToolsExt.so.1), once for the process.
-LANESCOPE_EXPORT int InitializeInjectionNvtx(NvtxGetExportTableFunc_t get_export_table) {
-  return InitializeInjectionNvtx2(get_export_table);
-}
+LANESCOPE_EXPORT int InitializeInjectionNvtx(NvtxGetExportTableFunc_t get_export_table) { return InitializeInjectionNvtx2(get_export_table); }
 
 // The same, from within the first call of an extension of NVTX.
 LANESCOPE_EXPORT int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t* module) {

@@ -8,9 +8,7 @@ std::optional<CLibraryFunctions> find_c_library(const RemoteMemory& memory, cons
   const Mapping* c_library = find_file(map, is_glibc);
   if (c_library == nullptr) return std::nullopt;
   // Before glibc 2.34 loading and threads had files of their own, which not every program loads.
-  const auto named = [&](std::string_view begin) {
-    return find_file(map, [begin](std::string_view path) { return file_name(path).starts_with(begin); });
-  };
+  const auto named = [&](std::string_view begin) { return find_file(map, [begin](std::string_view path) { return file_name(path).starts_with(begin); }); };
   const Mapping* const others[] = {named("libdl"), named("libpthread")};
   const auto find = [&](const char* name) -> std::uint64_t {
     if (const auto address = find_function(memory, c_library->begin, name)) return *address;

@@ -146,8 +146,7 @@ class Walk {
         return visit(std::move(state));
       case BPF_ST:
       case BPF_STX:
-        if (instruction.k < BPF_MEMWORDS)
-          state.memory[instruction.k] = BPF_CLASS(instruction.code) == BPF_ST ? state.accumulator : state.index;
+        if (instruction.k < BPF_MEMWORDS) state.memory[instruction.k] = BPF_CLASS(instruction.code) == BPF_ST ? state.accumulator : state.index;
         return visit(std::move(state));
       case BPF_ALU:
         state.accumulator = computed(BPF_OP(instruction.code), state.accumulator, operand);

@@ -126,8 +126,8 @@ Result<Candidate> read_candidate(pid_t pid) {
   };
   candidate.name = field("Name");
   if (const long group = number(status, "Tgid"); group != pid)
-    return Error{std::to_string(pid) + " is a thread of process " + std::to_string(group) + " (" + candidate.name + "); attach to " +
-                 std::to_string(group) + "."};
+    return Error{std::to_string(pid) + " is a thread of process " + std::to_string(group) + " (" + candidate.name + "); attach to " + std::to_string(group) +
+                 "."};
   candidate.parent = static_cast<pid_t>(number(status, "PPid"));
   candidate.command_line = read_command_line(process);
   candidate.user = effective(field("Uid"));

@@ -8,9 +8,7 @@
 
 namespace lanescope::attach {
 
-bool is_fault(int signal) {
-  return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE || signal == SIGTRAP || signal == SIGSYS;
-}
+bool is_fault(int signal) { return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE || signal == SIGTRAP || signal == SIGSYS; }
 
 std::unique_ptr<FaultWatch> FaultWatch::start(pid_t process, pid_t thread) {
   if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) return nullptr;

@@ -56,9 +56,7 @@ bool is_our_root(int root) {
 
 }  // namespace
 
-std::optional<ForeignFile> open_file(const std::string& path, Links links) {
-  return open_found(FileDescriptor(open(path.c_str(), flags_for(links))));
-}
+std::optional<ForeignFile> open_file(const std::string& path, Links links) { return open_found(FileDescriptor(open(path.c_str(), flags_for(links)))); }
 
 std::optional<ForeignFile> open_file_of(pid_t process, const std::string& path, Links links) {
   const FileDescriptor root(open(("/proc/" + std::to_string(process) + "/root").c_str(), O_DIRECTORY | kPlace));

@@ -136,9 +136,7 @@ class Injector {
  private:
   [[nodiscard]] Error failure(const std::string& reason) const { return Error{"Can't attach to " + title(candidate_) + ": " + reason}; }
 
-  [[nodiscard]] std::string from_outside() const {
-    return " Record its threads from outside: lanescope attach -t none " + std::to_string(request_.pid);
-  }
+  [[nodiscard]] std::string from_outside() const { return " Record its threads from outside: lanescope attach -t none " + std::to_string(request_.pid); }
 
   void note_release(StoppedThread& thread) { injection_.stopped = std::max(injection_.stopped, thread.release()); }
 
@@ -157,8 +155,7 @@ class Injector {
       constexpr timespec kPause{0, 500'000};  // lets threads move on
       nanosleep(&kPause, nullptr);
     } while (Clock::now() < deadline);
-    return failure("no thread came to a point where the agent can be loaded safely (the last one looked at: " + last_reason +
-                   "). Try again.");
+    return failure("no thread came to a point where the agent can be loaded safely (the last one looked at: " + last_reason + "). Try again.");
   }
 
   // Following a stack for the first time takes milliseconds, for the tables of the files that it leads through have to be read. That is
@@ -268,9 +265,8 @@ class Injector {
 
   // A loader that gave up may leave parts of a file that was cut short, which can't be read to their end.
   [[nodiscard]] bool has_whole_agent() const {
-    return std::all_of(map_.begin(), map_.end(), [this](const Mapping& mapping) {
-      return !is_agent(mapping.path) || memory_.read<char>(mapping.end - 1).has_value();
-    });
+    return std::all_of(map_.begin(), map_.end(),
+                       [this](const Mapping& mapping) { return !is_agent(mapping.path) || memory_.read<char>(mapping.end - 1).has_value(); });
   }
 
   // Of the agent; 0 where it has none. The loader is asked where it can be: the memory map of a large process takes long to read.
@@ -309,8 +305,7 @@ class Injector {
     if (!problem) return problem.error();
     if (problem->empty()) return {};
     if (needs_folder)
-      return failure("its root has no /proc and no folder that could hold the agent for a moment (/tmp, /var/tmp, /dev/shm, /run)." +
-                     from_outside());
+      return failure("its root has no /proc and no folder that could hold the agent for a moment (/tmp, /var/tmp, /dev/shm, /run)." + from_outside());
     return failure("its loader refused the agent: " + *problem);
   }
 
@@ -359,8 +354,8 @@ class Injector {
     const Result<long> sized = system_call({SYS_ftruncate, static_cast<std::uint64_t>(file), bytes.size()});
     if (!sized) return sized.error();
     if (*sized < 0) return not_copied;
-    const Result<std::uint64_t> place = calls_->call(
-        library_.map, {0, bytes.size(), PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<std::uint64_t>(file), 0}, kCallLimit);
+    const Result<std::uint64_t> place =
+        calls_->call(library_.map, {0, bytes.size(), PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<std::uint64_t>(file), 0}, kCallLimit);
     if (!place) return place.error();
     if (*place == reinterpret_cast<std::uint64_t>(MAP_FAILED)) return not_copied;
     const bool written = memory_.write(*place, std::as_bytes(std::span(bytes)));
@@ -388,8 +383,7 @@ class Injector {
   [[nodiscard]] std::string read_text(std::uint64_t address) const {
     constexpr std::size_t kLongest = 1024;
     std::string text;
-    for (std::optional<char> letter; text.size() < kLongest && (letter = memory_.read<char>(address + text.size())) && *letter != '\0';)
-      text += *letter;
+    for (std::optional<char> letter; text.size() < kLongest && (letter = memory_.read<char>(address + text.size())) && *letter != '\0';) text += *letter;
     return text;
   }
 

@@ -40,10 +40,9 @@ struct Desk {
   std::uint64_t stack = 0;   // where to leave it from
   std::uint64_t thread = 0;  // the kernel's number, written by the thread
 };
-static_assert(offsetof(Desk, function) == 16 && offsetof(Desk, arguments) == 24 && offsetof(Desk, result) == 72 &&
-              offsetof(Desk, pauses_left) == 80 && offsetof(Desk, pause) == 88 && offsetof(Desk, detach_thread) == 104 &&
-              offsetof(Desk, this_thread) == 112 && offsetof(Desk, unmap) == 120 && offsetof(Desk, stack) == 128 &&
-              offsetof(Desk, thread) == 136 && sizeof(Desk) == 144);
+static_assert(offsetof(Desk, function) == 16 && offsetof(Desk, arguments) == 24 && offsetof(Desk, result) == 72 && offsetof(Desk, pauses_left) == 80 &&
+              offsetof(Desk, pause) == 88 && offsetof(Desk, detach_thread) == 104 && offsetof(Desk, this_thread) == 112 && offsetof(Desk, unmap) == 120 &&
+              offsetof(Desk, stack) == 128 && offsetof(Desk, thread) == 136 && sizeof(Desk) == 144);
 
 // void* (*)(void* desk): what the thread runs. It has no address in it, so that it works wherever it is copied to. About 15 s without a
 // call, at 0.1 ms and a little a pause, end it. Its last instruction jumps into munmap, which returns to where the thread came from.
@@ -113,10 +112,8 @@ LoadingThread::LoadingThread(pid_t process, const CLibraryFunctions& library, co
       page_(page),
       used_(sizeof(Desk) + static_cast<std::uint64_t>(lanescope_loading_end - lanescope_loading_begin)) {}
 
-std::unique_ptr<LoadingThread> LoadingThread::start(pid_t process, StoppedThread& stopped, const CLibraryFunctions& library,
-                                                    const RemoteMemory& memory) {
-  if (library.map == 0 || library.unmap == 0 || library.create_thread == 0 || library.detach_thread == 0 || library.this_thread == 0)
-    return nullptr;
+std::unique_ptr<LoadingThread> LoadingThread::start(pid_t process, StoppedThread& stopped, const CLibraryFunctions& library, const RemoteMemory& memory) {
+  if (library.map == 0 || library.unmap == 0 || library.create_thread == 0 || library.detach_thread == 0 || library.this_thread == 0) return nullptr;
   constexpr std::uint64_t kNoFile = ~std::uint64_t{0};
   const Result<std::uint64_t> page =
       stopped.call(library.map, {0, kPageBytes, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, kNoFile, 0}, kStartLimit);
@@ -131,9 +128,8 @@ std::unique_ptr<LoadingThread> LoadingThread::start(pid_t process, StoppedThread
   content.insert(content.end(), code.begin(), code.end());
   const Result<std::uint64_t> handle = stopped.reserve(sizeof(std::uint64_t));
   const bool is_written = handle && memory.write(*page, content);
-  const Result<std::uint64_t> started = is_written
-                                            ? stopped.call(library.create_thread, {*handle, 0, *page + sizeof desk, *page}, kStartLimit)
-                                            : Result<std::uint64_t>(Error{});
+  const Result<std::uint64_t> started =
+      is_written ? stopped.call(library.create_thread, {*handle, 0, *page + sizeof desk, *page}, kStartLimit) : Result<std::uint64_t>(Error{});
   if (started && *started == 0) return std::unique_ptr<LoadingThread>(new LoadingThread(process, library, memory, *page));
   if (started || !is_written) static_cast<void>(stopped.call(library.unmap, {*page, kPageBytes}, kStartLimit));
   return nullptr;
@@ -144,9 +140,7 @@ LoadingThread::~LoadingThread() {
   if (write(offsetof(Desk, function), 0)) write(offsetof(Desk, asked), calls_ + 1);
 }
 
-bool LoadingThread::write(std::uint64_t offset, std::uint64_t value) const {
-  return memory_.write(page_ + offset, std::as_bytes(std::span(&value, 1)));
-}
+bool LoadingThread::write(std::uint64_t offset, std::uint64_t value) const { return memory_.write(page_ + offset, std::as_bytes(std::span(&value, 1))); }
 
 Result<std::uint64_t> LoadingThread::call(std::uint64_t function, std::initializer_list<std::uint64_t> arguments, milliseconds limit) {
   if (failed_) return Error{"The thread that loads the agent can't be used any more, for a call in it has not returned in time. Try again."};
@@ -192,9 +186,8 @@ void LoadingThread::watch_faults() {
 bool LoadingThread::runs_agent(const Fault& fault) const {
   const std::vector<Mapping> map = read_memory_map(process_).value_or(std::vector<Mapping>());
   const auto is_agents = [&map](std::uint64_t address) {
-    return std::any_of(map.begin(), map.end(), [address](const Mapping& mapping) {
-      return mapping.contains(address) && mapping.executable && is_agent(mapping.path);
-    });
+    return std::any_of(map.begin(), map.end(),
+                       [address](const Mapping& mapping) { return mapping.contains(address) && mapping.executable && is_agent(mapping.path); });
   };
   if (is_agents(fault.registers.rip)) return true;
   const auto end = memory_.read<std::uint64_t>(page_ + offsetof(Desk, stack)).value_or(0);
@@ -207,13 +200,10 @@ bool LoadingThread::runs_agent(const Fault& fault) const {
 // code is left by ending the thread.
 Result<void> LoadingThread::recover(const Fault& fault, std::uint64_t function) {
   user_regs_struct registers = fault.registers;
-  const std::string name = fault.signal == SIGBUS    ? "SIGBUS"
-                           : fault.signal == SIGSEGV ? "SIGSEGV"
-                                                     : "signal " + std::to_string(fault.signal);
+  const std::string name = fault.signal == SIGBUS ? "SIGBUS" : fault.signal == SIGSEGV ? "SIGSEGV" : "signal " + std::to_string(fault.signal);
   const bool may_refuse = !has_faulted_ && function == library_.open && library_.refuse_load != 0 && !runs_agent(fault);
   has_faulted_ = true;
-  const Result<std::uint64_t> text =
-      may_refuse ? place("it could not be read: the loader faulted (" + name + ")") : Result<std::uint64_t>(Error{});
+  const Result<std::uint64_t> text = may_refuse ? place("it could not be read: the loader faulted (" + name + ")") : Result<std::uint64_t>(Error{});
   if (text) {
     registers.rdi = 0;
     registers.rsi = registers.rdx = 0;

@@ -19,16 +19,14 @@ class LoadingThread : public RemoteCalls {
  public:
   // By two calls of the stopped thread, which may go on then. Null where the target can't have such a page or such a thread: nothing has
   // changed in it then.
-  static std::unique_ptr<LoadingThread> start(pid_t process, StoppedThread& stopped, const CLibraryFunctions& library,
-                                              const RemoteMemory& memory);
+  static std::unique_ptr<LoadingThread> start(pid_t process, StoppedThread& stopped, const CLibraryFunctions& library, const RemoteMemory& memory);
 
   ~LoadingThread() override;
   LoadingThread(const LoadingThread&) = delete;
   LoadingThread& operator=(const LoadingThread&) = delete;
 
   // A call that takes longer than the limit is finished all the same, and the thread ends behind it.
-  Result<std::uint64_t> call(std::uint64_t function, std::initializer_list<std::uint64_t> arguments,
-                             std::chrono::milliseconds limit) override;
+  Result<std::uint64_t> call(std::uint64_t function, std::initializer_list<std::uint64_t> arguments, std::chrono::milliseconds limit) override;
   Result<std::uint64_t> place(std::string_view text) override;
   Result<std::uint64_t> reserve(std::size_t bytes) override;
 
@@ -46,8 +44,8 @@ class LoadingThread : public RemoteCalls {
   std::uint64_t calls_ = 0;  // asked for
   std::uint64_t used_;       // bytes of the page
   bool failed_ = false;
-  bool watches_ = false;  // or has tried to
-  bool has_faulted_ = false;  // in this call
+  bool watches_ = false;               // or has tried to
+  bool has_faulted_ = false;           // in this call
   bool has_left_ = false;              // its page
   std::unique_ptr<FaultWatch> watch_;  // where it may be traced
 };

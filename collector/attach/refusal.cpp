@@ -57,32 +57,27 @@ std::optional<std::string> refused_by_kind(const Candidate& candidate) {
     case Machine::kX86_64:
       break;
   }
-  if (candidate.linkage == Linkage::kStatic)
-    return "it is linked statically, so there is no loader in it that could load the agent. Link it dynamically.";
+  if (candidate.linkage == Linkage::kStatic) return "it is linked statically, so there is no loader in it that could load the agent. Link it dynamically.";
   if (candidate.c_library == CLibrary::kMusl) return "it uses musl as its C library; the agent needs glibc.";
   if (candidate.c_library != CLibrary::kGlibc) return "glibc is not loaded in it (yet); the agent needs glibc. Try again once it runs.";
   return std::nullopt;
 }
 
 std::optional<std::string> refused_by_moment(const Candidate& candidate) {
-  if (candidate.tracer != 0)
-    return "process " + std::to_string(candidate.tracer) + " traces it already (a debugger, strace?). Detach that first.";
+  if (candidate.tracer != 0) return "process " + std::to_string(candidate.tracer) + " traces it already (a debugger, strace?). Detach that first.";
   if (candidate.state == RunState::kStopped || candidate.state == RunState::kTraced)
     return "it is stopped. Continue it first: kill -CONT " + std::to_string(candidate.pid);
   if (candidate.state == RunState::kUninterruptible)
     return "it waits in the kernel for a device or file system and can't be interrupted. Try again once that is over.";
   if (candidate.seccomp == SeccompMode::kStrict) return "it runs in strict seccomp mode: the kernel would kill it for loading the agent.";
   if (candidate.shadow_stack)
-    return "its return addresses are guarded by a shadow stack, which a call from outside would violate. Instead, " +
-           start_armed(candidate);
+    return "its return addresses are guarded by a shadow stack, which a call from outside would violate. Instead, " + start_armed(candidate);
   return std::nullopt;
 }
 
 }  // namespace
 
-bool is_of_a_recorder(const Candidate& candidate) {
-  return candidate.name == kRelayName || candidate.name == kWitnessName || candidate.name == kGuardName;
-}
+bool is_of_a_recorder(const Candidate& candidate) { return candidate.name == kRelayName || candidate.name == kWitnessName || candidate.name == kGuardName; }
 
 std::string title(const Candidate& candidate) { return std::to_string(candidate.pid) + " (" + candidate.name + ")"; }
 
@@ -106,8 +101,7 @@ std::optional<std::string> observation_refusal(const Candidate& candidate, const
 std::vector<std::string> warnings(const Candidate& candidate) {
   std::vector<std::string> sentences;
   if (candidate.seccomp == SeccompMode::kFilter)
-    sentences.push_back(title(candidate) +
-                        " runs under a seccomp filter, which may deny the agent what it needs (sockets, shared memory).");
+    sentences.push_back(title(candidate) + " runs under a seccomp filter, which may deny the agent what it needs (sockets, shared memory).");
   return sentences;
 }
 

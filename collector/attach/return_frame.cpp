@@ -21,9 +21,9 @@ constexpr std::string_view kEndBranch = "\xf3\x0f\x1e\xfa"sv;                   
 constexpr std::string_view kKeep = "\x48\x83\xec\x38\x48\x89\x04\x24"sv;         // sub $56, %rsp; mov %rax, (%rsp)
 constexpr std::string_view kKept = "\x48\x83\xc4\x38\xc3"sv;                     // add $56, %rsp; ret
 constexpr std::size_t kKeepBytes = 128;                                          // more than the function is long
-constexpr std::uint64_t kResultBelow = 56;     // where its stack pointer is when it stores the result
-constexpr std::uint64_t kMostCode = 16 << 20;  // bytes read of what calls itself a C library; they have 2 MB
-constexpr std::uint64_t kSystemCallBytes = 2;  // syscall
+constexpr std::uint64_t kResultBelow = 56;                                       // where its stack pointer is when it stores the result
+constexpr std::uint64_t kMostCode = 16 << 20;                                    // bytes read of what calls itself a C library; they have 2 MB
+constexpr std::uint64_t kSystemCallBytes = 2;                                    // syscall
 
 // The kernel's struct rt_sigframe. Behind ucontext_t's signal mask, of which the kernel knows eight bytes, is the siginfo, which nobody
 // reads.
@@ -31,7 +31,7 @@ constexpr std::size_t kContextBytes = offsetof(ucontext_t, uc_sigmask) + sizeof(
 static_assert(kContextBytes == 304);
 constexpr std::size_t kInformationBytes = 128;
 constexpr std::uint64_t kContextFlags = 0x1 | 0x2 | 0x4;  // UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS
-constexpr int kNoStackFlags = 0x7fff;  // invalid, for which the kernel leaves the alternate stack as it is
+constexpr int kNoStackFlags = 0x7fff;                     // invalid, for which the kernel leaves the alternate stack as it is
 
 // An XSAVE area in its standard form (Intel SDM, volume 1, chapter 13).
 constexpr std::size_t kSoftwareBytesAt = 464;
@@ -193,8 +193,7 @@ std::uint64_t ReturnFrame::frame_pointer() const noexcept { return address_ + kC
 std::uint64_t ReturnFrame::result() const noexcept { return address_ + kFrameAt - kResultBelow; }
 
 bool ReturnFrame::has_returned(const user_regs_struct& registers) const noexcept {
-  return registers.orig_rax == SYS_rt_sigreturn && registers.rip == restore_ + kRestore.size() &&
-         registers.rsp == address_ + kFrameAt + sizeof(std::uint64_t);
+  return registers.orig_rax == SYS_rt_sigreturn && registers.rip == restore_ + kRestore.size() && registers.rsp == address_ + kFrameAt + sizeof(std::uint64_t);
 }
 
 user_regs_struct ReturnFrame::one_step_back(user_regs_struct registers) const noexcept {

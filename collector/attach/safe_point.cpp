@@ -58,13 +58,11 @@ constexpr std::array<std::string_view, 44> kUnsafe{"malloc",
                                                    "abort"};
 
 // Waits that the C library itself never makes with such a lock held: enough where the stack can't be followed.
-constexpr std::array kQuietWaits{SYS_nanosleep, SYS_clock_nanosleep, SYS_poll,        SYS_ppoll,  SYS_select,
-                                 SYS_pselect6,  SYS_epoll_wait,      SYS_epoll_pwait, SYS_pause,  SYS_rt_sigsuspend,
-                                 SYS_accept,    SYS_accept4,         SYS_wait4,       SYS_waitid, SYS_recvfrom,
-                                 SYS_recvmsg,   SYS_rt_sigtimedwait, SYS_epoll_pwait2};
-constexpr std::array kOtherWaits{SYS_futex,        SYS_read,           SYS_readv,  SYS_pread64, SYS_restart_syscall,
-                                 SYS_ioctl,        SYS_io_uring_enter, SYS_msgrcv, SYS_semop,   SYS_semtimedop,
-                                 SYS_io_getevents, SYS_sched_yield,    SYS_write,  SYS_sendto,  SYS_sendmsg};
+constexpr std::array kQuietWaits{SYS_nanosleep,  SYS_clock_nanosleep, SYS_poll,     SYS_ppoll,         SYS_select,          SYS_pselect6,
+                                 SYS_epoll_wait, SYS_epoll_pwait,     SYS_pause,    SYS_rt_sigsuspend, SYS_accept,          SYS_accept4,
+                                 SYS_wait4,      SYS_waitid,          SYS_recvfrom, SYS_recvmsg,       SYS_rt_sigtimedwait, SYS_epoll_pwait2};
+constexpr std::array kOtherWaits{SYS_futex, SYS_read,       SYS_readv,        SYS_pread64,     SYS_restart_syscall, SYS_ioctl,  SYS_io_uring_enter, SYS_msgrcv,
+                                 SYS_semop, SYS_semtimedop, SYS_io_getevents, SYS_sched_yield, SYS_write,           SYS_sendto, SYS_sendmsg};
 // Waits that end with EINTR when a thread is stopped in them.
 constexpr std::array kFragileWaits{SYS_epoll_wait, SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_semop,
                                    SYS_semtimedop, SYS_rt_sigtimedwait, SYS_io_getevents, SYS_io_uring_enter};

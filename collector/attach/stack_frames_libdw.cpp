@@ -79,8 +79,7 @@ bool StackFrames::Session::read_memory(Dwfl*, Dwarf_Addr address, Dwarf_Word* re
 
 bool StackFrames::Session::set_registers(Dwfl_Thread* thread, void* argument) {
   const user_regs_struct& r = static_cast<Session*>(argument)->registers;
-  const Dwarf_Word in_dwarf_order[] = {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8,
-                                       r.r9,  r.r10, r.r11, r.r12, r.r13, r.r14, r.r15, r.rip};
+  const Dwarf_Word in_dwarf_order[] = {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8, r.r9, r.r10, r.r11, r.r12, r.r13, r.r14, r.r15, r.rip};
   return dwfl_thread_state_registers(thread, 0, std::size(in_dwarf_order), in_dwarf_order);
 }
 
@@ -114,9 +113,7 @@ StackFrames::StackFrames(pid_t process, const RemoteMemory& memory) : session_(s
   session_->process = process;
   session_->memory = &memory;
   session_->dwfl = dwfl_begin(&kFileCallbacks);
-  if (session_->dwfl == nullptr || dwfl_linux_proc_report(session_->dwfl, process) != 0 ||
-      dwfl_report_end(session_->dwfl, nullptr, nullptr) != 0)
-    return;
+  if (session_->dwfl == nullptr || dwfl_linux_proc_report(session_->dwfl, process) != 0 || dwfl_report_end(session_->dwfl, nullptr, nullptr) != 0) return;
   dwfl_getmodules(session_->dwfl, Session::use_session, session_.get(), 0);
   session_->is_ready = dwfl_attach_state(session_->dwfl, nullptr, process, &kThreadCallbacks, session_.get());
 }

@@ -33,8 +33,7 @@ constexpr long kLastRestart = -512;
 
 constexpr std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1); }
 // Signals of own faults must not be blocked, or the kernel would take away their handlers; 32 and 33 are glibc's.
-constexpr std::uint64_t kMaskDuringCalls =
-    ~(bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGTRAP) | bit(SIGSYS) | bit(32) | bit(33));
+constexpr std::uint64_t kMaskDuringCalls = ~(bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGTRAP) | bit(SIGSYS) | bit(32) | bit(33));
 
 // Calls that the kernel ends with EINTR also for a stop that no signal handler saw, and that have done nothing by then (signal(7)).
 bool ends_with_eintr_when_stopped(long number) {
@@ -51,8 +50,7 @@ void pause_briefly() {
 
 }  // namespace
 
-StoppedThread::StoppedThread(pid_t process, pid_t thread, const RemoteMemory& memory)
-    : process_(process), thread_(thread), memory_(memory) {}
+StoppedThread::StoppedThread(pid_t process, pid_t thread, const RemoteMemory& memory) : process_(process), thread_(thread), memory_(memory) {}
 
 StoppedThread::~StoppedThread() { release(); }
 
@@ -64,8 +62,7 @@ Result<std::unique_ptr<StoppedThread>> StoppedThread::stop(pid_t process, pid_t 
   std::unique_ptr<StoppedThread> stopped(new StoppedThread(process, thread, memory));
   if (ptrace(PTRACE_SEIZE, thread, nullptr, PTRACE_O_TRACESYSGOOD) != 0) {
     if (errno == ESRCH) return stopped->error("has ended.");
-    return stopped->error(errno == EPERM ? "may not be traced: the kernel forbids it (a container, SELinux or another tracer)."
-                                         : "can't be traced.");
+    return stopped->error(errno == EPERM ? "may not be traced: the kernel forbids it (a container, SELinux or another tracer)." : "can't be traced.");
   }
   stopped->is_attached_ = true;
   const Result<void> interrupted = stopped->interrupt(Clock::now() + limit);
@@ -165,8 +162,7 @@ Result<void> StoppedThread::prepare_calls() {
   iovec area{state_.extended.data(), state_.extended.size()};
   if (ptrace(PTRACE_GETREGSET, thread_, NT_X86_XSTATE, &area) != 0) return error("does not show its vector registers.");
   state_.extended.resize(area.iov_len);
-  if (ptrace(PTRACE_GETSIGMASK, thread_, sizeof state_.signal_mask, &state_.signal_mask) != 0)
-    return error("does not show its signal mask.");
+  if (ptrace(PTRACE_GETSIGMASK, thread_, sizeof state_.signal_mask, &state_.signal_mask) != 0) return error("does not show its signal mask.");
   is_prepared_ = true;
   return {};
 }
@@ -236,8 +232,7 @@ Result<void> StoppedThread::stop_before_frame(const ReturnFrame& frame, Clock::t
   user_regs_struct registers{};
   if (ptrace(PTRACE_GETREGS, thread_, nullptr, &registers) != 0) return error("has ended.");
   registers = frame.one_step_back(registers);
-  if (ptrace(PTRACE_SETREGS, thread_, nullptr, &registers) != 0 || ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) != 0)
-    return error("has ended.");
+  if (ptrace(PTRACE_SETREGS, thread_, nullptr, &registers) != 0 || ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) != 0) return error("has ended.");
   do {
     if (!resume(Until::kNextStop, signal_of_stop())) return error("has ended.");
     const Arrival arrival = wait(deadline);

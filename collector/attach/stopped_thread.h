@@ -32,8 +32,7 @@ class StoppedThread : public RemoteCalls {
   using Clock = std::chrono::steady_clock;
 
   // Fails when it can't be stopped within the limit; it then runs on.
-  static Result<std::unique_ptr<StoppedThread>> stop(pid_t process, pid_t thread, const RemoteMemory& memory,
-                                                     std::chrono::milliseconds limit);
+  static Result<std::unique_ptr<StoppedThread>> stop(pid_t process, pid_t thread, const RemoteMemory& memory, std::chrono::milliseconds limit);
 
   // release()s it when that has not been done.
   ~StoppedThread() override;
@@ -50,8 +49,7 @@ class StoppedThread : public RemoteCalls {
   void return_by(const ReturnPath& path) { return_path_ = path; }
 
   // On this thread's stack, below what is in use. A function that faults fails, too.
-  Result<std::uint64_t> call(std::uint64_t function, std::initializer_list<std::uint64_t> arguments,
-                             std::chrono::milliseconds limit) override;
+  Result<std::uint64_t> call(std::uint64_t function, std::initializer_list<std::uint64_t> arguments, std::chrono::milliseconds limit) override;
   Result<std::uint64_t> place(std::string_view text) override;
   Result<std::uint64_t> reserve(std::size_t bytes) override;
 

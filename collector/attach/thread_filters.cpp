@@ -60,8 +60,7 @@ std::optional<std::vector<FilterProgram>> read_filters(pid_t thread) {
     const long length = ptrace(PTRACE_SECCOMP_GET_FILTER, thread, number, nullptr);
     if (length < 0 && errno == ENOENT) return filters;
     FilterProgram filter(static_cast<std::size_t>(std::max(length, 0L)));
-    if (length <= 0 || ptrace(PTRACE_SECCOMP_GET_FILTER, thread, number, filter.data()) != length)
-      return std::nullopt;
+    if (length <= 0 || ptrace(PTRACE_SECCOMP_GET_FILTER, thread, number, filter.data()) != length) return std::nullopt;
     filters.push_back(std::move(filter));
   }
 }
@@ -75,8 +74,7 @@ const char* deadly_call(const std::vector<FilterProgram>& filters, std::span<con
 }
 
 std::string record_from_outside(const Candidate& candidate) {
-  return " Record its threads from outside, for which nothing enters it: lanescope attach -t none " +
-         std::to_string(candidate.pid);
+  return " Record its threads from outside, for which nothing enters it: lanescope attach -t none " + std::to_string(candidate.pid);
 }
 
 }  // namespace
@@ -101,8 +99,7 @@ std::optional<std::string> deadly_filter(const Candidate& candidate, Entrance en
              "CAP_SYS_ADMIN. Run lanescope with sudo." +
              record_from_outside(candidate);
     if (const char* call = deadly_call(*filters, needed))
-      return "its seccomp filter may have the kernel end it for a system call of the agent's (" + std::string(call) + ")." +
-             record_from_outside(candidate);
+      return "its seccomp filter may have the kernel end it for a system call of the agent's (" + std::string(call) + ")." + record_from_outside(candidate);
   }
   return std::nullopt;
 }

@@ -123,9 +123,7 @@ void DebugInformation::Unit::add_functions_within(Dwarf_Die& scope, const std::s
   } while (dwarf_siblingof(&part, &part) == 0);
 }
 
-DebugInformation::Unit& DebugInformation::unit_of(Dwarf_Die& root) {
-  return units_.try_emplace(dwarf_dieoffset(&root), root).first->second;
-}
+DebugInformation::Unit& DebugInformation::unit_of(Dwarf_Die& root) { return units_.try_emplace(dwarf_dieoffset(&root), root).first->second; }
 
 std::string DebugInformation::name_of(Dwarf_Die& function) {
   if (const char* name = linkage_name(function)) return demangled_name(name);
@@ -146,8 +144,8 @@ std::vector<CodeName> DebugInformation::functions_at(Dwfl_Module* file, std::uin
   if (root == nullptr) return {};
   const Dwarf_Addr place_in_file = address - bias;
   const Unit& unit = unit_of(*root);
-  const auto behind = std::upper_bound(unit.ranges.begin(), unit.ranges.end(), place_in_file,
-                                       [](Dwarf_Addr at, const CodeRange& range) { return at < range.begin; });
+  const auto behind =
+      std::upper_bound(unit.ranges.begin(), unit.ranges.end(), place_in_file, [](Dwarf_Addr at, const CodeRange& range) { return at < range.begin; });
   if (behind == unit.ranges.begin() || place_in_file >= std::prev(behind)->end) return {};
   Dwarf_Die function;
   if (dwarf_offdie(dwarf_cu_getdwarf(root->cu), std::prev(behind)->function, &function) == nullptr) return {};

@@ -13,16 +13,15 @@ void sort(std::vector<Symbol>& symbols) {
 
 // How many begin at or before the address.
 std::size_t count_until(const std::vector<Symbol>& symbols, std::uint64_t address) noexcept {
-  const auto behind =
-      std::upper_bound(symbols.begin(), symbols.end(), address, [](std::uint64_t at, const Symbol& symbol) { return at < symbol.address; });
+  const auto behind = std::upper_bound(symbols.begin(), symbols.end(), address, [](std::uint64_t at, const Symbol& symbol) { return at < symbol.address; });
   return static_cast<std::size_t>(behind - symbols.begin());
 }
 
 }  // namespace
 
 SymbolTable::SymbolTable(std::vector<Symbol> symbols) : functions_(std::move(symbols)) {
-  const auto first_label = std::stable_partition(functions_.begin(), functions_.end(),
-                                                 [](const Symbol& symbol) { return symbol.kind == Symbol::Kind::kFunction; });
+  const auto first_label =
+      std::stable_partition(functions_.begin(), functions_.end(), [](const Symbol& symbol) { return symbol.kind == Symbol::Kind::kFunction; });
   labels_.assign(first_label, functions_.end());
   functions_.erase(first_label, functions_.end());
   sort(functions_);

@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "code/code_names.h"
-#include "collector/python/sampler.h"
 #include "code/modules.h"
+#include "collector/python/sampler.h"
 #include "observation/process_encoder.h"
 #include "observation/python_locations.h"
 
@@ -90,8 +90,7 @@ void Backtraces::add(std::uint32_t thread, proto::SampleOrigin origin, std::int6
   }
   const auto end = time + static_cast<std::int64_t>(duration);
   const std::shared_ptr<const python::Stack> stack = python == nullptr ? nullptr : python->within(state_->process, thread, time, end);
-  const std::span<const python::PythonCall> functions =
-      stack ? state_->python_locations.find(*stack, state_->encoder) : std::span<const python::PythonCall>();
+  const std::span<const python::PythonCall> functions = stack ? state_->python_locations.find(*stack, state_->encoder) : std::span<const python::PythonCall>();
   const std::vector<std::uint32_t> merged = python::merge_calls(chain, functions);
   std::uint32_t call = 0;
   for (auto location = merged.rbegin(); location != merged.rend(); ++location) call = state_->encoder.call(call, *location);

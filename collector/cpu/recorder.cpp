@@ -97,10 +97,9 @@ Result<CpuSettings> fulfillable(CpuSettings settings, const Access& access, std:
   if (settings.samples == Scope::kNone) return settings;
   if (settings.call_chains == CallChains::kBranchRecords && !access.branch_records) {
     settings.call_chains = CallChains::kFramePointers;
-    notes.push_back(
-        diagnostic(proto::SEVERITY_WARNING, proto::STATE_FAILED,
-                   "Calls are followed by frame pointers: this machine keeps no record of branches (-b lbr), as virtual machines "
-                   "do not. Whole chains come from -b dwarf."));
+    notes.push_back(diagnostic(proto::SEVERITY_WARNING, proto::STATE_FAILED,
+                               "Calls are followed by frame pointers: this machine keeps no record of branches (-b lbr), as virtual machines "
+                               "do not. Whole chains come from -b dwarf."));
   }
   if (settings.call_chains == CallChains::kDwarf && !(kCanUnwind && have_code_names()))
     return Error{"This build can't follow calls by unwind tables, so -b dwarf can't be had. Follow them with -b fp.", ErrorKind::kUsage};
@@ -123,9 +122,7 @@ Result<CpuSettings> fulfillable(CpuSettings settings, const Access& access, std:
 class Recorder::Worker {
  public:
   Worker(EventSet events, const CpuSettings& settings, std::chrono::milliseconds flush_interval)
-      : observation_(std::move(events), settings, outbox_),
-        flush_interval_(flush_interval),
-        wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      : observation_(std::move(events), settings, outbox_), flush_interval_(flush_interval), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
   ~Worker() {
     if (!thread_.joinable()) return;
     stop_naming_ = true;
@@ -138,13 +135,12 @@ class Recorder::Worker {
   Observation& observation() noexcept { return observation_; }  // before start(), but for python()
   Outbox& outbox() noexcept { return outbox_; }
   // Before start().
-  void count_events(const CpuSettings& settings, std::span<const pid_t> threads, Begin begin, const Access& access,
-                    std::vector<proto::Diagnostic>& notes) {
+  void count_events(const CpuSettings& settings, std::span<const pid_t> threads, Begin begin, const Access& access, std::vector<proto::Diagnostic>& notes) {
     if (settings.counted_events.empty()) return;
     std::vector<std::string> lacks;
-    observation_.count_events(std::make_unique<EventCounters>(
-        settings.counted_events, settings.system_wide() ? EventCounters::Of::kMachine : EventCounters::Of::kThreads, threads, begin,
-        access.kernel_code ? KernelCode::kIncluded : KernelCode::kLeftOut, outbox_, lacks));
+    observation_.count_events(std::make_unique<EventCounters>(settings.counted_events,
+                                                              settings.system_wide() ? EventCounters::Of::kMachine : EventCounters::Of::kThreads, threads,
+                                                              begin, access.kernel_code ? KernelCode::kIncluded : KernelCode::kLeftOut, outbox_, lacks));
     for (const std::string& lack : lacks) notes.push_back(diagnostic(proto::SEVERITY_WARNING, proto::STATE_FAILED, lack));
   }
   void start() {
@@ -224,8 +220,7 @@ class Recorder::Worker {
 Recorder::Recorder(std::unique_ptr<Worker> worker) : worker_(std::move(worker)) {}
 Recorder::~Recorder() = default;
 
-Result<std::unique_ptr<Recorder>> Recorder::launch(pid_t waiting, const CpuSettings& wanted, Start start,
-                                                   std::chrono::milliseconds flush_interval) {
+Result<std::unique_ptr<Recorder>> Recorder::launch(pid_t waiting, const CpuSettings& wanted, Start start, std::chrono::milliseconds flush_interval) {
   const Access access = probe_access();
   std::vector<proto::Diagnostic> notes;
   const Result<CpuSettings> settings = fulfillable(wanted, access, notes);
@@ -248,8 +243,7 @@ Result<std::unique_ptr<Recorder>> Recorder::launch(pid_t waiting, const CpuSetti
   return std::unique_ptr<Recorder>(new Recorder(std::move(worker)));
 }
 
-Result<std::unique_ptr<Recorder>> Recorder::attach(pid_t running, const CpuSettings& wanted, Start start,
-                                                   std::chrono::milliseconds flush_interval) {
+Result<std::unique_ptr<Recorder>> Recorder::attach(pid_t running, const CpuSettings& wanted, Start start, std::chrono::milliseconds flush_interval) {
   const Access access = probe_access();
   std::vector<proto::Diagnostic> notes;
   const Result<CpuSettings> settings = fulfillable(wanted, access, notes);
@@ -304,9 +298,7 @@ void Recorder::begin_naming() {
   naming_ = worker_->tell([worker = worker_.get()] { worker->observation().name_code(worker->stop_naming()); });
 }
 
-bool Recorder::is_naming() const {
-  return naming_.valid() && naming_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout;
-}
+bool Recorder::is_naming() const { return naming_.valid() && naming_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout; }
 
 void Recorder::stop_naming() { worker_->stop_naming() = true; }
 

@@ -60,9 +60,8 @@ bool ByteQueue::write_to_file(std::span<const std::byte> piece) {
   struct statvfs disk {};
   if (file_ < 0 || fstatvfs(file_, &disk) != 0) return false;
   if (static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize < in_file_ + 2 * piece.size()) return false;
-  return transfer_all(piece.size(), [&](std::size_t done) {
-    return pwrite(file_, piece.data() + done, piece.size() - done, static_cast<off_t>(file_end_ + done));
-  });
+  return transfer_all(piece.size(),
+                      [&](std::size_t done) { return pwrite(file_, piece.data() + done, piece.size() - done, static_cast<off_t>(file_end_ + done)); });
 }
 
 bool ByteQueue::take(std::vector<std::byte>& piece) {
@@ -74,9 +73,8 @@ bool ByteQueue::take(std::vector<std::byte>& piece) {
     return true;
   }
   piece.resize(oldest.size);
-  const bool whole = transfer_all(oldest.size, [&](std::size_t done) {
-    return pread(file_, piece.data() + done, oldest.size - done, static_cast<off_t>(oldest.offset + done));
-  });
+  const bool whole = transfer_all(
+      oldest.size, [&](std::size_t done) { return pread(file_, piece.data() + done, oldest.size - done, static_cast<off_t>(oldest.offset + done)); });
   in_file_ -= oldest.size;
   if (in_file_ == 0) {
     file_end_ = 0;

@@ -15,26 +15,20 @@ bool resolve(void* library, const char* name, Function*& function) {
 
 std::optional<CuptiFunctions> resolve_cupti(void* library) {
   CuptiFunctions f;
-  const bool whole = resolve(library, "cuptiGetVersion", f.get_version) && resolve(library, "cuptiGetResultString", f.get_result_string) &&
-                     resolve(library, "cuptiDeviceGetChipName", f.get_chip_name) &&
-                     resolve(library, "cuptiProfilerInitialize", f.initialize) &&
-                     resolve(library, "cuptiProfilerDeviceSupported", f.device_supported) &&
-                     resolve(library, "cuptiProfilerHostGetSupportedChips", f.get_supported_chips) &&
-                     resolve(library, "cuptiProfilerHostInitialize", f.host_initialize) &&
-                     resolve(library, "cuptiProfilerHostDeinitialize", f.host_deinitialize) &&
-                     resolve(library, "cuptiProfilerHostConfigAddMetrics", f.add_metrics) &&
-                     resolve(library, "cuptiProfilerHostGetConfigImageSize", f.get_config_size) &&
-                     resolve(library, "cuptiProfilerHostGetConfigImage", f.get_config) &&
-                     resolve(library, "cuptiProfilerHostGetNumOfPasses", f.get_passes) &&
-                     resolve(library, "cuptiProfilerHostEvaluateToGpuValues", f.evaluate) &&
-                     resolve(library, "cuptiPmSamplingGetCounterAvailability", f.get_availability) &&
-                     resolve(library, "cuptiPmSamplingEnable", f.enable) && resolve(library, "cuptiPmSamplingDisable", f.disable) &&
-                     resolve(library, "cuptiPmSamplingSetConfig", f.set_config) && resolve(library, "cuptiPmSamplingStart", f.start) &&
-                     resolve(library, "cuptiPmSamplingStop", f.stop) && resolve(library, "cuptiPmSamplingDecodeData", f.decode) &&
-                     resolve(library, "cuptiPmSamplingGetCounterDataSize", f.get_data_size) &&
-                     resolve(library, "cuptiPmSamplingCounterDataImageInitialize", f.initialize_data) &&
-                     resolve(library, "cuptiPmSamplingGetCounterDataInfo", f.get_data_info) &&
-                     resolve(library, "cuptiPmSamplingCounterDataGetSampleInfo", f.get_sample_info);
+  const bool whole =
+      resolve(library, "cuptiGetVersion", f.get_version) && resolve(library, "cuptiGetResultString", f.get_result_string) &&
+      resolve(library, "cuptiDeviceGetChipName", f.get_chip_name) && resolve(library, "cuptiProfilerInitialize", f.initialize) &&
+      resolve(library, "cuptiProfilerDeviceSupported", f.device_supported) && resolve(library, "cuptiProfilerHostGetSupportedChips", f.get_supported_chips) &&
+      resolve(library, "cuptiProfilerHostInitialize", f.host_initialize) && resolve(library, "cuptiProfilerHostDeinitialize", f.host_deinitialize) &&
+      resolve(library, "cuptiProfilerHostConfigAddMetrics", f.add_metrics) && resolve(library, "cuptiProfilerHostGetConfigImageSize", f.get_config_size) &&
+      resolve(library, "cuptiProfilerHostGetConfigImage", f.get_config) && resolve(library, "cuptiProfilerHostGetNumOfPasses", f.get_passes) &&
+      resolve(library, "cuptiProfilerHostEvaluateToGpuValues", f.evaluate) && resolve(library, "cuptiPmSamplingGetCounterAvailability", f.get_availability) &&
+      resolve(library, "cuptiPmSamplingEnable", f.enable) && resolve(library, "cuptiPmSamplingDisable", f.disable) &&
+      resolve(library, "cuptiPmSamplingSetConfig", f.set_config) && resolve(library, "cuptiPmSamplingStart", f.start) &&
+      resolve(library, "cuptiPmSamplingStop", f.stop) && resolve(library, "cuptiPmSamplingDecodeData", f.decode) &&
+      resolve(library, "cuptiPmSamplingGetCounterDataSize", f.get_data_size) &&
+      resolve(library, "cuptiPmSamplingCounterDataImageInitialize", f.initialize_data) &&
+      resolve(library, "cuptiPmSamplingGetCounterDataInfo", f.get_data_info) && resolve(library, "cuptiPmSamplingCounterDataGetSampleInfo", f.get_sample_info);
   return whole ? std::optional(f) : std::nullopt;
 }
 

@@ -52,8 +52,8 @@ struct CuptiFunctions {
 class MetricProgram {
  public:
   // `availability`: what the device at hand can count, or empty: what the chip could. It must outlive this.
-  MetricProgram(const CuptiFunctions& cupti, const std::string& chip, std::span<const std::uint8_t> availability,
-                std::span<const std::string> metrics, CUpti_ProfilerType type = CUPTI_PROFILER_TYPE_PM_SAMPLING);
+  MetricProgram(const CuptiFunctions& cupti, const std::string& chip, std::span<const std::uint8_t> availability, std::span<const std::string> metrics,
+                CUpti_ProfilerType type = CUPTI_PROFILER_TYPE_PM_SAMPLING);
   ~MetricProgram();
   MetricProgram(const MetricProgram&) = delete;
   MetricProgram& operator=(const MetricProgram&) = delete;

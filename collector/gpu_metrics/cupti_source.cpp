@@ -28,9 +28,8 @@ std::chrono::milliseconds patience_of(const PmPace& pace, std::size_t hardware_b
 
 }  // namespace
 
-std::unique_ptr<CuptiSource> CuptiSource::open(const CuptiFunctions& cupti, const GpuDevice& gpu, const std::string& chip,
-                                               const MetricProgram& program, const PmPace& pace, SampleReceiver& receiver, PmAccount& account,
-                                               Failure& failure) {
+std::unique_ptr<CuptiSource> CuptiSource::open(const CuptiFunctions& cupti, const GpuDevice& gpu, const std::string& chip, const MetricProgram& program,
+                                               const PmPace& pace, SampleReceiver& receiver, PmAccount& account, Failure& failure) {
   std::unique_ptr<CuptiSource> source(new CuptiSource(cupti, gpu, program, receiver, account));
   const auto succeeds = [&failure](const char* call, CUptiResult result) {
     if (result != CUPTI_SUCCESS) failure = {call, result};
@@ -64,8 +63,7 @@ CUptiResult CuptiSource::configure(const std::string& chip, const PmPace& pace) 
   set.configSize = program_.config().size();
   set.pConfig = program_.config().data();
   set.hardwareBufferSize = modest_buffer(std::min(pace.effort.hardware_buffer, kLargestBuffer), gpu_, pace.gpus);
-  set.triggerMode =
-      counts_in_cycles(chip) ? CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL : CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL;
+  set.triggerMode = counts_in_cycles(chip) ? CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL : CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL;
   set.samplingInterval = (counts_in_cycles(chip) ? kSystemClock : 1'000'000'000) / pace.frequency;
   set.hwBufferAppendMode = CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST;
   CUptiResult result = cupti_.set_config(&set);

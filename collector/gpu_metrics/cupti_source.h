@@ -19,9 +19,8 @@ class CuptiSource final : public SampleSource {
     CUptiResult result = CUPTI_SUCCESS;
   };
   // Takes the GPU's monitors. All that is given outlives it.
-  static std::unique_ptr<CuptiSource> open(const CuptiFunctions& cupti, const GpuDevice& gpu, const std::string& chip,
-                                           const MetricProgram& program, const PmPace& pace, SampleReceiver& receiver, PmAccount& account,
-                                           Failure& failure);
+  static std::unique_ptr<CuptiSource> open(const CuptiFunctions& cupti, const GpuDevice& gpu, const std::string& chip, const MetricProgram& program,
+                                           const PmPace& pace, SampleReceiver& receiver, PmAccount& account, Failure& failure);
   ~CuptiSource() override;
 
   bool start() override;

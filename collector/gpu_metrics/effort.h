@@ -10,8 +10,8 @@ namespace lanescope::gpu_metrics {
 
 // How much of the machine the sampling may take beside the programs that are recorded.
 struct Effort {
-  std::chrono::milliseconds look_every{0};    // between looks at what the hardware has counted; 0: as fits the frequency
-  std::chrono::milliseconds nvml_every{50};   // between readings of NVML, whose own values change every 20 to 100 ms; 0: none
+  std::chrono::milliseconds look_every{0};   // between looks at what the hardware has counted; 0: as fits the frequency
+  std::chrono::milliseconds nvml_every{50};  // between readings of NVML, whose own values change every 20 to 100 ms; 0: none
   // Threads for the values of one GPU's samples where somebody waits for them; 0: half of the processors, four at most.
   std::size_t evaluators = 0;
   int niceness = 0;  // of all its threads: 19 gives way to everything else
@@ -22,7 +22,7 @@ struct Effort {
   std::chrono::milliseconds patience{0};
   enum class Fetching { kBest, kByCupti } fetching = Fetching::kBest;
   std::size_t decoded = 4096u << 20;  // bytes at most that samples are decoded into after a pause; less where little memory is free
-  QueueLimits waiting;  // of what has been fetched and waits to be evaluated, for each GPU
+  QueueLimits waiting;                // of what has been fetched and waits to be evaluated, for each GPU
 };
 
 }  // namespace lanescope::gpu_metrics

@@ -10,8 +10,8 @@
 namespace lanescope::gpu_metrics {
 namespace {
 
-constexpr std::size_t kPage = 4096;   // bytes of an image that are kept or left out together
-constexpr std::size_t kUnit = 128;    // samples that a thread takes on at once: some milliseconds of work
+constexpr std::size_t kPage = 4096;  // bytes of an image that are kept or left out together
+constexpr std::size_t kUnit = 128;   // samples that a thread takes on at once: some milliseconds of work
 
 std::size_t page_size(std::size_t page, std::size_t image) { return std::min(kPage, image - page * kPage); }
 
@@ -156,8 +156,7 @@ bool Evaluation::restore_image() {
     image_fresh_ = fresh;
     applied_.clear();
   }
-  for (const std::uint32_t page : applied_)
-    std::memcpy(image_.data() + page * kPage, fresh.data() + page * kPage, page_size(page, image_.size()));
+  for (const std::uint32_t page : applied_) std::memcpy(image_.data() + page * kPage, fresh.data() + page * kPage, page_size(page, image_.size()));
   applied_.clear();
   if (piece_.size() < sizeof(std::uint32_t)) return false;
   std::uint32_t count = 0;

@@ -47,8 +47,7 @@ class Evaluation {
     QueueLimits limits;
     // Values of samples of an image, one row a sample; `thread` is below Work::threads, and each is of one thread at a time. False where some
     // are unknown.
-    std::function<bool(std::size_t thread, std::span<const std::uint8_t> image, std::span<const SampleTime> samples, std::span<double> values)>
-        evaluate;
+    std::function<bool(std::size_t thread, std::span<const std::uint8_t> image, std::span<const SampleTime> samples, std::span<double> values)> evaluate;
     // In the order in which samples were added, one thread at a time; `understood`: false where `evaluate` was for some of these samples.
     std::function<void(std::span<const SampleTime> times, std::span<const double> values, bool understood)> take;
   };
@@ -98,12 +97,12 @@ class Evaluation {
   std::mutex mutex_;
   std::condition_variable changed_;
   ByteQueue queue_;
-  std::deque<Block> blocks_;  // those without an image of theirs are as many as there are pieces in the queue
-  bool has_image_ = false;    // one that was handed over waits, or is evaluated
+  std::deque<Block> blocks_;              // those without an image of theirs are as many as there are pieces in the queue
+  bool has_image_ = false;                // one that was handed over waits, or is evaluated
   std::atomic<std::size_t> waiting_ = 0;  // samples of blocks_ and of the current block
   State state_ = State::kNone;
   Block current_;
-  std::vector<std::uint8_t> image_;  // of the current block
+  std::vector<std::uint8_t> image_;            // of the current block
   std::span<const std::uint8_t> image_fresh_;  // what image_ is a copy of, but for applied_
   std::vector<std::byte> piece_;
   std::vector<std::uint32_t> applied_;  // numbers of pages

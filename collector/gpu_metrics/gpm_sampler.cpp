@@ -22,31 +22,18 @@ struct Wish {
 // Named as the same things are where the performance monitors count them.
 constexpr std::array kWishes{
     Wish{2, 1, {"SMs active", "SM", "%", 0.01, 100, "nvml.gpm.sm_util", "Share of time in which a multiprocessor was busy, mean of all."}},
-    Wish{
-        5, 1, {"Tensor cores active", "SM", "%", 0.01, 100, "nvml.gpm.any_tensor_util", "Share of time in which the tensor pipes worked."}},
+    Wish{5, 1, {"Tensor cores active", "SM", "%", 0.01, 100, "nvml.gpm.any_tensor_util", "Share of time in which the tensor pipes worked."}},
     Wish{3, 1, {"Warps in flight", "SM", "%", 0.01, 100, "nvml.gpm.sm_occupancy", "Warps on the multiprocessors, of the most that fit."}},
     Wish{1, 1, {"GPU active", "SM", "%", 0.01, 100, "nvml.gpm.graphics_util", "Share of time in which the compute engine worked."}},
-    Wish{11,
-         1,
-         {"FP64 active", "SM", "%", 0.01, 100, "nvml.gpm.fp64_util", "Share of time in which the FP64 pipes worked, tensor cores aside."}},
-    Wish{12,
-         1,
-         {"FP32 active", "SM", "%", 0.01, 100, "nvml.gpm.fp32_util", "Share of time in which the FP32 pipes worked, tensor cores aside."}},
-    Wish{13,
-         1,
-         {"FP16 active", "SM", "%", 0.01, 100, "nvml.gpm.fp16_util", "Share of time in which the FP16 pipes worked, tensor cores aside."}},
+    Wish{11, 1, {"FP64 active", "SM", "%", 0.01, 100, "nvml.gpm.fp64_util", "Share of time in which the FP64 pipes worked, tensor cores aside."}},
+    Wish{12, 1, {"FP32 active", "SM", "%", 0.01, 100, "nvml.gpm.fp32_util", "Share of time in which the FP32 pipes worked, tensor cores aside."}},
+    Wish{13, 1, {"FP16 active", "SM", "%", 0.01, 100, "nvml.gpm.fp16_util", "Share of time in which the FP16 pipes worked, tensor cores aside."}},
     Wish{4, 1, {"Integer active", "SM", "%", 0.01, 100, "nvml.gpm.integer_util", "Share of time in which the integer pipes worked."}},
-    Wish{10,
-         1,
-         {"DRAM bandwidth", "Memory", "%", 0.01, 100, "nvml.gpm.dram_bw_util",
-          "Throughput of the GPU's memory, of the most that it could be."}},
+    Wish{10, 1, {"DRAM bandwidth", "Memory", "%", 0.01, 100, "nvml.gpm.dram_bw_util", "Throughput of the GPU's memory, of the most that it could be."}},
     Wish{21, kMebibyte, {"PCIe read", "Links", "B/s", 1e4, 0, "nvml.gpm.pcie_rx_per_sec", "Bytes that the GPU received over PCIe."}},
     Wish{20, kMebibyte, {"PCIe write", "Links", "B/s", 1e4, 0, "nvml.gpm.pcie_tx_per_sec", "Bytes that the GPU sent over PCIe."}},
-    Wish{60,
-         kMebibyte,
-         {"NVLink received", "Links", "B/s", 1e4, 0, "nvml.gpm.nvlink_total_rx_per_sec", "Bytes that the GPU received over NVLink."}},
-    Wish{
-        61, kMebibyte, {"NVLink sent", "Links", "B/s", 1e4, 0, "nvml.gpm.nvlink_total_tx_per_sec", "Bytes that the GPU sent over NVLink."}},
+    Wish{60, kMebibyte, {"NVLink received", "Links", "B/s", 1e4, 0, "nvml.gpm.nvlink_total_rx_per_sec", "Bytes that the GPU received over NVLink."}},
+    Wish{61, kMebibyte, {"NVLink sent", "Links", "B/s", 1e4, 0, "nvml.gpm.nvlink_total_tx_per_sec", "Bytes that the GPU sent over NVLink."}},
 };
 static_assert(kWishes.size() <= kMostGpmMetrics);
 
@@ -77,8 +64,7 @@ struct GpmSampler::State {
 GpmSampler::GpmSampler(std::unique_ptr<State> state) : state_(std::move(state)) {}
 GpmSampler::~GpmSampler() = default;
 
-std::unique_ptr<GpmSampler> GpmSampler::open(std::shared_ptr<const NvmlFunctions> nvml, const GpuDevice& gpu, FrameOutput& output,
-                                             std::string& refusal) {
+std::unique_ptr<GpmSampler> GpmSampler::open(std::shared_ptr<const NvmlFunctions> nvml, const GpuDevice& gpu, FrameOutput& output, std::string& refusal) {
   if (!nvml->gpm_query_support || !nvml->gpm_allocate || !nvml->gpm_free || !nvml->gpm_sample || !nvml->gpm_get_metrics) return nullptr;
   NvmlDevice device = nullptr;
   NvmlGpmSupport support;
@@ -88,8 +74,8 @@ std::unique_ptr<GpmSampler> GpmSampler::open(std::shared_ptr<const NvmlFunctions
   for (NvmlGpmSample& sample : state->samples)
     if (state->nvml->gpm_allocate(&sample) != kNvmlSuccess) return nullptr;
   if (const int result = state->nvml->gpm_sample(device, state->samples[0]); result != kNvmlSuccess) {
-    refusal = "NVML does not say what GPU " + std::to_string(gpu.ordinal) + " does, either (nvmlGpmSampleGet says " +
-              std::to_string(result) + (result == kNvmlNoPermission ? ", no permission)." : ").");
+    refusal = "NVML does not say what GPU " + std::to_string(gpu.ordinal) + " does, either (nvmlGpmSampleGet says " + std::to_string(result) +
+              (result == kNvmlNoPermission ? ", no permission)." : ").");
     return nullptr;
   }
   return std::unique_ptr<GpmSampler>(new GpmSampler(std::move(state)));

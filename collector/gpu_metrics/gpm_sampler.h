@@ -19,8 +19,7 @@ inline constexpr std::int64_t kGpmInterval = 100'000'000;  // ns
 class GpmSampler {
  public:
   // None where NVML or the GPU has no such counts; `refusal` is then a sentence if it has them, but not for this user.
-  static std::unique_ptr<GpmSampler> open(std::shared_ptr<const NvmlFunctions> nvml, const GpuDevice& gpu, FrameOutput& output,
-                                          std::string& refusal);
+  static std::unique_ptr<GpmSampler> open(std::shared_ptr<const NvmlFunctions> nvml, const GpuDevice& gpu, FrameOutput& output, std::string& refusal);
   ~GpmSampler();
   GpmSampler(const GpmSampler&) = delete;
   GpmSampler& operator=(const GpmSampler&) = delete;

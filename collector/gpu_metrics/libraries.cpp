@@ -67,8 +67,7 @@ Driver open_driver(const DeviceChoice& choice) {
   int count = 0;
   get_count(&count);
   for (int i = 0; i < count; ++i) {
-    const bool chosen =
-        choice.kind != DeviceChoice::Kind::kListed || std::find(choice.listed.begin(), choice.listed.end(), i) != choice.listed.end();
+    const bool chosen = choice.kind != DeviceChoice::Kind::kListed || std::find(choice.listed.begin(), choice.listed.end(), i) != choice.listed.end();
     CUdevice device = 0;
     if (!chosen || get_device(&device, i) != CUDA_SUCCESS) continue;
     const auto attribute = [&](CUdevice_attribute which) {

@@ -82,11 +82,9 @@ int main(int count, char** arguments) {
   app.add_option("--look-every", look_every, "Milliseconds between looks at what the hardware has counted; 0: as fits the frequency")
       ->check(CLI::Range(0, 60'000));
   app.add_option("--nvml-every", nvml_every, "Milliseconds between readings of NVML; 0: none")->check(CLI::Range(0, 60'000));
-  app.add_option("--evaluators", effort.evaluators,
-                 "Threads for the values of one GPU's samples where one falls behind; 0: as fits the machine")
+  app.add_option("--evaluators", effort.evaluators, "Threads for the values of one GPU's samples where one falls behind; 0: as fits the machine")
       ->check(CLI::Range(0, 64));
-  app.add_option("--patience", patience, "Milliseconds that counted samples may wait for a processor to be fetched; 0: as fits")
-      ->check(CLI::Range(0, 60'000));
+  app.add_option("--patience", patience, "Milliseconds that counted samples may wait for a processor to be fetched; 0: as fits")->check(CLI::Range(0, 60'000));
   app.add_flag("--by-cupti", by_cupti, "Fetches by CUPTI, although the library below it may be there");
   app.add_option("--hardware-buffer", buffer, "MiB that the hardware counts into")->check(CLI::Range(32, 65'536));
   app.add_flag("--account", accounts, "Says at the end, on standard error, what fetching and evaluating took");

@@ -10,8 +10,7 @@ namespace {
 constexpr std::array kSets = {
     MetricSet{"default", "SMs, tensor cores, warps, memory, PCIe, NVLink and clocks: as much of it as the GPU can count at once"},
     MetricSet{"light", "SMs active, instructions issued, tensor cores, and memory bandwidth alone"},
-    MetricSet{"nvml",
-              "What the driver counts of SMs, tensor cores, memory and links, ten times a second: cheap, needs no rights, from Hopper on"},
+    MetricSet{"nvml", "What the driver counts of SMs, tensor cores, memory and links, ten times a second: cheap, needs no rights, from Hopper on"},
 };
 
 constexpr std::string_view kPercent = ".avg.pct_of_peak_sustained_elapsed";
@@ -35,8 +34,7 @@ std::vector<MetricWish> light_set() {
       {"Tensor cores active", "SM",
        percent({"sm__pipe_tensor_cycles_active", "sm__pipe_tensor_cycles_active_realtime", "sm__inst_executed_pipe_tensor_realtime"}),
        "Share of cycles in which the tensor pipes worked, mean of all."},
-      {"DRAM bandwidth", "Memory", percent({"dram__throughput", "dramc__throughput"}),
-       "Throughput of the GPU's memory, of the most that it could be."},
+      {"DRAM bandwidth", "Memory", percent({"dram__throughput", "dramc__throughput"}), "Throughput of the GPU's memory, of the most that it could be."},
   };
 }
 
@@ -51,8 +49,7 @@ std::vector<MetricWish> default_set() {
       {"PCIe write", "Links", per_second({"pcie__write_bytes.sum", "pcie__tx_bytes.sum"}), "Bytes that the GPU sent over PCIe."},
       {"NVLink received", "Links", per_second({"nvlrx__bytes.sum"}), "Bytes that the GPU received over NVLink."},
       {"NVLink sent", "Links", per_second({"nvltx__bytes.sum"}), "Bytes that the GPU sent over NVLink."},
-      {"Warps in flight", "SM",
-       percent({"sm__warps_active_realtime", "tpc__warps_active_realtime", "tpc__warps_active_shader_cs_realtime"}),
+      {"Warps in flight", "SM", percent({"sm__warps_active_realtime", "tpc__warps_active_realtime", "tpc__warps_active_shader_cs_realtime"}),
        "Warps that were on the multiprocessors, of the most that fit: achieved occupancy, idle multiprocessors included."},
       {"GPU active", "SM", percent({"gr__cycles_active"}), "Share of time in which the GPU's graphics and compute engine worked."},
       {"L2 cache", "Memory", percent({"lts__t_sectors"}), "Sectors that the L2 cache served, of the most that it could."},
@@ -95,9 +92,8 @@ Result<std::vector<MetricWish>> read_metric_set(const std::string& name_or_file)
   if (name_or_file == "nvml") return std::vector<MetricWish>();
   std::ifstream file(name_or_file);
   if (!file)
-    return Error{
-        "There is no set of GPU metrics called " + name_or_file + ", and no file of that name: the sets are default, light and nvml.",
-        ErrorKind::kUsage};
+    return Error{"There is no set of GPU metrics called " + name_or_file + ", and no file of that name: the sets are default, light and nvml.",
+                 ErrorKind::kUsage};
   std::vector<MetricWish> wishes;
   for (std::string line; std::getline(file, line);) {
     const std::string_view text = trimmed(std::string_view(line).substr(0, line.find('#')));

@@ -11,10 +11,10 @@ namespace lanescope::gpu_metrics {
 
 namespace {
 
-constexpr unsigned kPowerInstant = 186;  // NVML_FI_DEV_POWER_INSTANT: mW, while nvmlDeviceGetPowerUsage is a mean over a second
-constexpr int kTemperatureOfGpu = 0;     // NVML_TEMPERATURE_GPU
-constexpr int kSmClock = 1;              // NVML_CLOCK_SM
-constexpr int kMemoryClock = 2;          // NVML_CLOCK_MEM
+constexpr unsigned kPowerInstant = 186;                        // NVML_FI_DEV_POWER_INSTANT: mW, while nvmlDeviceGetPowerUsage is a mean over a second
+constexpr int kTemperatureOfGpu = 0;                           // NVML_TEMPERATURE_GPU
+constexpr int kSmClock = 1;                                    // NVML_CLOCK_SM
+constexpr int kMemoryClock = 2;                                // NVML_CLOCK_MEM
 constexpr unsigned long long kHeldByPower = 0x4 | 0x80;        // software power cap, hardware power brake
 constexpr unsigned long long kHeldByHeat = 0x8 | 0x20 | 0x40;  // hardware slowdown, software and hardware thermal slowdown
 
@@ -75,9 +75,7 @@ std::unique_ptr<NvmlSampler> NvmlSampler::open(std::shared_ptr<const NvmlFunctio
     NvmlUtilization both{};
     *rates = nvml->get_utilization(device, &both) == kNvmlSuccess ? std::optional(both) : std::nullopt;
   };
-  const auto utilization = [rates](unsigned NvmlUtilization::*part) -> std::int64_t {
-    return *rates ? static_cast<std::int64_t>((**rates).*part) : kMissing;
-  };
+  const auto utilization = [rates](unsigned NvmlUtilization::*part) -> std::int64_t { return *rates ? static_cast<std::int64_t>((**rates).*part) : kMissing; };
 
   std::vector<Reading> candidates{
       {described(gpu, {"Power", "Board", "W", 1e-3, known(number(nvml->get_power_limit)) / 1000, "nvml.power",
@@ -117,8 +115,8 @@ std::unique_ptr<NvmlSampler> NvmlSampler::open(std::shared_ptr<const NvmlFunctio
   if (candidates.empty()) return nullptr;
   std::vector<proto::Counter> counters;
   for (const Reading& reading : candidates) counters.push_back(reading.counter);
-  return std::unique_ptr<NvmlSampler>(new NvmlSampler(
-      std::make_unique<State>(std::move(candidates), CounterStream(output, std::move(counters)), channel::monotonic_now())));
+  return std::unique_ptr<NvmlSampler>(
+      new NvmlSampler(std::make_unique<State>(std::move(candidates), CounterStream(output, std::move(counters)), channel::monotonic_now())));
 }
 
 void NvmlSampler::read() {

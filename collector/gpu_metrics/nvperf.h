@@ -129,7 +129,7 @@ struct ImageInfo {
   void* reserved = nullptr;
   const std::uint8_t* image = nullptr;
   std::size_t image_size = 0;
-  std::size_t room = 0;       // samples
+  std::size_t room = 0;  // samples
   std::size_t begun = 0;
   std::size_t completed = 0;
 };

@@ -33,18 +33,17 @@ Refusal PmSampler::refused(const std::string& what, CUptiResult result) const {
   switch (result) {
     case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
     case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
-      return {proto::STATE_NO_PERMISSION,
-              "The performance monitors of " + gpu +
-                  " are for administrators here. Allow this program to use them with: sudo setcap cap_sys_admin,cap_sys_nice+ep " + own_path() +
-                  " (in a container: --cap-add SYS_ADMIN); or allow everyone with: echo options nvidia "
-                  "NVreg_RestrictProfilingToAdminUsers=0 | sudo tee /etc/modprobe.d/nvidia-profiling.conf, and a restart."};
+      return {proto::STATE_NO_PERMISSION, "The performance monitors of " + gpu +
+                                              " are for administrators here. Allow this program to use them with: sudo setcap cap_sys_admin,cap_sys_nice+ep " +
+                                              own_path() +
+                                              " (in a container: --cap-add SYS_ADMIN); or allow everyone with: echo options nvidia "
+                                              "NVreg_RestrictProfilingToAdminUsers=0 | sudo tee /etc/modprobe.d/nvidia-profiling.conf, and a restart."};
     case CUPTI_ERROR_HARDWARE_BUSY:
     case CUPTI_ERROR_INVALID_OPERATION:
     case CUPTI_ERROR_UNKNOWN:
-      return {proto::STATE_OWNED_BY_OTHER,
-              "The performance monitors of " + gpu + " could not be had (" + code +
-                  "): another tool probably uses them. End ncu, nsys or other recordings on this GPU; where DCGM "
-                  "watches it, pause that with: dcgmi profile --pause"};
+      return {proto::STATE_OWNED_BY_OTHER, "The performance monitors of " + gpu + " could not be had (" + code +
+                                               "): another tool probably uses them. End ncu, nsys or other recordings on this GPU; where DCGM "
+                                               "watches it, pause that with: dcgmi profile --pause"};
     case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
       return {proto::STATE_FAILED, gpu + " is divided (MIG): its performance monitors can't be sampled."};
     case CUPTI_ERROR_NOT_SUPPORTED:
@@ -55,8 +54,8 @@ Refusal PmSampler::refused(const std::string& what, CUptiResult result) const {
   }
 }
 
-std::unique_ptr<PmSampler> PmSampler::open(const PmLibraries& libraries, const GpuDevice& gpu, std::span<const MetricWish> wishes,
-                                           const PmPace& pace, FrameOutput& output, Refusal& refusal) {
+std::unique_ptr<PmSampler> PmSampler::open(const PmLibraries& libraries, const GpuDevice& gpu, std::span<const MetricWish> wishes, const PmPace& pace,
+                                           FrameOutput& output, Refusal& refusal) {
   std::unique_ptr<PmSampler> sampler(new PmSampler(libraries, gpu, output));
   if (std::optional<Refusal> reason = sampler->prepare(libraries, wishes, pace)) {
     refusal = std::move(*reason);
@@ -80,12 +79,10 @@ std::optional<Refusal> PmSampler::prepare(const PmLibraries& libraries, std::spa
   if (result == CUPTI_SUCCESS) result = cupti_.get_availability(&availability);
   if (result != CUPTI_SUCCESS) return refused("cuptiPmSamplingGetCounterAvailability", result);
 
-  metrics_ = choose_metrics(wishes, [this](std::span<const std::string> metrics) {
-    return MetricProgram(cupti_, chip_, availability_, metrics).fits_one_pass();
-  });
+  metrics_ =
+      choose_metrics(wishes, [this](std::span<const std::string> metrics) { return MetricProgram(cupti_, chip_, availability_, metrics).fits_one_pass(); });
   if (metrics_.empty())
-    return Refusal{proto::STATE_VERSION_MISMATCH,
-                   "GPU " + std::to_string(gpu_.ordinal) + " (" + chip_ + ") has none of the metrics asked for."};
+    return Refusal{proto::STATE_VERSION_MISMATCH, "GPU " + std::to_string(gpu_.ordinal) + " (" + chip_ + ") has none of the metrics asked for."};
   std::vector<std::string> names;
   for (const ChosenMetric& metric : metrics_) names.push_back(metric.metric);
 
@@ -101,8 +98,7 @@ std::optional<Refusal> PmSampler::prepare(const PmLibraries& libraries, std::spa
 std::optional<Refusal> PmSampler::open_source(const PmLibraries& libraries, const PmPace& pace) {
   const MetricProgram& program = *programs_.front();
   std::string why_not = libraries.why_not;
-  if (libraries.below != nullptr)
-    source_ = RecordSource::open(*libraries.below, {gpu_, chip_, availability_, program, pace, *this, account_}, why_not);
+  if (libraries.below != nullptr) source_ = RecordSource::open(*libraries.below, {gpu_, chip_, availability_, program, pace, *this, account_}, why_not);
   if (source_) {
     way_ = "by libnvperf_target, as processors are idle";
     return std::nullopt;
@@ -116,21 +112,21 @@ std::optional<Refusal> PmSampler::open_source(const PmLibraries& libraries, cons
 
 // CUPTI takes some 3 us for a metric of a sample.
 void PmSampler::begin_evaluation(const PmPace& pace, const std::vector<std::string>& names) {
-  evaluation_ = std::make_unique<Evaluation>(Evaluation::Work{
-      names.size(), programs_.size(), pace.effort.waiting,
-      [this](std::size_t thread, std::span<const std::uint8_t> image, std::span<const SampleTime> samples, std::span<double> values) {
-        const std::int64_t begin = processor_time();
-        const std::size_t metrics = metrics_.size();
-        bool understood = true;
-        for (std::size_t i = 0; i < samples.size(); ++i)
-          understood = programs_[thread]->evaluate(image, samples[i].index, values.subspan(i * metrics, metrics)) && understood;
-        account_.evaluation += processor_time() - begin;
-        return understood;
-      },
-      [this](std::span<const SampleTime> times, std::span<const double> values, bool understood) {
-        if (!understood) tell_once("cuptiProfilerHostEvaluateToGpuValues", result_text(cupti_, CUPTI_ERROR_UNKNOWN));
-        write(times, values);
-      }});
+  evaluation_ = std::make_unique<Evaluation>(
+      Evaluation::Work{names.size(), programs_.size(), pace.effort.waiting,
+                       [this](std::size_t thread, std::span<const std::uint8_t> image, std::span<const SampleTime> samples, std::span<double> values) {
+                         const std::int64_t begin = processor_time();
+                         const std::size_t metrics = metrics_.size();
+                         bool understood = true;
+                         for (std::size_t i = 0; i < samples.size(); ++i)
+                           understood = programs_[thread]->evaluate(image, samples[i].index, values.subspan(i * metrics, metrics)) && understood;
+                         account_.evaluation += processor_time() - begin;
+                         return understood;
+                       },
+                       [this](std::span<const SampleTime> times, std::span<const double> values, bool understood) {
+                         if (!understood) tell_once("cuptiProfilerHostEvaluateToGpuValues", result_text(cupti_, CUPTI_ERROR_UNKNOWN));
+                         write(times, values);
+                       }});
 }
 
 PmSampler::~PmSampler() {
@@ -211,7 +207,7 @@ std::vector<SampleTime> PmSampler::times_of(std::span<const RawSample> samples) 
   if (samples.empty()) return times;
   settle_clock(samples.back().end);
   for (const RawSample& sample : samples) {
-    if (std::exchange(first_sample_, false)) continue;  // it began before the sampling did
+    if (std::exchange(first_sample_, false)) continue;   // it began before the sampling did
     if (sample.begin == 0 || sample.end == 0) continue;  // likewise, or ended after it did
     times.push_back({sample.index, converted(sample.begin), converted(sample.end)});
   }
@@ -236,9 +232,7 @@ void PmSampler::finish() {
   if (counters_) counters_->flush();
 }
 
-std::int64_t PmSampler::converted(std::uint64_t time) const {
-  return clocks_.to_monotonic(static_cast<std::int64_t>(time) + clock_offset_.value_or(0));
-}
+std::int64_t PmSampler::converted(std::uint64_t time) const { return clocks_.to_monotonic(static_cast<std::int64_t>(time) + clock_offset_.value_or(0)); }
 
 // CUPTI's times are on CLOCK_REALTIME. Where they are not, the newest sample was counted just before it was fetched.
 void PmSampler::settle_clock(std::uint64_t newest) {
@@ -254,9 +248,8 @@ void PmSampler::settle_clock(std::uint64_t newest) {
 
 void PmSampler::tell_once(const std::string& what, const std::string& answer) {
   if (told_of_failure_.exchange(true)) return;
-  output_.diagnose(
-      proto::SEVERITY_WARNING, proto::STATE_FAILED,
-      "Some metrics of GPU " + std::to_string(gpu_.ordinal) + " are missing: " + what + " says " + answer + ".");
+  output_.diagnose(proto::SEVERITY_WARNING, proto::STATE_FAILED,
+                   "Some metrics of GPU " + std::to_string(gpu_.ordinal) + " are missing: " + what + " says " + answer + ".");
 }
 
 }  // namespace lanescope::gpu_metrics

@@ -40,8 +40,8 @@ struct PmLibraries {
 class PmSampler final : private SampleReceiver {
  public:
   // Chooses the metrics and takes the GPU's monitors.
-  static std::unique_ptr<PmSampler> open(const PmLibraries& libraries, const GpuDevice& gpu, std::span<const MetricWish> wishes,
-                                         const PmPace& pace, FrameOutput& output, Refusal& refusal);
+  static std::unique_ptr<PmSampler> open(const PmLibraries& libraries, const GpuDevice& gpu, std::span<const MetricWish> wishes, const PmPace& pace,
+                                         FrameOutput& output, Refusal& refusal);
   ~PmSampler() override;
   PmSampler(const PmSampler&) = delete;
   PmSampler& operator=(const PmSampler&) = delete;
@@ -108,7 +108,7 @@ class PmSampler final : private SampleReceiver {
   agent::encode::ClockMap clocks_;
   std::int64_t last_clock_reading_ = 0;
   std::optional<std::int64_t> clock_offset_;  // what the source's times lack to what clocks_ converts; known from the first sample on
-  bool has_own_clock_ = false;  // its source has
+  bool has_own_clock_ = false;                // its source has
   bool first_sample_ = true;
   bool told_of_loss_ = false;
   std::atomic<bool> told_of_failure_ = false;

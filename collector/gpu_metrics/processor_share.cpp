@@ -24,9 +24,7 @@ bool set_share(pid_t thread, ProcessorShare share) noexcept {
 
 bool can_return_from_left_over() {
   bool returned = false;
-  std::thread([&returned] {
-    returned = set_share(this_thread(), ProcessorShare::kLeftOver) && set_share(this_thread(), ProcessorShare::kUsual);
-  }).join();
+  std::thread([&returned] { returned = set_share(this_thread(), ProcessorShare::kLeftOver) && set_share(this_thread(), ProcessorShare::kUsual); }).join();
   return returned;
 }
 

@@ -8,10 +8,10 @@
 namespace lanescope::gpu_metrics {
 namespace {
 
-constexpr std::size_t kMostSamples = 512;            // of an image
-constexpr std::size_t kLargestImage = 4u << 20;      // bytes
-constexpr double kExpectedBytes = 16u << 10;         // of a sample in the buffer: 9 to 22 KB of the default set at 10 kHz on an H200
-constexpr std::int64_t kEnoughOfBuffer = 60;         // s until it would be full, where that takes less than what is asked for
+constexpr std::size_t kMostSamples = 512;             // of an image
+constexpr std::size_t kLargestImage = 4u << 20;       // bytes
+constexpr double kExpectedBytes = 16u << 10;          // of a sample in the buffer: 9 to 22 KB of the default set at 10 kHz on an H200
+constexpr std::int64_t kEnoughOfBuffer = 60;          // s until it would be full, where that takes less than what is asked for
 constexpr std::int64_t kUsualWait = 100'000'000'000;  // ns; clocks are known for two minutes
 constexpr std::int64_t kHandOnEvery = 1'000'000'000;  // ns, where somebody waits
 
@@ -31,7 +31,11 @@ std::int64_t nanoseconds(std::chrono::milliseconds time) { return std::chrono::n
 }  // namespace
 
 RecordSource::RecordSource(const nvperf::Functions& functions, const Order& order, std::function<bool()> left_alone)
-    : functions_(functions), gpu_(order.gpu), config_(order.program.config()), receiver_(order.receiver), account_(order.account),
+    : functions_(functions),
+      gpu_(order.gpu),
+      config_(order.program.config()),
+      receiver_(order.receiver),
+      account_(order.account),
       left_alone_(std::move(left_alone)) {}
 
 std::unique_ptr<RecordSource> RecordSource::open(const nvperf::Functions& functions, const Order& order, std::string& reason,

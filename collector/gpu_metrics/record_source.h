@@ -78,7 +78,7 @@ class RecordSource final : public SampleSource {
   std::vector<std::uint8_t> copy_;   // of it, for the receiver
   std::size_t room_ = 0;             // samples of an image
   std::size_t handed_on_ = 0;        // samples of image_
-  std::int64_t look_every_ = 0;  // ns
+  std::int64_t look_every_ = 0;      // ns
   std::int64_t longest_wait_ = 0;
   std::size_t total_ = 0;        // bytes of the buffer
   double rate_ = 0;              // bytes per ns

@@ -29,15 +29,15 @@ struct PmPace {
 // What fetching has done, for those who want to know what it costs.
 struct PmAccount {
   std::uint64_t samples = 0;
-  std::uint64_t rounds = 0;          // of fetching
-  std::uint64_t overflows = 0;       // of the hardware's buffer, or of an image
-  std::int64_t longest_pause = 0;    // ns between two rounds
-  std::int64_t decoding = 0;         // ns of a processor
+  std::uint64_t rounds = 0;                  // of fetching
+  std::uint64_t overflows = 0;               // of the hardware's buffer, or of an image
+  std::int64_t longest_pause = 0;            // ns between two rounds
+  std::int64_t decoding = 0;                 // ns of a processor
   std::atomic<std::int64_t> evaluation = 0;  // ns of processors
-  std::size_t hardware_buffer = 0;   // bytes
-  std::size_t most_unread = 0;       // bytes of it, where that is known
-  std::size_t sample_bytes = 0;      // of a sample in an image
-  std::size_t most_waiting = 0;      // samples that waited to be evaluated
+  std::size_t hardware_buffer = 0;           // bytes
+  std::size_t most_unread = 0;               // bytes of it, where that is known
+  std::size_t sample_bytes = 0;              // of a sample in an image
+  std::size_t most_waiting = 0;              // samples that waited to be evaluated
 };
 
 // A sample in an image, its times in ns on the clock of the source.

@@ -27,9 +27,8 @@ const CuptiFunctions* load_cupti(int driver_version, Refusal& refusal) {
   agent::cupti::DamagedFile damaged;
   void* library = agent::cupti::open_library(driver_version / 1000, damaged);
   if (library == nullptr && damaged.path[0] != '\0') {
-    refusal = {proto::STATE_NO_LIBRARY,
-               std::string("The performance monitors of GPUs can't be sampled: ") + damaged.path +
-                   " is damaged or was cut short. Install it anew, or set LANESCOPE_CUPTI_LIBRARY to another file."};
+    refusal = {proto::STATE_NO_LIBRARY, std::string("The performance monitors of GPUs can't be sampled: ") + damaged.path +
+                                            " is damaged or was cut short. Install it anew, or set LANESCOPE_CUPTI_LIBRARY to another file."};
     return nullptr;
   }
   if (library == nullptr) {
@@ -46,8 +45,7 @@ const CuptiFunctions* load_cupti(int driver_version, Refusal& refusal) {
   }
   CUpti_Profiler_Initialize_Params initialize{CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
   if (const CUptiResult result = functions->initialize(&initialize); result != CUPTI_SUCCESS) {
-    refusal = {proto::STATE_FAILED,
-               "The performance monitors of GPUs can't be sampled: cuptiProfilerInitialize says " + result_text(*functions, result) + "."};
+    refusal = {proto::STATE_FAILED, "The performance monitors of GPUs can't be sampled: cuptiProfilerInitialize says " + result_text(*functions, result) + "."};
     return nullptr;
   }
   return &*functions;
@@ -63,18 +61,18 @@ PmLibraries libraries_for(const CuptiFunctions& cupti, const Effort& effort) {
 }
 
 std::string sampled_text(const PmSampler& sampler, const GpuDevice& gpu, std::uint64_t frequency) {
-  return "GPU " + std::to_string(gpu.ordinal) + ", " + gpu.name + " (" + sampler.chip() + "): " + std::to_string(sampler.metrics().size()) +
-         " metrics at " + std::to_string(frequency) + " Hz, fetched " + sampler.way() + ".";
+  return "GPU " + std::to_string(gpu.ordinal) + ", " + gpu.name + " (" + sampler.chip() + "): " + std::to_string(sampler.metrics().size()) + " metrics at " +
+         std::to_string(frequency) + " Hz, fetched " + sampler.way() + ".";
 }
 
 std::string account_text(const PmSampler& sampler) {
   const PmAccount& account = sampler.account();
   const auto milliseconds = [](std::int64_t nanoseconds) { return std::to_string(nanoseconds / 1'000'000) + " ms"; };
   return sampler.chip() + ", " + sampler.way() + ": " + std::to_string(account.samples) + " samples in " + std::to_string(account.rounds) +
-         " rounds; decoding took " + milliseconds(account.decoding) + ", evaluation " + milliseconds(account.evaluation) +
-         "; longest pause " + milliseconds(account.longest_pause) + "; most samples that waited " + std::to_string(account.most_waiting) +
-         "; " + std::to_string(account.sample_bytes) + " bytes a sample, hardware buffer " +
-         std::to_string(account.hardware_buffer >> 20) + " MiB (most in it " + std::to_string(account.most_unread >> 20) + "), " + std::to_string(account.overflows) + " overflows.";
+         " rounds; decoding took " + milliseconds(account.decoding) + ", evaluation " + milliseconds(account.evaluation) + "; longest pause " +
+         milliseconds(account.longest_pause) + "; most samples that waited " + std::to_string(account.most_waiting) + "; " +
+         std::to_string(account.sample_bytes) + " bytes a sample, hardware buffer " + std::to_string(account.hardware_buffer >> 20) + " MiB (most in it " +
+         std::to_string(account.most_unread >> 20) + "), " + std::to_string(account.overflows) + " overflows.";
 }
 
 // How often a driver may be asked while programs compute on all processors: the readings take two hundredths of one at most.
@@ -163,8 +161,7 @@ void Sampling::start_nvml(const Driver& driver, std::chrono::milliseconds period
     Nvml& sampler = samplers->emplace_back();
     const auto is_this = [&](const GpuDevice& other) { return other.ordinal == gpu.ordinal; };
     std::string refusal;
-    if (std::any_of(without_monitors.begin(), without_monitors.end(), is_this))
-      sampler.in_place_of_monitors = GpmSampler::open(nvml, gpu, output_, refusal);
+    if (std::any_of(without_monitors.begin(), without_monitors.end(), is_this)) sampler.in_place_of_monitors = GpmSampler::open(nvml, gpu, output_, refusal);
     if (sampler.in_place_of_monitors) output_.diagnose(proto::SEVERITY_INFO, proto::STATE_RECORDING, in_place_text(gpu));
     if (!refusal.empty()) output_.diagnose(proto::SEVERITY_INFO, proto::STATE_NO_PERMISSION, refusal);
     sampler.board = NvmlSampler::open(nvml, gpu, output_);
@@ -181,14 +178,15 @@ void Sampling::start_nvml(const Driver& driver, std::chrono::milliseconds period
                                                           [this, samplers, pace](Due) {
                                                             if (rests_.load(std::memory_order_relaxed) || pace->rests()) return Round::kDone;
                                                             for (Nvml& sampler : *samplers) {
-                                                              if (sampler.in_place_of_monitors)
-                                                                sampler.in_place_of_monitors->read(channel::monotonic_now());
+                                                              if (sampler.in_place_of_monitors) sampler.in_place_of_monitors->read(channel::monotonic_now());
                                                               if (sampler.board) sampler.board->read();
                                                             }
                                                             pace->has_read();
                                                             return Round::kDone;
                                                           },
-                                                          flush, flush, {}}));
+                                                          flush,
+                                                          flush,
+                                                          {}}));
 }
 
 std::vector<GpuDevice> Sampling::start_monitors(const Driver& driver, const SamplingRequest& request) {
@@ -205,11 +203,9 @@ std::vector<GpuDevice> Sampling::start_monitors(const Driver& driver, const Samp
   const PmPace pace{request.frequency, request.effort, driver.gpus.size()};
   const bool returns = can_return_from_left_over();
   for (const GpuDevice& gpu : driver.gpus) {
-    const std::shared_ptr<PmSampler> sampler =
-        PmSampler::open(libraries, gpu, request.wishes, pace, output_, refusal);
+    const std::shared_ptr<PmSampler> sampler = PmSampler::open(libraries, gpu, request.wishes, pace, output_, refusal);
     if (!sampler || !sampler->start()) {
-      if (sampler)
-        refusal = {proto::STATE_FAILED, "The performance monitors of GPU " + std::to_string(gpu.ordinal) + " could not be started."};
+      if (sampler) refusal = {proto::STATE_FAILED, "The performance monitors of GPU " + std::to_string(gpu.ordinal) + " could not be started."};
       refused(refusal);
       without.push_back(gpu);
       continue;

@@ -30,8 +30,8 @@ class Worker {
   struct Job {
     std::chrono::milliseconds period;
     std::function<Round(Due)> sample;  // every period; a job without patience is due only where somebody waits
-    std::function<void()> flush;      // several times a second
-    std::function<void()> hand_over;  // where everything up to now is asked for, and at the end
+    std::function<void()> flush;       // several times a second
+    std::function<void()> hand_over;   // where everything up to now is asked for, and at the end
     // How long `sample` may wait for a processor, or put itself off, since it was last done: the thread takes what others leave meanwhile (see
     // processor_share.h). While `sample` runs, since it was done before. Where there is no such function, it has a share like any other.
     std::function<std::chrono::milliseconds()> patience;
@@ -62,7 +62,7 @@ class Worker {
   unsigned asked_ = 0;
   unsigned answered_ = 0;
   bool ends_ = false;
-  std::atomic<std::int64_t> last_round_;   // CLOCK_MONOTONIC ns, when it had been done and began to wait for the next
+  std::atomic<std::int64_t> last_round_;  // CLOCK_MONOTONIC ns, when it had been done and began to wait for the next
   std::atomic<pid_t> thread_number_ = 0;  // of the thread, where it is patient
   std::atomic<bool> hurried_ = false;
   std::thread thread_;  // last: it uses all of the above

@@ -97,7 +97,9 @@ class Unended {
   template <typename LeaveOut>
   void for_each(const LeaveOut& leave_out) const {
     for (const auto& [correlation, kernel] : kernels_)
-      leave_out(kernel, "Its measuring did not come to an end: the program was ended meanwhile, or CUPTI failed. A kernel that waits for another one, or for the program, can't run alone.");
+      leave_out(kernel,
+                "Its measuring did not come to an end: the program was ended meanwhile, or CUPTI failed. A kernel that waits for another one, or for the "
+                "program, can't run alone.");
   }
 
  private:
@@ -113,7 +115,9 @@ void add_rates(proto::KernelMetrics& metrics) {
   const auto at_cycles = static_cast<int>(cycles - metrics.metrics().begin());
   for (int count = 0; count < given; ++count) {
     const std::string rate = metrics.metrics(count) + kPerCycle;
-    if (!rate.starts_with(kOfInstructions) || !metrics.metrics(count).ends_with(".sum") || std::find(metrics.metrics().begin(), metrics.metrics().end(), rate) != metrics.metrics().end()) continue;
+    if (!rate.starts_with(kOfInstructions) || !metrics.metrics(count).ends_with(".sum") ||
+        std::find(metrics.metrics().begin(), metrics.metrics().end(), rate) != metrics.metrics().end())
+      continue;
     metrics.add_metrics(rate);
     for (proto::MeasuredLaunch& launch : *metrics.mutable_launches()) launch.add_values(launch.values(count) / launch.values(at_cycles));
   }
@@ -168,9 +172,11 @@ bool Evaluation::make_values(const Counted& counted, std::vector<double>& values
 void Evaluation::add_further_run(const std::filesystem::path& records, const Columns& columns, std::span<FirstRun> first_run) {
   const RanKernels ran = read_kernels(records);
   const auto for_each_measured = [&](const std::function<void(const Counted&)>& visit) {
-    read_records(records, [&](Counted&& counted) {
-      if (counted.record.outcome == channel::CounterOutcome::kMeasured && counted.record.set < plan_.sets.size()) visit(counted);
-    }, {});
+    read_records(records,
+                 [&](Counted&& counted) {
+                   if (counted.record.outcome == channel::CounterOutcome::kMeasured && counted.record.set < plan_.sets.size()) visit(counted);
+                 },
+                 {});
   };
   std::vector<std::uint64_t> first_kinds, kinds;
   for (const FirstRun& launch : first_run) first_kinds.push_back(launch.kind);
@@ -252,7 +258,8 @@ Evaluated Evaluation::evaluate(const std::filesystem::path& records, std::span<c
   for (const FirstRun& launch : first_run)
     if (launch.further_runs < further_runs.size()) ++missing[launch.name];
   for (const auto& [kernel, count] : missing)
-    leave_out(kernel, "Of " + std::to_string(count) + " of its launches some values are missing: not every run of the program made them, with this shape and in this order.");
+    leave_out(kernel, "Of " + std::to_string(count) +
+                          " of its launches some values are missing: not every run of the program made them, with this shape and in this order.");
   result.metrics = cut_for_frames(std::move(metrics));
   return result;
 }

@@ -22,7 +22,7 @@ namespace lanescope::kernel_metrics {
 struct Evaluated {
   std::vector<proto::KernelMetrics> metrics;
   std::vector<proto::InstructionCounts> instructions;
-  std::vector<proto::CodeObject> code;  // of which something was counted
+  std::vector<proto::CodeObject> code;     // of which something was counted
   std::vector<proto::EventChunk> kernels;  // of which CUPTI had no times: they begin with their launch, and last as long as was counted
 };
 

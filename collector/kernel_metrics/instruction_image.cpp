@@ -12,8 +12,8 @@
 namespace lanescope::kernel_metrics {
 namespace {
 
-constexpr std::size_t kMostMetrics = 64;         // that InstructionImage::known has bits for
-constexpr std::size_t kMostValues = 256 * 1024;  // of a message: of 10 bytes at most
+constexpr std::size_t kMostMetrics = 64;          // that InstructionImage::known has bits for
+constexpr std::size_t kMostValues = 256 * 1024;   // of a message: of 10 bytes at most
 constexpr std::size_t kMostNameBytes = 2u << 20;  // of a message, and one name more
 
 // Takes values from the begin of bytes, as long as there are enough.

@@ -51,8 +51,10 @@ OnePassGroups groups_of_one_pass(const CuptiFunctions& cupti, const std::string&
     }
     std::vector<std::string> group = first;
     group.push_back(metric);
-    if (fits(group)) result.groups.push_back(std::move(group));
-    else result.left_out.push_back(metric);
+    if (fits(group))
+      result.groups.push_back(std::move(group));
+    else
+      result.left_out.push_back(metric);
   }
   if (result.groups.empty() && !first.empty()) result.groups.push_back(first);
   return result;

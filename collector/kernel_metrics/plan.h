@@ -13,8 +13,7 @@
 namespace lanescope::kernel_metrics {
 
 // Of these, those that a chip has, in their order. About 5 ms a metric that it lacks, times the logarithm of their number.
-[[nodiscard]] std::vector<std::string> known_metrics(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip,
-                                                     std::span<const std::string> metrics);
+[[nodiscard]] std::vector<std::string> known_metrics(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics);
 
 // Passes that these take together on a chip; 0 where CUPTI refuses one of them. Needs no GPU.
 [[nodiscard]] std::size_t passes_of(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics);
@@ -24,11 +23,11 @@ struct OnePassGroups {
   std::vector<std::string> left_out;             // take several passes each
 };
 // These metrics in groups of one pass each, in their order, each metric once. Requires: `always` takes one pass.
-[[nodiscard]] OnePassGroups groups_of_one_pass(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip,
-                                                                       std::span<const std::string> always, std::span<const std::string> metrics);
+[[nodiscard]] OnePassGroups groups_of_one_pass(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> always,
+                                               std::span<const std::string> metrics);
 
-// The same of what runs of the program count, which know their launches by number: counts of instructions, which take a pass of their own, are in groups without
-// `always`. A rate of them, X.sum.per_cycle_elapsed, is counted as X.sum in one run and as cycles (kCycles) in another, and the evaluation divides.
+// The same of what runs of the program count, which know their launches by number: counts of instructions, which take a pass of their own, are in groups
+// without `always`. A rate of them, X.sum.per_cycle_elapsed, is counted as X.sum in one run and as cycles (kCycles) in another, and the evaluation divides.
 inline constexpr char kOfInstructions[] = "smsp__sass_";
 inline constexpr char kPerCycle[] = ".per_cycle_elapsed";
 inline constexpr char kCycles[] = "sm__cycles_elapsed.avg";

@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -73,8 +73,8 @@ Result<MachineLibrary> load_for(const Options& options) {
 // What of a set is not counted, for whoever asked for the set.
 void write_note(const std::string& folder, const std::string& chip, const std::string& replay, std::span<const std::string> left_out) {
   std::ofstream note(std::filesystem::path(folder) / channel::kCounterNoteFile, std::ios::app);
-  note << left_out.size() << " metrics of the set take several passes each on the chip " << chip
-       << ", and " << replay << " gives each launch one: they are not counted (" << left_out.front() << (left_out.size() > 1 ? ", ..." : "")
+  note << left_out.size() << " metrics of the set take several passes each on the chip " << chip << ", and " << replay
+       << " gives each launch one: they are not counted (" << left_out.front() << (left_out.size() > 1 ? ", ..." : "")
        << "). All of them: --replay-mode kernel\n";
 }
 
@@ -120,7 +120,8 @@ Result<void> plan(Options& options) {
   for (const std::string& chip : machine->chips) {
     for (const std::string& metric : options.metrics)
       if (passes_of(cupti, chip, std::span(&metric, 1)) == 0)
-        return Error{"The chip " + chip + " has no metric " + metric + ", or it can't be counted here. All: lanescope kernels --query-metrics", ErrorKind::kUsage};
+        return Error{"The chip " + chip + " has no metric " + metric + ", or it can't be counted here. All: lanescope kernels --query-metrics",
+                     ErrorKind::kUsage};
     std::vector<std::string> metrics = known_metrics(cupti, chip, wishes);
     for (const std::string& metric : options.metrics)
       if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end()) metrics.push_back(metric);
@@ -132,10 +133,12 @@ Result<void> plan(Options& options) {
       continue;
     }
     // Of a range, instructions of kernels in CUDA graphs would not be counted, and nobody could tell.
-    const OnePassGroups one_pass = options.replay == "application" ? groups_of_runs(cupti, chip, always, metrics) : groups_of_one_pass(cupti, chip, always, metrics);
+    const OnePassGroups one_pass =
+        options.replay == "application" ? groups_of_runs(cupti, chip, always, metrics) : groups_of_one_pass(cupti, chip, always, metrics);
     for (const std::string& metric : options.metrics)
       if (std::find(one_pass.left_out.begin(), one_pass.left_out.end(), metric) != one_pass.left_out.end())
-        return Error{metric + " takes several passes on the chip " + chip + ", and " + options.replay + " gives each launch one: take --replay-mode kernel.", ErrorKind::kUsage};
+        return Error{metric + " takes several passes on the chip " + chip + ", and " + options.replay + " gives each launch one: take --replay-mode kernel.",
+                     ErrorKind::kUsage};
     for (const std::vector<std::string>& group : one_pass.groups) writer.add(cupti, chip, group);
     if (!one_pass.left_out.empty()) write_note(options.folder, chip, options.replay, one_pass.left_out);
   }
@@ -185,7 +188,8 @@ void await_plan(const std::filesystem::path& folder) {
   constexpr int kLook = 20;  // ms
   pollfd input{STDIN_FILENO, POLLIN, 0};
   std::error_code ignored;
-  while (!std::filesystem::exists(folder / channel::kCounterPlanFile, ignored) && !std::filesystem::exists(folder / channel::kCounterFailureFile, ignored) && poll(&input, 1, kLook) == 0) {
+  while (!std::filesystem::exists(folder / channel::kCounterPlanFile, ignored) && !std::filesystem::exists(folder / channel::kCounterFailureFile, ignored) &&
+         poll(&input, 1, kLook) == 0) {
   }
 }
 
@@ -208,8 +212,10 @@ Result<void> evaluate(const std::string& folder, uid_t user, const StandsFor& ot
   std::optional<Error> failure_to_load;
   if (is_counted) {
     const auto loaded = load_host_library();
-    if (loaded) cupti = *loaded;
-    else failure_to_load = loaded.error();
+    if (loaded)
+      cupti = *loaded;
+    else
+      failure_to_load = loaded.error();
   }
   Evaluation evaluation(cupti, plan ? std::move(*plan) : ReadPlan{});
   if (begin == Begin::kAtWord) {
@@ -324,6 +330,9 @@ int lanescope::kernel_metrics::program(int count, char** arguments) {
   app.add_flag("--sampled", options.sampled, "Of each kernel and shape the first launch and the tenth");
   app.add_option("--budget", options.budget, "Seconds of each process; 0: without end");
   CLI11_PARSE(app, count, arguments);
-  const Result<void> done = checks ? check_machine() : queries ? query(options) : !evaluated.empty() ? evaluate(evaluated, user, other, waits_for_word ? Begin::kAtWord : Begin::kAtOnce) : plan_apart(options);
+  const Result<void> done = checks               ? check_machine()
+                            : queries            ? query(options)
+                            : !evaluated.empty() ? evaluate(evaluated, user, other, waits_for_word ? Begin::kAtWord : Begin::kAtOnce)
+                                                 : plan_apart(options);
   return done ? 0 : fail(done.error());
 }

@@ -93,9 +93,8 @@ bool hand_over(std::FILE* file, const channel::RecordHead& head, const std::func
 
 }  // namespace
 
-Ending read_records(const std::filesystem::path& path, const std::function<void(Counted&&)>& counted,
-                    const std::function<void(RanKernel&&)>& ran, const std::function<void(LoadedCode&&)>& loaded,
-                    const std::function<void(Begun&&)>& begun) {
+Ending read_records(const std::filesystem::path& path, const std::function<void(Counted&&)>& counted, const std::function<void(RanKernel&&)>& ran,
+                    const std::function<void(LoadedCode&&)>& loaded, const std::function<void(Begun&&)>& begun) {
   const File file = open_regular(path);
   struct stat facts {};
   if (!file || fstat(fileno(file.get()), &facts) != 0) return Ending::kCut;
@@ -120,8 +119,10 @@ RanKernels read_kernels(const std::filesystem::path& path) {
     // The agent's own record has no block, and CUPTI's may be written before it: another thread brings that.
     const bool stands_in = !kernel.name.empty() && kernel.record.block[0] == 0;
     const std::uint32_t launch = kernel.record.correlation;
-    if (stands_in) kernels.try_emplace(launch, std::move(kernel));
-    else kernels.insert_or_assign(launch, std::move(kernel));
+    if (stands_in)
+      kernels.try_emplace(launch, std::move(kernel));
+    else
+      kernels.insert_or_assign(launch, std::move(kernel));
   });
   return kernels;
 }

@@ -36,8 +36,8 @@ struct Begun {
 
 // Hands over what the file holds, record by record, in its order; what nobody is to be told of is skipped. The file is a regular one and no
 // link: whatever else is there is empty. Time: linear in its size; memory: that of its largest record.
-Ending read_records(const std::filesystem::path& file, const std::function<void(Counted&&)>& counted,
-                    const std::function<void(RanKernel&&)>& ran, const std::function<void(LoadedCode&&)>& loaded = {}, const std::function<void(Begun&&)>& begun = {});
+Ending read_records(const std::filesystem::path& file, const std::function<void(Counted&&)>& counted, const std::function<void(RanKernel&&)>& ran,
+                    const std::function<void(LoadedCode&&)>& loaded = {}, const std::function<void(Begun&&)>& begun = {});
 
 // What the file says of the kernel of each launch, by correlation id: CUPTI's record where it is there, whichever of the two came first, else what the
 // agent knew. Without a name where the kernel is an event already.

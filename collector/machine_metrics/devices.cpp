@@ -15,8 +15,8 @@ using std::filesystem::path;
 constexpr std::size_t kMostDevices = 64;
 constexpr std::size_t kMostEntries = 4096;  // of a folder: who else but somebody who means harm has more
 constexpr std::size_t kMostBytes = 1u << 20;
-constexpr std::uint64_t kSector = 512;    // bytes: what /proc/diskstats counts in, whatever the disk has
-constexpr std::uint64_t kLaneBytes = 4;   // what an InfiniBand port's data counters count in
+constexpr std::uint64_t kSector = 512;   // bytes: what /proc/diskstats counts in, whatever the disk has
+constexpr std::uint64_t kLaneBytes = 4;  // what an InfiniBand port's data counters count in
 
 constexpr std::array kNetwork{
     Quantity{"received", "B/s", Measure::kPerSecond, "rx_bytes", "Bytes that the interface received.", true},
@@ -36,7 +36,7 @@ constexpr std::array kAdapter{
     Quantity{"CNPs sent", "1/s", Measure::kPerSecond, "np_cnp_sent", "Congestion notifications that the adapter sent to those who send to it."},
     Quantity{"CNPs handled", "1/s", Measure::kPerSecond, "rp_cnp_handled", "Congestion notifications for which the adapter sent more slowly."},
 };
-constexpr std::array kAdapterFiles{"counters/port_rcv_data", "counters/port_xmit_data", "counters/port_rcv_packets", "counters/port_xmit_packets",
+constexpr std::array kAdapterFiles{"counters/port_rcv_data",  "counters/port_xmit_data", "counters/port_rcv_packets", "counters/port_xmit_packets",
                                    "counters/port_xmit_wait", "hw_counters/np_cnp_sent", "hw_counters/rp_cnp_handled"};
 constexpr std::size_t kDataCounters = 2;  // the first of them
 
@@ -144,13 +144,13 @@ std::vector<Device> networks(const path& root) {
     const bool is_hardware = is_there(about / "device");
     if (!is_hardware && text_of(about / "operstate").starts_with("down")) continue;
     const double megabits = static_cast<double>(number(text_of(about / "speed")).value_or(0));  // -1 where it is not known
-    candidates.push_back({{kNetworks,
-                           name,
-                           kNetwork,
-                           {counted[kReceivedBytes], counted[kSentBytes], counted[kReceivedPackets], counted[kSentPackets],
-                            counted[kReceivedDrops] + counted[kSentDrops]},
-                           megabits < 1e7 ? megabits * 1e6 / 8 : 0},
-                          is_hardware});
+    candidates.push_back(
+        {{kNetworks,
+          name,
+          kNetwork,
+          {counted[kReceivedBytes], counted[kSentBytes], counted[kReceivedPackets], counted[kSentPackets], counted[kReceivedDrops] + counted[kSentDrops]},
+          megabits < 1e7 ? megabits * 1e6 / 8 : 0},
+         is_hardware});
   }
   return chosen(std::move(candidates));
 }
@@ -193,12 +193,12 @@ std::vector<Device> disks(const path& root) {
     const bool is_hardware = is_there(about / "device");
     const bool is_file_or_memory = name.starts_with("loop") || name.starts_with("ram") || name.starts_with("zram");
     if (!is_hardware && is_file_or_memory) continue;
-    candidates.push_back({{kDisks,
-                           name,
-                           kDisk,
-                           {counted[kSectorsRead] * kSector, counted[kSectorsWritten] * kSector, counted[kReads], counted[kWrites],
-                            counted[kBusyTime], counted[kInFlight]}},
-                          is_hardware});
+    candidates.push_back(
+        {{kDisks,
+          name,
+          kDisk,
+          {counted[kSectorsRead] * kSector, counted[kSectorsWritten] * kSector, counted[kReads], counted[kWrites], counted[kBusyTime], counted[kInFlight]}},
+         is_hardware});
   }
   return chosen(std::move(candidates));
 }

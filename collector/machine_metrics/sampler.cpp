@@ -47,13 +47,11 @@ std::filesystem::path machine_root() {
 
 class Sampler::Work final : private counters::CounterSink {
  public:
-  Work(const Settings& settings, std::filesystem::path root, std::chrono::milliseconds period)
-      : settings_(settings), root_(std::move(root)), period_(period) {
+  Work(const Settings& settings, std::filesystem::path root, std::chrono::milliseconds period) : settings_(settings), root_(std::move(root)), period_(period) {
     const std::vector<Device> found = read();
-    const auto has = [&](std::string_view kind) {
-      return std::any_of(found.begin(), found.end(), [&](const Device& device) { return device.kind == kind; });
-    };
-    if (settings_.networks && !has(kNetworks) && !has(kAdapters) && !has(kElasticAdapters)) lacks.emplace_back("There is no network device here whose traffic could be sampled.");
+    const auto has = [&](std::string_view kind) { return std::any_of(found.begin(), found.end(), [&](const Device& device) { return device.kind == kind; }); };
+    if (settings_.networks && !has(kNetworks) && !has(kAdapters) && !has(kElasticAdapters))
+      lacks.emplace_back("There is no network device here whose traffic could be sampled.");
     if (settings_.storage && !has(kDisks)) lacks.emplace_back("There is no disk here whose traffic could be sampled.");
     take(found, channel::monotonic_now());
     thread_ = std::thread([this] { run(); });
@@ -153,8 +151,7 @@ class Sampler::Work final : private counters::CounterSink {
       const std::int64_t duration = now - sampled.time;
       if (sampled.time == last_reading_ && duration > 0) {  // else it was away in between
         std::vector<std::int64_t> values;
-        for (const std::size_t i : sampled.counted)
-          values.push_back(sample(device.quantities[i].measure, sampled.totals[i], device.totals[i], duration));
+        for (const std::size_t i : sampled.counted) values.push_back(sample(device.quantities[i].measure, sampled.totals[i], device.totals[i], duration));
         sampled.counters.add(sampled.time, now, values);
       }
       sampled.totals = device.totals;

@@ -33,13 +33,11 @@ std::string_view other_python(const Mapping& mapping) {
 
 bool may_hold_interpreter(const Mapping& mapping, std::string_view executable) {
   const std::string_view name = attach::file_name(mapping.path);
-  return mapping.offset == 0 && mapping.path.starts_with('/') &&
-         (mapping.path == executable || name.starts_with("libpython3") || name.starts_with("python"));
+  return mapping.offset == 0 && mapping.path.starts_with('/') && (mapping.path == executable || name.starts_with("libpython3") || name.starts_with("python"));
 }
 
 // The interpreter's own word where there is one, else what its files are called.
-std::optional<unsigned> minor_version(const InterpreterFile& file, std::uint64_t bias, std::string_view path,
-                                      const std::vector<Mapping>& map, Memory& memory) {
+std::optional<unsigned> minor_version(const InterpreterFile& file, std::uint64_t bias, std::string_view path, const std::vector<Mapping>& map, Memory& memory) {
   if (file.version != 0)
     if (const auto version = memory.read<std::uint32_t>(bias + file.version); version && *version >> 24 == 3) return *version >> 16 & 0xff;
   if (const auto minor = minor_in(attach::file_name(path))) return minor;
@@ -48,8 +46,7 @@ std::optional<unsigned> minor_version(const InterpreterFile& file, std::uint64_t
   return std::nullopt;
 }
 
-Result<Layout> layout_of(const InterpreterFile& file, std::uint64_t bias, std::string_view path, const std::vector<Mapping>& map,
-                         Memory& memory) {
+Result<Layout> layout_of(const InterpreterFile& file, std::uint64_t bias, std::string_view path, const std::vector<Mapping>& map, Memory& memory) {
   const std::optional<unsigned> minor = minor_version(file, bias, path, map, memory);
   if (minor && *minor < kFirstWithOffsets) return known_layout(*minor);
   std::array<std::byte, kOffsetsSize> offsets{};

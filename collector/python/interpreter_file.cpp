@@ -43,9 +43,7 @@ void add_loop(InterpreterFile& found, const AddressRange& range) {
 }
 
 // The loop itself, or what the compiler split off it: "….cold", "….cold.12".
-bool is_of_loop(std::string_view name) {
-  return name.starts_with(kLoop) && (name.size() == kLoop.size() || name.substr(kLoop.size()).starts_with(".cold"));
-}
+bool is_of_loop(std::string_view name) { return name.starts_with(kLoop) && (name.size() == kLoop.size() || name.substr(kLoop.size()).starts_with(".cold")); }
 
 void read_symbols(std::istream& file, const Elf64_Shdr& table, const Elf64_Shdr& names, InterpreterFile& found) {
   const std::vector<char> texts = read_entries<char>(file, names.sh_offset, names.sh_size);
@@ -66,8 +64,8 @@ InterpreterFile read_interpreter_file(const std::string& path) {
   const std::vector<Elf64_Ehdr> headers = read_entries<Elf64_Ehdr>(file, 0, sizeof(Elf64_Ehdr));
   if (headers.empty()) return found;
   const Elf64_Ehdr& header = headers.front();
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_phentsize != sizeof(Elf64_Phdr) || (header.e_shnum != 0 && header.e_shentsize != sizeof(Elf64_Shdr)))
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr) ||
+      (header.e_shnum != 0 && header.e_shentsize != sizeof(Elf64_Shdr)))
     return found;
   found.is_readable = true;
   const std::vector<Elf64_Phdr> parts = read_entries<Elf64_Phdr>(file, header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr));

@@ -20,10 +20,10 @@ std::uint32_t size_for(std::initializer_list<std::int64_t> offsets) {
 // Bytes that have to be read to have every field.
 void set_sizes(Layout& layout) {
   layout.thread_size = size_for({layout.thread_next, layout.thread_interpreter, layout.thread_number, layout.thread_frame});
-  layout.frame_size = size_for(
-      {layout.frame_previous, layout.frame_code, layout.frame_instruction, layout.frame_owner, layout.frame_is_entry, layout.frame_copy});
-  layout.code_size = size_for({layout.object_type, layout.object_count, layout.code_name, layout.code_file, layout.code_first_line,
-                               layout.code_line_table, layout.code_copies});
+  layout.frame_size =
+      size_for({layout.frame_previous, layout.frame_code, layout.frame_instruction, layout.frame_owner, layout.frame_is_entry, layout.frame_copy});
+  layout.code_size = size_for(
+      {layout.object_type, layout.object_count, layout.code_name, layout.code_file, layout.code_first_line, layout.code_line_table, layout.code_copies});
 }
 
 // Frames that are Python objects of their own (PyFrameObject).

@@ -140,8 +140,7 @@ std::vector<LineRange> decode_lines(LineTableFormat format, std::span<const std:
 }
 
 std::uint32_t line_at(std::span<const LineRange> ranges, std::uint32_t offset, std::uint32_t first_line) {
-  auto range =
-      std::upper_bound(ranges.begin(), ranges.end(), offset, [](std::uint32_t at, const LineRange& each) { return at < each.end; });
+  auto range = std::upper_bound(ranges.begin(), ranges.end(), offset, [](std::uint32_t at, const LineRange& each) { return at < each.end; });
   if (range == ranges.end()) return first_line;
   while (range->line == 0 && range != ranges.begin()) --range;
   return range->line != 0 ? range->line : first_line;

@@ -54,8 +54,7 @@ class ProcessMemory final : public Memory {
 template <typename Value>
 Value field(std::span<const std::byte> structure, std::uint64_t offset) {
   Value value{};
-  if (structure.size() >= sizeof(value) && offset <= structure.size() - sizeof(value))
-    std::memcpy(&value, structure.data() + offset, sizeof(value));
+  if (structure.size() >= sizeof(value) && offset <= structure.size() - sizeof(value)) std::memcpy(&value, structure.data() + offset, sizeof(value));
   return value;
 }
 

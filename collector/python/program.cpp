@@ -22,8 +22,7 @@ std::string Program::refusal(const std::string& why) const {
   std::ifstream file("/proc/" + std::to_string(process_) + "/comm");
   std::string name;
   std::getline(file, name);
-  return "Python functions of process " + std::to_string(process_) + (name.empty() ? "" : " (" + name + ")") + " are not named: " + why +
-         ".";
+  return "Python functions of process " + std::to_string(process_) + (name.empty() ? "" : " (" + name + ")") + " are not named: " + why + ".";
 }
 
 void Program::look_anew() {

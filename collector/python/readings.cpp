@@ -33,8 +33,7 @@ void Readings::forget_before(std::int64_t time) {
   for (; oldest.front() < time; bytes_ -= sizeof(time)) oldest.pop_front();
 }
 
-std::shared_ptr<const Stack> Readings::at(std::int64_t time, std::int64_t distance,
-                                          const std::function<bool(std::int64_t time)>& counts) const {
+std::shared_ptr<const Stack> Readings::at(std::int64_t time, std::int64_t distance, const std::function<bool(std::int64_t time)>& counts) const {
   for (auto reading = readings_.rbegin(); reading != readings_.rend(); ++reading) {
     for (auto read = reading->times.rbegin(); read != reading->times.rend(); ++read) {
       if (*read > time) continue;
@@ -46,8 +45,7 @@ std::shared_ptr<const Stack> Readings::at(std::int64_t time, std::int64_t distan
 }
 
 std::shared_ptr<const Stack> Readings::within(std::int64_t from, std::int64_t until) const {
-  const auto reading =
-      std::partition_point(readings_.begin(), readings_.end(), [&](const Reading& each) { return each.times.back() < from; });
+  const auto reading = std::partition_point(readings_.begin(), readings_.end(), [&](const Reading& each) { return each.times.back() < from; });
   return reading != readings_.end() && reading->times.front() <= until ? reading->stack : nullptr;
 }
 

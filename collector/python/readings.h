@@ -21,8 +21,7 @@ class Readings {
 
   // The stack that was read last at or before a time, at a time of which `counts` says so, and no more than `distance` ago. Null where
   // there is none. O(readings within the distance).
-  [[nodiscard]] std::shared_ptr<const Stack> at(std::int64_t time, std::int64_t distance,
-                                                const std::function<bool(std::int64_t time)>& counts) const;
+  [[nodiscard]] std::shared_ptr<const Stack> at(std::int64_t time, std::int64_t distance, const std::function<bool(std::int64_t time)>& counts) const;
   // The first that was read from `from` until `until`. O(log n).
   [[nodiscard]] std::shared_ptr<const Stack> within(std::int64_t from, std::int64_t until) const;
 

@@ -88,8 +88,7 @@ class Sampler::State {
       for (const std::shared_ptr<Program>& program : programs) read(*program);
       const std::int64_t used = channel::clock_now(CLOCK_THREAD_CPUTIME_ID) - used_before;
       next = begin + std::max(period_, used * kShare);
-      const bool has_interpreter =
-          std::any_of(programs.begin(), programs.end(), [](const std::shared_ptr<Program>& program) { return program->is_read(); });
+      const bool has_interpreter = std::any_of(programs.begin(), programs.end(), [](const std::shared_ptr<Program>& program) { return program->is_read(); });
       if (has_interpreter) continue;
       // Nothing to be read: to be woken a thousand times a second would be for nothing.
       std::int64_t look = begin + 1'000'000'000;

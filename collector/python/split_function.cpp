@@ -69,8 +69,7 @@ std::vector<AddressRange> find_parts_elsewhere(std::istream& file, std::span<con
   if (function.end - function.begin > kMaximumFunction) return parts;
   const std::vector<std::uint64_t> begins = begins_of_code(file, segments);
   std::map<std::size_t, std::size_t> jumps;  // to which piece: how many
-  for (const std::uint64_t target :
-       targets_of_jumps(read_at(file, segments, function.begin, function.end - function.begin), function.begin)) {
+  for (const std::uint64_t target : targets_of_jumps(read_at(file, segments, function.begin, function.end - function.begin), function.begin)) {
     const auto behind = std::upper_bound(begins.begin(), begins.end(), target);
     // At its begin, a function is called that way.
     if (function.contains(target) || behind == begins.begin() || behind == begins.end() || behind[-1] == target) continue;

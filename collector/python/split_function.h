@@ -13,7 +13,6 @@ namespace lanescope::python {
 
 // Code with unwind information of its own into whose middle the function jumps several times: where the file has no symbols, nothing else
 // tells of it. Needs no symbols. None for processors other than x86-64. O(size of the function × log number of functions).
-[[nodiscard]] std::vector<AddressRange> find_parts_elsewhere(std::istream& file, std::span<const Elf64_Phdr> segments,
-                                                             const AddressRange& function);
+[[nodiscard]] std::vector<AddressRange> find_parts_elsewhere(std::istream& file, std::span<const Elf64_Phdr> segments, const AddressRange& function);
 
 }  // namespace lanescope::python

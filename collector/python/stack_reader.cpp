@@ -18,8 +18,8 @@ constexpr std::uint64_t kRemembered = 32;            // readings for which a blo
 constexpr std::uint64_t kTagBits = 7;                // of pointers to objects, which 3.14 and newer use for marks
 constexpr std::uint32_t kCodeUnit = 2;               // bytes of an instruction
 constexpr std::uint64_t kLowestAddress = 4096;
-constexpr std::int64_t kMoment = 50'000;             // ns that a reading takes unless it is held up ...
-constexpr std::int64_t kMomentOfPiece = 250;         // ... and for each piece of memory, of which the kernel copies one in some 50
+constexpr std::int64_t kMoment = 50'000;      // ns that a reading takes unless it is held up ...
+constexpr std::int64_t kMomentOfPiece = 250;  // ... and for each piece of memory, of which the kernel copies one in some 50
 
 void append_utf8(std::string& text, std::uint32_t letter) {
   const auto put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
@@ -239,8 +239,7 @@ bool StackReader::is_same_call(const Block& frame, std::span<const std::byte> no
 // A thread that calls into another interpreter has frames in both: one stack, whose inner part lies lower on its native stack. Where no
 // place is known there, the newer interpreter, which comes first, was called from the older.
 void StackReader::join_interpreters() {
-  std::stable_sort(walks_.begin(), walks_.end(),
-                   [](const Walk& a, const Walk& b) { return a.thread != b.thread ? a.thread < b.thread : a.place < b.place; });
+  std::stable_sort(walks_.begin(), walks_.end(), [](const Walk& a, const Walk& b) { return a.thread != b.thread ? a.thread < b.thread : a.place < b.place; });
   std::vector<Walk> joined;
   for (Walk& walk : walks_) {
     if (joined.empty() || joined.back().thread != walk.thread) {
@@ -255,8 +254,7 @@ void StackReader::join_interpreters() {
 }
 
 bool StackReader::is_of_native_code(const Block& frame) const {
-  return layout_.frame_owner >= 0 &&
-         field<std::uint8_t>(frame.bytes, static_cast<std::uint64_t>(layout_.frame_owner)) >= layout_.first_owner_of_c;
+  return layout_.frame_owner >= 0 && field<std::uint8_t>(frame.bytes, static_cast<std::uint64_t>(layout_.frame_owner)) >= layout_.first_owner_of_c;
 }
 
 StackReader::Address StackReader::code_of(const Block& frame) const { return field<Address>(frame.bytes, layout_.frame_code) & ~kTagBits; }
@@ -299,8 +297,7 @@ bool StackReader::describe(const Walk& walk, Stack& stack) {
     }
     const std::uint32_t line = offset < 0 ? code->first_line : line_at(code->lines, static_cast<std::uint32_t>(offset), code->first_line);
     const bool is_frame_object = layout_.code_instructions == 0;
-    const bool is_marked =
-        layout_.frame_is_entry >= 0 && field<std::uint8_t>(frame->bytes, static_cast<std::uint64_t>(layout_.frame_is_entry)) != 0;
+    const bool is_marked = layout_.frame_is_entry >= 0 && field<std::uint8_t>(frame->bytes, static_cast<std::uint64_t>(layout_.frame_is_entry)) != 0;
     stack.push_back({code->function, line, is_frame_object || is_marked});
   }
   if (!stack.empty()) stack.back().is_entry = true;
@@ -313,8 +310,7 @@ const StackReader::Code* StackReader::code_at(Address address) {
   const Block* object = find(code_, address);
   if (object == nullptr) return nullptr;
   const auto known = codes_.find(address);
-  const bool is_same = known != codes_.end() && known->second.function != nullptr &&
-                       field<Address>(object->bytes, layout_.object_type) == code_type_ &&
+  const bool is_same = known != codes_.end() && known->second.function != nullptr && field<Address>(object->bytes, layout_.object_type) == code_type_ &&
                        known->second.name == field<Address>(object->bytes, layout_.code_name) &&
                        known->second.file == field<Address>(object->bytes, layout_.code_file) &&
                        known->second.line_table == field<Address>(object->bytes, layout_.code_line_table) &&

@@ -1,8 +1,8 @@
 // Reads what the threads of a process that runs CPython are doing, in all of its interpreters, from its memory, while it runs on.
 //
 // The threads do not stop for it: a stack is read within some microseconds, in which frames may come and go. A stack whose parts do not
-// fit together is dropped and counted. So is one that took longer to read, as where all processors are busy, and was another at the end. What it has read of code objects is kept, and checked each time against what is there now; the
-// places of frames are remembered, so that a reading takes few system calls.
+// fit together is dropped and counted. So is one that took longer to read, as where all processors are busy, and was another at the end. What it has read of
+// code objects is kept, and checked each time against what is there now; the places of frames are remembered, so that a reading takes few system calls.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ class StackReader {
   // All threads whose stacks could be read, each once.
   Outcome read(std::vector<ThreadStack>& threads);
 
-  [[nodiscard]] std::uint64_t torn() const noexcept { return torn_; }  // stacks that were dropped
+  [[nodiscard]] std::uint64_t torn() const noexcept { return torn_; }          // stacks that were dropped
   [[nodiscard]] std::uint64_t nonsense() const noexcept { return nonsense_; }  // of those, what may be no stacks at all
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
 

@@ -39,9 +39,7 @@ constexpr std::array kLibraries{
     Library{"opengl", "OpenGL", {}, nullptr, Switch::kMarker, MarkedLibrary::kOpenGl},
 };
 
-bool lists(std::span<const std::string> traces, std::string_view trace) {
-  return std::find(traces.begin(), traces.end(), trace) != traces.end();
-}
+bool lists(std::span<const std::string> traces, std::string_view trace) { return std::find(traces.begin(), traces.end(), trace) != traces.end(); }
 
 }  // namespace
 
@@ -52,8 +50,7 @@ std::vector<std::string> library_traces() {
 }
 
 bool needs_launch(std::string_view trace) {
-  return std::any_of(kLibraries.begin(), kLibraries.end(),
-                     [&](const Library& library) { return library.trace == trace && library.on != Switch::kNone; });
+  return std::any_of(kLibraries.begin(), kLibraries.end(), [&](const Library& library) { return library.trace == trace && library.on != Switch::kNone; });
 }
 
 void add_library_traces(std::span<const std::string> traces, CaptureSettings& settings) {

@@ -39,8 +39,8 @@ std::vector<std::string> our_environment() {
 // How long the process stood still, for readers of the file.
 void note_stop(const attach::Injection& injection, FrameLog& log) {
   std::array<char, 128> text{};
-  std::snprintf(text.data(), text.size(), "The agent was brought in by thread %d, which stood still for %.1f ms meanwhile.",
-                static_cast<int>(injection.thread), std::chrono::duration<double, std::milli>(injection.stopped).count());
+  std::snprintf(text.data(), text.size(), "The agent was brought in by thread %d, which stood still for %.1f ms meanwhile.", static_cast<int>(injection.thread),
+                std::chrono::duration<double, std::milli>(injection.stopped).count());
   proto::Diagnostic diagnostic;
   diagnostic.set_time(monotonic_now());
   diagnostic.set_severity(proto::SEVERITY_INFO);
@@ -89,14 +89,12 @@ Result<std::filesystem::path> existing_agent(const std::filesystem::path& agent)
   std::error_code failed;
   const std::filesystem::path found = std::filesystem::canonical(agent, failed);
   if (!failed) return found;
-  return Error{"The agent " + agent.lexically_normal().string() +
-               " is not there. Install Lanescope whole, or set LANESCOPE_AGENT to the file."};
+  return Error{"The agent " + agent.lexically_normal().string() + " is not there. Install Lanescope whole, or set LANESCOPE_AGENT to the file."};
 }
 
 // The agent, where anything is traced at all.
 Result<std::filesystem::path> agent_for(const CaptureSettings& settings, const std::filesystem::path& given) {
-  if (!settings.trace_cuda && !settings.trace_nvtx && !settings.trace_os_runtime && !settings.trace_python_lock)
-    return std::filesystem::path();
+  if (!settings.trace_cuda && !settings.trace_nvtx && !settings.trace_os_runtime && !settings.trace_python_lock) return std::filesystem::path();
   return given.empty() ? find_agent() : existing_agent(given);
 }
 
@@ -104,8 +102,7 @@ Result<std::filesystem::path> agent_for(const CaptureSettings& settings, const s
 Result<void> check_from_outside(const AttachRequest& request) {
   const CaptureSettings& settings = request.settings;
   if (!settings.cpu.any() && !settings.gpu_metrics.asked_for() && !settings.machine_metrics.asked_for())
-    return Error{"There is nothing to record: of a process that nothing is traced of, record samples or states of threads, or metrics.",
-                 ErrorKind::kUsage};
+    return Error{"There is nothing to record: of a process that nothing is traced of, record samples or states of threads, or metrics.", ErrorKind::kUsage};
   const Result<attach::Candidate> candidate = attach::read_candidate(request.pid);
   if (!candidate) return candidate.error();
   if (auto reason = attach::observation_refusal(*candidate, attach::read_rights(*candidate))) return Error{std::move(*reason)};
@@ -117,8 +114,7 @@ struct BroughtAgent {
   FileDescriptor connection;
   std::vector<std::string> warnings;
 };
-Result<BroughtAgent> bring_agent(pid_t pid, const std::filesystem::path& agent, FileDescriptor asking, const ControlSocket& socket,
-                                 FrameLog& log) {
+Result<BroughtAgent> bring_agent(pid_t pid, const std::filesystem::path& agent, FileDescriptor asking, const ControlSocket& socket, FrameLog& log) {
   constexpr std::chrono::seconds kGreetingLimit{5};
   const attach::InjectionRequest request{.pid = pid, .agent = agent, .socket = socket.address()};
   Result<attach::Injection> injection = asking.valid() ? attach::answer_asking_process(asking.get(), request) : attach::inject(request);
@@ -167,12 +163,10 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
   if (run || obstacle.kind != Obstacle::kShortage || !as_asked.unrecorded) return run;
   as_asked.unrecorded(run.error());
   if (obstacle.running != 0) stand_for(obstacle.running);
-  return become_program(
-      {as_asked.command, plain_environment(as_asked, our_environment()), as_asked.working_directory, -1, -1, as_asked.run_as, {}});
+  return become_program({as_asked.command, plain_environment(as_asked, our_environment()), as_asked.working_directory, -1, -1, as_asked.run_as, {}});
 }
 
-Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchRequest request, FrameSink sink,
-                                                                     const std::filesystem::path& program,
+Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchRequest request, FrameSink sink, const std::filesystem::path& program,
                                                                      const std::filesystem::path& agent, Obstacle& obstacle) {
   obstacle.kind = Obstacle::kShortage;
   request.settings.pool_bytes = pool_bytes_within(request.settings.pool_bytes, free_memory());
@@ -183,9 +177,9 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
   if (!relay) return relay.error();
   TargetEnvironment environment = target_environment(request, our_environment(), agent, socket->address());
 
-  Result<WaitingProcess> process = WaitingProcess::start({request.command, environment.variables, request.working_directory,
-                                                          relay->write_end(OutputStream::kStandardOutput),
-                                                          relay->write_end(OutputStream::kStandardError), request.run_as, agent});
+  Result<WaitingProcess> process =
+      WaitingProcess::start({request.command, environment.variables, request.working_directory, relay->write_end(OutputStream::kStandardOutput),
+                             relay->write_end(OutputStream::kStandardError), request.run_as, agent});
   if (!process) return process.error();
   relay->close_write_ends();
   const pid_t pid = process->pid();
@@ -197,8 +191,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
   const bool several_files = request.settings.range.trigger != CaptureTrigger::kNone;
   const std::optional<CaptureRequest>& first = request.first_capture;
   std::vector<std::string> shared_by = missing_variables(first && !first->output.empty() ? first->output : request.output);
-  auto log = std::make_unique<FrameLog>(LogRules{several_files, request.keep_last, request.maximum_file_size, !shared_by.empty()},
-                                        std::move(sink));
+  auto log = std::make_unique<FrameLog>(LogRules{several_files, request.keep_last, request.maximum_file_size, !shared_by.empty()}, std::move(sink));
   const uid_t user = request.run_as ? request.run_as->user : geteuid();
   if (!several_files || (first && !first->range)) {
     const bool has_own = first && !first->output.empty();
@@ -217,8 +210,8 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
     return spare.error();
   }
   const cpu::Start begins = log->is_open() && request.delay == std::chrono::nanoseconds(0) ? cpu::Start::kAtOnce : cpu::Start::kWhenTold;
-  Result<std::unique_ptr<cpu::Recorder>> threads = follow_threads(cpu::Recorder::launch, pid, environment.settings.cpu, begins,
-                                                                  log->is_watched() ? Watched::kYes : Watched::kNo, refusals);
+  Result<std::unique_ptr<cpu::Recorder>> threads =
+      follow_threads(cpu::Recorder::launch, pid, environment.settings.cpu, begins, log->is_watched() ? Watched::kYes : Watched::kNo, refusals);
   if (const std::optional<Error> no_room = log->is_open() ? log->failure() : std::nullopt) {
     log->discard();
     return *no_room;
@@ -280,8 +273,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
   const uid_t user = candidate->user;
   std::vector<std::string> notes;
   if (!several_files) {
-    Result<CreatedFile> created =
-        create_attached_file(request.output, request.overwrite, readers_of(request.settings.cpu, user), request.pid);
+    Result<CreatedFile> created = create_attached_file(request.output, request.overwrite, readers_of(request.settings.cpu, user), request.pid);
     if (!created) return created.error();
     if (!created->note.empty()) notes.push_back(created->note);
     log->open(std::move(created->file), start);
@@ -290,8 +282,8 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
     if (log->is_open()) log->discard();
   };
   const cpu::Start begins = log->is_open() && request.delay.count() == 0 ? cpu::Start::kAtOnce : cpu::Start::kWhenTold;
-  Result<std::unique_ptr<cpu::Recorder>> threads = follow_threads(cpu::Recorder::attach, request.pid, request.settings.cpu, begins,
-                                                                  log->is_watched() ? Watched::kYes : Watched::kNo, refusals);
+  Result<std::unique_ptr<cpu::Recorder>> threads =
+      follow_threads(cpu::Recorder::attach, request.pid, request.settings.cpu, begins, log->is_watched() ? Watched::kYes : Watched::kNo, refusals);
   if (!threads) {
     discard();
     return threads.error();
@@ -305,11 +297,18 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::attach(AttachRequest req
     discard();
     return brought.error();
   }
-  Prepared prepared{Origin::kAttached,     request.pid,    {},
-                    request.settings,      start,          std::move(*socket),
-                    std::move(*relay),     from_outside ? nullptr : MemoryGuard::start(),
-                    std::move(log), std::move(brought->connection),
-                    std::move(gpu_metrics), std::move(machine_metrics)};
+  Prepared prepared{Origin::kAttached,
+                    request.pid,
+                    {},
+                    request.settings,
+                    start,
+                    std::move(*socket),
+                    std::move(*relay),
+                    from_outside ? nullptr : MemoryGuard::start(),
+                    std::move(log),
+                    std::move(brought->connection),
+                    std::move(gpu_metrics),
+                    std::move(machine_metrics)};
   prepared.threads = std::move(*threads);
   prepared.refusals = std::move(refusals);
   prepared.user = user;
@@ -337,9 +336,7 @@ Result<std::unique_ptr<Recording>> Recording::attach(AttachRequest request, Fram
 
 void Recording::stop(StopMode mode) { run_->stop(mode); }
 bool Recording::wait_for(std::chrono::milliseconds limit) { return run_->wait_for(limit); }
-Result<std::filesystem::path> Recording::start_capture(CaptureRequest request) {
-  return run_->order({Recording::Run::Order::kStart, std::move(request), {}});
-}
+Result<std::filesystem::path> Recording::start_capture(CaptureRequest request) { return run_->order({Recording::Run::Order::kStart, std::move(request), {}}); }
 Result<std::filesystem::path> Recording::end_capture() { return run_->order({Recording::Run::Order::kEnd, {}, {}}); }
 Result<std::filesystem::path> Recording::cancel_capture() { return run_->order({Recording::Run::Order::kCancel, {}, {}}); }
 void Recording::shut_down(std::optional<int> signal) { run_->shut_down(signal); }

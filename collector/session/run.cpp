@@ -26,9 +26,9 @@ using namespace std::chrono_literals;
 // Bytes of records between looks at who comes and goes: a millisecond's work, for who comes waits, and somewhat more where looks take long.
 constexpr std::size_t kMostAtOnce = 64u << 10;
 constexpr std::size_t kMoreForEachProcess = 2u << 10;
-constexpr auto kShortestPeriod = 1ms;                // between looks while records come
-constexpr auto kLongestPeriod = 20ms;                // while none do
-constexpr std::uint64_t kBurst = 4'000'000;          // bytes of records that threads of a program write in 1 ms, at most
+constexpr auto kShortestPeriod = 1ms;                    // between looks while records come
+constexpr auto kLongestPeriod = 20ms;                    // while none do
+constexpr std::uint64_t kBurst = 4'000'000;              // bytes of records that threads of a program write in 1 ms, at most
 constexpr std::int64_t kClockLook = 100'000'000;         // ns between comparisons of the clocks
 constexpr std::int64_t kClocks = 10'000'000'000;         // ns between readings of the clocks that go to the file
 constexpr std::int64_t kProgress = 1'000'000'000;        // ns between counters
@@ -37,7 +37,7 @@ constexpr std::int64_t kStopPatience = 2'000'000'000;    // ns for agents to han
 constexpr std::int64_t kHandoverPatience = 500'000'000;  // ns for the same before a signal is passed on
 constexpr std::int64_t kDeathPatience = 5'000'000'000;   // ns for targets to end after the end signal
 constexpr const char* kNoDescriptorForIt = "the recorder may have no more files open. Allow it more (ulimit -n) and record again.";
-constexpr auto kLastOutput = 250ms;                      // for output that is on its way when the last target ended
+constexpr auto kLastOutput = 250ms;  // for output that is on its way when the last target ended
 
 }  // namespace
 
@@ -328,8 +328,8 @@ void Recording::Run::begin_stopping(EndReason reason) {
 }
 
 void Recording::Run::advance_stopping(std::int64_t now) {
-  const bool ready = end_signal_sent_ ? processes_.live().empty() || now >= stop_deadline_
-                                      : processes_.live().empty() || processes_.all_answered() || now >= stop_deadline_;
+  const bool ready =
+      end_signal_sent_ ? processes_.live().empty() || now >= stop_deadline_ : processes_.live().empty() || processes_.all_answered() || now >= stop_deadline_;
   if (!ready || (gpu_metrics_ && gpu_metrics_->is_awaited())) return;
   if (machine_metrics_ && !machine_metrics_->has_answered() && now < stop_deadline_) return;
   if (next_after(reason_) != Next::kShutDown) return has_named(now) ? end_capture(reason_) : void();
@@ -362,7 +362,8 @@ void Recording::Run::say_whom_it_waits_for(std::int64_t now) {
   if (now - launched_ended_ < kPatience) return;
   is_wait_told_ = true;
   const std::string who = running_processes();
-  report("The program has ended. Waiting for " + (who.empty() ? "a process that it left behind" : "what it left behind: " + who) + ". With --wait=primary the recording ends with the program.");
+  report("The program has ended. Waiting for " + (who.empty() ? "a process that it left behind" : "what it left behind: " + who) +
+         ". With --wait=primary the recording ends with the program.");
 }
 
 // Those that have made no call by which they would have joined, and closed all that they had in common with us.

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <set>
 
-#include "collector/session/recording.h"
 #include "collector/machine_metrics/sampler.h"
+#include "collector/session/recording.h"
 #include "file/frame_log.h"
 #include "file/output_log.h"
 #include "held_thread.h"
@@ -69,14 +69,14 @@ class Recording::Run {
     OutputRelay relay;
     std::unique_ptr<MemoryGuard> guard;  // null where no agents are to come, or there is none
     std::unique_ptr<FrameLog> log;
-    FileDescriptor connection;                       // to the agent in a process that is attached to
-    std::unique_ptr<GpuMetricsProcess> gpu_metrics;  // where they are asked for
+    FileDescriptor connection;                                  // to the agent in a process that is attached to
+    std::unique_ptr<GpuMetricsProcess> gpu_metrics;             // where they are asked for
     std::unique_ptr<machine_metrics::Sampler> machine_metrics;  // likewise
-    std::unique_ptr<cpu::Recorder> threads;          // none where they are not observed
-    std::vector<proto::Diagnostic> refusals;         // parts of the recording that can't be had
-    std::vector<std::string> shared_by;              // variables by which processes have files of their own
-    uid_t user = 0;                                  // whose program is recorded
-    std::filesystem::path agent;                     // its file, where a launched program is to load it
+    std::unique_ptr<cpu::Recorder> threads;                     // none where they are not observed
+    std::vector<proto::Diagnostic> refusals;                    // parts of the recording that can't be had
+    std::vector<std::string> shared_by;                         // variables by which processes have files of their own
+    uid_t user = 0;                                             // whose program is recorded
+    std::filesystem::path agent;                                // its file, where a launched program is to load it
     std::unique_ptr<HeldThread> thread;
   };
   Run(LaunchRequest request, Prepared prepared, std::vector<std::string> warnings);
@@ -136,7 +136,7 @@ class Recording::Run {
   void end(EndReason reason);
   [[nodiscard]] std::string running_processes() const;
   void say_whom_it_waits_for(std::int64_t now);  // once the program has ended for a while, and others have not
-  void note_left_behind();  // processes that have not joined, and may yet do what would have been recorded
+  void note_left_behind();                       // processes that have not joined, and may yet do what would have been recorded
   void set_state(RecordingState state);
   void take_output();
   void take_last_output();
@@ -153,7 +153,7 @@ class Recording::Run {
   FileDescriptor wake_;
   ProcessTable processes_;
   OutputLog output_;
-  std::unique_ptr<GpuMetricsProcess> gpu_metrics_;  // null where none are asked for
+  std::unique_ptr<GpuMetricsProcess> gpu_metrics_;             // null where none are asked for
   std::unique_ptr<machine_metrics::Sampler> machine_metrics_;  // likewise
   std::chrono::milliseconds period_{1};
   proto::SessionStart start_;
@@ -173,7 +173,7 @@ class Recording::Run {
   bool discards_file_ = false;
   std::optional<std::promise<Result<std::filesystem::path>>> awaits_end_;  // who ordered it
   std::int64_t stop_deadline_ = 0;
-  std::int64_t naming_since_ = 0;  // names of code are being looked up for the file that is about to be closed; 0: not yet
+  std::int64_t naming_since_ = 0;       // names of code are being looked up for the file that is about to be closed; 0: not yet
   std::int64_t handover_deadline_ = 0;  // before the first of signals_to_pass_on_; 0: not asked for yet
   std::int64_t last_flush_;
   std::int64_t last_clocks_ = 0;

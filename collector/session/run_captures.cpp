@@ -14,14 +14,12 @@ namespace {
 proto::EndReason to_proto(EndReason reason) { return static_cast<proto::EndReason>(reason); }
 
 constexpr const char* kDelayed = "No capture is under way, and none begins before the delay of the recording (-y) is over. Ask again then.";
-constexpr std::int64_t kNamingPatience = 30'000'000'000;  // ns
+constexpr std::int64_t kNamingPatience = 30'000'000'000;         // ns
 constexpr std::int64_t kNamingPatienceOfTarget = 5'000'000'000;  // ns, where it waits for its next capture (agent/channel/capture.h)
 constexpr std::chrono::milliseconds kNamingLook{1};
-constexpr std::int64_t kQuietNaming = 2'000'000'000;      // ns of it before we say so
+constexpr std::int64_t kQuietNaming = 2'000'000'000;  // ns of it before we say so
 
-bool is_by_target(const CaptureRange& range) {
-  return range.trigger == CaptureTrigger::kProfilerApi || range.trigger == CaptureTrigger::kNvtxRange;
-}
+bool is_by_target(const CaptureRange& range) { return range.trigger == CaptureTrigger::kProfilerApi || range.trigger == CaptureTrigger::kNvtxRange; }
 
 // A variable that the name needs, and that neither we have nor files are shared by.
 std::optional<std::string> variable_beside(const std::string& pattern, const std::vector<std::string>& shared_by) {
@@ -99,11 +97,11 @@ void Recording::Run::take_order() {
   lock.unlock();
   const bool awaits_range = state == RecordingState::kWaiting && by_request() && is_by_target(range_);
   if (order.kind == Order::kStart) {
-    order.answer.set_value(state == RecordingState::kDelayed ? Error{kDelayed}
+    order.answer.set_value(state == RecordingState::kDelayed   ? Error{kDelayed}
                            : state != RecordingState::kWaiting ? Error{"A capture is under way already: " + path().string() + "."}
-                           : awaits_range      ? Error{"The session waits for a range already. Take that back with: lanescope cancel"}
-                           : no_more_captures_ ? Error{"This recording makes no more captures."}
-                                               : start_capture(order.request));
+                           : awaits_range                      ? Error{"The session waits for a range already. Take that back with: lanescope cancel"}
+                           : no_more_captures_                 ? Error{"This recording makes no more captures."}
+                                                               : start_capture(order.request));
   } else if (awaits_range) {
     expect_no_range();
     order.answer.set_value(std::filesystem::path());
@@ -151,8 +149,7 @@ Result<void> Recording::Run::observe(const CaptureRequest& request) {
   if (threads != observed_threads_) {
     if (threads.any() && !processes_.lives(pid_))
       return Error{"Process " + std::to_string(pid_) + " has ended: threads of what it started are observed as before, or not at all."};
-    auto recorder = follow_threads(cpu::Recorder::attach, pid_, threads, cpu::Start::kWhenTold,
-                                   log_->is_watched() ? Watched::kYes : Watched::kNo, refusals);
+    auto recorder = follow_threads(cpu::Recorder::attach, pid_, threads, cpu::Start::kWhenTold, log_->is_watched() ? Watched::kYes : Watched::kNo, refusals);
     if (!recorder) return recorder.error();
     processes_.follow_threads(std::move(*recorder), pid_);
     observed_threads_ = threads;
@@ -217,9 +214,7 @@ Result<std::filesystem::path> Recording::Run::begin_capture(const CaptureRequest
 
 bool Recording::Run::by_request() const { return request_.settings.range.trigger == CaptureTrigger::kRequest; }
 
-bool Recording::Run::range_repeats_on() const {
-  return range_.after == AfterCapture::kRepeat && (!range_.repeats || captures_ < *range_.repeats);
-}
+bool Recording::Run::range_repeats_on() const { return range_.after == AfterCapture::kRepeat && (!range_.repeats || captures_ < *range_.repeats); }
 
 Recording::Run::Next Recording::Run::next_after(EndReason reason) const {
   if (reason == EndReason::kStopped && !awaits_end_) return Next::kShutDown;
@@ -278,8 +273,8 @@ Result<std::filesystem::path> Recording::Run::close_file(EndReason reason) {
   const std::filesystem::path path = log_->path();
   if (discards_file_) {
     if (const Whereabouts now = log_->whereabouts(); now.kind == Whereabouts::kMoved)
-      failure = Error{path.string() + " was moved" + (now.moved_to.empty() ? "" : " to " + now.moved_to.string()) +
-                      " while it was recorded: it is not thrown away."};
+      failure =
+          Error{path.string() + " was moved" + (now.moved_to.empty() ? "" : " to " + now.moved_to.string()) + " while it was recorded: it is not thrown away."};
     log_->discard();
     forget_replaced(path);
   } else {

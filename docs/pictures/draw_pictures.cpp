@@ -22,8 +22,8 @@
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
 #include "window/keys/key_bindings_dialog.h"
-#include "window/main_window.h"
 #include "window/look/theme.h"
+#include "window/main_window.h"
 
 using namespace lanescope;
 using lanescope::ui::MainWindow;
@@ -162,7 +162,8 @@ void lines_with_counts(MainWindow& window) {
   settle(window);
   const std::vector<samples::LineWeight>& lines = window.samples().profile()->lines;
   const Trace& trace = *window.state().trace();
-  const auto heaviest = std::find_if(lines.begin(), lines.end(), [&](const samples::LineWeight& line) { return trace.name(line.file).ends_with("torch_training.py"); });
+  const auto heaviest =
+      std::find_if(lines.begin(), lines.end(), [&](const samples::LineWeight& line) { return trace.name(line.file).ends_with("torch_training.py"); });
   if (heaviest != lines.end()) window.samples().source().showLine(*heaviest);
   settle(window);
 }
@@ -227,8 +228,9 @@ void lines_of_a_kernel(MainWindow& window) {
 void a_question_in_sql(MainWindow& window) {
   window.timelineView().setVisibleRange(range_of_steps(window, 8, 11));
   raise_panel(window, "query");
-  window.query().setText(QStringLiteral("SELECT family(name) AS family, count(*) AS ranges,\n       avg(duration) AS mean_duration, max(duration) AS longest\n"
-                                        "FROM nvtx_ranges\nGROUP BY 1 ORDER BY sum(duration) DESC"));
+  window.query().setText(
+      QStringLiteral("SELECT family(name) AS family, count(*) AS ranges,\n       avg(duration) AS mean_duration, max(duration) AS longest\n"
+                     "FROM nvtx_ranges\nGROUP BY 1 ORDER BY sum(duration) DESC"));
   window.query().ask();
 }
 
@@ -241,7 +243,8 @@ void sums_by_columns(MainWindow& window) {
   settle(window);
   ui::ResultTable& table = window.statistics().pivot().table();
   for (int row = 0; row < table.results().rowCount(); ++row)
-    if (table.model()->index(row, 0).data() == QStringLiteral("forward") && table.model()->index(row, 1).data() == QStringLiteral("Kernel")) table.selectRow(row);
+    if (table.model()->index(row, 0).data() == QStringLiteral("forward") && table.model()->index(row, 1).data() == QStringLiteral("Kernel"))
+      table.selectRow(row);
 }
 
 // Markers that are seen, and not written beside the recording.
@@ -250,7 +253,8 @@ void notes_on_a_loop(MainWindow& window) {
   const auto begin_of = [&](int step) {
     return window.state().trace()->event(find_event(window, "step " + std::to_string(step), EventKind::kNvtxRange)).start;
   };
-  window.timelineView().setMarkers({{begin_of(8), QStringLiteral("the loop is warm")}, {begin_of(10), QStringLiteral("data takes 14 of 16 ms: issue 12")}, {begin_of(11), {}}});
+  window.timelineView().setMarkers(
+      {{begin_of(8), QStringLiteral("the loop is warm")}, {begin_of(10), QStringLiteral("data takes 14 of 16 ms: issue 12")}, {begin_of(11), {}}});
   raise_panel(window, "notes");
   settle(window);
   window.notes().table().selectRow(1);
@@ -403,13 +407,15 @@ bool draw_form_and_keys(const QDir& out, ui::Theme theme, const QString& suffix)
   ui::apply_theme(theme);
   ui::Settings settings;
   ui::LaunchDialog launch(settings);
-  launch.setLaunch({.program = QStringLiteral("python"), .arguments = QStringLiteral("train.py --epochs 3"), .working_directory = QStringLiteral("/home/me/training")});
+  launch.setLaunch(
+      {.program = QStringLiteral("python"), .arguments = QStringLiteral("train.py --epochs 3"), .working_directory = QStringLiteral("/home/me/training")});
   const MainWindow window(ui::Layout::kInitial);  // whose commands have keys
   ui::KeyBindingsDialog keys(ui::KeyBindings::ofProcess());
   keys.findChild<QTableWidget*>()->selectRow(4);
   for (QDialog* dialog : {static_cast<QDialog*>(&launch), static_cast<QDialog*>(&keys)}) dialog->show();
   QTest::qWait(kPanelsComeToRest);
-  return launch.grab().save(out.filePath(QStringLiteral("record-form%1.png").arg(suffix))) && keys.grab().save(out.filePath(QStringLiteral("keys%1.png").arg(suffix)));
+  return launch.grab().save(out.filePath(QStringLiteral("record-form%1.png").arg(suffix))) &&
+         keys.grab().save(out.filePath(QStringLiteral("keys%1.png").arg(suffix)));
 }
 
 }  // namespace
@@ -428,7 +434,9 @@ int main(int argc, char** argv) {
   if (wanted.contains("dialogs"))
     return draw_dialogs(QDir(arguments[2]), ui::Theme::kLight, "") && draw_dialogs(QDir(arguments[2]), ui::Theme::kDark, "-dark") ? 0 : 1;
   if (wanted.contains("forms") || wanted.isEmpty()) {
-    if (!draw_form_and_keys(QDir(arguments[2]), ui::Theme::kLight, "") || (!wanted.isEmpty() && !draw_form_and_keys(QDir(arguments[2]), ui::Theme::kDark, "-dark"))) return 1;
+    if (!draw_form_and_keys(QDir(arguments[2]), ui::Theme::kLight, "") ||
+        (!wanted.isEmpty() && !draw_form_and_keys(QDir(arguments[2]), ui::Theme::kDark, "-dark")))
+      return 1;
     std::printf("record-form.png\nkeys.png\n");
   }
   for (const Picture& picture : pictures()) {

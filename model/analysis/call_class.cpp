@@ -11,29 +11,136 @@ namespace {
 bool contains(std::string_view text, std::string_view word) noexcept { return text.find(word) != std::string_view::npos; }
 
 // What a communication library's kernels and calls have in their names.
-constexpr auto kCommunicationWords = std::to_array<std::string_view>(
-    {"nccl", "NCCL", "rccl", "nvshmem", "msccl",
-     "cross_device_reduce",                                         // vLLM, SGLang
-     "multimem_all_", "one_shot_all_reduce", "two_shot_all_reduce",  // PyTorch's symmetric memory
-     "ShotAllReduce", "shotAllreduce", "allreduce_fusion_kernel",    // TensorRT-LLM, FlashInfer
-     "deep_ep"});                                                    // DeepEP
+constexpr auto kCommunicationWords =
+    std::to_array<std::string_view>({"nccl", "NCCL", "rccl", "nvshmem", "msccl",
+                                     "cross_device_reduce",                                          // vLLM, SGLang
+                                     "multimem_all_", "one_shot_all_reduce", "two_shot_all_reduce",  // PyTorch's symmetric memory
+                                     "ShotAllReduce", "shotAllreduce", "allreduce_fusion_kernel",    // TensorRT-LLM, FlashInfer
+                                     "deep_ep"});                                                    // DeepEP
 
 // Calls of the C library, as stem() has their names; what ends in * are all that begin so.
-constexpr auto kLocks = std::to_array<std::string_view>(
-    {"pthread_mutex_*", "pthread_rwlock_*", "pthread_spin_*", "pthread_cond_*", "pthread_barrier_*", "pthread_join", "pthread_timedjoin_np",
-     "pthread_tryjoin_np", "pthread_clockjoin_np", "mtx_*", "cnd_*", "thrd_join", "sem_*", "semop", "semtimedop", "futex*", "flock", "lockf", "fcntl",
-     "wait", "wait3", "wait4", "waitpid", "waitid"});
-constexpr auto kQueues = std::to_array<std::string_view>({"poll*", "ppoll*", "epoll_*", "select", "pselect*", "recv*", "accept*", "connect", "mq_*",
-                                                          "msgrcv", "msgsnd", "sigwait*", "sigtimedwait", "sigsuspend", "pause", "eventfd*"});
-constexpr auto kFiles = std::to_array<std::string_view>(
-    {"read", "readv", "pread", "preadv*", "fread", "readdir*", "getdents", "readahead", "readlink*", "write", "writev", "pwrite", "pwritev*", "fwrite",
-     "fgetc", "getc", "getchar", "fgets", "gets", "getline", "getdelim", "fgetwc", "fgetws", "fputc", "putc", "putchar", "fputs", "puts", "fputwc",
-     "fputws", "ungetc", "fscanf", "fprintf", "vfprintf", "open", "openat*", "creat", "fopen", "fdopen", "freopen", "opendir", "close", "close_range",
-     "fclose", "closedir", "fflush", "sync", "syncfs", "fsync", "fdatasync", "sync_file_range", "msync", "lseek", "fseek", "fseeko", "rewind",
-     "stat", "fstat", "lstat", "fstatat", "newfstatat", "statx", "xstat", "fxstat", "lxstat", "fxstatat", "statfs", "fstatfs", "statvfs",
-     "fstatvfs", "access", "faccessat*", "fallocate", "posix_fallocate", "truncate", "ftruncate", "copy_file_range", "sendfile", "splice", "tee",
-     "send", "sendto", "sendmsg", "sendmmsg", "ioctl", "rename*", "unlink*", "link", "linkat", "symlink*", "mkdir*", "rmdir", "io_submit",
-     "io_getevents", "io_uring_enter", "aio_*"});
+constexpr auto kLocks = std::to_array<std::string_view>({"pthread_mutex_*",
+                                                         "pthread_rwlock_*",
+                                                         "pthread_spin_*",
+                                                         "pthread_cond_*",
+                                                         "pthread_barrier_*",
+                                                         "pthread_join",
+                                                         "pthread_timedjoin_np",
+                                                         "pthread_tryjoin_np",
+                                                         "pthread_clockjoin_np",
+                                                         "mtx_*",
+                                                         "cnd_*",
+                                                         "thrd_join",
+                                                         "sem_*",
+                                                         "semop",
+                                                         "semtimedop",
+                                                         "futex*",
+                                                         "flock",
+                                                         "lockf",
+                                                         "fcntl",
+                                                         "wait",
+                                                         "wait3",
+                                                         "wait4",
+                                                         "waitpid",
+                                                         "waitid"});
+constexpr auto kQueues = std::to_array<std::string_view>({"poll*", "ppoll*", "epoll_*", "select", "pselect*", "recv*", "accept*", "connect", "mq_*", "msgrcv",
+                                                          "msgsnd", "sigwait*", "sigtimedwait", "sigsuspend", "pause", "eventfd*"});
+constexpr auto kFiles = std::to_array<std::string_view>({"read",
+                                                         "readv",
+                                                         "pread",
+                                                         "preadv*",
+                                                         "fread",
+                                                         "readdir*",
+                                                         "getdents",
+                                                         "readahead",
+                                                         "readlink*",
+                                                         "write",
+                                                         "writev",
+                                                         "pwrite",
+                                                         "pwritev*",
+                                                         "fwrite",
+                                                         "fgetc",
+                                                         "getc",
+                                                         "getchar",
+                                                         "fgets",
+                                                         "gets",
+                                                         "getline",
+                                                         "getdelim",
+                                                         "fgetwc",
+                                                         "fgetws",
+                                                         "fputc",
+                                                         "putc",
+                                                         "putchar",
+                                                         "fputs",
+                                                         "puts",
+                                                         "fputwc",
+                                                         "fputws",
+                                                         "ungetc",
+                                                         "fscanf",
+                                                         "fprintf",
+                                                         "vfprintf",
+                                                         "open",
+                                                         "openat*",
+                                                         "creat",
+                                                         "fopen",
+                                                         "fdopen",
+                                                         "freopen",
+                                                         "opendir",
+                                                         "close",
+                                                         "close_range",
+                                                         "fclose",
+                                                         "closedir",
+                                                         "fflush",
+                                                         "sync",
+                                                         "syncfs",
+                                                         "fsync",
+                                                         "fdatasync",
+                                                         "sync_file_range",
+                                                         "msync",
+                                                         "lseek",
+                                                         "fseek",
+                                                         "fseeko",
+                                                         "rewind",
+                                                         "stat",
+                                                         "fstat",
+                                                         "lstat",
+                                                         "fstatat",
+                                                         "newfstatat",
+                                                         "statx",
+                                                         "xstat",
+                                                         "fxstat",
+                                                         "lxstat",
+                                                         "fxstatat",
+                                                         "statfs",
+                                                         "fstatfs",
+                                                         "statvfs",
+                                                         "fstatvfs",
+                                                         "access",
+                                                         "faccessat*",
+                                                         "fallocate",
+                                                         "posix_fallocate",
+                                                         "truncate",
+                                                         "ftruncate",
+                                                         "copy_file_range",
+                                                         "sendfile",
+                                                         "splice",
+                                                         "tee",
+                                                         "send",
+                                                         "sendto",
+                                                         "sendmsg",
+                                                         "sendmmsg",
+                                                         "ioctl",
+                                                         "rename*",
+                                                         "unlink*",
+                                                         "link",
+                                                         "linkat",
+                                                         "symlink*",
+                                                         "mkdir*",
+                                                         "rmdir",
+                                                         "io_submit",
+                                                         "io_getevents",
+                                                         "io_uring_enter",
+                                                         "aio_*"});
 
 // "pread" of "__pread64_chk"
 std::string_view stem(std::string_view name) noexcept {
@@ -45,17 +152,15 @@ std::string_view stem(std::string_view name) noexcept {
 
 template <std::size_t kSize>
 bool is_one_of(std::string_view stem, const std::array<std::string_view, kSize>& calls) noexcept {
-  return std::any_of(calls.begin(), calls.end(), [&](std::string_view call) {
-    return call.ends_with('*') ? stem.starts_with(call.substr(0, call.size() - 1)) : stem == call;
-  });
+  return std::any_of(calls.begin(), calls.end(),
+                     [&](std::string_view call) { return call.ends_with('*') ? stem.starts_with(call.substr(0, call.size() - 1)) : stem == call; });
 }
 
 }  // namespace
 
 CallClass classify_cuda_call(std::string_view name) noexcept {
   constexpr std::array<std::string_view, 3> kWaits{"Synchronize", "StreamQuery", "EventQuery"};
-  constexpr std::array<std::string_view, 7> kEnqueues{"Launch",      "EventRecord", "StreamWait", "StreamWrite",
-                                                      "AddCallback", "Memset",      "Prefetch"};
+  constexpr std::array<std::string_view, 7> kEnqueues{"Launch", "EventRecord", "StreamWait", "StreamWrite", "AddCallback", "Memset", "Prefetch"};
   if (contains_any(name, kWaits)) return CallClass::kSynchronize;
   if (contains(name, "Memcpy")) return contains(name, "Async") ? CallClass::kLaunch : CallClass::kCopy;
   return contains_any(name, kEnqueues) ? CallClass::kLaunch : CallClass::kSetup;
@@ -78,8 +183,6 @@ IdleCause classify_os_call(std::string_view name) noexcept {
 
 bool is_communication_name(std::string_view name) noexcept { return contains_any(name, kCommunicationWords) || name.starts_with("MPI_"); }
 
-bool is_communication_domain(std::string_view domain) noexcept {
-  return domain == "NCCL" || domain == "RCCL" || domain == "MPI" || domain == "NVSHMEM";
-}
+bool is_communication_domain(std::string_view domain) noexcept { return domain == "NCCL" || domain == "RCCL" || domain == "MPI" || domain == "NVSHMEM"; }
 
 }  // namespace lanescope::analysis

@@ -28,8 +28,7 @@ class Matching {
       auto end = first + 1;
       Nanoseconds shortest = first->range.length();
       std::set<std::size_t> ranks{first->rank};
-      while (end != kernels.end() && end->end() - first->end() <= kEndsDiffer + std::min(shortest, end->range.length()) &&
-             ranks.insert(end->rank).second) {
+      while (end != kernels.end() && end->end() - first->end() <= kEndsDiffer + std::min(shortest, end->range.length()) && ranks.insert(end->rank).second) {
         shortest = std::min(shortest, end->range.length());
         ++end;
       }
@@ -42,8 +41,8 @@ class Matching {
 
  private:
   void count(std::span<const Kernel> collective) {
-    const auto last = std::min_element(collective.begin(), collective.end(),
-                                       [](const Kernel& a, const Kernel& b) { return a.range.length() < b.range.length(); });
+    const auto last =
+        std::min_element(collective.begin(), collective.end(), [](const Kernel& a, const Kernel& b) { return a.range.length() < b.range.length(); });
     RankWait& latecomer = waits_[last->rank];
     ++latecomer.last;
     for (const Kernel& kernel : collective) {
@@ -68,8 +67,8 @@ Nanoseconds clock_offset(std::span<const TimeRange> first, std::span<const TimeR
   const auto middle = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 2);
   std::nth_element(differences.begin(), middle, differences.end());
   const Nanoseconds offset = *middle;
-  const auto agree = std::count_if(differences.begin(), differences.end(),
-                                   [&](Nanoseconds difference) { return std::abs(difference - offset) <= kEndsDiffer; });
+  const auto agree =
+      std::count_if(differences.begin(), differences.end(), [&](Nanoseconds difference) { return std::abs(difference - offset) <= kEndsDiffer; });
   const bool most = 2 * static_cast<std::size_t>(agree) > differences.size();
   return most && std::abs(offset) > kEndsDiffer ? offset : 0;  // clocks of one machine agree
 }
@@ -83,8 +82,7 @@ std::vector<RankWait> match_collectives(std::span<const RankWork> ranks) {
   Matching matching(ranks.size());
   for (const auto& [name, by_rank] : by_name) {
     const std::vector<TimeRange>& first = by_rank.begin()->second;
-    const bool equally_many =
-        std::all_of(by_rank.begin(), by_rank.end(), [&](const auto& of_rank) { return of_rank.second.size() == first.size(); });
+    const bool equally_many = std::all_of(by_rank.begin(), by_rank.end(), [&](const auto& of_rank) { return of_rank.second.size() == first.size(); });
     if (!equally_many) {
       std::vector<Kernel> all;
       for (const auto& [rank, ranges] : by_rank)

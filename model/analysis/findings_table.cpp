@@ -6,9 +6,9 @@ namespace lanescope::analysis {
 
 stats::Table findings_table(const Trace& trace, std::span<const Finding> findings) {
   stats::Table table({stats::integers("Cost", stats::Unit::kNanoseconds), stats::integers("Start", stats::Unit::kNanoseconds),
-                      stats::integers("End", stats::Unit::kNanoseconds), stats::integers("GPU"), stats::integers("PID"),
-                      stats::integers("TID"), stats::texts("Rule"), stats::texts("Key"), stats::texts("When"), stats::texts("Finding"),
-                      stats::texts("Seen"), stats::texts("Advice"), stats::texts("Line")});
+                      stats::integers("End", stats::Unit::kNanoseconds), stats::integers("GPU"), stats::integers("PID"), stats::integers("TID"),
+                      stats::texts("Rule"), stats::texts("Key"), stats::texts("When"), stats::texts("Finding"), stats::texts("Seen"), stats::texts("Advice"),
+                      stats::texts("Line")});
   const PartsOfGpus parts(trace);
   stats::Texts files;
   for (const Finding& finding : findings) {
@@ -17,11 +17,12 @@ stats::Table findings_table(const Trace& trace, std::span<const Finding> finding
     table.add_row(finding.cost, has_time ? place.range.begin : stats::kNoInteger, has_time ? place.range.end : stats::kNoInteger,
                   place.gpu == kNone ? stats::kNoInteger : std::int64_t{trace.gpus()[place.gpu].ordinal},
                   place.process == kNone ? stats::kNoInteger : std::int64_t{trace.processes()[place.process].pid},
-                  place.thread == kNone ? stats::kNoInteger : std::int64_t{trace.threads()[place.thread].tid},
-                  table.add_text(std::string(finding.rule)), table.add_text(finding.key),
-                  table.add_text(finding.recurrence == Recurrence::kOnce ? "once" : ""), table.add_text(finding.title),
+                  place.thread == kNone ? stats::kNoInteger : std::int64_t{trace.threads()[place.thread].tid}, table.add_text(std::string(finding.rule)),
+                  table.add_text(finding.key), table.add_text(finding.recurrence == Recurrence::kOnce ? "once" : ""), table.add_text(finding.title),
                   table.add_text(finding.seen), table.add_text(finding.advice), table.add_text(place.line));
-    files.push_back(table.add_text(place.gpu != kNone ? file_of_gpu(parts, place.gpu) : place.process != kNone ? file_of_process(trace, place.process) : std::string()));
+    files.push_back(table.add_text(place.gpu != kNone       ? file_of_gpu(parts, place.gpu)
+                                   : place.process != kNone ? file_of_process(trace, place.process)
+                                                            : std::string()));
   }
   if (!trace.parts().empty()) {  // processes and GPUs of several files may have the same numbers
     std::vector<stats::Column> columns = table.columns();

@@ -42,11 +42,9 @@ std::span<const TrackId> GpuTracks::of(GpuId gpu, ProcessId process) const noexc
   return {tracks_.begin() + (begin - owners_.begin()), tracks_.begin() + (end - owners_.begin())};
 }
 
-GpuOperations::GpuOperations(const Trace& trace, GpuId gpu, std::stop_token stop)
-    : GpuOperations(trace, of_gpu(gpu), kEver, std::move(stop)) {}
+GpuOperations::GpuOperations(const Trace& trace, GpuId gpu, std::stop_token stop) : GpuOperations(trace, of_gpu(gpu), kEver, std::move(stop)) {}
 
-GpuOperations::GpuOperations(const Trace& trace, GpuId gpu, TimeRange time, std::stop_token stop)
-    : GpuOperations(trace, of_gpu(gpu), time, std::move(stop)) {}
+GpuOperations::GpuOperations(const Trace& trace, GpuId gpu, TimeRange time, std::stop_token stop) : GpuOperations(trace, of_gpu(gpu), time, std::move(stop)) {}
 
 GpuOperations::GpuOperations(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, std::stop_token stop)
     : GpuOperations(trace, wanted, kEver, std::move(stop)) {}
@@ -126,8 +124,7 @@ std::optional<GpuOperation> GpuOperations::next() {
   return operation;
 }
 
-std::vector<Nanoseconds> busy_before(const Trace& trace, std::span<const TrackId> tracks, std::span<const Nanoseconds> times,
-                                     const std::stop_token& stop) {
+std::vector<Nanoseconds> busy_before(const Trace& trace, std::span<const TrackId> tracks, std::span<const Nanoseconds> times, const std::stop_token& stop) {
   std::vector<Nanoseconds> busy(times.size());
   if (times.empty()) return busy;
   CoveredTime covered;

@@ -65,7 +65,7 @@ class GpuOperations {
   // A lane, and the segment of it that is read: found once for the events of it that follow each other.
   struct Source {
     const Lane* lane;
-    EventIndex end;                              // of the lane's events that count
+    EventIndex end;  // of the lane's events that count
     EventIndex segment_begin = 0;
     std::shared_ptr<const LaneSegment> segment;  // null where segments are decoded on demand, and lanes are too many to hold one of each
   };

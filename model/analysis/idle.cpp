@@ -92,8 +92,8 @@ class Attribution {
   // which would have hidden launches behind it and the code between them.
   void attribute_to_readings(const IdleGap& gap, std::vector<IdlePart>& parts) {
     const std::vector<Reading>& readings = readings_[gap.gpu];
-    auto reading = std::upper_bound(readings.begin(), readings.end(), gap.range.begin,
-                                    [](Nanoseconds t, const Reading& candidate) { return t < candidate.time.end; });
+    auto reading =
+        std::upper_bound(readings.begin(), readings.end(), gap.range.begin, [](Nanoseconds t, const Reading& candidate) { return t < candidate.time.end; });
     if (reading == readings.end() || reading->time.begin >= gap.range.end) return;
     without_readings_.swap(parts);
     parts.clear();
@@ -121,8 +121,7 @@ class Attribution {
     NameId wait = 0;  // the call that makes a stream wait in front of it
   };
   const Surroundings& around(EventRef launch, ThreadActivity& thread) {
-    if (last_.launch != launch)
-      last_ = {launch, thread.innermost_range(trace_.lane(launch.lane).start(launch.index)), thread.stream_wait_before(launch)};
+    if (last_.launch != launch) last_ = {launch, thread.innermost_range(trace_.lane(launch.lane).start(launch.index)), thread.stream_wait_before(launch)};
     return last_;
   }
 
@@ -154,8 +153,7 @@ class Attribution {
     for (const Activity& piece : pieces_) parts.push_back({piece.range, piece.cause, piece.call, piece.nvtx});
     // An asynchronous copy that outlasts what it enqueued did not return before the copy was done.
     IdlePart& first = parts.front();
-    if (first.cause == IdleCause::kLaunch && trace_.name(first.call).find("Memcpy") != std::string_view::npos)
-      first.cause = IdleCause::kCopy;
+    if (first.cause == IdleCause::kLaunch && trace_.name(first.call).find("Memcpy") != std::string_view::npos) first.cause = IdleCause::kCopy;
   }
 
   // Whether a wait or a blocking copy that the gap began in has emptied the GPU's queue, which would have hidden what ended at `enqueued`.
@@ -187,8 +185,7 @@ class Attribution {
     return part;
   }
 
-  void after_launch(const IdleGap& gap, ThreadActivity& thread, Nanoseconds enqueued, const IdlePart& launching,
-                    std::vector<IdlePart>& parts) {
+  void after_launch(const IdleGap& gap, ThreadActivity& thread, Nanoseconds enqueued, const IdlePart& launching, std::vector<IdlePart>& parts) {
     const TimeRange rest = gap.range.intersected({enqueued, gap.range.end});
     if (rest.empty()) return;
     if (enqueued > gap.range.begin && rest.length() <= kLaunchLatency) {
@@ -212,13 +209,11 @@ class Attribution {
   }
   [[nodiscard]] bool moves_unified_memory(EventRef operation) const {
     const MemoryDetail* detail = memory_detail(operation);
-    return detail != nullptr && detail->copy_kind >= CopyKind::kUnifiedHostToDevice &&
-           detail->copy_kind <= CopyKind::kUnifiedDeviceToDevice;
+    return detail != nullptr && detail->copy_kind >= CopyKind::kUnifiedHostToDevice && detail->copy_kind <= CopyKind::kUnifiedDeviceToDevice;
   }
 
   [[nodiscard]] bool is_communication(EventRef operation) {
-    return trace_.track_of(operation.lane).key.kind == TrackKind::kKernels &&
-           names_.communication(trace_.lane(operation.lane).name(operation.index));
+    return trace_.track_of(operation.lane).key.kind == TrackKind::kKernels && names_.communication(trace_.lane(operation.lane).name(operation.index));
   }
 
   const Trace& trace_;
@@ -233,8 +228,8 @@ class Attribution {
 };
 
 // Of the operations that start within the time, each with the gap in front of it.
-GpuIdle visit_gpu(const Trace& trace, GpuId gpu, std::span<const TrackId> tracks, TimeRange time, Nanoseconds threshold,
-                  Attribution& attribution, const IdleVisitor& visitor, const std::stop_token& stop) {
+GpuIdle visit_gpu(const Trace& trace, GpuId gpu, std::span<const TrackId> tracks, TimeRange time, Nanoseconds threshold, Attribution& attribution,
+                  const IdleVisitor& visitor, const std::stop_token& stop) {
   GpuIdle sums;
   sums.gpu = gpu;
   const std::optional<Nanoseconds> busy_before = GpuOperations::busy_until(trace, tracks, time.begin);
@@ -292,13 +287,12 @@ std::vector<GpuIdle> visit_idle(const Trace& trace, Nanoseconds threshold, const
   return visit_idle(trace, LaunchIndex(trace, stop), threshold, visitor, stop);
 }
 
-std::vector<GpuIdle> visit_idle(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, const IdleVisitor& visitor,
-                                std::stop_token stop) {
+std::vector<GpuIdle> visit_idle(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, const IdleVisitor& visitor, std::stop_token stop) {
   return visit_idle_in_parts(trace, launches, threshold, {&visitor, 1}, std::move(stop));
 }
 
-std::vector<GpuIdle> visit_idle_in_parts(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold,
-                                         std::span<const IdleVisitor> visitors, std::stop_token stop) {
+std::vector<GpuIdle> visit_idle_in_parts(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, std::span<const IdleVisitor> visitors,
+                                         std::stop_token stop) {
   const std::vector<Nanoseconds> times = cuts(trace, visitors.size());
   const GpuTracks tracks(trace);
   const Readings readings = find_readings(trace, launches, stop);
@@ -318,8 +312,8 @@ std::vector<GpuIdle> visit_idle_in_parts(const Trace& trace, const LaunchIndex& 
   return gpus;
 }
 
-std::vector<GpuIdle> visit_idle_within(const Trace& trace, const LaunchIndex& launches, TimeRange window, Nanoseconds threshold,
-                                       const IdleVisitor& visitor, const std::stop_token& stop) {
+std::vector<GpuIdle> visit_idle_within(const Trace& trace, const LaunchIndex& launches, TimeRange window, Nanoseconds threshold, const IdleVisitor& visitor,
+                                       const std::stop_token& stop) {
   std::vector<GpuIdle> gpus;
   const Readings readings = find_readings(trace, launches, stop);
   Attribution attribution(trace, launches, readings);

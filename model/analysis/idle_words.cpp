@@ -23,8 +23,7 @@ constexpr std::array<CauseWords, kIdleCauses> kCauseWords{{
      "Read ahead on other threads, so that the data is there when it is needed (a DataLoader: more workers)."},
     {"os_lock", "Waiting for a lock or thread", "while the launching thread waited for a lock, condition or thread",
      "Look at who holds the lock or feeds the condition at this time; shorten what it does or take it off the launching thread."},
-    {"os_sleep", "Sleeping", "while the launching thread slept",
-     "Wait for the event that ends the wait instead of sleeping for a fixed time."},
+    {"os_sleep", "Sleeping", "while the launching thread slept", "Wait for the event that ends the wait instead of sleeping for a fixed time."},
     {"os_queue", "Waiting for data", "while the launching thread waited for data from a queue, socket or pipe",
      "Prepare data ahead of time: more workers, deeper prefetching, or a faster producer."},
     {"os_other", "In other C library calls", "while the launching thread was in a C library call",
@@ -35,8 +34,7 @@ constexpr std::array<CauseWords, kIdleCauses> kCauseWords{{
      "Run fewer threads than there are processors (data loader workers, OMP_NUM_THREADS), or give the process more or its own processors."},
     {"cpu_code", "Running CPU code", "while the launching thread ran CPU code",
      "Make this code faster, move it to other threads (a data loader: more workers), or enqueue the next GPU work before it."},
-    {"dependency", "Enqueued, waiting on the GPU",
-     "because the next operation, though enqueued, waited for another stream, an event or a host function",
+    {"dependency", "Enqueued, waiting on the GPU", "because the next operation, though enqueued, waited for another stream, an event or a host function",
      "Check what the stream waits for: drop waits that are not needed, and put independent work on other streams."},
     {"communication", "Communication", "while communication held back the next operation",
      "Overlap communication with computation: smaller buckets, an earlier start, a stream of its own."},
@@ -56,8 +54,7 @@ constexpr std::string_view kBetweenLaunches =
 constexpr std::string_view kLongLaunches =
     "Launches that take this long load code or wait for a lock. The first launch of a kernel loads it: warm up before the loop, or set "
     "CUDA_MODULE_LOADING=EAGER. Else see what other threads do at this time.";
-constexpr std::string_view kWriting =
-    "Write less, in larger pieces, or from another thread: what is printed, logged or saved here holds up the launches.";
+constexpr std::string_view kWriting = "Write less, in larger pieces, or from another thread: what is printed, logged or saved here holds up the launches.";
 constexpr std::string_view kAllocating =
     "Keep buffers and use them again, or allocate from a pool (cudaMallocAsync): cudaMalloc takes long, and cudaFree waits for the GPU.";
 constexpr std::string_view kLoading =
@@ -66,7 +63,8 @@ constexpr std::string_view kLoading =
 
 constexpr std::string_view kBlockingCopies =
     "A blocking copy waits for all work in front of it, and leaves the GPU without any. Keep on the GPU what is used there again. "
-    "Copy what belongs together at once, with cudaMemcpyAsync and pinned memory, and wait only where the CPU needs the result. In PyTorch, .item(), .cpu() and print of a tensor copy.";
+    "Copy what belongs together at once, with cudaMemcpyAsync and pinned memory, and wait only where the CPU needs the result. In PyTorch, .item(), .cpu() and "
+    "print of a tensor copy.";
 
 constexpr std::string_view kConnecting = "Communicators are made once: make them early, beside other setup, and keep them.";
 
@@ -88,8 +86,7 @@ bool IdleSum::is_between_launches() const noexcept {
 
 std::string_view idle_advice(const IdleSum& sum) noexcept {
   if (sum.is_between_launches()) return kBetweenLaunches;
-  if (sum.cause == IdleCause::kLaunch && sum.gaps > 0 && sum.total / static_cast<Nanoseconds>(sum.gaps) >= kLongLaunch)
-    return kLongLaunches;
+  if (sum.cause == IdleCause::kLaunch && sum.gaps > 0 && sum.total / static_cast<Nanoseconds>(sum.gaps) >= kLongLaunch) return kLongLaunches;
   if (sum.cause == IdleCause::kOsIo && contains_any(sum.call, kWrites)) return kWriting;
   if (sum.cause == IdleCause::kCudaSetup && contains_any(sum.call, kAllocations)) return kAllocating;
   if (sum.cause == IdleCause::kCudaSetup && contains_any(sum.call, kLoads)) return kLoading;

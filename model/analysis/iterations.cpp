@@ -10,8 +10,8 @@
 #include "model/events/name_family.h"
 #include "model/import/chrome_json.h"
 #include "model/trace/file_access.h"
-#include "model/trace/parts.h"
 #include "model/trace/kernel_domains.h"
+#include "model/trace/parts.h"
 #include "wording.h"
 #include "xla_modules.h"
 
@@ -47,8 +47,8 @@ constexpr std::uint64_t kMostIterations = 4'000'000;
 
 // Ranges that PyTorch marks by itself: parts of a step, which repeat as often.
 bool is_part_of_step(std::string_view name) noexcept {
-  constexpr std::array<std::string_view, 5> kParts{"enumerate(DataLoader)", "Optimizer.", "DistributedDataParallel.",
-                                                   "FullyShardedDataParallel.", "## Call CompiledFxGraph"};
+  constexpr std::array<std::string_view, 5> kParts{"enumerate(DataLoader)", "Optimizer.", "DistributedDataParallel.", "FullyShardedDataParallel.",
+                                                   "## Call CompiledFxGraph"};
   return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) { return name.starts_with(part); });
 }
 
@@ -106,8 +106,8 @@ FamilyId choose_family(const std::vector<Candidate>& candidates, Marks marks) {
   for (const std::uint64_t least : {std::uint64_t{5}, std::uint64_t{3}}) {
     const Candidate* best = nullptr;
     for (const Candidate& candidate : candidates)
-      if (candidate.count >= least && candidate.count <= kMostIterations && (marks == Marks::kXlaExecutions || candidate.total >= candidate.lane_span / kLeastCoverage) &&
-          (best == nullptr || covers_more(candidate, *best)))
+      if (candidate.count >= least && candidate.count <= kMostIterations &&
+          (marks == Marks::kXlaExecutions || candidate.total >= candidate.lane_span / kLeastCoverage) && (best == nullptr || covers_more(candidate, *best)))
         best = &candidate;
     if (best != nullptr) return best->family;
   }
@@ -200,8 +200,7 @@ void leave_out_incomplete(const Trace& trace, std::vector<IterationSeries>& all,
   std::erase_if(all, [&](const IterationSeries& series) { return iteration_times(trace, series).empty(); });
 }
 
-std::vector<IterationSeries> find_marked(const Trace& trace, Families& families, std::string_view wanted, Marks marks,
-                                         SharedLaunchIndex& launches) {
+std::vector<IterationSeries> find_marked(const Trace& trace, Families& families, std::string_view wanted, Marks marks, SharedLaunchIndex& launches) {
   const std::vector<Candidate> candidates = candidates_of(trace, families, marks, launches);
   const FamilyId family = wanted.empty() ? choose_family(candidates, marks) : family_named(candidates, families, wanted);
   if (family == 0) return {};

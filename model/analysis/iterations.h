@@ -41,8 +41,7 @@ struct IterationSeries {
 //
 // O(NVTX ranges); for XLA modules and a process that was attached to, O(NVTX ranges, CUDA calls, and GPU work of the processes that have any).
 // `launches` are the trace's; the second form has its own.
-[[nodiscard]] std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted,
-                                                           SharedLaunchIndex& launches);
+[[nodiscard]] std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted, SharedLaunchIndex& launches);
 [[nodiscard]] std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted = {});
 
 // How many of the first iterations warm up: they take more than one and a half times the median, one after the other from the first on; at

@@ -12,8 +12,7 @@ Loop::Loop(const Trace& trace, Families& families) : Loop(trace, find_iterations
 
 Loop::Loop(const Trace& trace, const std::vector<IterationSeries>& all) {
   std::map<std::size_t, std::size_t> warm_ups;  // by the number of iterations: ranks that step together warm up together
-  for (const IterationSeries& series : all)
-    warm_ups[series.ranges.size()] = std::max(warm_ups[series.ranges.size()], warm_up_iterations(trace, series));
+  for (const IterationSeries& series : all) warm_ups[series.ranges.size()] = std::max(warm_ups[series.ranges.size()], warm_up_iterations(trace, series));
   for (const IterationSeries& series : all) {
     const std::size_t warm_up = warm_ups[series.ranges.size()];
     const std::vector<TimeRange> times = iteration_times(trace, series);

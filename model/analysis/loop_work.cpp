@@ -49,7 +49,7 @@ std::map<std::pair<ProcessId, GpuId>, Nanoseconds> LoopWork::find_begins() {
       const Lane& lane = trace_.lane(id);
       const EventIndex begin = lane.lower_bound(loop->begin);
       EventIndex i = begin;
-      const bool is_marked = !iterations_.empty();  // work that repeats begins on the GPU
+      const bool is_marked = !iterations_.empty();                              // work that repeats begins on the GPU
       for (; is_marked && i < lane.size() && lane.start(i) < loop->end; ++i) {  // streams do things in the order in which they were enqueued
         const EventRef launch = launch_index_->of(trace_).find(track.key.process, lane.correlation(i), lane.start(i));
         if (!launch.valid() || trace_.lane(launch.lane).start(launch.index) >= loop->begin) break;
@@ -125,8 +125,7 @@ const std::vector<RankWork>& LoopWork::of_ranks() const {
 
 std::vector<RankWork> LoopWork::find_ranks() const {
   const auto counts = [this](EventRef operation) { return has(operation); };
-  std::vector<RankWork> ranks = loop_.known() ? rank_work(trace_, time_, counts, stop_)
-                                              : rank_work(trace_, time_, {}, stop_);
+  std::vector<RankWork> ranks = loop_.known() ? rank_work(trace_, time_, counts, stop_) : rank_work(trace_, time_, {}, stop_);
   if (!loop_.known()) return ranks;
   for (RankWork& rank : ranks)
     if (const std::optional<TimeRange> loop = loop_.of(rank.process))
@@ -154,8 +153,6 @@ Message loop_time_text(const Families& families, const Loop& loop) {
   return loop.family() == 0 ? Message("the time in which its work repeats") : loop_text(families.text(loop.family()));
 }
 
-std::string_view when_text(const Loop& loop, Recurrence recurrence) noexcept {
-  return recurrence == Recurrence::kOnce ? "once" : loop.known() ? "loop" : "";
-}
+std::string_view when_text(const Loop& loop, Recurrence recurrence) noexcept { return recurrence == Recurrence::kOnce ? "once" : loop.known() ? "loop" : ""; }
 
 }  // namespace lanescope::analysis

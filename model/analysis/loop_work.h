@@ -82,8 +82,8 @@ class LoopWork {
   Families families_;
   std::vector<IterationSeries> iterations_;
   Loop loop_;
-  std::map<ProcessId, TimeRange> processes_;  // of_process()
-  std::map<GpuId, TimeRange> gpus_;           // that processes use in their loops
+  std::map<ProcessId, TimeRange> processes_;                // of_process()
+  std::map<GpuId, TimeRange> gpus_;                         // that processes use in their loops
   std::unordered_map<LaneId, EventIndex> enqueued_before_;  // where GPUs did in the loop's time what was enqueued before: the first operation behind
   mutable std::once_flag readings_are_known_;
   mutable std::map<GpuId, Nanoseconds> readings_;

@@ -10,8 +10,7 @@
 namespace lanescope::analysis {
 namespace {
 
-void add(const Trace& trace, NameMemo<bool>& communication, const GpuOperation& operation, RankWork& work,
-         std::vector<CommunicationKernel>& kernels) {
+void add(const Trace& trace, NameMemo<bool>& communication, const GpuOperation& operation, RankWork& work, std::vector<CommunicationKernel>& kernels) {
   for (TimeBeside* each : {&work.communication, &work.transfers, &work.memory}) each->advance(operation.range.begin, work.compute);
   if (work.operations++ == 0) work.extent = operation.range;
   work.extent.end = std::max(work.extent.end, operation.range.end);
@@ -49,12 +48,10 @@ bool is_transfer(const MemoryDetail& detail) noexcept {
 }
 
 bool moves_pageable_memory(const MemoryDetail& detail) noexcept {
-  return detail.operation == MemoryOperation::kCopy &&
-         (detail.source_memory == MemoryKind::kPageable || detail.destination_memory == MemoryKind::kPageable);
+  return detail.operation == MemoryOperation::kCopy && (detail.source_memory == MemoryKind::kPageable || detail.destination_memory == MemoryKind::kPageable);
 }
 
-std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::function<bool(EventRef)>& counts,
-                                const std::stop_token& stop) {
+std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::function<bool(EventRef)>& counts, const std::stop_token& stop) {
   std::set<std::pair<ProcessId, GpuId>> ranks;
   for (const Track& track : trace.tracks())
     if (is_gpu_work(track.key.kind)) ranks.insert({track.key.process, track.key.gpu});

@@ -24,12 +24,12 @@ struct RankWork {
   ProcessId process = kNone;
   GpuId gpu = kNone;
   std::uint64_t operations = 0;
-  Nanoseconds first = 0;      // when its first operation began
-  TimeRange extent;           // from the first operation to the last, or all of the time that was asked for
-  CoveredTime compute;       // by kernels that do not communicate, and whole graphs
-  TimeBeside communication;  // by kernels of communication libraries; beside `compute`, as are the next two
-  TimeBeside transfers;      // by copies between memories, but for those of pageable memory and migrations
-  TimeBeside memory;         // by all copies and sets
+  Nanoseconds first = 0;                       // when its first operation began
+  TimeRange extent;                            // from the first operation to the last, or all of the time that was asked for
+  CoveredTime compute;                         // by kernels that do not communicate, and whole graphs
+  TimeBeside communication;                    // by kernels of communication libraries; beside `compute`, as are the next two
+  TimeBeside transfers;                        // by copies between memories, but for those of pageable memory and migrations
+  TimeBeside memory;                           // by all copies and sets
   std::uint64_t communication_operations = 0;  // kernels of communication libraries...
   // ...and each of them, by start; never null, and empty where all ranks together have more than kMostMatched.
   std::shared_ptr<const std::vector<CommunicationKernel>> communication_kernels;

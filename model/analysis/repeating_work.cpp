@@ -94,8 +94,7 @@ std::size_t operations_from(const Trace& trace, ProcessId process, Nanoseconds t
 std::vector<RepeatingWork> find_repeating_work(const Trace& trace, ProcessId process) {
   std::vector<RepeatingWork> found;
   if (trace.provenance().producer.starts_with("PyTorch")) return found;
-  if (std::all_of(kMayRepeat.begin(), kMayRepeat.end(), [&](TrackKind kind) { return trace.tracks_of(process, kind).empty(); }))
-    return found;
+  if (std::all_of(kMayRepeat.begin(), kMayRepeat.end(), [&](TrackKind kind) { return trace.tracks_of(process, kind).empty(); })) return found;
   const std::size_t all = operations_from(trace, process, std::numeric_limits<Nanoseconds>::min());
   for (const Candidate& candidate : candidates_of(trace, process))
     if (std::optional<RepeatingWork> work = regular(candidate); work && operations_from(trace, process, work->begin) * 5 >= all * 4)

@@ -43,8 +43,7 @@ std::optional<Nanoseconds> parse_duration(std::string_view text, Nanoseconds def
 }
 
 Error no_value(const RuleOption& option, std::string_view value, std::string_view wanted) {
-  return {"'" + std::string(value) + "' is no value for " + std::string(option.name) + ": give " + std::string(wanted) + ".",
-          ErrorKind::kUsage};
+  return {"'" + std::string(value) + "' is no value for " + std::string(option.name) + ": give " + std::string(wanted) + ".", ErrorKind::kUsage};
 }
 
 std::string option_names(const Rule& rule) {
@@ -58,8 +57,7 @@ Result<void> set_argument(const Rule& rule, RuleArguments& arguments, std::strin
   const std::string_view name = text.substr(0, equals);
   const auto option = std::find_if(rule.options.begin(), rule.options.end(), [&](const RuleOption& known) { return known.name == name; });
   if (option == rule.options.end() || equals == std::string_view::npos)
-    return Error{"The rule " + std::string(rule.name) + " has no argument " + std::string(text) +
-                     ". Its arguments (name=value): " + option_names(rule) + ".",
+    return Error{"The rule " + std::string(rule.name) + " has no argument " + std::string(text) + ". Its arguments (name=value): " + option_names(rule) + ".",
                  ErrorKind::kUsage};
   return arguments.set(*option, text.substr(equals + 1));
 }
@@ -107,9 +105,8 @@ void on_all_cores(std::span<const RuleRequest> requests, const RuleContext& cont
 }  // namespace
 
 void rank(std::vector<Finding>& findings) {
-  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
-    return a.recurrence != b.recurrence ? a.recurrence < b.recurrence : a.cost > b.cost;
-  });
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.recurrence != b.recurrence ? a.recurrence < b.recurrence : a.cost > b.cost; });
 }
 
 Result<void> RuleArguments::set(const RuleOption& option, std::string_view value) {
@@ -159,8 +156,7 @@ const Rule* find_rule(std::string_view name) {
 Result<RuleRequest> parse_rule(std::string_view text) {
   const std::string_view name = text.substr(0, text.find(':'));
   RuleRequest request{find_rule(name), {}};
-  if (request.rule == nullptr)
-    return Error{"There is no rule " + std::string(name) + ". See: lanescope analyze --help-rules", ErrorKind::kUsage};
+  if (request.rule == nullptr) return Error{"There is no rule " + std::string(name) + ". See: lanescope analyze --help-rules", ErrorKind::kUsage};
   for (const RuleOption& option : request.rule->options) {
     const Result<void> set = request.arguments.set(option, option.default_value);
     if (!set) return set.error();
@@ -179,8 +175,8 @@ Result<RuleAnswer> apply_rule(const Trace& trace, const RuleRequest& request, st
   return request.rule->apply(RuleContext{.trace = trace, .stop = std::move(stop), .requests = {&request, 1}}, request.arguments);
 }
 
-Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const RuleRequest> requests, std::stop_token stop,
-                                            TimeRange time, RuleTables tables) {
+Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const RuleRequest> requests, std::stop_token stop, TimeRange time,
+                                            RuleTables tables) {
   std::vector<Result<RuleAnswer>> results(requests.size(), RuleAnswer{});
   const RuleContext context{.trace = trace, .time = time, .tables = tables, .stop = stop, .requests = requests};
   on_all_cores(requests, context, [&](std::size_t i, const RuleContext& of_rule) {

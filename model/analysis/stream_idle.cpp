@@ -23,8 +23,8 @@ void add_gap(StreamIdle& idle, Nanoseconds gap, Nanoseconds counts, bool launche
     idle.other += counts;
 }
 
-StreamIdle break_down(const Trace& trace, const LaunchIndex& launches, StreamKey stream, std::span<const TrackId> tracks,
-                      Nanoseconds kernel_gap, TimeRange time, const std::stop_token& stop) {
+StreamIdle break_down(const Trace& trace, const LaunchIndex& launches, StreamKey stream, std::span<const TrackId> tracks, Nanoseconds kernel_gap,
+                      TimeRange time, const std::stop_token& stop) {
   StreamIdle idle{std::get<0>(stream), std::get<1>(stream), std::get<2>(stream), std::get<3>(stream)};
   GpuOperations operations(trace, tracks, GpuOperations::kEver, stop);
   std::optional<Nanoseconds> end;

@@ -91,8 +91,7 @@ void ThreadActivity::consider(const Source& source, EventIndex index, Activity& 
   const bool is_range = source.layer == Layer::kRange || source.layer == Layer::kCommunication;
   if (is_range) {
     const EventRef range{source.id, index};
-    const bool inner =
-        !activity.nvtx.valid() || source.cursor.lane().start(index) >= trace_->lane(activity.nvtx.lane).start(activity.nvtx.index);
+    const bool inner = !activity.nvtx.valid() || source.cursor.lane().start(index) >= trace_->lane(activity.nvtx.lane).start(activity.nvtx.index);
     if (inner) activity.nvtx = range;
   }
   if (source.layer == Layer::kOsCall && trace_->name(name).starts_with(kHoldsPythonLock)) return;  // whoever holds it goes on
@@ -160,8 +159,8 @@ void ThreadActivity::describe(TimeRange window, std::vector<Activity>& pieces) {
     Nanoseconds until = window.end;
     Activity activity = at(t, scans_, until);
     activity.range = {t, until};
-    const bool goes_on = !pieces.empty() && pieces.back().range.end == t && pieces.back().cause == activity.cause &&
-                         pieces.back().call == activity.call && pieces.back().nvtx == activity.nvtx;
+    const bool goes_on = !pieces.empty() && pieces.back().range.end == t && pieces.back().cause == activity.cause && pieces.back().call == activity.call &&
+                         pieces.back().nvtx == activity.nvtx;
     if (goes_on)
       pieces.back().range.end = until;
     else

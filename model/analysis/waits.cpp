@@ -11,9 +11,9 @@
 namespace lanescope::analysis {
 namespace {
 
-constexpr Nanoseconds kLaunchLatency = 10'000;     // between a call and its work on an empty GPU, or between two operations of a stream
+constexpr Nanoseconds kLaunchLatency = 10'000;       // between a call and its work on an empty GPU, or between two operations of a stream
 constexpr Nanoseconds kLongestLook = 1'000'000'000;  // back along a thread
-constexpr Nanoseconds kHandOver = 1'000'000;       // between a thread that writes and one that wakes up
+constexpr Nanoseconds kHandOver = 1'000'000;         // between a thread that writes and one that wakes up
 
 bool is_writing_call(std::string_view name) noexcept {
   constexpr std::array<std::string_view, 4> kWrites{"write", "send", "mq_send", "splice"};
@@ -89,7 +89,10 @@ struct WaitFinder::State {
     // It is not recorded for which event: the operation of another stream that ended just then.
     EventRef just_then;
     for_each_last(
-        start, [&](const TrackKey& each) { return is_gpu_work(each.kind) && each.process == own.process && (each.stream != own.stream || each.context != own.context); },
+        start,
+        [&](const TrackKey& each) {
+          return is_gpu_work(each.kind) && each.process == own.process && (each.stream != own.stream || each.context != own.context);
+        },
         [&](EventRef event) {
           const Nanoseconds end = time(event).end;
           if (end <= start && start - end <= kLaunchLatency && (!just_then.valid() || end > time(just_then).end)) just_then = event;
@@ -271,7 +274,8 @@ struct WaitFinder::State {
     if (own.kind == TrackKind::kCudaApi) {
       const CallClass what = call_class(event);
       if (what == CallClass::kSynchronize || what == CallClass::kCopy)
-        if (const std::optional<Wait> work = of_synchronization(event); work && (what == CallClass::kSynchronize || trace.launch_of(work->event) != event)) return work;
+        if (const std::optional<Wait> work = of_synchronization(event); work && (what == CallClass::kSynchronize || trace.launch_of(work->event) != event))
+          return work;
       return of_call_start(event);
     }
     if (own.kind == TrackKind::kNvtxProcessRanges && trace.name(name).starts_with(kAwaitsPythonLock)) return of_python_lock(event);

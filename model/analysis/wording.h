@@ -25,7 +25,8 @@ namespace lanescope::analysis {
 // The file that a process, or what ran on a GPU, comes from, where several were read as one trace; else empty.
 [[nodiscard]] std::string file_of_process(const Trace& trace, ProcessId process);
 [[nodiscard]] std::string file_of_gpu(const PartsOfGpus& parts, GpuId gpu);
-// Of several files, whose GPUs and processes may have one number each, adds the file of each row's GPU as the last column. Requires: a GPU for each row. O(rows + tracks).
+// Of several files, whose GPUs and processes may have one number each, adds the file of each row's GPU as the last column. Requires: a GPU for each row. O(rows
+// + tracks).
 void add_files(const Trace& trace, const std::vector<GpuId>& gpus, stats::Table& table);
 // "GPU 0"; where others of the trace have its number, with its file: "rank1.trace: GPU 0". O(GPUs), and O(tracks) where others have.
 [[nodiscard]] std::string gpu_text(const Trace& trace, GpuId gpu);

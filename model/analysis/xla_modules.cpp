@@ -16,9 +16,7 @@ bool is_xla_compilation(std::string_view range) noexcept { return range.starts_w
 bool is_of_xla(std::string_view range) noexcept { return range.starts_with("Xla") || range.starts_with("Thunk:#"); }
 
 // Without "hlo_", it is a part of compilation.
-bool is_xla_execution(std::string_view range) noexcept {
-  return range.starts_with("XlaModule:#") && range.find("hlo_module=") != std::string_view::npos;
-}
+bool is_xla_execution(std::string_view range) noexcept { return range.starts_with("XlaModule:#") && range.find("hlo_module=") != std::string_view::npos; }
 
 XlaCompilation::XlaCompilation(const Trace& trace) {
   NameMemo<bool> compiles(trace, is_xla_compilation);
@@ -44,8 +42,7 @@ bool XlaCompilation::is_under_way(ProcessId process, Nanoseconds t) const noexce
   return found != by_process_.end() && found->second.covered({t, t + 1}) > 0;
 }
 
-std::map<std::pair<LaneId, FamilyId>, Nanoseconds> gpu_time_of_xla_executions(const Trace& trace, Families& families,
-                                                                              const XlaCompilation& compilation,
+std::map<std::pair<LaneId, FamilyId>, Nanoseconds> gpu_time_of_xla_executions(const Trace& trace, Families& families, const XlaCompilation& compilation,
                                                                               const std::set<ProcessId>& processes, const LaunchIndex& launches) {
   RangeLookup ranges(trace);
   NameMemo<bool> executes(trace, is_xla_execution);

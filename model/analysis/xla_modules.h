@@ -32,7 +32,6 @@ class XlaCompilation {
 // Executions return when their work is enqueued, so that their own time says little. O(CUDA calls, and GPU work of the processes).
 [[nodiscard]] std::map<std::pair<LaneId, FamilyId>, Nanoseconds> gpu_time_of_xla_executions(const Trace& trace, Families& families,
                                                                                             const XlaCompilation& compilation,
-                                                                                            const std::set<ProcessId>& processes,
-                                                                                            const LaunchIndex& launches);
+                                                                                            const std::set<ProcessId>& processes, const LaunchIndex& launches);
 
 }  // namespace lanescope::analysis

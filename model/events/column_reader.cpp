@@ -50,7 +50,8 @@ constexpr std::size_t kMemoryKinds = static_cast<std::size_t>(MemoryKind::kManag
 constexpr std::size_t kMemoryTexts = 2 * kMemoryKinds * kMemoryKinds;
 std::size_t kinds_of_memory(const MemoryDetail& detail) noexcept {
   const auto kind = [](MemoryKind memory) { return std::min(static_cast<std::size_t>(memory), kMemoryKinds - 1); };
-  return (static_cast<std::size_t>(detail.operation == MemoryOperation::kSet) * kMemoryKinds + kind(detail.source_memory)) * kMemoryKinds + kind(detail.destination_memory);
+  return (static_cast<std::size_t>(detail.operation == MemoryOperation::kSet) * kMemoryKinds + kind(detail.source_memory)) * kMemoryKinds +
+         kind(detail.destination_memory);
 }
 
 using LaneNumbers = std::vector<std::vector<std::int64_t>>;  // by lane, by event; empty for lanes that nobody asked for
@@ -92,8 +93,7 @@ struct ColumnReader::State {
       const std::shared_ptr<const LaneSegment> held = trace->lane(lane).segment(begin / LaneSegment::kCapacity);
       const LaneSegment& segment = *held;
       // Unsigned: what lies before the segment is far behind it.
-      for (; i < events.size() && events[i].lane == lane && events[i].index - begin < segment.size(); ++i)
-        numbers[i] = value(segment, events[i].index - begin);
+      for (; i < events.size() && events[i].lane == lane && events[i].index - begin < segment.size(); ++i) numbers[i] = value(segment, events[i].index - begin);
     }
   }
   void correlations(std::span<const EventRef> events, std::span<std::int64_t> numbers) const;
@@ -249,8 +249,7 @@ void ColumnReader::read(std::span<const EventRef> events, std::span<std::int64_t
   const Trace& trace = *state.trace;
   switch (state.column) {
     case EventColumn::kName:
-      if (state.names_are_of_chains)
-        return state.each(events, numbers, [&](EventRef e) { return state.rank_of_name[listed_name(trace, e)]; });
+      if (state.names_are_of_chains) return state.each(events, numbers, [&](EventRef e) { return state.rank_of_name[listed_name(trace, e)]; });
       return state.each_in_segments(events, numbers, [&](const LaneSegment& s, EventIndex i) { return state.rank_of_name[s.name(i)]; });
     case EventColumn::kStart:
       return state.each_in_segments(events, numbers, [](const LaneSegment& s, EventIndex i) { return s.start(i); });

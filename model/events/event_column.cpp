@@ -40,8 +40,7 @@ constexpr std::array<ColumnDescription, kEventColumnCount> kColumns = {{
 
 constexpr std::array<std::string_view, kEventKindCount> kKindNames = {
     "Kernel",   "Copy",        "Set",        "Graph launch", "Synchronization", "CUDA API",  "NVTX range",   "NVTX mark",  "OS runtime",
-    "Overhead", "Compilation", "Page fault", "Thread state", "CPU sample",      "Backtrace", "Memory usage", "CUDA event",
-    "Python GIL",
+    "Overhead", "Compilation", "Page fault", "Thread state", "CPU sample",      "Backtrace", "Memory usage", "CUDA event", "Python GIL",
 };
 
 const ColumnDescription& description(EventColumn column) noexcept { return kColumns[static_cast<std::size_t>(column)]; }

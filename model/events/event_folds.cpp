@@ -73,7 +73,7 @@ class Folds {
   }
 
   template <typename Value>
-  void order_by(SortDirection direction, Value EventFold::* value) {
+  void order_by(SortDirection direction, Value EventFold::*value) {
     std::stable_sort(folds_.begin(), folds_.end(), [=](const EventFold& a, const EventFold& b) {
       return direction == SortDirection::kAscending ? a.*value < b.*value : b.*value < a.*value;
     });

@@ -13,9 +13,9 @@
 namespace lanescope {
 namespace {
 
-constexpr std::size_t kChunk = 1u << 14;      // events between two looks at the stop token
-constexpr std::size_t kSmallestBatch = 1024;  // candidates for a first page that are told apart at once
-constexpr std::size_t kSampledPerFirst = 64;  // events of a sample, for each that is wanted first
+constexpr std::size_t kChunk = 1u << 14;         // events between two looks at the stop token
+constexpr std::size_t kSmallestBatch = 1024;     // candidates for a first page that are told apart at once
+constexpr std::size_t kSampledPerFirst = 64;     // events of a sample, for each that is wanted first
 constexpr std::size_t kSortedAtOnce = 1u << 20;  // events by start: what that takes is little beside all of them
 
 // The first events of an order, found without sorting: what comes behind those that are known to come first is passed over.
@@ -52,9 +52,7 @@ class FirstPage {
     std::size_t position;
     EventRef event;
   };
-  static bool comes_before(const Candidate& a, const Candidate& b) noexcept {
-    return a.rank != b.rank ? a.rank < b.rank : a.position < b.position;
-  }
+  static bool comes_before(const Candidate& a, const Candidate& b) noexcept { return a.rank != b.rank ? a.rank < b.rank : a.position < b.position; }
   [[nodiscard]] std::uint64_t rank(std::int64_t number) const noexcept { return sort_rank(number, direction_); }
   void consider(const Candidate& candidate) {
     if (!comes_before(candidate, last_)) return;
@@ -76,8 +74,7 @@ class FirstPage {
 
 // A number that the first `count` events do not come behind: of a sample, the one that stands at `count`. None where a sample is not
 // worth it.
-std::optional<std::int64_t> bound_of_first(const ColumnReader& reader, std::span<const EventRef> events, SortDirection direction,
-                                           std::size_t count) {
+std::optional<std::int64_t> bound_of_first(const ColumnReader& reader, std::span<const EventRef> events, SortDirection direction, std::size_t count) {
   const std::size_t size = kSampledPerFirst * count;
   if (count > events.size() / (4 * kSampledPerFirst)) return std::nullopt;
   std::vector<EventRef> sample(size);
@@ -130,8 +127,7 @@ void append_by_start(const Trace& trace, const std::vector<EventRef>& part, std:
 
 }  // namespace
 
-std::vector<EventRef> gather_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, std::stop_token stop,
-                                    std::size_t most) {
+std::vector<EventRef> gather_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, std::stop_token stop, std::size_t most) {
   const Passage passage(trace, lanes, filter);
   std::vector<EventRef> events;
   passage.reserve_for_all(events, most);
@@ -142,8 +138,7 @@ std::vector<EventRef> gather_events(const Trace& trace, std::span<const LaneId> 
   return events;
 }
 
-std::vector<EventRef> gather_by_start(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, std::stop_token stop,
-                                      std::size_t most) {
+std::vector<EventRef> gather_by_start(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, std::stop_token stop, std::size_t most) {
   const Passage passage(trace, lanes, filter);
   std::vector<Stretch> rest = passage.stretches();
   std::vector<EventRef> events, part;
@@ -225,8 +220,8 @@ std::vector<SegmentPart> parts_by_longest(const Trace& trace, const std::vector<
 
 }  // namespace
 
-std::optional<std::vector<EventRef>> longest_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter,
-                                                    std::size_t count, const std::stop_token& stop) {
+std::optional<std::vector<EventRef>> longest_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, std::size_t count,
+                                                    const std::stop_token& stop) {
   constexpr std::size_t kMostParts = 600;  // which take a second or two to decode
   struct Long {
     Nanoseconds duration, start;
@@ -284,8 +279,8 @@ bool comes_before(const EventPosition& a, const EventPosition& b) noexcept { ret
 
 // The first of those that start within the window, or the last; none where `wanted` accepts none.
 template <typename Wanted>
-std::optional<EventRef> outermost_event(const Trace& trace, std::span<const LaneId> lanes, EventFilter filter, TimeRange window,
-                                        SearchDirection direction, const std::stop_token& stop, Wanted wanted) {
+std::optional<EventRef> outermost_event(const Trace& trace, std::span<const LaneId> lanes, EventFilter filter, TimeRange window, SearchDirection direction,
+                                        const std::stop_token& stop, Wanted wanted) {
   std::optional<EventRef> found;
   filter.window = window;
   visit_by_start(
@@ -305,14 +300,13 @@ std::optional<EventRef> outermost_event(const Trace& trace, std::span<const Lane
 
 }  // namespace
 
-std::optional<EventRef> find_event(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, EventPosition from,
-                                   SearchDirection direction, const std::stop_token& stop) {
+std::optional<EventRef> find_event(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, EventPosition from, SearchDirection direction,
+                                   const std::stop_token& stop) {
   const TimeRange all{trace.extent().begin, trace.extent().end + 1};  // an event of no duration may stand at the end
   const auto any = [](const EventPosition&) { return true; };
   if (direction == SearchDirection::kForward) {
     const TimeRange behind{std::max(from.start, all.begin), all.end};
-    const auto found =
-        outermost_event(trace, lanes, filter, behind, direction, stop, [&](const EventPosition& place) { return comes_before(from, place); });
+    const auto found = outermost_event(trace, lanes, filter, behind, direction, stop, [&](const EventPosition& place) { return comes_before(from, place); });
     return found ? found : outermost_event(trace, lanes, filter, all, direction, stop, any);
   }
   // Backwards, in longer and longer pieces of time.
@@ -353,14 +347,13 @@ std::vector<EventRef> sort_events(const EventValues& values, std::span<const Eve
   return order;
 }
 
-std::vector<EventRef> first_events(const EventValues& values, std::span<const EventRef> events, EventColumn column, SortDirection direction,
-                                   std::size_t count, std::stop_token stop) {
+std::vector<EventRef> first_events(const EventValues& values, std::span<const EventRef> events, EventColumn column, SortDirection direction, std::size_t count,
+                                   std::stop_token stop) {
   if (count == 0 || events.empty()) return {};
   const ColumnReader reader(values, column, stop);
   const std::optional<std::int64_t> bound = bound_of_first(reader, events, direction, count);
   FirstPage first(direction, count, bound), second(direction, count, bound);
-  in_two_parts(events.size(),
-               [&](std::size_t begin, std::size_t end) { (begin == 0 ? first : second).read(reader, events, begin, end, stop); });
+  in_two_parts(events.size(), [&](std::size_t begin, std::size_t end) { (begin == 0 ? first : second).read(reader, events, begin, end, stop); });
   if (stop.stop_requested()) return {};
   first.add(second);
   return first.take();

@@ -75,9 +75,7 @@ std::string hundredths_text(std::int64_t value) {
 
 bool has_gaps(TrackKind kind) noexcept { return kind != TrackKind::kOverhead; }
 
-bool is_on_stream(TrackKind kind) noexcept {
-  return is_gpu_work(kind) || kind == TrackKind::kSynchronizations || kind == TrackKind::kCudaEvents;
-}
+bool is_on_stream(TrackKind kind) noexcept { return is_gpu_work(kind) || kind == TrackKind::kSynchronizations || kind == TrackKind::kCudaEvents; }
 
 EventScope EventScope::whole_trace(const Trace& trace) {
   EventScope scope;

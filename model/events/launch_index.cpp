@@ -30,8 +30,7 @@ void for_each_call(const Trace& trace, LaneId id, std::uint32_t first, std::uint
     const auto segment = lane.segment(s);
     const auto base = static_cast<EventIndex>(s * LaneSegment::kCapacity);
     for (EventIndex i = 0; i < segment->size(); ++i)
-      if (const std::uint32_t correlation = segment->correlation(i); correlation >= first && correlation <= last)
-        visit(correlation, EventRef{id, base + i});
+      if (const std::uint32_t correlation = segment->correlation(i); correlation >= first && correlation <= last) visit(correlation, EventRef{id, base + i});
   }
 }
 
@@ -88,8 +87,7 @@ LaunchIndex::OneOfSeveral LaunchIndex::one_of_several(const Trace& trace, std::u
 }
 
 // Requires: ids.first > 0.
-LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, const std::vector<LaneId>& lanes, Ids ids, Form form,
-                                            const std::stop_token& stop) {
+LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, const std::vector<LaneId>& lanes, Ids ids, Form form, const std::stop_token& stop) {
   Calls index;
   index.smallest = ids.first;
   const bool dense = form == Form::kDense;
@@ -121,10 +119,9 @@ LaunchIndex::Calls LaunchIndex::index_calls(const Trace& trace, const std::vecto
     const auto [correlation, call] = index.sparse[i];
     if (index.sparse[i - 1].first != correlation || is_within(trace, index.sparse[i - 1].second, call)) continue;
     // All of this id, of which this may be the last but one or more.
-    const auto same = std::equal_range(index.sparse.begin(), index.sparse.end(), index.sparse[i],
-                                       [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (auto each = same.first; each != same.second; ++each)
-      index.repeated.push_back(one_of_several(trace, correlation, each->second));
+    const auto same =
+        std::equal_range(index.sparse.begin(), index.sparse.end(), index.sparse[i], [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto each = same.first; each != same.second; ++each) index.repeated.push_back(one_of_several(trace, correlation, each->second));
     i = static_cast<std::size_t>(same.second - index.sparse.begin());
   }
   keep_outermost(trace, index.repeated);
@@ -174,8 +171,7 @@ EventRef LaunchIndex::Calls::find(std::uint32_t correlation, Nanoseconds work_st
     if (earlier && (!nearest || launch_distance(earlier->start, work_start) < launch_distance(nearest->start, work_start))) nearest = earlier;
     if (nearest) return nearest->call;
   }
-  const auto after = std::upper_bound(sparse.begin(), sparse.end(), correlation,
-                                      [](std::uint32_t id, const auto& call) { return id < call.first; });
+  const auto after = std::upper_bound(sparse.begin(), sparse.end(), correlation, [](std::uint32_t id, const auto& call) { return id < call.first; });
   if (after == sparse.begin() || std::prev(after)->first != correlation) return {};
   return std::prev(after)->second;  // the last of equal ids: the outermost
 }
@@ -279,8 +275,8 @@ LaunchIndex::~LaunchIndex() = default;
 LaunchIndex::LaunchIndex(LaunchIndex&&) noexcept = default;
 LaunchIndex& LaunchIndex::operator=(LaunchIndex&&) noexcept = default;
 
-LaunchIndex::Process LaunchIndex::index_process(const Trace& trace, ProcessId process, const Limits& limits,
-                                                const std::shared_ptr<KeptSlices>& kept_slices, const std::stop_token& stop) {
+LaunchIndex::Process LaunchIndex::index_process(const Trace& trace, ProcessId process, const Limits& limits, const std::shared_ptr<KeptSlices>& kept_slices,
+                                                const std::stop_token& stop) {
   constexpr std::uint32_t kMostSliceIds = 1u << 21;
   constexpr std::uint64_t kTimesThrough = 3;  // the calls, for all slices, before it takes too long
   std::vector<LaneId> lanes = call_lanes_inner_first(trace, process);
@@ -307,10 +303,8 @@ LaunchIndex::Process LaunchIndex::index_process(const Trace& trace, ProcessId pr
   const bool may_slice = form == Form::kDense && all.size() * sizeof(EventRef) > limits.whole_bytes;
   for (std::uint32_t ids = limits.slice_ids; may_slice && ids <= std::max(limits.slice_ids, kMostSliceIds); ids *= 2) {
     std::uint64_t seen = 0;  // calls that are gone through for all slices
-    for (const Bounds& segment : segments)
-      seen += segment.calls * ((segment.ids.last - all.first) / ids - (segment.ids.first - all.first) / ids + 1);
-    if (seen <= kTimesThrough * count)
-      return {{}, std::make_unique<Slices>(trace, std::move(lanes), all, ids, kept_slices)};
+    for (const Bounds& segment : segments) seen += segment.calls * ((segment.ids.last - all.first) / ids - (segment.ids.first - all.first) / ids + 1);
+    if (seen <= kTimesThrough * count) return {{}, std::make_unique<Slices>(trace, std::move(lanes), all, ids, kept_slices)};
   }
   return {index_calls(trace, lanes, all, form, stop), nullptr};
 }

@@ -40,7 +40,8 @@ class Rests {
     std::size_t part = before(from);
     if (part == 0) return std::nullopt;
     Nanoseconds longest = std::max<Nanoseconds>(0, until - end_);
-    for (--part; part < starts_.size() && (starts_[part] < until || starts_[part] < from) && longest < enough; ++part) longest = std::max(longest, rests_[part]);
+    for (--part; part < starts_.size() && (starts_[part] < until || starts_[part] < from) && longest < enough; ++part)
+      longest = std::max(longest, rests_[part]);
     return longest;
   }
 

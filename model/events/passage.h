@@ -50,8 +50,8 @@ class Passage {
 
   const Trace& trace_;
   const EventFilter& filter_;
-  std::vector<std::uint8_t> names_;   // by id: whether it has the text; none where any will do
-  std::vector<std::uint8_t> chains_;  // the same by call node
+  std::vector<std::uint8_t> names_;      // by id: whether it has the text; none where any will do
+  std::vector<std::uint8_t> chains_;     // the same by call node
   std::optional<HasValues> has_values_;  // none where the filter has none
   std::vector<Stretch> stretches_;
 };

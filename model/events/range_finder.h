@@ -25,7 +25,7 @@ class RangeFinder {
     std::size_t position;  // in `events`
     LaneId lane;           // of the event, or of the call that launched it
     Nanoseconds start;
-    Nanoseconds until;     // a range around it lasts at least so long
+    Nanoseconds until;  // a range around it lasts at least so long
   };
   void find_on_thread(const std::vector<const Track*>& tracks, std::vector<Asked>& asked, std::span<const EventRef> events, std::span<EventRef> ranges) const;
 

@@ -42,7 +42,7 @@ void gaps_before(const EventValues& values, std::span<const EventRef> events, st
   for (std::size_t i = 0; i < events.size(); ++i) {
     const EventRef event = events[i];
     const auto lane = lanes.find(event.lane);
-    numbers[i] = lane == lanes.end()        ? ColumnReader::kMissing
+    numbers[i] = lane == lanes.end()         ? ColumnReader::kMissing
                  : lane->second.gaps.empty() ? values.number(event, EventColumn::kGapBefore).value_or(ColumnReader::kMissing)
                                              : lane->second.gaps[event.index - lane->second.first];
   }

@@ -34,9 +34,7 @@ class SortKeys {
   [[nodiscard]] int bits() const noexcept { return std::bit_width(missing()); }
 
  private:
-  static std::uint64_t difference(std::int64_t a, std::int64_t b) noexcept {
-    return static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b);
-  }
+  static std::uint64_t difference(std::int64_t a, std::int64_t b) noexcept { return static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b); }
   [[nodiscard]] std::uint64_t missing() const noexcept { return largest_ < smallest_ ? 0 : difference(largest_, smallest_) + 1; }
 
   SortDirection direction_;
@@ -175,8 +173,7 @@ LargeArray<std::uint32_t> sorted_positions(LargeArray<std::int64_t> numbers, Sor
   RadixSort(position_bits, stop).sort(packed, key.bits() - lost_bits);
   const auto full_key = [&](std::uint64_t value) { return key(numbers[value & position_mask]); };
   for (auto first = packed.begin(); lost_bits > 0 && !stop.stop_requested() && first != packed.end();) {
-    const auto last =
-        std::find_if(first + 1, packed.end(), [&](std::uint64_t value) { return value >> position_bits != *first >> position_bits; });
+    const auto last = std::find_if(first + 1, packed.end(), [&](std::uint64_t value) { return value >> position_bits != *first >> position_bits; });
     std::stable_sort(first, last, [&](std::uint64_t a, std::uint64_t b) { return full_key(a) < full_key(b); });
     first = last;
   }

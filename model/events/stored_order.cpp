@@ -152,7 +152,8 @@ constexpr std::uint64_t kStep = 1u << 16;  // events from one call of progress t
 // Writes the order while it comes to be known.
 class Written {
  public:
-  Written(ScratchFile& order, std::uint64_t count, const OrderListener& listener) : events_(order, 1u << 14), first_count_(std::min<std::uint64_t>(count, listener.first_count)), listener_(listener) {}
+  Written(ScratchFile& order, std::uint64_t count, const OrderListener& listener)
+      : events_(order, 1u << 14), first_count_(std::min<std::uint64_t>(count, listener.first_count)), listener_(listener) {}
   Result<void> add(EventRef event) {
     if (count_ < first_count_) first_.push_back(event);
     if (++count_ == first_count_ && listener_.first) listener_.first(std::exchange(first_, {}));
@@ -182,9 +183,8 @@ std::optional<std::vector<EventRef>> first_page(const EventValues& values, const
 
 }  // namespace
 
-Result<std::optional<StoredOrder>> StoredOrder::make(const EventValues& values, const EventStream& events, EventColumn column,
-                                                     SortDirection direction, const OrderRoom& room, const OrderListener& listener,
-                                                     std::stop_token stop) {
+Result<std::optional<StoredOrder>> StoredOrder::make(const EventValues& values, const EventStream& events, EventColumn column, SortDirection direction,
+                                                     const OrderRoom& room, const OrderListener& listener, std::stop_token stop) {
   const auto tell = [&](double share) {
     if (listener.progress) listener.progress(std::min(share, 1.0));
   };

@@ -9,9 +9,7 @@
 namespace lanescope::exporters {
 
 JsonWriter& JsonWriter::string(std::string_view text) {
-  const auto is_plain = [](char c) {
-    return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f && c != '"' && c != '\\';
-  };
+  const auto is_plain = [](char c) { return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f && c != '"' && c != '\\'; };
   buffer_ += '"';
   if (std::all_of(text.begin(), text.end(), is_plain)) {
     buffer_ += text;

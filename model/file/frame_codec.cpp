@@ -128,8 +128,7 @@ Result<std::string> open_frame(const FrameView& frame) {
   const FrameHeader& header = frame.header;
   if (header.raw_size > kMaximumPayloadBytes) return Error{"A frame claims a payload larger than the format allows."};
   if (header.codec == Codec::kRaw) return std::string(reinterpret_cast<const char*>(frame.stored.data()), frame.stored.size());
-  if (header.codec != Codec::kZstd)
-    return Error{"A frame uses a compression that this version does not know; open it with a newer Lanescope."};
+  if (header.codec != Codec::kZstd) return Error{"A frame uses a compression that this version does not know; open it with a newer Lanescope."};
   const Error other_size{"A frame does not decompress to the size that its header gives."};
   const unsigned long long claimed = ZSTD_getFrameContentSize(frame.stored.data(), frame.stored.size());
   if (claimed != ZSTD_CONTENTSIZE_UNKNOWN && claimed != header.raw_size) return other_size;

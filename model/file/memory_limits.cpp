@@ -98,9 +98,7 @@ std::uint64_t limit_of_resources() {
 
 std::uint64_t free_memory() { return std::min(available_on_machine(), left_by_control_groups()); }
 
-std::uint64_t memory_limit() {
-  return std::min({memory_of_machine(), memory_limit_of_control_groups(kOwnGroups, kGroups), limit_of_resources()});
-}
+std::uint64_t memory_limit() { return std::min({memory_of_machine(), memory_limit_of_control_groups(kOwnGroups, kGroups), limit_of_resources()}); }
 
 std::uint64_t memory_limit_of_control_groups(const std::filesystem::path& groups, const std::filesystem::path& root) {
   return least_of_control_groups(groups, root, limit_of);

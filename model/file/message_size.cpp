@@ -17,9 +17,9 @@ namespace {
 
 // What an entry of a repeated field takes beside itself: a pointer to it, twice while the array of these grows, and the allocator's own.
 constexpr std::uint64_t kMessageEntryBytes = 32;
-constexpr std::uint64_t kTextBytes = 32;     // of a std::string
-constexpr std::uint64_t kFieldBytes = 8;     // of a message, for each field that its type has: mostly numbers
-constexpr std::uint64_t kColumnBytes = 16;   // and for each that is repeated
+constexpr std::uint64_t kTextBytes = 32;    // of a std::string
+constexpr std::uint64_t kFieldBytes = 8;    // of a message, for each field that its type has: mostly numbers
+constexpr std::uint64_t kColumnBytes = 16;  // and for each that is repeated
 constexpr std::uint64_t kMessageBytes = 32;
 constexpr std::uint64_t kUnknownBytes = 32;  // of a field that this version does not know; protobuf keeps it
 
@@ -243,8 +243,7 @@ FrameContent content_of(std::uint16_t frame_type, std::string_view payload) {
 }
 
 FrameContent content_of(const FrameView& frame) {
-  if (frame.header.codec == Codec::kRaw)
-    return content_of(frame.header.type, {reinterpret_cast<const char*>(frame.stored.data()), frame.stored.size()});
+  if (frame.header.codec == Codec::kRaw) return content_of(frame.header.type, {reinterpret_cast<const char*>(frame.stored.data()), frame.stored.size()});
   if (message_of_frame(frame.header.type).empty()) return {};
   const auto payload = open_frame(frame);
   return payload ? content_of(frame.header.type, *payload) : FrameContent();

@@ -23,9 +23,7 @@ namespace {
 
 constexpr int kMostLinks = 8;  // that are followed one after the other
 
-Error exists_already(const std::filesystem::path& path) {
-  return {path.string() + " exists already. Give another name, or allow overwriting with -f."};
-}
+Error exists_already(const std::filesystem::path& path) { return {path.string() + " exists already. Give another name, or allow overwriting with -f."}; }
 
 Error not_created(const std::filesystem::path& path, int reason) {
   return {"Can't create " + path.string() + ": " + std::strerror(reason) + ". Give another place."};
@@ -132,9 +130,9 @@ Error is_being_recorded(const std::filesystem::path& path) {
 struct NewFile::State {
   std::filesystem::path path;
   Overwrite overwrite = Overwrite::kRefuse;
-  std::string name;    // in its folder, until it takes its place
+  std::string name;                   // in its folder, until it takes its place
   std::optional<mode_t> permissions;  // that it gets with its place: of the one that is replaced; until then its owner reads and writes it
-  int folder = -1;     // kept open: its path may come to lead elsewhere
+  int folder = -1;                    // kept open: its path may come to lead elsewhere
   int descriptor = -1;
   Unfinished* entry = nullptr;
   bool is_there = false;  // under `name`
@@ -232,7 +230,9 @@ Result<NewFile> NewFile::create(const std::filesystem::path& path, Overwrite ove
   return NewFile(std::move(state));
 }
 
-Error not_written(const std::string& file, const std::string& why) { return {file + " can't be written: " + why + ". Free some space, or give another place with -o."}; }
+Error not_written(const std::string& file, const std::string& why) {
+  return {file + " can't be written: " + why + ". Free some space, or give another place with -o."};
+}
 
 Result<NewFile> NewFile::reopen(const std::filesystem::path& path) {
   auto state = std::make_unique<State>();
@@ -248,11 +248,10 @@ Result<NewFile> NewFile::reopen(const std::filesystem::path& path) {
 
 Result<void> NewFile::take_place(LockOfPlace lock) {
   State& state = *state_;
-  const auto failure = [&](int reason) {
-    return Error{state.path.string() + " can't be written: " + std::strerror(reason) + "."};
-  };
+  const auto failure = [&](int reason) { return Error{state.path.string() + " can't be written: " + std::strerror(reason) + "."}; };
   if (fsync(state.descriptor) != 0 && errno != EINVAL) return failure(errno);
-  if (state.overwrite == Overwrite::kAllow && lock == LockOfPlace::kOthers && is_locked(state.folder, state.path.filename().c_str())) return is_being_recorded(state.path);
+  if (state.overwrite == Overwrite::kAllow && lock == LockOfPlace::kOthers && is_locked(state.folder, state.path.filename().c_str()))
+    return is_being_recorded(state.path);
   if (state.permissions) fchmod(state.descriptor, *state.permissions);
   if (!state.move()) return errno == EEXIST ? exists_already(state.path) : failure(errno);
   state.is_there = false;

@@ -40,8 +40,7 @@ Result<void> ScratchFile::append(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(size_));
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0)
-      return Error{"A temporary file in " + folder_.string() + " can't be written: " + std::strerror(errno) + ". " + need_};
+    if (written < 0) return Error{"A temporary file in " + folder_.string() + " can't be written: " + std::strerror(errno) + ". " + need_};
     bytes = bytes.subspan(static_cast<std::size_t>(written));
     size_ += static_cast<std::uint64_t>(written);
   }

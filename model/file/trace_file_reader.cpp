@@ -27,8 +27,8 @@ constexpr ForeignFormat kForeignFormats[] = {
     {"[", " is a JSON file, not a .trace file. If it is a PyTorch or Chrome trace, convert it with: lanescope import "},
 };
 
-constexpr std::size_t kBlockBytes = 1u << 20;                                        // read at once
-constexpr std::size_t kHeadBytes = sizeof(FileHeader) + sizeof(FrameHeader);         // by which a file is known again
+constexpr std::size_t kBlockBytes = 1u << 20;                                 // read at once
+constexpr std::size_t kHeadBytes = sizeof(FileHeader) + sizeof(FrameHeader);  // by which a file is known again
 
 // Bytes of the file, and who keeps them.
 struct Bytes {
@@ -41,10 +41,9 @@ struct Bytes {
 std::string FileCondition::sentence() const {
   std::string text;
   if (damaged_frames > 0)
-    text += std::to_string(damaged_frames) + (damaged_frames == 1 ? " frame is" : " frames are") +
-            " damaged and skipped, the first at byte " + std::to_string(first_damage) + ". ";
-  if (search_ended > 0)
-    text += "Behind byte " + std::to_string(search_ended) + " much looks like frames and is none: what follows was not searched for more. ";
+    text += std::to_string(damaged_frames) + (damaged_frames == 1 ? " frame is" : " frames are") + " damaged and skipped, the first at byte " +
+            std::to_string(first_damage) + ". ";
+  if (search_ended > 0) text += "Behind byte " + std::to_string(search_ended) + " much looks like frames and is none: what follows was not searched for more. ";
   if (!read_error.empty()) text += read_error + " ";
   if (changed)
     text += "The file was cut, or written anew, while it was read: what had been read by then is here. ";
@@ -221,8 +220,7 @@ Result<TraceFileReader> TraceFileReader::open(const std::filesystem::path& path)
   state->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO would be waited for
   if (state->descriptor < 0) return Error{"Can't open " + path.string() + ": " + std::strerror(errno) + "."};
   struct stat status {};
-  if (fstat(state->descriptor, &status) != 0 || !S_ISREG(status.st_mode))
-    return Error{path.string() + " is not a file. Give the path of a .trace file."};
+  if (fstat(state->descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return Error{path.string() + " is not a file. Give the path of a .trace file."};
   if (status.st_size == 0) return Error{path.string() + " is empty: nothing was recorded into it."};
   state->size = static_cast<std::uint64_t>(status.st_size);
   state->head.resize(std::min<std::uint64_t>(kHeadBytes, state->size));

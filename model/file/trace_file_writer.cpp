@@ -100,7 +100,8 @@ std::optional<FileIdentity> ask_identity(int folder, const char* path) {
   constexpr unsigned kWanted = STATX_INO | STATX_BTIME;
   if (syscall(SYS_statx, folder, path, AT_EMPTY_PATH, kWanted, &facts) == 0) {  // statx() is younger than C libraries that we run with
     const bool says_when = (facts.stx_mask & STATX_BTIME) != 0;
-    return FileIdentity{makedev(facts.stx_dev_major, facts.stx_dev_minor), facts.stx_ino, says_when ? facts.stx_btime.tv_sec * 1'000'000'000 + facts.stx_btime.tv_nsec : 0};
+    return FileIdentity{makedev(facts.stx_dev_major, facts.stx_dev_minor), facts.stx_ino,
+                        says_when ? facts.stx_btime.tv_sec * 1'000'000'000 + facts.stx_btime.tv_nsec : 0};
   }
   struct stat old {};
   if ((errno != ENOSYS && errno != EPERM) || fstatat(folder, path, &old, AT_EMPTY_PATH) != 0) return std::nullopt;
@@ -115,26 +116,26 @@ Error being_written(const std::filesystem::path& path) {
 
 struct TraceFileWriter::State {
   std::filesystem::path path;
-  Descriptor own;                // where the file was made at its place
+  Descriptor own;                 // where the file was made at its place
   std::optional<NewFile> beside;  // where it replaces another, or is to be put in its place
-  Descriptor replaced;           // until then
+  Descriptor replaced;            // until then
   FileLock lock_of_replaced = FileLock::kNone;
-  int descriptor = -1;           // of either
+  int descriptor = -1;  // of either
   std::uint64_t size = 0;
   std::vector<std::byte> beginning;  // of a new file
   // Of a finished file that is added to: what comes from here on is not in it before finish().
   struct Addition {
-    std::uint64_t begin = 0;           // where its index was
-    std::vector<std::byte> index;      // which is there until then
+    std::uint64_t begin = 0;       // where its index was
+    std::vector<std::byte> index;  // which is there until then
     std::vector<std::byte> bytes = {};
   };
   std::optional<Addition> addition;
   std::vector<TraceIndex::Entry> index;
-  std::uint64_t head_bytes = 0;         // of segments, in the index
-  std::vector<FrameContent> contents;   // of each frame in the index
-  std::vector<std::size_t> unopened;    // of which that is the most that their headers let them hold
-  bool opens_frames = false;            // as soon as they come, where their contents are not given
-  Taken all_taken;                      // to read what is there
+  std::uint64_t head_bytes = 0;        // of segments, in the index
+  std::vector<FrameContent> contents;  // of each frame in the index
+  std::vector<std::size_t> unopened;   // of which that is the most that their headers let them hold
+  bool opens_frames = false;           // as soon as they come, where their contents are not given
+  Taken all_taken;                     // to read what is there
 
   // Whoever brings the file to its place does so when it is whole.
   [[nodiscard]] bool is_of_others() const noexcept { return !own.valid() && !beside; }
@@ -159,9 +160,9 @@ struct TraceFileWriter::State {
     } else if (const int reason = put(bytes, size); reason != 0) {
       const bool cut = ftruncate(descriptor, static_cast<off_t>(size)) == 0;
       if (is_of_others()) return Error{"Can't write to " + path.string() + ": " + std::strerror(reason) + ". Nothing is kept of it; " + what_to_do(reason)};
-      return Error{"Can't write to " + path.string() + ": " + std::strerror(reason) +
-                   (cut ? std::string(". What was recorded before is whole; ") + what_to_do(reason)
-                        : ". The last frame is cut off; everything before it can be read.")};
+      return Error{
+          "Can't write to " + path.string() + ": " + std::strerror(reason) +
+          (cut ? std::string(". What was recorded before is whole; ") + what_to_do(reason) : ". The last frame is cut off; everything before it can be read.")};
     }
     if (!addition && size == beginning.size() && size < kBeginning) {
       const auto part = bytes.first(std::min(bytes.size(), kBeginning - beginning.size()));
@@ -183,7 +184,8 @@ struct TraceFileWriter::State {
   Result<void> write_addition() {
     const Addition added = std::move(*addition);
     addition.reset();
-    const bool has_room = fallocate(descriptor, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(added.begin), static_cast<off_t>(added.bytes.size())) == 0 || errno != ENOSPC;
+    const bool has_room =
+        fallocate(descriptor, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(added.begin), static_cast<off_t>(added.bytes.size())) == 0 || errno != ENOSPC;
     if (const int reason = has_room ? put(added.bytes, added.begin) : ENOSPC; reason != 0) {
       size = added.begin + added.index.size();
       const bool is_restored = !has_room || put(added.index, added.begin) == 0;
@@ -342,8 +344,7 @@ const std::filesystem::path& TraceFileWriter::path() const noexcept { return sta
 Result<TraceFileWriter> TraceFileWriter::create(const std::filesystem::path& path, Overwrite overwrite, Readers readers) {
   auto state = std::make_unique<State>();
   constexpr mode_t kMost = 0644;
-  state->own = Descriptor(
-      ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kMost & (readers.permitted | 0600)));
+  state->own = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kMost & (readers.permitted | 0600)));
   state->path = path;
   state->descriptor = state->own.get();
   if (state->own.valid() && own_lock(state->descriptor) == FileLock::kOthers) return being_written(path);  // by one that came in between
@@ -360,7 +361,7 @@ Result<TraceFileWriter> TraceFileWriter::create(const std::filesystem::path& pat
       state->lock_of_replaced = own_lock(state->replaced.get());
       if (state->lock_of_replaced == FileLock::kOthers) return being_written(path);
     } while (!is_at(state->replaced.get(), state->path));  // it was replaced meanwhile
-    static_cast<void>(own_lock(state->descriptor));  // for when it is in its place
+    static_cast<void>(own_lock(state->descriptor));        // for when it is in its place
   }
   if (auto begun = state->begin(); !begun) {
     if (state->own.valid()) unlink(path.c_str());
@@ -392,7 +393,8 @@ Result<TraceFileWriter> TraceFileWriter::reopen(const std::filesystem::path& pat
   state->own = Descriptor(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   state->descriptor = state->own.get();
   if (!state->own.valid()) return Error{"Can't open " + path.string() + " to add to it: " + std::strerror(errno) + "."};
-  if (meant && ask_identity(state->descriptor, "") != meant) return Error{path.string() + " was replaced by another recording meanwhile: nothing is added to that."};
+  if (meant && ask_identity(state->descriptor, "") != meant)
+    return Error{path.string() + " was replaced by another recording meanwhile: nothing is added to that."};
   if (own_lock(state->descriptor) == FileLock::kOthers) return being_written(path);
   const Error unfinished{path.string() + " has no index that could be written anew: its recording was cut off."};
   const off_t end = lseek(state->descriptor, 0, SEEK_END);
@@ -479,9 +481,7 @@ Result<void> TraceFileWriter::finish() {
   return state_->take_place();
 }
 
-bool TraceFileWriter::is_in_place() const noexcept {
-  return state_->own.valid() || (state_->beside && state_->beside->has_taken_place());
-}
+bool TraceFileWriter::is_in_place() const noexcept { return state_->own.valid() || (state_->beside && state_->beside->has_taken_place()); }
 
 Whereabouts TraceFileWriter::whereabouts() const {
   if (!is_in_place()) return {};

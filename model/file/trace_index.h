@@ -12,8 +12,8 @@ namespace lanescope {
 
 struct TraceIndex {
   using Entry = IndexedFrame;
-  std::vector<Entry> entries;   // of all frames, in the order of the file
-  std::uint64_t begin = 0;      // position of the first index frame; 0 where there is no sound index
+  std::vector<Entry> entries;  // of all frames, in the order of the file
+  std::uint64_t begin = 0;     // position of the first index frame; 0 where there is no sound index
   [[nodiscard]] bool is_sound() const noexcept { return begin != 0; }
 };
 

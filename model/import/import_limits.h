@@ -47,7 +47,7 @@ inline constexpr std::uint64_t kTrack = 1536;
 inline constexpr std::uint64_t kCounter = 2048;
 inline constexpr std::uint64_t kTextCopies = 2;  // of a text that a thing has: in the builder, and in the trace that it makes
 inline constexpr std::uint64_t kFrame = 384;     // of a call stack
-inline constexpr std::uint64_t kName = 256;  // of a category, or of what belongs together
+inline constexpr std::uint64_t kName = 256;      // of a category, or of what belongs together
 }  // namespace cost
 
 // Of a SQLite file's schema and values.

@@ -2,9 +2,7 @@
 
 namespace lanescope::importers {
 
-std::string counted(std::uint64_t number, const std::string& what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-}
+std::string counted(std::uint64_t number, const std::string& what) { return std::to_string(number) + " " + what + (number == 1 ? "" : "s"); }
 
 void say_left_out(TraceBuilder& builder, std::uint64_t number, const std::string& what, const std::string& which) {
   if (number == 0) return;

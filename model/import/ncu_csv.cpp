@@ -206,7 +206,9 @@ std::vector<kernels::OpcodeCount> opcodes_of(std::string_view instances) {
     std::size_t begin = colon, end = colon + 2;
     while (begin > 0 && is_of_name(instances[begin - 1])) --begin;
     // A comma that divides thousands has a digit behind it.
-    while (end < instances.size() && (is_digit(instances[end]) || instances[end] == '.' || (instances[end] == ',' && end + 1 < instances.size() && is_digit(instances[end + 1])))) ++end;
+    while (end < instances.size() &&
+           (is_digit(instances[end]) || instances[end] == '.' || (instances[end] == ',' && end + 1 < instances.size() && is_digit(instances[end + 1]))))
+      ++end;
     const double executed = number(instances.substr(colon + 2, end - colon - 2));
     constexpr double kMost = 1e17;
     if (begin < colon && colon - begin <= kLongest && executed > 0 && executed <= kMost)
@@ -259,7 +261,8 @@ void leave_out(std::string_view name, std::size_t cells, std::size_t columns, st
   if (left_out.size() > kMostNamed) return;
   if (left_out.size() == kMostNamed) name = "further kernels";
   left_out.push_back({kNone, std::string(name.empty() ? "a kernel" : name),
-                      "Its row of the table has " + std::to_string(cells) + " cells, and the table " + std::to_string(columns) + " columns: the file was cut off or changed."});
+                      "Its row of the table has " + std::to_string(cells) + " cells, and the table " + std::to_string(columns) +
+                          " columns: the file was cut off or changed."});
 }
 
 // Which columns say what of the launch.
@@ -314,10 +317,10 @@ Result<NcuTable> read_ncu_csv(const std::filesystem::path& path, const LoadProgr
   while (!found && lines.next(line)) {
     found = is_header(line);
     if (std::exchange(is_first, false) && line.starts_with(kMarkOfUtf16))
-      return unreadable("it is UTF-16, as PowerShell writes what a program prints. Let ncu write it: ncu --import REPORT --csv --page raw --log-file kernels.csv");
+      return unreadable(
+          "it is UTF-16, as PowerShell writes what a program prints. Let ncu write it: ncu --import REPORT --csv --page raw --log-file kernels.csv");
   }
-  if (!found)
-    return unreadable("there is no table of Nsight Compute's in it. Export one with: ncu --import REPORT --csv --page raw > kernels.csv");
+  if (!found) return unreadable("there is no table of Nsight Compute's in it. Export one with: ncu --import REPORT --csv --page raw > kernels.csv");
   std::vector<std::string> names, cells;
   const std::string_view header = std::string_view(line).substr(line.starts_with(kMarkOfUtf8) ? kMarkOfUtf8.size() : 0);
   const bool is_quoted = header.starts_with('"');
@@ -330,7 +333,9 @@ Result<NcuTable> read_ncu_csv(const std::filesystem::path& path, const LoadProgr
   if (!lines.next(line)) return unreadable("the table of Nsight Compute's ends behind its first line.");
   split(line, cells);
   if (!cells.front().empty())
-    return unreadable("the second line of Nsight Compute's table, which has the units, is not there. Export it as it comes: ncu --import REPORT --csv --page raw > kernels.csv");
+    return unreadable(
+        "the second line of Nsight Compute's table, which has the units, is not there. Export it as it comes: ncu --import REPORT --csv --page raw > "
+        "kernels.csv");
   cells.resize(names.size());
   std::vector<Metric> metrics;
   std::vector<double> factors;
@@ -355,7 +360,8 @@ Result<NcuTable> read_ncu_csv(const std::filesystem::path& path, const LoadProgr
       continue;
     }
     if ((result.kernels().size() + 1) * places.size() > kMostValues)
-      return unreadable("there are more values than can be read: " + std::to_string(kMostValues) + " at most. Export fewer kernels (--kernel-name) or metrics (--metrics).");
+      return unreadable("there are more values than can be read: " + std::to_string(kMostValues) +
+                        " at most. Export fewer kernels (--kernel-name) or metrics (--metrics).");
     if (result.kernels().size() >= limits.kernels() || kept > limits.memory())
       return unreadable("it holds more kernels than any table of its size does (if it is compressed, gunzip it first to read all of it).");
     ProfiledKernel kernel;
@@ -372,7 +378,8 @@ Result<NcuTable> read_ncu_csv(const std::filesystem::path& path, const LoadProgr
       const std::string& cell = cells[places[i]];
       const std::string& name = names[places[i]];
       if (!name.starts_with("launch__") && !name.starts_with("device__") && has_decimal_comma(std::string_view(cell).substr(0, cell.find(" ("))))
-        return unreadable("its numbers have commas before the fraction (" + cell + "). Export it with points: LC_ALL=C ncu --import REPORT --csv --page raw > kernels.csv");
+        return unreadable("its numbers have commas before the fraction (" + cell +
+                          "). Export it with points: LC_ALL=C ncu --import REPORT --csv --page raw > kernels.csv");
       // "25,165,824 (FFMA: 1,048,576; LDG: ...)": of all opcodes, and of each, where instances were exported.
       const std::size_t instances = cell.find(" (");
       kernel.values.push_back(number(std::string_view(cell).substr(0, instances)) * factors[i]);
@@ -380,7 +387,7 @@ Result<NcuTable> read_ncu_csv(const std::filesystem::path& path, const LoadProgr
     }
     const auto measured = [&](const char* metric) { return natural(std::round(result.value(kernel, metric).value_or(0))); };
     // Some versions and other programs leave the two columns out.
-    const auto complete = [&](std::uint32_t (&extent)[3], std::array<const char*, 3> parts) {
+    const auto complete = [&](std::uint32_t(&extent)[3], std::array<const char*, 3> parts) {
       if (extent[0] != 0) return;
       for (std::size_t i = 0; i < parts.size(); ++i) extent[i] = measured(parts[i]);
     };

@@ -83,8 +83,8 @@ Result<std::shared_ptr<const Trace>> import_ncu_csv(const std::filesystem::path&
   const Result<NcuTable> table = read_ncu_csv(path, progress);
   if (!table) return table.error();
   const KernelMetrics& metrics = table->metrics;
-  constexpr Nanoseconds kUnknown = 1'000;                // ns, of a kernel whose time was not measured
-  constexpr Nanoseconds kLongest = 3'600'000'000'000;    // of one that is said to take longer than an hour
+  constexpr Nanoseconds kUnknown = 1'000;              // ns, of a kernel whose time was not measured
+  constexpr Nanoseconds kLongest = 3'600'000'000'000;  // of one that is said to take longer than an hour
   TraceBuilder builder;
   const std::vector<std::uint32_t> ids = metric_ids(builder, metrics);
   std::uint32_t number = 0;
@@ -116,7 +116,8 @@ Result<std::shared_ptr<const Trace>> import_ncu_csv(const std::filesystem::path&
   for (const LeftOutKernel& each : table->left_out) builder.add(each);
   for (auto& [gpu, series] : shares) series.write(builder, gpu);
   DiagnosticMessage message;
-  message.text = "Nsight Compute ran these kernels one by one, and its table does not say when: they stand one behind the other, each for the time that it took.";
+  message.text =
+      "Nsight Compute ran these kernels one by one, and its table does not say when: they stand one behind the other, each for the time that it took.";
   builder.add_diagnostic(std::move(message));
   return builder.snapshot();
 }

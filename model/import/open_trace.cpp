@@ -22,15 +22,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "chrome/text_source.h"
 #include "model/file/frame.h"
 #include "model/import/chrome_json.h"
 #include "model/import/ncu_csv.h"
 #include "model/import/nsys_sqlite.h"
 #include "model/trace/clock_alignment.h"
-#include "model/trace/demanded_segments.h"
 #include "model/trace/combine.h"
+#include "model/trace/demanded_segments.h"
 #include "model/trace/parallel.h"
-#include "chrome/text_source.h"
 
 namespace lanescope {
 namespace {
@@ -78,12 +78,10 @@ struct ForeignFormat {
   std::string_view explanation;
 };
 constexpr std::array kForeignFormats = {
-    ForeignFormat{
-        [](const Candidate& file) { return file.unpacked.starts_with(kSqliteMagic) || file.unpacked.starts_with(kNsysReportMagic); },
-        "is compressed. Unpack it first: gunzip -k FILE"},
+    ForeignFormat{[](const Candidate& file) { return file.unpacked.starts_with(kSqliteMagic) || file.unpacked.starts_with(kNsysReportMagic); },
+                  "is compressed. Unpack it first: gunzip -k FILE"},
     ForeignFormat{[](const Candidate& file) { return file.head.starts_with("PK\x03\x04"); }, "is an archive. Unpack it first: unzip FILE"},
-    ForeignFormat{[](const Candidate& file) { return file.head.starts_with("\x28\xb5\x2f\xfd"); },
-                  "is compressed with zstd. Unpack it first: unzstd FILE"},
+    ForeignFormat{[](const Candidate& file) { return file.head.starts_with("\x28\xb5\x2f\xfd"); }, "is compressed with zstd. Unpack it first: unzstd FILE"},
     ForeignFormat{[](const Candidate& file) {
                     return file.head.starts_with(
                         "\xfd"
@@ -93,17 +91,15 @@ constexpr std::array kForeignFormats = {
     ForeignFormat{[](const Candidate& file) { return file.named(".qdstrm"); },
                   "is raw data of Nsight Systems, which only its own importer reads. Convert it with: nsys import FILE, and then: nsys "
                   "export -t sqlite REPORT"},
-    ForeignFormat{
-        [](const Candidate& file) { return file.head.starts_with(kNsysReportMagic) || file.named(".nsys-rep") || file.named(".qdrep"); },
-        "is a report of Nsight Systems, whose format is not public. Convert it with: nsys export -t sqlite FILE"},
+    ForeignFormat{[](const Candidate& file) { return file.head.starts_with(kNsysReportMagic) || file.named(".nsys-rep") || file.named(".qdrep"); },
+                  "is a report of Nsight Systems, whose format is not public. Convert it with: nsys export -t sqlite FILE"},
     ForeignFormat{[](const Candidate& file) { return file.head.starts_with(kNcuReportMagic) || file.named(".ncu-rep"); },
                   "is a report of Nsight Compute, whose format is not public. Export its values with: ncu --import FILE --csv --page raw > kernels.csv"},
     ForeignFormat{[](const Candidate& file) { return file.named(".pftrace") || file.named(".perfetto-trace"); },
                   "is a Perfetto trace. Convert it with: traceconv json FILE"},
-    ForeignFormat{
-        [](const Candidate& file) { return file.head.starts_with("\x89HDF\r\n\x1a\n"); },
-        "is HDF5, as Nsight Systems exports reports with -t hdf. Export the report in a form that can be read: nsys export -t sqlite "
-        "REPORT"},
+    ForeignFormat{[](const Candidate& file) { return file.head.starts_with("\x89HDF\r\n\x1a\n"); },
+                  "is HDF5, as Nsight Systems exports reports with -t hdf. Export the report in a form that can be read: nsys export -t sqlite "
+                  "REPORT"},
     ForeignFormat{
         [](const Candidate& file) { return file.head.starts_with("ARROW1") || file.head.starts_with("PAR1") || file.named(".arrows"); },
         "is Arrow or Parquet: a table that was exported from a trace or a report. Open the trace itself, or export the report of Nsight Systems in a form "
@@ -112,27 +108,23 @@ constexpr std::array kForeignFormats = {
                   "is a profile of JAX or TensorFlow. Open what their profiler writes beside it, which can be read: *.trace.json.gz"},
     ForeignFormat{[](const Candidate& file) { return is_pprof(file.head) || is_pprof(file.unpacked); },
                   "is a profile of pprof, which has no timeline. Print it with: pprof -top FILE"},
-    ForeignFormat{
-        [](const Candidate& file) { return file.named(".pb"); },
-        "is data of protocol buffers, which do not say what they hold. If it is a Perfetto trace, convert it with: traceconv json "
-        "FILE"},
+    ForeignFormat{[](const Candidate& file) { return file.named(".pb"); },
+                  "is data of protocol buffers, which do not say what they hold. If it is a Perfetto trace, convert it with: traceconv json "
+                  "FILE"},
     ForeignFormat{[](const Candidate& file) { return file.named(".nvvp") || file.named(".nvprof"); },
                   "is a profile of nvprof, which no tool converts. Record the program again: lanescope profile PROGRAM"},
     ForeignFormat{[](const Candidate& file) { return file.named(".rpd"); },
                   "is a trace of rocmProfileData. Convert it with its tool: python3 rpd2tracing.py FILE trace.json"},
-    ForeignFormat{
-        [](const Candidate& file) { return file.named(".otf2"); },
-        "is an archive of OTF2. Let the tool that wrote it write JSON of Chrome; of rocprofv3, ask for pftrace (--output-format pftrace), "
-        "and convert that with: traceconv json"},
-    ForeignFormat{
-        [](const Candidate& file) { return file.named(".hatchet"); },
-        "is a call tree of Triton's Proton, which has no timeline. Record one: proton.start(data=\"trace\"), or lanescope profile "
-        "PROGRAM"},
+    ForeignFormat{[](const Candidate& file) { return file.named(".otf2"); },
+                  "is an archive of OTF2. Let the tool that wrote it write JSON of Chrome; of rocprofv3, ask for pftrace (--output-format pftrace), "
+                  "and convert that with: traceconv json"},
+    ForeignFormat{[](const Candidate& file) { return file.named(".hatchet"); },
+                  "is a call tree of Triton's Proton, which has no timeline. Record one: proton.start(data=\"trace\"), or lanescope profile "
+                  "PROGRAM"},
     ForeignFormat{[](const Candidate& file) { return file.head.starts_with("PERFILE2"); },
                   "is a recording of Linux perf, which knows no GPU. Record the program again: lanescope profile -s process-tree PROGRAM"},
-    ForeignFormat{
-        [](const Candidate& file) { return file.named(".tracy"); },
-        "is a trace of Tracy, which no tool converts to one that can be read. Record the program again: lanescope profile PROGRAM"},
+    ForeignFormat{[](const Candidate& file) { return file.named(".tracy"); },
+                  "is a trace of Tracy, which no tool converts to one that can be read. Record the program again: lanescope profile PROGRAM"},
     ForeignFormat{[](const Candidate& file) { return file.head.starts_with(kSqliteMagic); },
                   "is a SQLite database, but not an export of Nsight Systems. Export a report with: nsys export -t sqlite REPORT"},
 };
@@ -168,9 +160,7 @@ Result<std::shared_ptr<const Trace>> open_recognized(const std::filesystem::path
     return Error{path.string() + " is a folder, not a trace file. " + advice_about_folder(path)};
   }
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    return Error{
-        path.string() +
-        " is no file but a pipe or a device, which can't be read from its beginning again. Save what comes from it, and open that."};
+    return Error{path.string() + " is no file but a pipe or a device, which can't be read from its beginning again. Save what comes from it, and open that."};
   std::array<char, 4096> head;
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // some files of the kernel have their readers wait
   if (descriptor < 0) return Error{path.string() + " can't be opened: " + std::strerror(errno) + "."};
@@ -185,10 +175,9 @@ Result<std::shared_ptr<const Trace>> open_recognized(const std::filesystem::path
   for (const ForeignFormat& format : kForeignFormats)
     if (format.recognizes(file)) return Error{explained(format, path)};
   if (begin.empty() || file.named(".trace")) return load_trace(path, progress);  // says what is wrong with it
-  return Error{
-      path.string() +
-      " is no trace that can be read. What can: .trace files, Nsight Systems' SQLite (nsys export -t sqlite REPORT), JSON of Chrome and "
-      "of PyTorch's profiler, also as gzip, CSV of Nsight Compute (ncu --import REPORT --csv --page raw)."};
+  return Error{path.string() +
+               " is no trace that can be read. What can: .trace files, Nsight Systems' SQLite (nsys export -t sqlite REPORT), JSON of Chrome and "
+               "of PyTorch's profiler, also as gzip, CSV of Nsight Compute (ncu --import REPORT --csv --page raw)."};
 }
 
 }  // namespace
@@ -217,8 +206,7 @@ Result<std::vector<std::filesystem::path>> trace_files(std::span<const std::file
     for (std::filesystem::directory_iterator entry(path, unreadable), end; !unreadable && entry != end; entry.increment(unreadable))
       if (entry->path().extension() == ".trace") files.push_back(entry->path());
     if (unreadable) return Error{path.string() + " can't be read: " + unreadable.message() + "."};
-    if (files.size() == before)
-      return Error{path.string() + " is a folder without .trace files. Name a trace file, or a folder with one for each rank."};
+    if (files.size() == before) return Error{path.string() + " is a folder without .trace files. Name a trace file, or a folder with one for each rank."};
     std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
   }
   return files;
@@ -288,8 +276,10 @@ Result<void> read_all_heads(std::span<const std::filesystem::path> paths, const 
     const LoadProgress of_one = [&](double, const std::shared_ptr<const Trace>&) { return goes_on() ? LoadStep::kContinue : LoadStep::kCancel; };
     Result<std::shared_ptr<const Trace>> trace = open_trace(paths[i], of_one, EventPlace::kInFile);
     const std::lock_guard lock(mutex);
-    if (trace) read.traces[i] = *std::move(trace);
-    else read.errors.emplace(i, trace.error());
+    if (trace)
+      read.traces[i] = *std::move(trace);
+    else
+      read.errors.emplace(i, trace.error());
     ++done;
   });
   if (is_cancelled) return Error{"Opening " + std::to_string(paths.size()) + " traces was cancelled."};
@@ -309,8 +299,10 @@ Result<void> read_all(std::span<const std::filesystem::path> paths, EventPlace p
     };
     const Result<std::shared_ptr<const Trace>> trace = open_trace(paths[i], of_all, place);
     if (step == LoadStep::kCancel) return Error{"Opening " + std::to_string(paths.size()) + " traces was cancelled."};
-    if (trace) traces[i] = *trace;
-    else read.errors.emplace(i, trace.error());
+    if (trace)
+      traces[i] = *trace;
+    else
+      read.errors.emplace(i, trace.error());
   }
   return read.result();
 }
@@ -370,7 +362,8 @@ bool is_of_same_recording(const Trace& part, const Trace& whole) {
     return std::tie(from.utc_epoch, from.monotonic_epoch, from.machine_id, from.boot_id, from.host_name, from.command);
   };
   const auto has = [&](const Process& process) {
-    return std::any_of(whole.processes().begin(), whole.processes().end(), [&](const Process& other) { return other.pid == process.pid && other.start == process.start; });
+    return std::any_of(whole.processes().begin(), whole.processes().end(),
+                       [&](const Process& other) { return other.pid == process.pid && other.start == process.start; });
   };
   // PyTorch's profiles of all ranks count from one time, and their processes may have one number, each in its container.
   const bool is_dated = part.provenance().format == "Lanescope" && (part.provenance().utc_epoch != 0 || part.provenance().monotonic_epoch != 0);
@@ -405,8 +398,8 @@ class DistinctRecordings {
     std::sort(chosen_.begin(), chosen_.end());
   }
 
-  [[nodiscard]] const std::vector<std::size_t>& chosen() const noexcept { return chosen_; }    // in the order of paths
-  [[nodiscard]] const std::vector<std::string>& same() const noexcept { return same_; }  // a sentence for each that was not
+  [[nodiscard]] const std::vector<std::size_t>& chosen() const noexcept { return chosen_; }  // in the order of paths
+  [[nodiscard]] const std::vector<std::string>& same() const noexcept { return same_; }      // a sentence for each that was not
 
  private:
   std::vector<std::size_t> chosen_;
@@ -464,7 +457,8 @@ class Ranks {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const Rank& rank = ranks[i];
       const std::string label = rank.number ? "rank " + std::to_string(*rank.number) + "  " + rank.name : rank.name;
-      sources.push_back({rank.trace, label, clocks_[i].clock, alignment_sentence(rank.name, clocks_[i]), clocks_[i].by == ClockSource::kCollectives, rank.file});
+      sources.push_back(
+          {rank.trace, label, clocks_[i].clock, alignment_sentence(rank.name, clocks_[i]), clocks_[i].by == ClockSource::kCollectives, rank.file});
     }
     return combine_traces(sources, stop, GpusSeenTwice::kAreOne);
   }
@@ -486,8 +480,8 @@ bool fit_into_memory(std::span<const std::shared_ptr<const Trace>> traces) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths, EventPlace place, const LoadProgress& progress, Unreadable unreadable,
-                                                 std::vector<std::string>* same_recording) {
+Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths, EventPlace place, const LoadProgress& progress,
+                                                 Unreadable unreadable, std::vector<std::string>* same_recording) {
   if (paths.size() == 1) return open_trace(paths.front(), progress, place);
   const bool where_they_fit = place == EventPlace::kInMemoryWhereTheyFit;
   ReadFiles all(paths.size(), unreadable);

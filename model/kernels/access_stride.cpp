@@ -16,7 +16,7 @@ constexpr double kSector = 32;  // bytes
 }  // namespace
 
 std::optional<AccessStride> access_stride(double sectors, double ideal, std::uint32_t bytes) {
-  constexpr double kApart = 1.9;     // from which it is a stride; of a mean of requests, of which some begin within a sector
+  constexpr double kApart = 1.9;      // from which it is a stride; of a mean of requests, of which some begin within a sector
   constexpr double kOfItsOwn = 0.97;  // of the most sectors that threads could have, from which each has one
   if (!(ideal > 0) || !(sectors / ideal >= kApart)) return std::nullopt;
   const double most = bytes == 0 ? kSector : std::max(1.0, kSector / bytes);  // of elements, as sectors show it

@@ -21,8 +21,8 @@ namespace lanescope::kernels {
 // What an instruction is, in words: "LDG", or its number. Requires: whole.
 [[nodiscard]] std::string opcode_text(std::span<const std::byte> instruction);
 
-// Warps that have ended wait until their stores have left (the state "drain"): they stand at the exit or at the branch to itself behind it, which did nothing. The store
-// that is nearest before that place; the place itself where there is none.
+// Warps that have ended wait until their stores have left (the state "drain"): they stand at the exit or at the branch to itself behind it, which did nothing.
+// The store that is nearest before that place; the place itself where there is none.
 [[nodiscard]] std::uint32_t store_before(std::span<const std::byte> code, std::uint32_t pc);
 
 // Each file of code is read once, where those that ask go through one after the other.

@@ -49,21 +49,33 @@ std::uint64_t idle_threads(const CodeInstruction& each) {
 
 // Of a rule the first that is not 0 counts.
 constexpr std::array kMeasures{
-    Measure{"global_access", [](const CodeInstruction& each) { return each.counts.excess_sectors(); }, to_translate("of the sectors beyond those that are needed")},
-    Measure{"global_access", [](const CodeInstruction& each) { return samples_of(each, {"long_scoreboard", "lg_throttle", "drain"}); },
+    Measure{"global_access", [](const CodeInstruction& each) { return each.counts.excess_sectors(); },
+            to_translate("of the sectors beyond those that are needed")},
+    Measure{"global_access",
+            [](const CodeInstruction& each) {
+              return samples_of(each, {"long_scoreboard", "lg_throttle", "drain"});
+            },
             to_translate("of the samples that wait for global memory")},
-    Measure{"bank_conflicts", [](const CodeInstruction& each) { return each.counts.excess_wavefronts(); }, to_translate("of the wavefronts beyond those that are needed")},
-    Measure{"bank_conflicts", [](const CodeInstruction& each) { return samples_of(each, {"mio_throttle", "short_scoreboard"}); },
+    Measure{"bank_conflicts", [](const CodeInstruction& each) { return each.counts.excess_wavefronts(); },
+            to_translate("of the wavefronts beyond those that are needed")},
+    Measure{"bank_conflicts",
+            [](const CodeInstruction& each) {
+              return samples_of(each, {"mio_throttle", "short_scoreboard"});
+            },
             to_translate("of the samples that wait for shared memory")},
     Measure{"local_memory", [](const CodeInstruction& each) { return each.counts.of(Count::kLocalSectors); }, to_translate("of the sectors of local memory")},
-    Measure{"local_memory", [](const CodeInstruction& each) { return is_local(each) ? each.samples : 0; }, to_translate("of the samples at local loads and stores")},
+    Measure{"local_memory", [](const CodeInstruction& each) { return is_local(each) ? each.samples : 0; },
+            to_translate("of the samples at local loads and stores")},
     Measure{"divergence", idle_threads, to_translate("of the threads that rest while their warp works")},
     Measure{"atomics", [](const CodeInstruction& each) { return is_atomic(each) ? executed(each) : 0; }, to_translate("of the atomic operations")},
     Measure{"atomics", [](const CodeInstruction& each) { return is_atomic(each) ? each.samples : 0; }, to_translate("of the samples at atomic operations")},
     Measure{"fp64", [](const CodeInstruction& each) { return is_double(each) ? executed(each) : 0; }, to_translate("of the instructions of double precision")},
-    Measure{"fp64", [](const CodeInstruction& each) { return is_double(each) ? each.samples : 0; }, to_translate("of the samples at instructions of double precision")},
-    Measure{"fusion", [](const CodeInstruction& each) { return is_unfused(each) ? executed(each) : 0; }, to_translate("of the sums and products that stand alone")},
-    Measure{"fusion", [](const CodeInstruction& each) { return is_unfused(each) ? each.samples : 0; }, to_translate("of the samples at sums and products that stand alone")},
+    Measure{"fp64", [](const CodeInstruction& each) { return is_double(each) ? each.samples : 0; },
+            to_translate("of the samples at instructions of double precision")},
+    Measure{"fusion", [](const CodeInstruction& each) { return is_unfused(each) ? executed(each) : 0; },
+            to_translate("of the sums and products that stand alone")},
+    Measure{"fusion", [](const CodeInstruction& each) { return is_unfused(each) ? each.samples : 0; },
+            to_translate("of the samples at sums and products that stand alone")},
 };
 
 // PC sampling has two reasons under other names than metrics.
@@ -141,7 +153,8 @@ std::optional<CostlyLine> costly_line(const Trace& trace, ProcessId process, Nam
 Message line_text(const CostlyLine& line) {
   char share[32];
   std::snprintf(share, sizeof(share), "%.0f %%", 100 * line.share);
-  return Message(line.stride.empty() ? "{share} {what} are of {line}." : "{share} {what} are of {line}, where threads access memory as with a stride of {stride}, or scattered.",
+  return Message(line.stride.empty() ? "{share} {what} are of {line}."
+                                     : "{share} {what} are of {line}, where threads access memory as with a stride of {stride}, or scattered.",
                  {{"share", std::string(share)}, {"what", line.what}, {"line", line.place}, {"stride", line.stride}});
 }
 

@@ -96,8 +96,8 @@ std::vector<SourcePlace> Cubin::source(const CubinFunction& function, std::uint6
   if (behind == content_->by_place.begin()) return places;
   const LineSequence& sequence = **(behind - 1);
   if (sequence.section != function.section || address >= sequence.end) return places;
-  const auto next = std::upper_bound(sequence.rows.begin(), sequence.rows.end(), address,
-                                     [](std::uint64_t wanted, const LineRow& row) { return wanted < row.address; });
+  const auto next =
+      std::upper_bound(sequence.rows.begin(), sequence.rows.end(), address, [](std::uint64_t wanted, const LineRow& row) { return wanted < row.address; });
   if (next == sequence.rows.begin()) return places;
   auto at = static_cast<std::size_t>(next - sequence.rows.begin()) - 1;
   while (places.size() < kLongestChain) {

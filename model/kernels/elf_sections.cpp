@@ -24,8 +24,8 @@ std::vector<std::string_view> texts_at(std::string_view bytes, std::span<const s
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return places[a] > places[b]; });
   std::vector<std::string_view> texts(places.size());
-  std::size_t searched = bytes.size();            // from here on
-  std::size_t end = std::string_view::npos;       // of the first text there
+  std::size_t searched = bytes.size();       // from here on
+  std::size_t end = std::string_view::npos;  // of the first text there
   for (const std::size_t i : order) {
     const std::size_t place = places[i];
     if (place >= bytes.size()) continue;
@@ -37,7 +37,11 @@ std::vector<std::string_view> texts_at(std::string_view bytes, std::span<const s
 }
 
 std::optional<std::vector<ElfSection>> elf_sections(std::string_view image, std::uint16_t machine) {
-  if (image.size() < kHeaderBytes || !image.starts_with("\x7f" "ELF") || image[4] != 2 || image[5] != 1) return std::nullopt;
+  if (image.size() < kHeaderBytes ||
+      !image.starts_with("\x7f"
+                         "ELF") ||
+      image[4] != 2 || image[5] != 1)
+    return std::nullopt;
   if (number_at<std::uint16_t>(image, 18) != machine || number_at<std::uint16_t>(image, 58) != kSectionBytes) return std::nullopt;
   const auto table = number_at<std::uint64_t>(image, 40);
   const std::uint64_t room = table < image.size() ? (image.size() - table) / kSectionBytes : 0;
@@ -85,8 +89,7 @@ std::vector<ElfSymbol> elf_symbols(const std::vector<ElfSection>& sections) {
     symbol.value = number_at<std::uint64_t>(table->bytes, at + 8);
     symbol.size = number_at<std::uint64_t>(table->bytes, at + 16);
   }
-  const std::vector<std::string_view> texts =
-      texts_at(table->link < sections.size() ? sections[table->link].bytes : std::string_view(), names);
+  const std::vector<std::string_view> texts = texts_at(table->link < sections.size() ? sections[table->link].bytes : std::string_view(), names);
   for (std::size_t i = 0; i < symbols.size(); ++i) symbols[i].name = texts[i];
   return symbols;
 }

@@ -113,7 +113,8 @@ std::map<std::pair<ProcessId, NameId>, std::uint64_t> counted_launches(const Tra
     if (time && !wanted.contains(launch)) continue;
     GpuFunctionId last = kNone;
     for (const auto& row : counts->rows)
-      if (std::exchange(last, row.function) != row.function) launches[{records.functions[row.function].process, records.functions[row.function].name}].insert(launch);
+      if (std::exchange(last, row.function) != row.function)
+        launches[{records.functions[row.function].process, records.functions[row.function].name}].insert(launch);
   }
   std::map<std::pair<ProcessId, NameId>, std::uint64_t> numbers;
   for (const auto& [kernel, all] : launches) numbers.emplace(kernel, all.size());

@@ -17,9 +17,9 @@
 namespace lanescope::kernels {
 namespace {
 
-constexpr std::size_t kMostInstructions = 1u << 20;   // that are listed
-constexpr std::size_t kMostInlineBytes = 64u << 20;   // of all texts of where lines were inlined: beyond, it is not said
-constexpr std::size_t kLongestFile = 255;             // bytes of a file's name in these
+constexpr std::size_t kMostInstructions = 1u << 20;  // that are listed
+constexpr std::size_t kMostInlineBytes = 64u << 20;  // of all texts of where lines were inlined: beyond, it is not said
+constexpr std::size_t kLongestFile = 255;            // bytes of a file's name in these
 
 struct SampleCounts {
   std::uint64_t samples = 0;
@@ -195,7 +195,8 @@ Result<KernelCode> kernel_code(const Trace& trace, ProcessId process, NameId ker
     return Error{"The trace has no code of kernels. Sample where their warps stand, and the code comes with it: lanescope profile --kernels=pc PROGRAM"};
   auto known = records_of(records, process, kernel);
   if (!known && records.windows.empty()) return Error{"The instructions of this kernel were not counted, so its code was not kept."};
-  if (!known) return Error{"No warp of this kernel was sampled, so its code was not kept. It may be too short: sample more often, with --kernels=pc:period=16."};
+  if (!known)
+    return Error{"No warp of this kernel was sampled, so its code was not kept. It may be too short: sample more often, with --kernels=pc:period=16."};
   const GpuFunction& function = records.functions[known->id];
   const std::string* const image = code_image(trace, process, function.code_object);
   if (image == nullptr) return Error{"The code of this kernel is not in the trace, or not all of it: the recording ended before it was written."};

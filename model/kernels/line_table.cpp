@@ -108,14 +108,13 @@ struct Header {
   std::int8_t line_base = 0;
   std::uint8_t line_range = 1;
   std::uint8_t first_special = 1;
-  std::vector<std::uint8_t> operands;       // of standard opcodes, from 1
-  std::vector<std::uint32_t> files;         // positions in LineTable::files, of the unit's numbers from 1
+  std::vector<std::uint8_t> operands;  // of standard opcodes, from 1
+  std::vector<std::uint32_t> files;    // positions in LineTable::files, of the unit's numbers from 1
 };
 
 class UnitReader {
  public:
-  UnitReader(ByteReader reader, const std::map<std::uint64_t, Target>& targets, Reading& table)
-      : reader_(reader), targets_(targets), table_(table) {}
+  UnitReader(ByteReader reader, const std::map<std::uint64_t, Target>& targets, Reading& table) : reader_(reader), targets_(targets), table_(table) {}
 
   void read() {
     if (!read_header()) return;

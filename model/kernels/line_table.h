@@ -12,11 +12,11 @@
 namespace lanescope::kernels {
 
 struct LineRow {
-  std::uint64_t address = 0;      // in the section
-  std::uint32_t file = 0;         // position in LineTable::files, or kNoFile
+  std::uint64_t address = 0;  // in the section
+  std::uint32_t file = 0;     // position in LineTable::files, or kNoFile
   std::uint32_t line = 0;
-  std::uint32_t caller = 0;       // 1 + the row of the same sequence into which it was inlined; 0: none
-  std::uint32_t function = 0;     // where it was: offset of its name in .debug_str
+  std::uint32_t caller = 0;    // 1 + the row of the same sequence into which it was inlined; 0: none
+  std::uint32_t function = 0;  // where it was: offset of its name in .debug_str
 };
 
 // Rows of one function's code, addresses ascending but for what is damaged.

@@ -25,7 +25,21 @@ constexpr std::array<std::string_view, 9> kTensor{"tensorop", "tf32", "bf16", "s
 // Attention of PyTorch and of FlashAttention has CUTLASS' products within its template's arguments.
 constexpr std::array<std::string_view, 3> kAttention{"attention", "fmha", "flash"};
 // What names have of the format of what is multiplied; the first that is there. Of TF32, CUTLASS and Ampere's cuBLAS say only that tensor cores take FP32.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kFormats{{{"tf32", "TF32"}, {"bf16", "BF16"}, {"e4m3", "FP8"}, {"e5m2", "FP8"}, {"fp16", "FP16"}, {"f16f16", "FP16"}, {"hgemm", "FP16"}, {"h884", "FP16"}, {"h1688", "FP16"}, {"h16816", "FP16"}, {"dgemm", "FP64"}, {"tensorop_s1688gemm", "TF32"}, {"nvjet_sm90_tst", "BF16"}, {"nvjet_tst", "BF16"}, {"nvjet_sm90_hsh", "FP16"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kFormats{{{"tf32", "TF32"},
+                                                                                  {"bf16", "BF16"},
+                                                                                  {"e4m3", "FP8"},
+                                                                                  {"e5m2", "FP8"},
+                                                                                  {"fp16", "FP16"},
+                                                                                  {"f16f16", "FP16"},
+                                                                                  {"hgemm", "FP16"},
+                                                                                  {"h884", "FP16"},
+                                                                                  {"h1688", "FP16"},
+                                                                                  {"h16816", "FP16"},
+                                                                                  {"dgemm", "FP64"},
+                                                                                  {"tensorop_s1688gemm", "TF32"},
+                                                                                  {"nvjet_sm90_tst", "BF16"},
+                                                                                  {"nvjet_tst", "BF16"},
+                                                                                  {"nvjet_sm90_hsh", "FP16"}}};
 
 struct Capability {
   std::uint32_t major, minor;
@@ -34,8 +48,8 @@ struct Capability {
 // Dense rates of the white papers of V100, Turing, A100, GA102, Ada, H100 and Blackwell, over FP32's. Of one major number, the first entry also
 // stands for minor numbers that are not here.
 constexpr std::array kCapabilities{
-    Capability{7, 0, {TensorFormat::kFp16, 8}}, Capability{7, 5, {TensorFormat::kFp16, 8}}, Capability{8, 0, {TensorFormat::kTf32, 8}},
-    Capability{8, 6, {TensorFormat::kBf16, 2}}, Capability{8, 9, {TensorFormat::kBf16, 2}}, Capability{9, 0, {TensorFormat::kTf32, 8}},
+    Capability{7, 0, {TensorFormat::kFp16, 8}},  Capability{7, 5, {TensorFormat::kFp16, 8}},  Capability{8, 0, {TensorFormat::kTf32, 8}},
+    Capability{8, 6, {TensorFormat::kBf16, 2}},  Capability{8, 9, {TensorFormat::kBf16, 2}},  Capability{9, 0, {TensorFormat::kTf32, 8}},
     Capability{10, 0, {TensorFormat::kTf32, 8}}, Capability{12, 0, {TensorFormat::kBf16, 2}},
 };
 

@@ -51,8 +51,8 @@ MemoryTraffic memory_traffic(const KernelMetrics& metrics, const ProfiledKernel&
   MemoryTraffic traffic;
   for (const Way& way : kWays)
     if (const auto count = find(way.metric); count && *count > 0)
-      traffic.ways.push_back({way.from, way.to, way.what, way.bytes > 0 ? *count * way.bytes : *count, way.bytes > 0 ? ValueUnit::kBytes : ValueUnit::kNumber,
-                              find(way.use)});
+      traffic.ways.push_back(
+          {way.from, way.to, way.what, way.bytes > 0 ? *count * way.bytes : *count, way.bytes > 0 ? ValueUnit::kBytes : ValueUnit::kNumber, find(way.use)});
   for (const Level& level : kLevels) {
     const auto ends_there = [&level](const MemoryWay& way) { return way.from == level.place || way.to == level.place; };
     if (std::any_of(traffic.ways.begin(), traffic.ways.end(), ends_there)) traffic.levels.push_back({level.place, find(level.hit_rate), find(level.use)});

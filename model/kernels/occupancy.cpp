@@ -56,9 +56,7 @@ std::uint64_t allocated_shared_memory(std::uint64_t asked, const Multiprocessor&
   return rounded_up<std::uint64_t>(asked + multiprocessor.reserved_shared_memory, multiprocessor.shared_memory_unit);
 }
 
-std::uint64_t asked_shared_memory(const KernelDetail& kernel) {
-  return std::uint64_t{kernel.static_shared_memory} + kernel.dynamic_shared_memory;
-}
+std::uint64_t asked_shared_memory(const KernelDetail& kernel) { return std::uint64_t{kernel.static_shared_memory} + kernel.dynamic_shared_memory; }
 
 // Bytes of a multiprocessor: as the driver set them for this launch where the trace has that and it makes sense, else as many as can be.
 std::uint64_t split_of(const KernelDetail& kernel, const Multiprocessor& multiprocessor, std::uint64_t block) {
@@ -294,7 +292,8 @@ Message relief_text(const Relief& relief, const KernelDetail& kernel) {
       case Relief::Change::kSharedMemory:
         return change("{then} of shared memory or less a block ({now} now)", bytes_text(step.value), bytes_text(asked_shared_memory(kernel)));
       case Relief::Change::kSplit:
-        return change("{then} of shared memory a multiprocessor ({now} now), less of L1 cache", bytes_text(step.value), bytes_text(kernel.shared_memory_executed));
+        return change("{then} of shared memory a multiprocessor ({now} now), less of L1 cache", bytes_text(step.value),
+                      bytes_text(kernel.shared_memory_executed));
       case Relief::Change::kBlockSize:
         return change("blocks of {then} threads ({now} now)", std::to_string(step.value), std::to_string(threads_of_block(kernel)));
     }
@@ -323,9 +322,7 @@ double Waves::tail_share() const noexcept {
   return 1 - waves() / static_cast<double>(full() + 1);
 }
 
-double Waves::idle_multiprocessors() const noexcept {
-  return blocks >= multiprocessors ? 0 : 1 - static_cast<double>(blocks) / multiprocessors;
-}
+double Waves::idle_multiprocessors() const noexcept { return blocks >= multiprocessors ? 0 : 1 - static_cast<double>(blocks) / multiprocessors; }
 
 std::optional<Waves> waves(const KernelDetail& kernel, const Gpu& gpu, const Occupancy& occupancy) {
   constexpr std::uint64_t kFindRoom = 2;  // blocks of a cluster that always do
@@ -346,12 +343,8 @@ Message waves_text(const Waves& waves) {
   return waves.places == Waves::Places::kAtMost ? Message("{waves} or more", {{"waves", std::string(text)}}) : Message::verbatim(text);
 }
 
-std::uint64_t threads_of_block(const KernelDetail& kernel) noexcept {
-  return std::uint64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2];
-}
-std::uint64_t blocks_of_grid(const KernelDetail& kernel) noexcept {
-  return std::uint64_t{kernel.grid[0]} * kernel.grid[1] * kernel.grid[2];
-}
+std::uint64_t threads_of_block(const KernelDetail& kernel) noexcept { return std::uint64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2]; }
+std::uint64_t blocks_of_grid(const KernelDetail& kernel) noexcept { return std::uint64_t{kernel.grid[0]} * kernel.grid[1] * kernel.grid[2]; }
 bool is_launched_in_clusters(const KernelDetail& kernel) noexcept { return kernel.cluster[0] != 0; }
 std::uint64_t blocks_of_cluster(const KernelDetail& kernel) noexcept {
   return std::max<std::uint64_t>(std::uint64_t{kernel.cluster[0]} * kernel.cluster[1] * kernel.cluster[2], 1);

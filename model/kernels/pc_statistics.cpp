@@ -173,9 +173,8 @@ std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, const TimeOfProce
       result.pop_back();
       continue;
     }
-    std::sort(group.stalls.begin(), group.stalls.end(), [](const StallCount& a, const StallCount& b) {
-      return a.samples != b.samples ? a.samples > b.samples : a.reason < b.reason;
-    });
+    std::sort(group.stalls.begin(), group.stalls.end(),
+              [](const StallCount& a, const StallCount& b) { return a.samples != b.samples ? a.samples > b.samples : a.reason < b.reason; });
   }
   // Equal ones by their texts, whose numbers differ from file to file.
   std::stable_sort(result.begin(), result.end(), [&trace](const StallSum& a, const StallSum& b) {

@@ -81,7 +81,8 @@ std::vector<HitRate> hit_rates(const std::vector<std::string>& metrics) {
 void take_counted(const std::vector<HitRate>& rates, std::vector<double>& values) {
   constexpr double kFew = 0.05;
   for (const HitRate& rate : rates)
-    if (const double all = values[rate.hits] + values[rate.misses]; all > 0 && values[rate.misses] < kFew * all) values[rate.rate] = 100 * values[rate.hits] / all;
+    if (const double all = values[rate.hits] + values[rate.misses]; all > 0 && values[rate.misses] < kFew * all)
+      values[rate.rate] = 100 * values[rate.hits] / all;
 }
 
 // What makes launches alike.
@@ -92,9 +93,7 @@ Shape shape_of(const Trace& trace, DetailId detail) {
   const KernelDetail& kernel = trace.kernel_detail(detail);
   return {std::to_array(kernel.grid), std::to_array(kernel.block), kernel.dynamic_shared_memory};
 }
-Kind kind_of(const Trace& trace, const TrackKey& key, const Event& event) {
-  return {key.gpu, key.process, event.name, shape_of(trace, event.detail)};
-}
+Kind kind_of(const Trace& trace, const TrackKey& key, const Event& event) { return {key.gpu, key.process, event.name, shape_of(trace, event.detail)}; }
 
 std::uint64_t key_of(ProcessId process, std::uint32_t correlation) { return std::uint64_t{process} << 32 | correlation; }
 
@@ -146,11 +145,12 @@ RecordedMetrics recorded_metrics(const Trace& trace, std::optional<TimeRange> ti
     if (launch->passes > 0) take_counted(rates, kernel.values);  // another profiler says what it says
     if (mix != nullptr) kernel.opcodes = opcodes_of_a_launch(*mix);
     result.metrics.add(std::move(kernel));
-    result.measurements.push_back({ref, key.gpu, key.process, launch->replay, launch->passes, 1 + static_cast<std::uint32_t>(launch->other_launches.size()),
-                                   launch->spent, {}});
+    result.measurements.push_back(
+        {ref, key.gpu, key.process, launch->replay, launch->passes, 1 + static_cast<std::uint32_t>(launch->other_launches.size()), launch->spent, {}});
     ref = {};  // what is said of a launch twice counts once
   }
-  const std::vector<AllLaunches> all = launches_that_count(trace, result.measurements, [&](EventRef kernel) { return !time || time->contains(trace.lane(kernel.lane).start(kernel.index)); });
+  const std::vector<AllLaunches> all =
+      launches_that_count(trace, result.measurements, [&](EventRef kernel) { return !time || time->contains(trace.lane(kernel.lane).start(kernel.index)); });
   for (std::size_t i = 0; i < all.size(); ++i) result.measurements[i].of_its_kind = all[i];
   return result;
 }
@@ -211,7 +211,7 @@ std::optional<double> RecordedMetrics::own_clock(std::size_t kernel) const {
 }
 
 std::optional<std::size_t> RecordedMetrics::of_kind(std::string_view name, const KernelDetail& shape, EventRef event) const {
-  const auto same = [](const std::uint32_t (&a)[3], const std::uint32_t (&b)[3]) { return std::equal(a, a + 3, b); };
+  const auto same = [](const std::uint32_t(&a)[3], const std::uint32_t(&b)[3]) { return std::equal(a, a + 3, b); };
   for (std::size_t i = 0; i < measurements.size(); ++i)
     if (event.valid() && measurements[i].event == event) return i;
   for (const std::size_t i : one_of_each()) {
@@ -239,9 +239,8 @@ std::vector<std::size_t> RecordedMetrics::one_of_each() const {
   std::vector<std::size_t> chosen;
   for (auto& [kind, numbers] : kinds) {
     const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-    std::nth_element(numbers.begin(), middle, numbers.end(), [this](std::size_t a, std::size_t b) {
-      return duration(metrics, metrics.kernels()[a]) < duration(metrics, metrics.kernels()[b]);
-    });
+    std::nth_element(numbers.begin(), middle, numbers.end(),
+                     [this](std::size_t a, std::size_t b) { return duration(metrics, metrics.kernels()[a]) < duration(metrics, metrics.kernels()[b]); });
     chosen.push_back(*middle);
   }
   std::sort(chosen.begin(), chosen.end(), by_weight);

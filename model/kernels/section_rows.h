@@ -36,13 +36,19 @@ struct SectionTitle {
   std::string_view title;
 };
 inline constexpr std::array kSections{
-    SectionTitle{kSpeedOfLight, "GPU speed of light"},       SectionTitle{kBreakdown, "Speed of light: the busiest parts"},
-    SectionTitle{kCompute, "Compute workload"},              SectionTitle{kMemory, "Memory workload"},
+    SectionTitle{kSpeedOfLight, "GPU speed of light"},
+    SectionTitle{kBreakdown, "Speed of light: the busiest parts"},
+    SectionTitle{kCompute, "Compute workload"},
+    SectionTitle{kMemory, "Memory workload"},
     SectionTitle{kTables, "Memory tables"},
-    SectionTitle{kScheduler, "Scheduler statistics"},        SectionTitle{kWarpStates, "Warp states: cycles for an instruction issued"},
-    SectionTitle{kInstructions, "Instruction statistics"},   SectionTitle{kLaunch, "Launch"},
-    SectionTitle{kOccupancy, "Occupancy"},                   SectionTitle{kDistribution, "Workload distribution: active cycles"},
-    SectionTitle{kSource, "Source counters"},                SectionTitle{kTensor, "Tensor cores: operations a cycle"},
+    SectionTitle{kScheduler, "Scheduler statistics"},
+    SectionTitle{kWarpStates, "Warp states: cycles for an instruction issued"},
+    SectionTitle{kInstructions, "Instruction statistics"},
+    SectionTitle{kLaunch, "Launch"},
+    SectionTitle{kOccupancy, "Occupancy"},
+    SectionTitle{kDistribution, "Workload distribution: active cycles"},
+    SectionTitle{kSource, "Source counters"},
+    SectionTitle{kTensor, "Tensor cores: operations a cycle"},
     SectionTitle{kRoofline, "Roofline"},
 };
 

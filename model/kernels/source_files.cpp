@@ -61,7 +61,8 @@ SourceFiles::SourceFiles(const Trace& trace, std::vector<fs::path> folders) : tr
     const SourcePlace place = code.place(function, pc);
     if (place.file.empty()) continue;
     std::vector<Path>& paths = paths_[std::string(last_path_part(place.file))];
-    if (std::none_of(paths.begin(), paths.end(), [&place](const Path& path) { return path.recorded == place.file; })) paths.push_back({std::string(place.file), place.file_bytes});
+    if (std::none_of(paths.begin(), paths.end(), [&place](const Path& path) { return path.recorded == place.file; }))
+      paths.push_back({std::string(place.file), place.file_bytes});
   }
 }
 

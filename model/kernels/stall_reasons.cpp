@@ -39,9 +39,7 @@ const StallReason* find_stall_reason(std::string_view name) noexcept {
   return found == kReasons.end() ? nullptr : &*found;
 }
 
-std::string stall_metric(std::string_view reason) {
-  return "smsp__average_warps_issue_stalled_" + std::string(reason) + "_per_issue_active.ratio";
-}
+std::string stall_metric(std::string_view reason) { return "smsp__average_warps_issue_stalled_" + std::string(reason) + "_per_issue_active.ratio"; }
 
 std::vector<std::string_view> stall_names() {
   std::vector<std::string_view> names;

@@ -15,9 +15,9 @@
 namespace lanescope::kernels {
 namespace {
 
-constexpr double kWell = 60;       // percent of its peak from which a unit is used well
-constexpr double kSector = 32;     // bytes
-constexpr double kWarp = 32;       // threads
+constexpr double kWell = 60;    // percent of its peak from which a unit is used well
+constexpr double kSector = 32;  // bytes
+constexpr double kWarp = 32;    // threads
 constexpr double kLeastGain = 0.02;
 
 std::string number(double value) {
@@ -67,9 +67,8 @@ class Judge {
     if (!well_used) look_at_warps();
     look_at_balance();
     std::erase_if(verdict_.advice, [](const Advice& advice) { return advice.is_gain_known && advice.gain < kLeastGain; });
-    std::stable_sort(verdict_.advice.begin(), verdict_.advice.end(), [](const Advice& a, const Advice& b) {
-      return a.is_gain_known != b.is_gain_known ? b.is_gain_known : a.gain > b.gain;
-    });
+    std::stable_sort(verdict_.advice.begin(), verdict_.advice.end(),
+                     [](const Advice& a, const Advice& b) { return a.is_gain_known != b.is_gain_known ? b.is_gain_known : a.gain > b.gain; });
     return std::move(verdict_);
   }
 
@@ -95,8 +94,7 @@ class Judge {
     verdict_.dram = dram_;
     if (compute_ <= 0 && memory_ <= 0) return;
     constexpr double kUnlike = 10;  // percentage points by which one throughput must exceed the other
-    const std::array<std::pair<Bound, double>, 3> levels{
-        std::pair(Bound::kL1, l1_), std::pair(Bound::kL2, l2_), std::pair(Bound::kDram, dram_)};
+    const std::array<std::pair<Bound, double>, 3> levels{std::pair(Bound::kL1, l1_), std::pair(Bound::kL2, l2_), std::pair(Bound::kDram, dram_)};
     if (std::max(compute_, memory_) < kWell) {
       verdict_.utilization = std::max(compute_, memory_);
       const bool small = waves_ && waves_->waves() < 1 && waves_->idle_multiprocessors() > 0;
@@ -106,9 +104,8 @@ class Judge {
       verdict_.utilization = compute_;
     } else {
       // Of memory's levels the one that memory's throughput is that of; none where what was measured of them is nowhere near.
-      const auto nearest = std::min_element(levels.begin(), levels.end(), [this](const auto& a, const auto& b) {
-        return std::abs(a.second - memory_) < std::abs(b.second - memory_);
-      });
+      const auto nearest = std::min_element(levels.begin(), levels.end(),
+                                            [this](const auto& a, const auto& b) { return std::abs(a.second - memory_) < std::abs(b.second - memory_); });
       const bool is_near = std::abs(nearest->second - memory_) < kUnlike;
       verdict_.bound = is_near ? nearest->first : Bound::kMemory;
       verdict_.utilization = is_near ? nearest->second : memory_;
@@ -129,8 +126,8 @@ class Judge {
     }
     constexpr std::uint64_t kFewWaves = 4;
     if (waves_->full() <= kFewWaves && waves_->tail_share() > 0)
-      advise("tail_wave", Message("The grid comes in {waves} waves.", {{"waves", number(waves_->waves())}}), "Choose a grid that fills whole waves, or a persistent kernel.",
-             waves_->tail_share());
+      advise("tail_wave", Message("The grid comes in {waves} waves.", {{"waves", number(waves_->waves())}}),
+             "Choose a grid that fills whole waves, or a persistent kernel.", waves_->tail_share());
   }
 
   // Operations on few addresses queue up in one slice of the L2 cache while the others rest.
@@ -147,13 +144,11 @@ class Judge {
   }
 
   void look_at_local_memory() {
-    const auto sectors = [this](const char* in_theory, const char* loads, const char* stores) {
-      return find(in_theory).value_or(get(loads) + get(stores));
-    };
-    const double local = sectors("memory_l2_theoretical_sectors_local", "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum",
-                                 "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum");
-    const double global = sectors("memory_l2_theoretical_sectors_global", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-                                  "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum");
+    const auto sectors = [this](const char* in_theory, const char* loads, const char* stores) { return find(in_theory).value_or(get(loads) + get(stores)); };
+    const double local =
+        sectors("memory_l2_theoretical_sectors_local", "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum");
+    const double global =
+        sectors("memory_l2_theoretical_sectors_global", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum");
     if (local <= 0) return;
     advise("local_memory",
            Message("Of the sectors that threads access, {share} % are local memory: registers that were spilled, or an array that is indexed at run time.",
@@ -185,7 +180,8 @@ class Judge {
     const auto with_pattern = [](Message what, double of_a_request, double bytes) {
       constexpr double kEachItsOwn = 31.5;  // sectors a request: of its 32 threads each has one
       if (of_a_request >= kEachItsOwn)
-        return Message("{what}, and such a request of a warp takes 32 sectors, one for each thread, as with a stride of 32 B or more", {{"what", std::move(what)}});
+        return Message("{what}, and such a request of a warp takes 32 sectors, one for each thread, as with a stride of 32 B or more",
+                       {{"what", std::move(what)}});
       const auto stride = access_stride(kSector, bytes, 0);
       if (of_a_request <= 0 || !stride) return what;
       return Message("{what}, and such a request of a warp takes {sectors} sectors, as with a stride of {stride}",
@@ -211,17 +207,19 @@ class Judge {
       const double unused = 1 - bytes / kSector;
       // What does not come from a level does not weigh on those behind it.
       const double all = get(operation.all), misses = all > 0 ? 1 - std::min(1.0, get(operation.hits) / all) : 1;
-      const double level = std::max({get("l1tex__throughput.avg.pct_of_peak_sustained_active") * active_,
-                                     misses * l2_,
-                                     misses * dram_});
+      const double level = std::max({get("l1tex__throughput.avg.pct_of_peak_sustained_active") * active_, misses * l2_, misses * dram_});
       gain = std::max(gain, unused * level / 100);
       const double requests = get(operation.requests), of_a_request = requests > 0 ? all / requests : 0;
       const char* const text = seen.empty() && operations.empty() ? operation.seen : operation.also_seen;
-      operations.push_back({bytes, with_pattern(Message(text, {{"bytes", number(bytes)}}), of_a_request, bytes), with_pattern({}, of_a_request, bytes).english()});
+      operations.push_back(
+          {bytes, with_pattern(Message(text, {{"bytes", number(bytes)}}), of_a_request, bytes), with_pattern({}, of_a_request, bytes).english()});
       if (operations.size() == kOperations.size() && operations[0].pattern == operations[1].pattern)
-        operations = {{bytes, with_pattern(Message(seen.empty() ? "Of each sector of 32 B, loads use {loads} B and stores {stores} B" : "of each sector of 32 B, loads use {loads} B and stores {stores} B",
-                                                   {{"loads", number(operations[0].bytes)}, {"stores", number(operations[1].bytes)}}),
-                                           of_a_request, bytes), {}}};
+        operations = {{bytes,
+                       with_pattern(Message(seen.empty() ? "Of each sector of 32 B, loads use {loads} B and stores {stores} B"
+                                                         : "of each sector of 32 B, loads use {loads} B and stores {stores} B",
+                                            {{"loads", number(operations[0].bytes)}, {"stores", number(operations[1].bytes)}}),
+                                    of_a_request, bytes),
+                       {}}};
     }
     for (Seen& each : operations)
       seen = seen.empty() ? std::move(each.text) : Message("{first}; {then}", {{"first", std::move(seen)}, {"then", std::move(each.text)}});
@@ -290,8 +288,8 @@ class Judge {
            share * (1 - (of32 > 0 ? of64 / of32 : 0.5)) * fp64 / 100);
   }
 
-  // A sum that takes a product is one instruction where both are fused. As many pairs as there are of the rarer of the two, at most: that they belong to each other, no
-  // counter says.
+  // A sum that takes a product is one instruction where both are fused. As many pairs as there are of the rarer of the two, at most: that they belong to each
+  // other, no counter says.
   void look_at_fusion() {
     struct Type {
       std::string_view name;
@@ -301,7 +299,10 @@ class Judge {
     const std::array kTypes{Type{"FP32", 'f', active_ * get("sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active")},
                             Type{"FP64", 'd', get("sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed")}};
     constexpr double kMany = 0.1;  // of all of the type
-    Advice best{"fusion", {}, "Let the compiler fuse a * b + c: without -fmad=false, __fmul_rn and __fadd_rn, and with the sum beside its product; or write fma(a, b, c).", 0};
+    Advice best{"fusion",
+                {},
+                "Let the compiler fuse a * b + c: without -fmad=false, __fmul_rn and __fadd_rn, and with the sum beside its product; or write fma(a, b, c).",
+                0};
     for (const Type& type : kTypes) {
       const auto operations = [&](const char* operation) {
         return get(std::string("smsp__sass_thread_inst_executed_op_") + type.letter + operation + "_pred_on.sum.per_cycle_elapsed");
@@ -323,9 +324,11 @@ class Judge {
     };
     constexpr std::array kPipes{
         Pipe{"ALU", "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active",
-             "Spare integer and logic operations: 32-bit indexes in place of 64-bit ones, no division or remainder by what is not constant, work that loops repeat before them."},
+             "Spare integer and logic operations: 32-bit indexes in place of 64-bit ones, no division or remainder by what is not constant, work that loops "
+             "repeat before them."},
         Pipe{"FMA", "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active",
-             "Do less arithmetic, or in a smaller format: two values of half precision in one instruction (__half2, __nv_bfloat162), or tensor cores for products of matrices."},
+             "Do less arithmetic, or in a smaller format: two values of half precision in one instruction (__half2, __nv_bfloat162), or tensor cores for "
+             "products of matrices."},
         Pipe{"FP64", "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_active", ""},
         Pipe{"tensor", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", ""},
         Pipe{"LSU", "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active",
@@ -333,7 +336,8 @@ class Judge {
         Pipe{"XU", "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active",
              "Spare transcendental functions and conversions between integers and floats: tables, polynomials, or values that are computed once."},
         Pipe{"ADU", "sm__inst_executed_pipe_adu.avg.pct_of_peak_sustained_active",
-             "Spare loads of constants and jumps whose addresses are computed: indexes of constant memory that are the same for a warp, fewer barriers and calls through pointers."},
+             "Spare loads of constants and jumps whose addresses are computed: indexes of constant memory that are the same for a warp, fewer barriers and "
+             "calls through pointers."},
     };
     constexpr double kLittle = 20, kBusy = 80;
     const Pipe* busiest = nullptr;
@@ -353,11 +357,13 @@ class Judge {
     else if (most < kWell)
       verdict_.pipes = Message("The busiest pipe of a multiprocessor, {pipe}, is used to {share} % of its peak: none holds the kernel up.", parts);
     else if (most < kBusy)
-      verdict_.pipes = Message("The busiest pipe of a multiprocessor, {pipe}, is used well, to {share} % of its peak: much more work of its kind would be held up by it.", parts);
+      verdict_.pipes = Message(
+          "The busiest pipe of a multiprocessor, {pipe}, is used well, to {share} % of its peak: much more work of its kind would be held up by it.", parts);
     else
       verdict_.pipes = Message("The busiest pipe of a multiprocessor, {pipe}, is used to {share} % of its peak, and holds the kernel up.", parts);
     // What those two say is why the FMA pipe is busy.
-    const bool is_said = busiest->name == "FMA" && std::any_of(verdict_.advice.begin(), verdict_.advice.end(), [](const Advice& each) { return each.rule == "fusion" || each.rule == "fp32_products"; });
+    const bool is_said = busiest->name == "FMA" && std::any_of(verdict_.advice.begin(), verdict_.advice.end(),
+                                                               [](const Advice& each) { return each.rule == "fusion" || each.rule == "fp32_products"; });
     if (most < kBusy || busiest->remedy.empty() || is_said) return;
     // Without it the kernel would take as long as what is used most of the rest.
     const double rest = std::max({next * active_, memory_});
@@ -388,9 +394,12 @@ class Judge {
     if (!find("smsp__issue_active.avg.pct_of_peak_sustained_active")) return;
     const double theoretical = occupancy_ ? occupancy_->share() : 1;
     const bool has_more_blocks = !waves_ || waves_->blocks > waves_->at_once;  // which could be held as well
-    const std::vector<Relief> ways = theoretical < kLowOccupancy && occupancy_->blocks > 0 && has_more_blocks ? reliefs(kernel_.detail, *multiprocessor_of(kernel_.gpu)) : std::vector<Relief>();
+    const std::vector<Relief> ways = theoretical < kLowOccupancy && occupancy_->blocks > 0 && has_more_blocks
+                                         ? reliefs(kernel_.detail, *multiprocessor_of(kernel_.gpu))
+                                         : std::vector<Relief>();
     if (!ways.empty())
-      advise("occupancy", Message("A multiprocessor holds {share} % of the warps that it could, limited by {limits}.",
+      advise("occupancy",
+             Message("A multiprocessor holds {share} % of the warps that it could, limited by {limits}.",
                      {{"share", number(100 * theoretical)}, {"limits", limiters_text(*occupancy_)}}),
              Message("More with {way}.", {{"way", relief_text(ways.front(), kernel_.detail)}}), std::min(slot_gain(), 1 - theoretical));
     const auto achieved = find("sm__warps_active.avg.pct_of_peak_sustained_active");
@@ -469,7 +478,8 @@ Message bound_text(const Verdict& verdict) {
   char share[32];
   std::snprintf(share, sizeof(share), "%.1f %%", verdict.utilization);
   const bool is_a_unit = verdict.bound != Bound::kLatency && verdict.bound != Bound::kSmallGrid;
-  return Message(is_a_unit ? "{bound} ({share} of its peak)" : "{bound} (no unit is used beyond {share} of its peak)", {{"bound", std::move(bound)}, {"share", std::string(share)}});
+  return Message(is_a_unit ? "{bound} ({share} of its peak)" : "{bound} (no unit is used beyond {share} of its peak)",
+                 {{"bound", std::move(bound)}, {"share", std::string(share)}});
 }
 
 std::string_view cause_name(std::string_view rule) noexcept {

@@ -135,8 +135,8 @@ Notes merge_notes(const Notes& base, const std::vector<Note>& mine, const Notes&
     return rest;
   };
   const std::vector<Note> was = sorted(base.notes), is = sorted(mine), there = sorted(theirs.notes);
-  const std::vector<Note> kept = less(there, less(was, is));     // without what was removed here
-  const std::vector<Note> added = less(less(is, was), kept);     // and is not there already
+  const std::vector<Note> kept = less(there, less(was, is));  // without what was removed here
+  const std::vector<Note> added = less(less(is, was), kept);  // and is not there already
   Notes merged = theirs;
   merged.notes.clear();
   std::merge(kept.begin(), kept.end(), added.begin(), added.end(), std::back_inserter(merged.notes), before);

@@ -41,7 +41,7 @@ struct EventRows::Heads {
     Nanoseconds start;
     Nanoseconds duration;
     EventRef event;
-    EventIndex end;  // one behind the lane's last that is wanted
+    EventIndex end;                                                   // one behind the lane's last that is wanted
     [[nodiscard]] bool operator<(const Head& other) const noexcept {  // comes later: the queue has its greatest in front
       return std::tuple(other.start, duration, other.event.lane) < std::tuple(start, other.duration, event.lane);
     }
@@ -70,10 +70,7 @@ bool numbers_rows(const EventTable& table) {
 }
 
 EventRows::EventRows(RowSource& source, const EventTable& table, const RowChoice& choice)
-    : source_(source),
-      table_(table),
-      heads_(std::make_unique<Heads>(source.trace(), choice.correlation)),
-      names_rows_(numbers_rows(table)) {
+    : source_(source), table_(table), heads_(std::make_unique<Heads>(source.trace(), choice.correlation)), names_rows_(numbers_rows(table)) {
   for (const Track& track : source.trace().tracks()) {
     if (!table.has_track(track.key.kind)) continue;
     for (const LaneId id : track.lanes) {

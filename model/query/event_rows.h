@@ -26,9 +26,9 @@ class RowSource {
   explicit RowSource(const Trace& trace, std::stop_token stop = {}) : trace_(&trace), stop_(std::move(stop)) {}
   [[nodiscard]] const Trace& trace() const noexcept { return *trace_; }
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
-  [[nodiscard]] const LaunchIndex& launches();                // O(CUDA calls) the first time
+  [[nodiscard]] const LaunchIndex& launches();                 // O(CUDA calls) the first time
   [[nodiscard]] std::span<const std::uint64_t> name_hashes();  // XXH64 of each name, by NameId; O(names) the first time
-  [[nodiscard]] std::uint32_t depth(LaneId lane);             // which lane of its track it is; O(lanes) the first time
+  [[nodiscard]] std::uint32_t depth(LaneId lane);              // which lane of its track it is; O(lanes) the first time
 
  private:
   const Trace* trace_;
@@ -42,8 +42,8 @@ class RowSource {
 struct RowChoice {
   enum class Time { kOverlaps, kStartsIn };
   std::optional<TimeRange> window;
-  Time time = Time::kOverlaps;                   // kOverlaps: those that overlap the window, or start in it
-  std::optional<std::uint32_t> correlation;      // those with this correlation id
+  Time time = Time::kOverlaps;               // kOverlaps: those that overlap the window, or start in it
+  std::optional<std::uint32_t> correlation;  // those with this correlation id
 };
 
 // Whether columns of the table name its rows by their numbers, so that it is read from its beginning.

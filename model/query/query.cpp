@@ -12,10 +12,10 @@
 namespace lanescope::query {
 namespace {
 
-constexpr int kLongestValue = 4 << 20;        // bytes of a text or a row: what one function may work on
-constexpr int kLongestQuery = 1 << 20;        // bytes
-constexpr int kLongestPattern = 1'000;        // of LIKE and GLOB, whose time is their length times that of the text
-constexpr int kStepsBetweenLooks = 2'000;     // of SQLite's machine, at limits and at the token that asks to stop
+constexpr int kLongestValue = 4 << 20;     // bytes of a text or a row: what one function may work on
+constexpr int kLongestQuery = 1 << 20;     // bytes
+constexpr int kLongestPattern = 1'000;     // of LIKE and GLOB, whose time is their length times that of the text
+constexpr int kStepsBetweenLooks = 2'000;  // of SQLite's machine, at limits and at the token that asks to stop
 constexpr std::size_t kRowsBetweenLooks = 1'024;
 
 struct Close {
@@ -133,9 +133,7 @@ Result<Database> open_database(const std::vector<std::unique_ptr<TableModule>>& 
   return database;
 }
 
-bool is_blank(const char* text) {
-  return std::string_view(text).find_first_not_of(" \t\r\n;") == std::string_view::npos;
-}
+bool is_blank(const char* text) { return std::string_view(text).find_first_not_of(" \t\r\n;") == std::string_view::npos; }
 
 // Gives the parameters their values; whether there are any.
 Result<TimeUse> bind(sqlite3_stmt* statement, const Trace& trace, const std::optional<TimeRange>& window) {
@@ -163,7 +161,8 @@ Result<QueryAnswer> run_query(const Trace& trace, std::string_view sql, const Qu
   const std::vector<std::unique_ptr<TableModule>> modules = table_modules(source);
   Result<Database> database = open_database(modules);
   if (!database) return database.error();
-  sqlite3_progress_handler(database->get(), kStepsBetweenLooks, [](void* of) { return static_cast<Watch*>(of)->is_over() ? 1 : 0; }, &watch);
+  sqlite3_progress_handler(
+      database->get(), kStepsBetweenLooks, [](void* of) { return static_cast<Watch*>(of)->is_over() ? 1 : 0; }, &watch);
   sqlite3_set_authorizer(database->get(), permit, const_cast<std::vector<std::unique_ptr<TableModule>>*>(&modules));
 
   const std::string text(sql);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -27,8 +27,8 @@ enum CounterPlace { kStart, kDuration, kProcess, kGpuUuid, kName, kUnit, kValue 
 
 std::string_view unit_word(std::string_view column) {
   constexpr std::array<std::string_view, 5> kTimes = {"start", "duration", "launch_start", "launch_duration", "period"};
-  constexpr std::array<std::string_view, 9> kNumbers = {"count", "registers_per_thread", "depth", "world_size", "value", "bytes", "static_shared_memory",
-                                                        "dynamic_shared_memory", "local_memory_per_thread"};
+  constexpr std::array<std::string_view, 9> kNumbers = {
+      "count", "registers_per_thread", "depth", "world_size", "value", "bytes", "static_shared_memory", "dynamic_shared_memory", "local_memory_per_thread"};
   const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), column) != names.end(); };
   if (among(kTimes)) return kTimeWord;
   return among(kNumbers) ? std::string_view() : kIdentifierWord;
@@ -90,9 +90,7 @@ class RowsOfEvents : public Rows {
   RowsOfEvents(RowSource& source, const EventTable& table, const RowChoice& choice) : table_(table), rows_(source, table, choice) {}
   bool next() override { return rows_.next(); }
   [[nodiscard]] ProcessId process() const override { return rows_.row().track.key.process; }
-  [[nodiscard]] sqlite3_int64 number() const override {
-    return static_cast<sqlite3_int64>(std::uint64_t{rows_.row().ref.lane} << 32 | rows_.row().ref.index);
-  }
+  [[nodiscard]] sqlite3_int64 number() const override { return static_cast<sqlite3_int64>(std::uint64_t{rows_.row().ref.lane} << 32 | rows_.row().ref.index); }
   void give_own(sqlite3_context* context, int index) override {
     const EventColumnSource& column = table_.columns[static_cast<std::size_t>(index)];
     const exporters::Cell cell = column.value(rows_.row_for(column));

@@ -18,8 +18,7 @@ CallNodeId backtrace_in(const Trace& trace, std::span<const LaneId> lanes, const
     const EventIndex same = call.correlation == 0 ? lane.size() : lane.find_correlation(call.correlation);
     if (same < lane.size()) return trace.sample_detail(lane.detail(same)).call_node;
     const EventIndex at = lane.lower_bound(call.start);
-    if (at < lane.size() && lane.start(at) == call.start && lane.duration(at) == call.duration)
-      return trace.sample_detail(lane.detail(at)).call_node;
+    if (at < lane.size() && lane.start(at) == call.start && lane.duration(at) == call.duration) return trace.sample_detail(lane.detail(at)).call_node;
   }
   return 0;
 }

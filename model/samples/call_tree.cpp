@@ -102,8 +102,7 @@ namespace {
 // A tree of the calls that chains of a trace have.
 class CallTreeBuilder {
  public:
-  CallTreeBuilder(const Trace& trace, CallChoice choice)
-      : stacks_(trace.call_stacks()), calls_(trace.call_stacks(), choice), functions_(trace) {}
+  CallTreeBuilder(const Trace& trace, CallChoice choice) : stacks_(trace.call_stacks()), calls_(trace.call_stacks(), choice), functions_(trace) {}
 
   CallTree top_down(std::span<const SampledStack> chains) {
     // The trace's calls form a tree already, callers before their callees: sums run up it, and where it has several nodes of one function

@@ -80,8 +80,7 @@ class GpuTimeTree {
   void add_operation(const Track& track, const Event& operation) {
     const EventRef call = launches_.find(track.key.process, operation.correlation, operation.start);
     const ThreadId thread = call.valid() ? trace_.track_of(call.lane).key.thread : kNone;
-    if (!selection_.threads.empty() && std::find(selection_.threads.begin(), selection_.threads.end(), thread) == selection_.threads.end())
-      return;
+    if (!selection_.threads.empty() && std::find(selection_.threads.begin(), selection_.threads.end(), thread) == selection_.threads.end()) return;
     const Weight weight{1, operation.duration};
     std::uint32_t node = kRoot;
     const auto enter = [&](FunctionIndex function) {
@@ -148,8 +147,7 @@ class GpuTimeTree {
   void divide_kernels() {
     if (stop_.stop_requested() || trace_.kernel_records().windows.empty()) return;
     std::map<std::pair<ProcessId, NameId>, std::vector<kernels::StallSum>> lines;
-    for (kernels::StallSum& line : kernels::sum_stalls(trace_, kernels::SumBy::kLine))
-      lines[{line.process, line.kernel}].push_back(std::move(line));
+    for (kernels::StallSum& line : kernels::sum_stalls(trace_, kernels::SumBy::kLine)) lines[{line.process, line.kernel}].push_back(std::move(line));
     for (const auto& [node, kernel] : kernels_) {
       if (stop_.stop_requested()) return;
       const auto found = lines.find(kernel);
@@ -211,14 +209,13 @@ class GpuTimeTree {
   std::unordered_map<ThreadId, FunctionIndex> threads_;
   std::unordered_map<NameId, FunctionIndex> range_functions_, operations_;
   EventRef last_call_;
-  std::vector<FunctionIndex> path_;                        // to the work of last_call_
+  std::vector<FunctionIndex> path_;                     // to the work of last_call_
   std::vector<std::pair<Nanoseconds, NameId>> around_;  // ranges: start, name
 };
 
 }  // namespace
 
-CallTree gpu_time_tree(const Trace& trace, const SampleSelection& selection, CallTreeOrder order, CallChoice choice,
-                       const std::stop_token& stop) {
+CallTree gpu_time_tree(const Trace& trace, const SampleSelection& selection, CallTreeOrder order, CallChoice choice, const std::stop_token& stop) {
   return GpuTimeTree(trace, selection, choice, stop).make(order);
 }
 

@@ -20,9 +20,7 @@ Place place_of(const CallStacks& stacks, CodeLocationId location) {
 }
 
 // The functions of Python's import system, which stand between an import statement and what it runs.
-bool imports_modules(const Trace& trace, const Place& place) {
-  return trace.name(place.function.source_file).starts_with("<frozen importlib");
-}
+bool imports_modules(const Trace& trace, const Place& place) { return trace.name(place.function.source_file).starts_with("<frozen importlib"); }
 
 // Of an empty chain: nothing known.
 Place standing_for(const Trace& trace, CallNodeId chain, ChainPart part) {
@@ -83,8 +81,7 @@ std::string place_text(const Trace& trace, const MostSampled& function) {
   if (function.source_file == 0) return text;
   const std::string_view path = trace.name(function.source_file);
   std::size_t begin = path.find_last_of('/') + 1;
-  if (path.substr(begin) == "__init__.py" && begin > 1)
-    begin = path.find_last_of('/', begin - 2) + 1;  // what a package is, its folder says
+  if (path.substr(begin) == "__init__.py" && begin > 1) begin = path.find_last_of('/', begin - 2) + 1;  // what a package is, its folder says
   text.append(" in ").append(path.substr(begin));
   return function.source_line == 0 ? text : text + ":" + std::to_string(function.source_line);
 }

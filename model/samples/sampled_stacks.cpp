@@ -6,9 +6,7 @@
 namespace lanescope::samples {
 namespace {
 
-TrackKind track_kind(StackSource source) noexcept {
-  return source == StackSource::kCpuSamples ? TrackKind::kCpuSamples : TrackKind::kBacktraces;
-}
+TrackKind track_kind(StackSource source) noexcept { return source == StackSource::kCpuSamples ? TrackKind::kCpuSamples : TrackKind::kBacktraces; }
 
 bool has_track(const Trace& trace, auto&& is_wanted) {
   return std::any_of(trace.tracks().begin(), trace.tracks().end(), [&](const Track& track) { return is_wanted(track.key.kind); });

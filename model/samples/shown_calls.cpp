@@ -23,10 +23,8 @@ std::unordered_set<NameId> interpreters(const CallStacks& stacks) {
 
 }  // namespace
 
-ShownCalls::ShownCalls(const CallStacks& stacks, CallChoice choice)
-    : innermost_(std::max<std::size_t>(1, stacks.node_count())), caller_(innermost_.size()) {
-  const std::unordered_set<NameId> interpreter =
-      choice == CallChoice::kWithoutInterpreter ? interpreters(stacks) : std::unordered_set<NameId>();
+ShownCalls::ShownCalls(const CallStacks& stacks, CallChoice choice) : innermost_(std::max<std::size_t>(1, stacks.node_count())), caller_(innermost_.size()) {
+  const std::unordered_set<NameId> interpreter = choice == CallChoice::kWithoutInterpreter ? interpreters(stacks) : std::unordered_set<NameId>();
   std::vector<bool> below_python(innermost_.size());  // or a function of Python itself
   for (CallNodeId call = 1; call < stacks.node_count(); ++call) {
     const CallNodeId parent = stacks.node(call).parent;

@@ -32,8 +32,7 @@ CallRanges::Calls CallRanges::enclose(const Lane& lane, const std::vector<NvtxRa
         Set set{static_cast<std::uint32_t>(calls.members.size()), 0, 0};
         for (const std::size_t range : around) calls.members.push_back(&ranges[range]);
         set.last = static_cast<std::uint32_t>(calls.members.size());
-        if (const std::size_t tightest = EnclosingRanges::tightest(ranges, around); tightest != kNoRange)
-          set.innermost = ranges[tightest].name;
+        if (const std::size_t tightest = EnclosingRanges::tightest(ranges, around); tightest != kNoRange) set.innermost = ranges[tightest].name;
         calls.sets.push_back(set);
       }
       calls.set_of_call.push_back(static_cast<std::uint32_t>(calls.sets.size() - 1));

@@ -9,8 +9,7 @@ namespace lanescope::stats {
 namespace {
 
 Error not_a_time(std::string_view text) {
-  return {std::string(text) + " is not a time range: write start/end with units ns, us, ms or s, for example 1.5s/2s or /300ms.",
-          ErrorKind::kUsage};
+  return {std::string(text) + " is not a time range: write start/end with units ns, us, ms or s, for example 1.5s/2s or /300ms.", ErrorKind::kUsage};
 }
 
 std::optional<Nanoseconds> parse_time(std::string_view text) {
@@ -26,8 +25,7 @@ std::optional<Nanoseconds> parse_time(std::string_view text) {
       {{"", 1}, {"ns", 1}, {"nsec", 1}, {"us", 1e3}, {"usec", 1e3}, {"ms", 1e6}, {"msec", 1e6}, {"s", 1e9}, {"sec", 1e9}}};
   constexpr double kFarthest = 1e18;  // thirty years; also "nan" and "inf" are numbers to from_chars
   for (const NamedUnit& known : kUnits)
-    if (unit == known.name && std::abs(number * known.nanoseconds) <= kFarthest)
-      return static_cast<Nanoseconds>(std::llround(number * known.nanoseconds));
+    if (unit == known.name && std::abs(number * known.nanoseconds) <= kFarthest) return static_cast<Nanoseconds>(std::llround(number * known.nanoseconds));
   return std::nullopt;
 }
 
@@ -74,8 +72,7 @@ Result<RangeFilter> parse_range_filter(std::string_view text) {
     text.remove_prefix(1);
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), filter.index);
     if (error != std::errc{} || end != text.data() + text.size())
-      return Error{"The index in " + whole + " is not a number: write RANGE[@DOMAIN][/INDEX]; a slash in a name is written \\/.",
-                   ErrorKind::kUsage};
+      return Error{"The index in " + whole + " is not a number: write RANGE[@DOMAIN][/INDEX]; a slash in a name is written \\/.", ErrorKind::kUsage};
   }
   if (filter.range.empty()) return Error{"The NVTX range in " + whole + " has no name: write RANGE[@DOMAIN][/INDEX].", ErrorKind::kUsage};
   return filter;

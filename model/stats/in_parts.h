@@ -28,8 +28,7 @@ template <typename Part, typename Visit>
   }
   parallel_for(count, [&](std::size_t part) {
     const auto visit_one = [&](const Track& track, const EventView& event) { visit(parts[part], track, event); };
-    for (std::size_t i = part == 0 ? 0 : ends[part - 1]; i < ends[part] && !selection.stop().stop_requested(); ++i)
-      selection.for_each(stretches[i], visit_one);
+    for (std::size_t i = part == 0 ? 0 : ends[part - 1]; i < ends[part] && !selection.stop().stop_requested(); ++i) selection.for_each(stretches[i], visit_one);
   });
   return parts;
 }

@@ -27,8 +27,7 @@ std::map<ThreadId, Launches> launches_by_thread(const Selection& selection, std:
   std::vector<Launches*> lists;
   for (auto& [thread, list] : threads) lists.push_back(&list);
   const auto begin = [&](const Launch& launch) { return trace.lane(launch.call.lane).start(launch.call.index); };
-  parallel_for(lists.size(),
-               [&](std::size_t i) { natural_sort(*lists[i], [&](const Launch& a, const Launch& b) { return begin(a) < begin(b); }); });
+  parallel_for(lists.size(), [&](std::size_t i) { natural_sort(*lists[i], [&](const Launch& a, const Launch& b) { return begin(a) < begin(b); }); });
   return threads;
 }
 

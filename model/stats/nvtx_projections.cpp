@@ -10,9 +10,8 @@ namespace {
 using OfThreads = std::map<ThreadId, std::vector<Projection>>;
 
 void add_operation(Projection& projection, TimeRange time) {
-  projection.projected = projection.operations == 0
-                             ? time
-                             : TimeRange{std::min(projection.projected.begin, time.begin), std::max(projection.projected.end, time.end)};
+  projection.projected =
+      projection.operations == 0 ? time : TimeRange{std::min(projection.projected.begin, time.begin), std::max(projection.projected.end, time.end)};
   ++projection.operations;
 }
 
@@ -36,8 +35,7 @@ std::vector<Projection> project(const Selection& selection, const CallRanges& ra
       first = ranges.ranges().at(thread).data();
       of_thread = &threads[thread];
     }
-    for (const NvtxRange* range : around)
-      add_operation((*of_thread)[static_cast<std::size_t>(range - first)], {operation.start(), operation.end()});
+    for (const NvtxRange* range : around) add_operation((*of_thread)[static_cast<std::size_t>(range - first)], {operation.start(), operation.end()});
   };
   for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches}) selection.for_each(kind, add);
 

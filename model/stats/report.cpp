@@ -36,23 +36,19 @@ constexpr std::string_view kStylesAndPercentiles = "[:base|:mangled][:pN]...";
 
 constexpr std::array kReports = {
     Report{"cpu_samples", "CPU Sample Summary (by Function)", kSampleData, "[:base][:python|:no-interpreter]",
-           "What threads were seen to run: samples that fell into each function itself, and into it and what it calls. Lanescope's own.",
-           cpu_samples},
+           "What threads were seen to run: samples that fell into each function itself, and into it and what it calls. Lanescope's own.", cpu_samples},
     Report{"cuda_api_gpu_sum", "CUDA Summary (API/Kernels/MemOps)", kApiData, kNamesAndPercentiles,
            "Durations of CUDA API calls, kernels and memory operations.", cuda_api_gpu_sum},
     Report{"cuda_api_sum", "CUDA API Summary", kApiData, kPercentiles, "Durations of CUDA API calls by function.", cuda_api_sum},
-    Report{"cuda_api_trace", "CUDA API Trace", kApiData, "", "Every CUDA API call by start, with its result, correlation id and thread.",
-           cuda_api_trace},
-    Report{"cuda_gpu_kern_gb_sum", "CUDA GPU Kernel/Grid/Block Summary", kKernelData, kNamesAndPercentiles,
-           "Durations of kernels by name, grid and block.", cuda_gpu_kern_gb_sum},
-    Report{"cuda_gpu_kern_sum", "CUDA GPU Kernel Summary", kKernelData, kNamesAndPercentiles, "Durations of kernels by name.",
-           cuda_gpu_kern_sum},
-    Report{"cuda_gpu_mem_size_sum", "CUDA GPU MemOps Summary (by Size)", kMemoryData, kPercentiles,
-           "Bytes that copies and sets moved, by kind.", cuda_gpu_mem_size_sum},
+    Report{"cuda_api_trace", "CUDA API Trace", kApiData, "", "Every CUDA API call by start, with its result, correlation id and thread.", cuda_api_trace},
+    Report{"cuda_gpu_kern_gb_sum", "CUDA GPU Kernel/Grid/Block Summary", kKernelData, kNamesAndPercentiles, "Durations of kernels by name, grid and block.",
+           cuda_gpu_kern_gb_sum},
+    Report{"cuda_gpu_kern_sum", "CUDA GPU Kernel Summary", kKernelData, kNamesAndPercentiles, "Durations of kernels by name.", cuda_gpu_kern_sum},
+    Report{"cuda_gpu_mem_size_sum", "CUDA GPU MemOps Summary (by Size)", kMemoryData, kPercentiles, "Bytes that copies and sets moved, by kind.",
+           cuda_gpu_mem_size_sum},
     Report{"cuda_gpu_mem_time_sum", "CUDA GPU MemOps Summary (by Time)", kMemoryData, kPercentiles, "Durations of copies and sets by kind.",
            cuda_gpu_mem_time_sum},
-    Report{"cuda_gpu_sum", "CUDA GPU Summary (Kernels/MemOps)", kKernelData, kNamesAndPercentiles,
-           "Durations of kernels and memory operations.", cuda_gpu_sum},
+    Report{"cuda_gpu_sum", "CUDA GPU Summary (Kernels/MemOps)", kKernelData, kNamesAndPercentiles, "Durations of kernels and memory operations.", cuda_gpu_sum},
     Report{"cuda_gpu_trace", "CUDA GPU Trace", kKernelData, kNameModifiers,
            "Every kernel, copy and set by start: launch shape, registers, shared memory, bytes, throughput, memory kinds, device, context, "
            "stream.",
@@ -105,24 +101,21 @@ constexpr std::array kReports = {
            "Durations of calls of MPI, by sort (point-to-point, collective, start and wait, other) and function.", mpi_event_sum},
     Report{"mpi_event_trace", "MPI Event Trace", kMpiData, "",
            "Every call of MPI by start, with its rank, peer or root, tag and bytes. Ranks are of MPI_COMM_WORLD.", mpi_event_trace},
-    Report{
-        "nccl_sum", "NCCL Kernel Summary", kNcclData, kStylesAndPercentiles,
-        "Durations of kernels whose names begin with nccl, by the NCCL range (collective) that enqueued them and by name; the size is the "
-        "sum of what those ranges have as payload. Lanescope's own.",
-        nccl_sum},
+    Report{"nccl_sum", "NCCL Kernel Summary", kNcclData, kStylesAndPercentiles,
+           "Durations of kernels whose names begin with nccl, by the NCCL range (collective) that enqueued them and by name; the size is the "
+           "sum of what those ranges have as payload. Lanescope's own.",
+           nccl_sum},
     Report{"nvtx_gpu_proj_sum", "NVTX GPU Projection Summary", kNvtxData, kPercentiles,
-           "NVTX ranges as the GPU saw them: from the first operation that a range enqueued to the end of the last, by range.",
-           nvtx_gpu_proj_sum},
-    Report{"nvtx_gpu_proj_trace", "NVTX GPU Projection Trace", kNvtxData, "",
-           "Every NVTX range that enqueued GPU work, with its time on CPU and GPU.", nvtx_gpu_proj_trace},
+           "NVTX ranges as the GPU saw them: from the first operation that a range enqueued to the end of the last, by range.", nvtx_gpu_proj_sum},
+    Report{"nvtx_gpu_proj_trace", "NVTX GPU Projection Trace", kNvtxData, "", "Every NVTX range that enqueued GPU work, with its time on CPU and GPU.",
+           nvtx_gpu_proj_trace},
     Report{"nvtx_kern_sum", "NVTX Range Kernel Summary", kNvtxData, kStylesAndPercentiles,
            "Durations of kernels by each NVTX range around their launch, thread and kernel.", nvtx_kern_sum},
-    Report{"nvtx_pushpop_sum", "NVTX Push/Pop Range Summary", kNvtxData, kPercentiles,
-           "Durations of push/pop ranges, inner ranges included.", nvtx_pushpop_sum},
+    Report{"nvtx_pushpop_sum", "NVTX Push/Pop Range Summary", kNvtxData, kPercentiles, "Durations of push/pop ranges, inner ranges included.",
+           nvtx_pushpop_sum},
     Report{"nvtx_pushpop_trace", "NVTX Push/Pop Range Trace", kNvtxData, "",
            "Every push/pop range by start, with its parent, level and the time of its children.", nvtx_pushpop_trace},
-    Report{"nvtx_startend_sum", "NVTX Start/End Range Summary", kNvtxData, kPercentiles, "Durations of start/end ranges.",
-           nvtx_startend_sum},
+    Report{"nvtx_startend_sum", "NVTX Start/End Range Summary", kNvtxData, kPercentiles, "Durations of start/end ranges.", nvtx_startend_sum},
     Report{"nvtx_sum", "NVTX Range Summary", kNvtxData, kPercentiles, "Durations of all NVTX ranges, inner ranges included.", nvtx_sum},
     Report{"occupancy_sum", "Kernel Occupancy and Wave Summary", kKernelData, kStylesAndPercentiles,
            "Kernels by name and launch shape: how many of their blocks a multiprocessor holds at once and what limits that, in how many "
@@ -132,8 +125,7 @@ constexpr std::array kReports = {
            "The instructions of each kernel by opcode (lanescope kernels --set source): how often warps executed them, and with how many threads of 32 "
            "whose predicate was true. Lanescope's own.",
            opcode_count_sum},
-    Report{"osrt_sum", "OS Runtime Summary", kOsRuntimeData, kPercentiles,
-           "Durations of calls into the C library that wait or touch files.", osrt_sum},
+    Report{"osrt_sum", "OS Runtime Summary", kOsRuntimeData, kPercentiles, "Durations of calls into the C library that wait or touch files.", osrt_sum},
     Report{"thread_states", "Thread State Summary", kSchedulingData, "",
            "How long each thread ran, could have run but got no processor, and waited for something else; how often it was put on a "
            "processor, and on how many. Lanescope's own.",
@@ -144,8 +136,8 @@ constexpr std::array kReports = {
            "What moved between the memories of CPU and GPU, and the faults that made it move, by address: the ten where most moved, or "
            ":rows=N.",
            um_sum, 10},
-    Report{"um_total_sum", "Unified Memory Totals Summary", kUnifiedMemoryData, "",
-           "The same over all addresses, with the smallest and the largest.", um_total_sum},
+    Report{"um_total_sum", "Unified Memory Totals Summary", kUnifiedMemoryData, "", "The same over all addresses, with the smallest and the largest.",
+           um_total_sum},
 };
 
 constexpr std::array<std::string_view, 9> kDefaultReports = {
@@ -201,7 +193,8 @@ Result<void> apply_modifier(const Report& report, std::string_view modifier, Rep
     options.by.push_back(*column);
   } else if (modifier.starts_with("kind=") && takes(":kind=")) {
     const std::optional<EventKind> kind = event_kind_of(modifier.substr(5));
-    if (!kind || !is_summed(*kind)) return usage("There is no kind " + std::string(modifier.substr(5)) + " of events to be summed. It is one of: " + kind_words() + ".");
+    if (!kind || !is_summed(*kind))
+      return usage("There is no kind " + std::string(modifier.substr(5)) + " of events to be summed. It is one of: " + kind_words() + ".");
     options.kinds.push_back(*kind);
   } else if (modifier.starts_with("rows=")) {
     const std::string_view number = modifier.substr(5);
@@ -238,9 +231,7 @@ Result<Table> ReportSeries::make(const Report& report, const ReportOptions& opti
   return table;
 }
 
-Result<Table> make_report(const Report& report, const Trace& trace, const ReportOptions& options) {
-  return ReportSeries(trace).make(report, options);
-}
+Result<Table> make_report(const Report& report, const Trace& trace, const ReportOptions& options) { return ReportSeries(trace).make(report, options); }
 
 Result<ReportRequest> parse_report(std::string_view text, const ReportOptions& options) {
   const std::string_view name = text.substr(0, text.find(':'));

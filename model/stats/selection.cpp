@@ -58,8 +58,8 @@ Error Selection::no_such_range(const RangeFilter& filter) const {
   if (!times.empty()) {
     std::size_t most = 0;
     for (const auto& [process, count] : times) most = std::max(most, count);
-    text = "The NVTX range " + filter.range + " comes " + (most == 1 ? "once" : std::to_string(most) + " times") + " in a process at most, and indexes count from 0: there is none with index " +
-           std::to_string(filter.index) + ".";
+    text = "The NVTX range " + filter.range + " comes " + (most == 1 ? "once" : std::to_string(most) + " times") +
+           " in a process at most, and indexes count from 0: there is none with index " + std::to_string(filter.index) + ".";
   } else if (other_domains.empty()) {
     text = "The trace has no NVTX range " + filter.range + ". See the names with: lanescope stats -r nvtx_sum";
   } else if (other_domains.begin()->empty()) {
@@ -126,8 +126,7 @@ bool Selection::begins_in_range(EventRef call, ProcessId process) const {
 void Selection::collect_launches(Range& range) const {
   for_each(TrackKind::kCudaApi, [&](const Track& track, const EventView& call) {
     const auto time = range.times.find(track.key.process);
-    if (time != range.times.end() && time->second.contains(call.start()))
-      range.launches.insert(launch_key(track.key.process, call.correlation()));
+    if (time != range.times.end() && time->second.contains(call.start())) range.launches.insert(launch_key(track.key.process, call.correlation()));
   });
 }
 

@@ -118,8 +118,7 @@ std::vector<std::uint32_t> order_of(const std::vector<Row>& rows) {
 
 Table time_summary(std::string_view count_title, const std::vector<std::string>& label_titles, std::vector<LabeledSamples> groups,
                    const Percentiles& percentiles) {
-  std::vector<Column> columns = {reals("Time", Unit::kPercent), integers("Total Time", Unit::kNanoseconds),
-                                 integers(std::string(count_title))};
+  std::vector<Column> columns = {reals("Time", Unit::kPercent), integers("Total Time", Unit::kNanoseconds), integers(std::string(count_title))};
   append_summary_columns(columns, "", Unit::kNanoseconds, percentiles);
   for (const std::string& title : label_titles) columns.push_back(texts(title));
   Table table(std::move(columns));

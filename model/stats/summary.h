@@ -40,7 +40,7 @@ struct LabeledSamples {
 
 // The block that nearly all summaries begin with (share, total, count, average, median, minimum, maximum, deviation; in ns) and the
 // percentiles, followed by the labels. Sorted by total, then count, descending, then by labels. Groups without samples are left out.
-[[nodiscard]] Table time_summary(std::string_view count_title, const std::vector<std::string>& label_titles,
-                                 std::vector<LabeledSamples> groups, const Percentiles& percentiles);
+[[nodiscard]] Table time_summary(std::string_view count_title, const std::vector<std::string>& label_titles, std::vector<LabeledSamples> groups,
+                                 const Percentiles& percentiles);
 
 }  // namespace lanescope::stats

@@ -19,10 +19,10 @@ namespace {
 constexpr std::size_t kFewestCollectives = 3;
 constexpr Nanoseconds kWindow = 10'000'000'000;  // of measurements; of short recordings a quarter, so that drift can be told
 constexpr std::size_t kFewestWindows = 3;
-constexpr int kRounds = 12;        // of weighing anew
-constexpr double kHuber = 1.345;   // in robust deviations (Huber 1981)
-constexpr double kRobust = 1.4826;  // deviations in a median distance
-constexpr double kLargestDrift = 4e-4;     // ns a ns: what corrects clocks while they run makes them drift by so much at most, and hardly ever
+constexpr int kRounds = 12;                   // of weighing anew
+constexpr double kHuber = 1.345;              // in robust deviations (Huber 1981)
+constexpr double kRobust = 1.4826;            // deviations in a median distance
+constexpr double kLargestDrift = 4e-4;        // ns a ns: what corrects clocks while they run makes them drift by so much at most, and hardly ever
 constexpr Nanoseconds kLeastDrifted = 1'000;  // over all collectives; less is not worth it
 constexpr Nanoseconds kSurelyDrifted = 4;     // spreads
 

@@ -14,7 +14,8 @@ namespace {
 // Calls of NCCL that are no collectives, or not of all ranks, by how their names begin.
 constexpr std::string_view kInit = "ncclCommInit";
 constexpr std::string_view kGroupEnd = "ncclGroupEnd";
-constexpr std::array<std::string_view, 8> kNotCollective{kInit, "ncclGroup", "ncclCommSplit", "ncclCommDestroy", "ncclCommAbort", "ncclCommFinalize", "ncclSend", "ncclRecv"};
+constexpr std::array<std::string_view, 8> kNotCollective{kInit,           "ncclGroup",        "ncclCommSplit", "ncclCommDestroy",
+                                                         "ncclCommAbort", "ncclCommFinalize", "ncclSend",      "ncclRecv"};
 
 // Finds the last launch of a kernel within ranges of time that are asked for by ascending end. However ranges lie within each other, no call is
 // looked at twice: runs of calls that were looked at are known by the launch before them.
@@ -77,11 +78,11 @@ class Search {
     find_kernels(process);
     std::sort(calls_.begin(), calls_.end(), [](const Call& a, const Call& b) { return a.time.begin < b.time.begin; });
 
-    std::unordered_map<std::string_view, std::size_t> ids;      // of communicators, with their positions in:
+    std::unordered_map<std::string_view, std::size_t> ids;  // of communicators, with their positions in:
     std::vector<std::vector<std::optional<Nanoseconds>>> ends;
-    std::unordered_map<NameId, std::size_t> known;              // the same by payload
+    std::unordered_map<NameId, std::size_t> known;                                           // the same by payload
     std::unordered_map<ThreadId, std::vector<std::pair<std::size_t, std::size_t>>> waiting;  // for the end of their group
-    bool whole = false;  // communicators are seen from their begin on
+    bool whole = false;                                                                      // communicators are seen from their begin on
     for (const Call& call : calls_) {
       if (stop_.stop_requested()) return {};
       const std::string_view name = trace_.name(call.name);

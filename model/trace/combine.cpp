@@ -22,7 +22,7 @@ namespace {
 // What is different in the combined trace of the events of a lane.
 struct Change {
   ClockLine clock;
-  std::uint32_t detail_offset = 0;                     // of details that are not 0
+  std::uint32_t detail_offset = 0;                   // of details that are not 0
   std::shared_ptr<const std::vector<NameId>> names;  // there, by id here
 };
 
@@ -32,8 +32,7 @@ std::shared_ptr<const LaneSegment> changed(const LaneSegment& from, const Change
   for (EventIndex i = 0; i < from.size(); ++i) {
     const DetailId detail = from.detail(i);
     const Nanoseconds start = change.clock(from.start(i)), end = change.clock(from.start(i) + from.duration(i));
-    events.push_back({start, end - start, (*change.names)[from.name(i)], from.correlation(i),
-                      detail == 0 ? 0 : detail + change.detail_offset});
+    events.push_back({start, end - start, (*change.names)[from.name(i)], from.correlation(i), detail == 0 ? 0 : detail + change.detail_offset});
   }
   return std::make_shared<const LaneSegment>(events);
 }
@@ -50,8 +49,8 @@ SegmentBounds shifted(SegmentBounds bounds, const Change& change) {
 // Of a segment whose clock drifts, as its events say.
 SegmentBounds measured(const LaneSegment& segment, const SegmentBounds& before) {
   const EventIndex last = segment.size() - 1;
-  SegmentBounds bounds{segment.size(),        segment.start(0), segment.start(last), segment.start(last) + segment.duration(last),
-                       segment.busy_total(), before.correlations, {}};
+  SegmentBounds bounds{
+      segment.size(), segment.start(0), segment.start(last), segment.start(last) + segment.duration(last), segment.busy_total(), before.correlations, {}};
   if (before.names.empty()) return bounds;
   std::unordered_map<NameId, std::size_t> known;
   for (EventIndex i = 0; i < segment.size(); ++i) {
@@ -72,10 +71,7 @@ class ChangedSegments : public DemandedSegments {
  public:
   // Requires: the lane is of the trace, and holds no segments. `bounds` are of what they become here.
   ChangedSegments(std::shared_ptr<const Trace> trace, const DemandedSegments& from, Change change, std::vector<SegmentBounds> bounds)
-      : DemandedSegments(std::move(bounds), changed_outline(from.outline(), change)),
-        trace_(std::move(trace)),
-        from_(from),
-        change_(std::move(change)) {}
+      : DemandedSegments(std::move(bounds), changed_outline(from.outline(), change)), trace_(std::move(trace)), from_(from), change_(std::move(change)) {}
 
  private:
   static Lane changed_outline(const Lane& outline, const Change& change) {
@@ -304,8 +300,8 @@ class TraceCombiner {
     synchronization_offset_ = append_rows(trace_.synchronization_details_, from_->synchronization_details_, nothing);
     graph_launch_offset_ = append_rows(trace_.graph_launch_details_, from_->graph_launch_details_, nothing);
     cuda_event_offset_ = append_rows(trace_.cuda_event_details_, from_->cuda_event_details_, nothing);
-    memory_usage_offset_ = append_rows(trace_.memory_usage_details_, from_->memory_usage_details_,
-                                       [this](MemoryUsageDetail& detail) { detail.variable = name(detail.variable); });
+    memory_usage_offset_ =
+        append_rows(trace_.memory_usage_details_, from_->memory_usage_details_, [this](MemoryUsageDetail& detail) { detail.variable = name(detail.variable); });
     nvtx_offset_ = append_rows(trace_.nvtx_details_, from_->nvtx_details_, [this](NvtxDetail& detail) {
       detail.end_thread = thread(detail.end_thread);
       detail.payload_json = name(detail.payload_json);
@@ -406,8 +402,7 @@ class TraceCombiner {
           continue;
         }
         segments_.push_back({first_lane + lane, std::vector<std::shared_ptr<const LaneSegment>>(from_->lane(lane).segment_count())});
-        for (std::size_t i = 0; i < segments_.back().built.size(); ++i)
-          work_.push_back({&from_->lane(lane), segments_.size() - 1, i, change});
+        for (std::size_t i = 0; i < segments_.back().built.size(); ++i) work_.push_back({&from_->lane(lane), segments_.size() - 1, i, change});
       }
       trace_.tracks_.push_back(std::move(appended));
     }
@@ -579,7 +574,8 @@ class TraceCombiner {
     if (stop_.stop_requested()) return;
     for (LaneSegments& lane : segments_) trace_.lanes_[lane.lane] = Lane(std::move(lane.built));
     for (DemandedLane& lane : demanded_)
-      trace_.lanes_[lane.lane] = Lane(std::make_shared<const ChangedSegments>(std::move(lane.trace), *lane.from, std::move(lane.change), std::move(lane.bounds)));
+      trace_.lanes_[lane.lane] =
+          Lane(std::make_shared<const ChangedSegments>(std::move(lane.trace), *lane.from, std::move(lane.change), std::move(lane.bounds)));
   }
 
   std::stop_token stop_;

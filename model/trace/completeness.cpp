@@ -17,14 +17,10 @@ void add(std::string& list, std::uint64_t count, std::string_view noun, std::str
   list += grouped_digits(count) + ' ' + std::string(noun) + (count == 1 ? " " : "s ") + std::string(what);
 }
 
-bool is_failure(const DiagnosticMessage& message) {
-  return message.severity >= proto::SEVERITY_WARNING && message.state == proto::STATE_FAILED;
-}
+bool is_failure(const DiagnosticMessage& message) { return message.severity >= proto::SEVERITY_WARNING && message.state == proto::STATE_FAILED; }
 
 // The session's failures are processes that it could not follow (docs/file-format.md).
-bool is_of_unfollowed(const DiagnosticMessage& message) {
-  return message.component == proto::COMPONENT_SESSION && message.state == proto::STATE_FAILED;
-}
+bool is_of_unfollowed(const DiagnosticMessage& message) { return message.component == proto::COMPONENT_SESSION && message.state == proto::STATE_FAILED; }
 
 // What was recorded and is not there, as a list.
 std::string lost_list(const Trace& trace) {
@@ -47,8 +43,8 @@ std::string lost_list(const Trace& trace) {
 std::string missing_text(const Trace& trace) {
   const auto& diagnostics = trace.diagnostics();
   const bool some_unfollowed = std::any_of(diagnostics.begin(), diagnostics.end(), is_of_unfollowed);
-  const auto failures = std::count_if(diagnostics.begin(), diagnostics.end(),
-                                      [](const DiagnosticMessage& message) { return is_failure(message) && !is_of_unfollowed(message); });
+  const auto failures =
+      std::count_if(diagnostics.begin(), diagnostics.end(), [](const DiagnosticMessage& message) { return is_failure(message) && !is_of_unfollowed(message); });
   const auto is_cut = [](const TracePart& part) { return !part.provenance.condition.empty(); };
   const auto cut = std::count_if(trace.parts().begin(), trace.parts().end(), is_cut);
   std::string list = lost_list(trace);

@@ -39,8 +39,7 @@ CounterSegment::CounterSegment(std::shared_ptr<const std::vector<Nanoseconds>> t
     wide_.assign(values.begin(), values.end());
   }
   std::vector<CounterSummary> level((size() + kBlock - 1) / kBlock);
-  for (std::size_t block = 0; block < level.size(); ++block)
-    add_samples(block * kBlock, std::min(size(), (block + 1) * kBlock), level[block]);
+  for (std::size_t block = 0; block < level.size(); ++block) add_samples(block * kBlock, std::min(size(), (block + 1) * kBlock), level[block]);
   for (const CounterSummary& node : level) summary_.add(node);
   while (level.size() > kFanOut) {
     std::vector<CounterSummary> above((level.size() + kFanOut - 1) / kFanOut);
@@ -114,8 +113,7 @@ CounterSeries::CounterSeries(std::vector<std::shared_ptr<const CounterSegment>> 
   for (const auto& segment : segments_) size_ += segment->size();
 }
 
-CounterSeries::CounterSeries(std::span<const Nanoseconds> times, std::span<const std::int64_t> values, Nanoseconds end)
-    : size_(times.size()) {
+CounterSeries::CounterSeries(std::span<const Nanoseconds> times, std::span<const std::int64_t> values, Nanoseconds end) : size_(times.size()) {
   assert(times.size() == values.size());
   for (std::size_t first = 0; first < times.size(); first += CounterSegment::kCapacity) {
     const std::size_t count = std::min(CounterSegment::kCapacity, times.size() - first);

@@ -5,8 +5,7 @@
 namespace lanescope {
 
 std::size_t IntervalUnion::lower_bound(Nanoseconds t) const noexcept {
-  const auto found =
-      std::lower_bound(parts_.begin(), parts_.end(), t, [](const auto& part, Nanoseconds time) { return part->starts.back() < time; });
+  const auto found = std::lower_bound(parts_.begin(), parts_.end(), t, [](const auto& part, Nanoseconds time) { return part->starts.back() < time; });
   if (found == parts_.end()) return size();
   const AscendingTimes& starts = (*found)->starts;
   return static_cast<std::size_t>(found - parts_.begin()) * kCapacity + starts.lower_bound(t, 0, starts.size());
@@ -22,8 +21,7 @@ void IntervalUnion::covered_before(std::span<const Nanoseconds> times, std::span
   std::size_t done = 0;
   auto reaches = parts_.begin();
   while (done < times.size()) {
-    reaches =
-        std::lower_bound(reaches, parts_.end(), times[done], [](const auto& part, Nanoseconds time) { return part->starts.back() < time; });
+    reaches = std::lower_bound(reaches, parts_.end(), times[done], [](const auto& part, Nanoseconds time) { return part->starts.back() < time; });
     if (reaches == parts_.end()) break;
     const auto p = static_cast<std::size_t>(reaches - parts_.begin());
     const AscendingTimes& starts = (*reaches)->starts;
@@ -54,7 +52,7 @@ Nanoseconds IntervalUnion::overlap(const IntervalUnion& other) const noexcept {
 
 std::size_t IntervalUnion::memory_bytes() const noexcept {
   std::size_t bytes = sizeof(*this);
-  for (const auto& each : parts_) 
+  for (const auto& each : parts_)
     bytes += sizeof(Part) + each->starts.memory_bytes() + each->covered.memory_bytes() + (each->block ? each->block->memory_bytes() : 0);
   return bytes;
 }

@@ -25,8 +25,7 @@ void search(const Time* sorted, std::size_t size, const Time* times, EventIndex*
 }
 
 template <typename Time, typename TimeOf>
-void search_all(const Time* sorted, std::size_t size, std::span<const Nanoseconds> times, TimeOf time_of, EventIndex* into,
-                EventIndex offset) {
+void search_all(const Time* sorted, std::size_t size, std::span<const Nanoseconds> times, TimeOf time_of, EventIndex* into, EventIndex offset) {
   Time wanted[kAtOnce];
   for (std::size_t done = 0; done < times.size();) {
     const std::size_t count = std::min(kAtOnce, times.size() - done);
@@ -76,17 +75,21 @@ LaneSegment::LaneSegment(std::span<const Event> events, std::shared_ptr<ScratchB
     largest_correlation_ = std::max(largest_correlation_, event.correlation);
   }
   busy_before_block_[busy_before_block_.size() - 1] = busy;
-  starts_ = AscendingTimes(n, [events](std::size_t i) { return events[i].start; }, memory);
-  names_ = PackedColumn(n, [names](std::size_t i) { return names[i]; }, memory);
-  correlations_ = PackedColumn(n, [correlations](std::size_t i) { return correlations[i]; }, memory);
-  details_ = PackedColumn(n, [details](std::size_t i) { return details[i]; }, memory);
+  starts_ = AscendingTimes(
+      n, [events](std::size_t i) { return events[i].start; }, memory);
+  names_ = PackedColumn(
+      n, [names](std::size_t i) { return names[i]; }, memory);
+  correlations_ = PackedColumn(
+      n, [correlations](std::size_t i) { return correlations[i]; }, memory);
+  details_ = PackedColumn(
+      n, [details](std::size_t i) { return details[i]; }, memory);
   summary_ = SummaryPyramid(MadeEvents{*this, names}, size(), memory);
   if (block_) ScratchBlock::seal(block_, ScratchBlock::WhereDiskIsBehind::kWait);
 }
 
 Nanoseconds LaneSegment::long_duration(EventIndex i) const noexcept {
-  const auto found = std::lower_bound(long_durations_.begin(), long_durations_.end(), i,
-                                      [](const auto& entry, EventIndex index) { return entry.first < index; });
+  const auto found =
+      std::lower_bound(long_durations_.begin(), long_durations_.end(), i, [](const auto& entry, EventIndex index) { return entry.first < index; });
   return found->second;
 }
 
@@ -181,13 +184,9 @@ Lane::Lane(std::shared_ptr<const DemandedSegments> segments) : segments_(segment
 
 const LaneSegment& Lane::demanded(std::size_t s) const noexcept { return demanded_->pinned(s); }
 
-std::shared_ptr<const LaneSegment> Lane::segment(std::size_t s) const noexcept {
-  return segments_[s] != nullptr ? segments_[s] : demanded_->held(s);
-}
+std::shared_ptr<const LaneSegment> Lane::segment(std::size_t s) const noexcept { return segments_[s] != nullptr ? segments_[s] : demanded_->held(s); }
 
-Nanoseconds Lane::segment_start(std::size_t s) const noexcept {
-  return segments_[s] != nullptr ? segments_[s]->start(0) : demanded_->bounds()[s].first_start;
-}
+Nanoseconds Lane::segment_start(std::size_t s) const noexcept { return segments_[s] != nullptr ? segments_[s]->start(0) : demanded_->bounds()[s].first_start; }
 
 Nanoseconds Lane::last_start(std::size_t s) const noexcept {
   return segments_[s] != nullptr ? segments_[s]->start(segments_[s]->size() - 1) : demanded_->bounds()[s].last_start;

@@ -125,8 +125,7 @@ Result<void> append_outline(const std::filesystem::path& path, const Trace& trac
 bool add_outline(TraceBuilder& builder, const std::string& payload) {
   proto::Outline outline;
   constexpr std::uint64_t kLongest = (std::uint64_t{1} << 61) / kOutlineBuckets;
-  if (!outline.ParseFromString(payload) || outline.bucket_length() == 0 || outline.bucket_length() > kLongest || !is_near(outline.begin()))
-    return false;
+  if (!outline.ParseFromString(payload) || outline.bucket_length() == 0 || outline.bucket_length() > kLongest || !is_near(outline.begin())) return false;
   const Nanoseconds begin = outline.begin() - builder.provenance().monotonic_epoch;
   const auto length = static_cast<Nanoseconds>(outline.bucket_length());
   std::vector<NameId> names;

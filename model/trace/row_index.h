@@ -67,9 +67,7 @@ class RowIndex {
   [[nodiscard]] std::size_t mask() const noexcept { return slots_.size() - 1; }
   // Of what a slot holds. Rows are fewer than slots, so that none with any hash looks like kNone.
   [[nodiscard]] std::uint32_t row(std::uint32_t held) const noexcept { return held & static_cast<std::uint32_t>(mask()); }
-  [[nodiscard]] std::uint32_t part_of_hash(std::uint64_t bits) const noexcept {
-    return static_cast<std::uint32_t>(bits) & ~static_cast<std::uint32_t>(mask());
-  }
+  [[nodiscard]] std::uint32_t part_of_hash(std::uint64_t bits) const noexcept { return static_cast<std::uint32_t>(bits) & ~static_cast<std::uint32_t>(mask()); }
   template <typename HashOfRow>
   void grow(HashOfRow hash_of_row) {
     slots_.assign(slots_.empty() ? kFirstSlots : slots_.size() * 2, kNone);

@@ -19,9 +19,7 @@ const ResourceIndex kNothing;
 
 std::string_view page_fault_name(PageFaultOf side) noexcept { return side == PageFaultOf::kCpu ? "CPU page fault" : "GPU page fault"; }
 
-bool is_gpu_work(TrackKind kind) noexcept {
-  return kind == TrackKind::kKernels || kind == TrackKind::kMemory || kind == TrackKind::kGraphLaunches;
-}
+bool is_gpu_work(TrackKind kind) noexcept { return kind == TrackKind::kKernels || kind == TrackKind::kMemory || kind == TrackKind::kGraphLaunches; }
 
 std::optional<NameId> Trace::find_name(std::string_view text) const noexcept {
   for (std::size_t id = 0; id < names_.size(); ++id)
@@ -32,13 +30,9 @@ std::optional<NameId> Trace::find_name(std::string_view text) const noexcept {
 void Trace::index_resources() {
   auto index = std::make_shared<ResourceIndex>();
   index->streams = {streams_, [](const CudaStream& stream) { return std::tuple(stream.process, stream.context, stream.id); }};
-  index->cuda_names = {cuda_names_, [](const CudaName& name) {
-                         return std::tuple(name.process, static_cast<std::uint32_t>(name.resource), name.id);
-                       }};
+  index->cuda_names = {cuda_names_, [](const CudaName& name) { return std::tuple(name.process, static_cast<std::uint32_t>(name.resource), name.id); }};
   index->domains = {domains_, [](const NvtxDomainName& domain) { return std::tuple(domain.process, domain.id); }};
-  index->categories = {categories_, [](const NvtxCategoryName& category) {
-                         return std::tuple(category.process, category.domain, category.id);
-                       }};
+  index->categories = {categories_, [](const NvtxCategoryName& category) { return std::tuple(category.process, category.domain, category.id); }};
   index->devices = {devices_, [](const CudaDevice& device) { return std::tuple(device.gpu, device.process); }};
   index->tracks.resize(tracks_.size());
   std::iota(index->tracks.begin(), index->tracks.end(), TrackId{0});
@@ -158,9 +152,7 @@ std::vector<EventRef> Trace::work_of(EventRef api_call) const {
       }
     }
   }
-  const auto begins_first = [this](EventRef a, EventRef b) {
-    return std::pair(lane(a.lane).start(a.index), a) < std::pair(lane(b.lane).start(b.index), b);
-  };
+  const auto begins_first = [this](EventRef a, EventRef b) { return std::pair(lane(a.lane).start(a.index), a) < std::pair(lane(b.lane).start(b.index), b); };
   std::sort(work.begin(), work.end(), begins_first);
   return work;
 }
@@ -185,8 +177,7 @@ std::vector<EventRef> Trace::nvtx_stack(ThreadId thread, Nanoseconds t) const {
     for (const LaneId id : tracks_[track].lanes)
       if (const auto index = lanes_[id].at(t)) stack.push_back({id, *index});
   }
-  std::stable_sort(stack.begin(), stack.end(),
-                   [this](EventRef a, EventRef b) { return lane(a.lane).start(a.index) < lane(b.lane).start(b.index); });
+  std::stable_sort(stack.begin(), stack.end(), [this](EventRef a, EventRef b) { return lane(a.lane).start(a.index) < lane(b.lane).start(b.index); });
   return stack;
 }
 
@@ -212,8 +203,8 @@ std::size_t memory_of(const KernelRecords& records) noexcept {
 }  // namespace
 
 std::size_t Trace::memory_bytes() const noexcept {
-  std::size_t bytes = names_.memory_bytes() + call_stacks_.node_count() * sizeof(CallNode) +
-                      call_stacks_.location_count() * (sizeof(CodeLocation) + sizeof(CodeFunction));
+  std::size_t bytes =
+      names_.memory_bytes() + call_stacks_.node_count() * sizeof(CallNode) + call_stacks_.location_count() * (sizeof(CodeLocation) + sizeof(CodeFunction));
   bytes += memory_of(kernel_details_) + memory_of(memory_details_) + memory_of(api_details_) + memory_of(synchronization_details_) +
            memory_of(cuda_event_details_) + memory_of(memory_usage_details_) + memory_of(graph_launch_details_) + memory_of(nvtx_details_) +
            memory_of(page_fault_details_) + memory_of(thread_state_details_) + memory_of(sample_details_);
@@ -234,8 +225,8 @@ std::string_view api_display_name(std::string_view name) noexcept {
   constexpr std::size_t kSuffix = 6;  // "_v" and four digits
   if (name.size() <= kSuffix) return name;
   const std::string_view suffix = name.substr(name.size() - kSuffix);
-  const bool versioned = suffix.starts_with("_v") && std::all_of(suffix.begin() + 2, suffix.end(),
-                                                                 [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+  const bool versioned =
+      suffix.starts_with("_v") && std::all_of(suffix.begin() + 2, suffix.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
   return versioned ? name.substr(0, name.size() - kSuffix) : name;
 }
 
@@ -363,8 +354,7 @@ std::uint32_t device_ordinal(const Trace& trace, ProcessId process, GpuId gpu) n
 std::string given_names(const Trace& trace, GpuId gpu) {
   if (trace.cuda_names().empty()) return {};  // as mostly: a file may have very many processes on a GPU, each with rows of it
   std::set<std::string_view> names;
-  for (const CudaDevice& device : trace.devices_of(gpu))
-    names.insert(trace.cuda_name(device.process, CudaResource::kDevice, device.ordinal));
+  for (const CudaDevice& device : trace.devices_of(gpu)) names.insert(trace.cuda_name(device.process, CudaResource::kDevice, device.ordinal));
   names.erase("");
   std::string text;
   for (const std::string_view name : names) text.append(text.empty() ? " (" : ", ").append(name);
@@ -373,8 +363,7 @@ std::string given_names(const Trace& trace, GpuId gpu) {
 
 std::string context_label(const Trace& trace, ProcessId process, std::uint32_t context) {
   std::string label = std::to_string(context);
-  if (const std::string_view name = trace.cuda_name(process, CudaResource::kContext, context); !name.empty())
-    label.append(" ").append(name);
+  if (const std::string_view name = trace.cuda_name(process, CudaResource::kContext, context); !name.empty()) label.append(" ").append(name);
   return label;
 }
 

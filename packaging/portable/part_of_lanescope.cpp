@@ -1,9 +1,9 @@
 // Stands for a program of the recorder that is a part of lanescope, so that packages have what both are linked with once: runs the lanescope that
 // lies beside it, which knows by the first argument what it is to be (app/cli/main.cpp). A link would do, but wheels hold none.
+#include <unistd.h>
 #include <climits>
 #include <cstdio>
 #include <cstring>
-#include <unistd.h>
 
 int main(int count, char** arguments) {
   static char path[PATH_MAX];

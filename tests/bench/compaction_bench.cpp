@@ -123,9 +123,7 @@ int main(int argc, char** argv) {
   }
 
   Compacted result;
-  put(figures, "compact", spent_on([&] {
-        result = value_of(compact_trace_file(log, compact, Overwrite::kAllow, {}, {.memory_bytes = memory << 20}));
-      }));
+  put(figures, "compact", spent_on([&] { result = value_of(compact_trace_file(log, compact, Overwrite::kAllow, {}, {.memory_bytes = memory << 20})); }));
   const auto of_events = static_cast<double>(result.events);
   figures["events"] = result.events;
   figures["compact_peak_mebibytes"] = peak_mebibytes();

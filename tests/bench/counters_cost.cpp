@@ -50,8 +50,8 @@ int main(int count, char** arguments) {
   }
   const auto trace = builder.snapshot();
   const double values = static_cast<double>(samples) * kCounters;
-  std::printf("%.0f values, %.2f bytes each; taken in at %.1f million a second\n", values,
-              static_cast<double>(trace->memory_bytes()) / values, values / taking / 1e3);
+  std::printf("%.0f values, %.2f bytes each; taken in at %.1f million a second\n", values, static_cast<double>(trace->memory_bytes()) / values,
+              values / taking / 1e3);
 
   // From the whole trace down to 10 samples.
   for (double share = 1; share * static_cast<double>(samples) >= 10; share /= 10) {
@@ -67,8 +67,7 @@ int main(int count, char** arguments) {
       taken.push_back(milliseconds_since(begin));
     }
     std::sort(taken.begin(), taken.end());
-    std::printf("%12.3f ms visible: %.3f ms a row (median of %zu, most %.3f)\n", length / 1e6, taken[taken.size() / 2], taken.size(),
-                taken.back());
+    std::printf("%12.3f ms visible: %.3f ms a row (median of %zu, most %.3f)\n", length / 1e6, taken[taken.size() / 2], taken.size(), taken.back());
   }
   return 0;
 }

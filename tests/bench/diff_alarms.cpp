@@ -80,8 +80,8 @@ int main(int argc, char** argv) {
     const char* name;
     Noise noise;
   };
-  for (const auto& [name, noise] : {Shape{"skewed", Noise::kSkewed}, Shape{"spikes", Noise::kSpikes}, Shape{"alike, 0.3", Noise::kAlike},
-                                    Shape{"alike, 0.6", Noise::kVeryAlike}})
+  for (const auto& [name, noise] :
+       {Shape{"skewed", Noise::kSkewed}, Shape{"spikes", Noise::kSpikes}, Shape{"alike, 0.3", Noise::kAlike}, Shape{"alike, 0.6", Noise::kVeryAlike}})
     for (const int iterations : {5, 10, 20, 100, 500}) {
       const EqualRun run{.iterations = iterations, .noise = noise};
       print({name, run, run, 1}, pairs);

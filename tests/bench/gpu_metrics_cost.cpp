@@ -25,7 +25,7 @@ using namespace lanescope::gpu_metrics;
 
 namespace {
 
-constexpr std::int64_t kDecoding = 30'000;    // ns of a processor, for a sample
+constexpr std::int64_t kDecoding = 30'000;  // ns of a processor, for a sample
 constexpr std::int64_t kEvaluation = 32'000;
 constexpr int kRounds = 20;
 constexpr auto kAlone = std::chrono::milliseconds(10);
@@ -96,7 +96,9 @@ int main(int argument_count, char** arguments) {
                       for (std::int64_t done = 0; done < samples; ++done) work(kDecoding);
                       return sampler->collect(is_watched || due != Due::kNo ? due : Due::kUrgent);
                     },
-                    [] {}, [&] { sampler->finish(); }, {}};
+                    [] {},
+                    [&] { sampler->finish(); },
+                    {}};
     if (is_watched) job.patience = [&] { return sampler->patience(); };
     std::vector<std::unique_ptr<Worker>> workers;
     workers.push_back(std::make_unique<Worker>(std::move(job)));
@@ -107,10 +109,9 @@ int main(int argument_count, char** arguments) {
     const std::size_t waiting = sampler->account().most_waiting;
     const std::int64_t end = channel::monotonic_now();
     workers.clear();
-    std::printf("alone %6.1f ms  beside %6.1f ms  %llu samples, %llu fetched; %zu waited at most; longest pause %lld ms; the rest took %lld ms\n",
-                alone.back(), beside.back(), static_cast<unsigned long long>(counted), static_cast<unsigned long long>(sampler->account().samples),
-                waiting, static_cast<long long>(sampler->account().longest_pause / 1'000'000),
-                static_cast<long long>((channel::monotonic_now() - end) / 1'000'000));
+    std::printf("alone %6.1f ms  beside %6.1f ms  %llu samples, %llu fetched; %zu waited at most; longest pause %lld ms; the rest took %lld ms\n", alone.back(),
+                beside.back(), static_cast<unsigned long long>(counted), static_cast<unsigned long long>(sampler->account().samples), waiting,
+                static_cast<long long>(sampler->account().longest_pause / 1'000'000), static_cast<long long>((channel::monotonic_now() - end) / 1'000'000));
     std::fflush(stdout);
   }
   std::printf("median: alone %.1f ms, beside %.1f ms (%+.1f %%)\n", median(alone), median(beside), 100 * (median(beside) / median(alone) - 1));

@@ -219,8 +219,8 @@ void measure_live(const std::filesystem::path& path, timeline::TimelineView& vie
     FrameIngest ingest(builder);
     auto next_snapshot = begin + kSnapshotInterval;
     while (const auto frame = reader->next()) {
-      std::this_thread::sleep_until(begin + std::chrono::duration_cast<Clock::duration>(
-                                                std::chrono::duration<double>(static_cast<double>(events) / events_per_second)));
+      std::this_thread::sleep_until(
+          begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(static_cast<double>(events) / events_per_second)));
       ingest.add(*frame);
       events += frame->header.event_count;
       if (Clock::now() < next_snapshot) continue;
@@ -268,8 +268,7 @@ int main(int argc, char** argv) {
   options.addOption({"events", "Events in the input.", "N", "10000000"});
   options.addOption({"source", "A recorded trace to repeat; may be given again.", "FILE"});
   options.addOption({"input", "A file to measure as it is.", "FILE"});
-  options.addOption(
-      {"rounds", "How often to walk along the path of frames: the fastest of each tells a busy machine from slow drawing.", "R", "1"});
+  options.addOption({"rounds", "How often to walk along the path of frames: the fastest of each tells a busy machine from slow drawing.", "R", "1"});
   options.addOption({"rate", "Events a second of the recording that is drawn live.", "N", "2000000"});
   options.addOption({"memory", "MiB of memory for events of the recording that is drawn live; else as the viewer has it.", "N"});
   options.addOption({"only", "Measure just this after opening: drawing, table or live.", "PART"});
@@ -333,8 +332,7 @@ int main(int argc, char** argv) {
   result["open_events_per_s"] = static_cast<double>(trace->event_count()) / exact_frame * 1e3;
   const QString only = options.value("only");
   if (only.isEmpty() || only == "drawing") measure_drawing(view, std::max(1, options.value("rounds").toInt()), result);
-  result["ram_bytes_per_event"] =
-      static_cast<double>(trace->memory_bytes() + view.memoryBytes()) / static_cast<double>(trace->event_count());
+  result["ram_bytes_per_event"] = static_cast<double>(trace->memory_bytes() + view.memoryBytes()) / static_cast<double>(trace->event_count());
   if (only.isEmpty() || only == "table") measure_table(trace, result);
   if (only.isEmpty() || only == "live") measure_live(input, view, options.value("rate").toDouble(), result);
   std::cout << result.dump(2) << std::endl;

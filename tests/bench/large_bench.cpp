@@ -4,8 +4,8 @@
 // Use: lanescope-large-bench FILE.trace... [--memory MIB] [--jumps N] [--folder FOLDER] [--expand]
 //
 // Times are wall-clock milliseconds of this process on an offscreen window of 1920 × 1080 pixels. A frame is what the GUI thread does at once
-// when it paints. Counters are there once their values and totals of memory were read. All has settled once no row waits for a segment, and the busy time beside each row and the NVTX ranges on GPUs are known, for
-// which all events are decoded once. Memory is the largest that was resident so far.
+// when it paints. Counters are there once their values and totals of memory were read. All has settled once no row waits for a segment, and the busy time
+// beside each row and the NVTX ranges on GPUs are known, for which all events are decoded once. Memory is the largest that was resident so far.
 #include <malloc.h>
 #include <sys/resource.h>
 

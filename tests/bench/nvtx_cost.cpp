@@ -19,8 +19,7 @@ int main(int argc, char** argv) {
       nvtxRangePushA("range");
       nvtxRangePop();
     }
-    best = std::min(
-        best, std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / static_cast<double>(pairs));
+    best = std::min(best, std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / static_cast<double>(pairs));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   std::printf("ns per push/pop pair: %.1f\n", best);

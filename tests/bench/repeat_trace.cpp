@@ -13,7 +13,7 @@ namespace lanescope::bench {
 namespace {
 
 constexpr std::uint32_t kInstancesOfASource = 1'000;  // keeps the processes of several sources apart
-constexpr std::uint64_t kMostOutlined = 100'000'000;   // events: to draw more of them takes them all into memory
+constexpr std::uint64_t kMostOutlined = 100'000'000;  // events: to draw more of them takes them all into memory
 
 struct SourceFrame {
   FrameHeader header;
@@ -89,8 +89,7 @@ Result<Source> read_source(const std::filesystem::path& path) {
     SourceFrame entry{frame->header, std::move(*payload), {}};
     if (entry.header.type == proto::FRAME_EVENTS) {
       if (!entry.chunk.ParseFromString(entry.payload)) return Error{path.string() + " holds a chunk that can't be parsed."};
-      with_columns(entry.chunk,
-                   [&](auto& columns) { source.largest_correlation = std::max(source.largest_correlation, correlation_sum(columns)); });
+      with_columns(entry.chunk, [&](auto& columns) { source.largest_correlation = std::max(source.largest_correlation, correlation_sum(columns)); });
     }
     source.frames.push_back(std::move(entry));
   }
@@ -99,8 +98,7 @@ Result<Source> read_source(const std::filesystem::path& path) {
 
 // The chunk as round `round` writes it: later in time, with later correlation ids, and with names, shapes and calls that the first
 // round defined.
-proto::EventChunk later(const proto::EventChunk& original, std::int64_t time_shift, std::int64_t correlation_shift, std::uint64_t round,
-                        std::mt19937& random) {
+proto::EventChunk later(const proto::EventChunk& original, std::int64_t time_shift, std::int64_t correlation_shift, std::uint64_t round, std::mt19937& random) {
   proto::EventChunk chunk = original;
   chunk.set_base_time(original.base_time() + time_shift);
   if (round == 0) return chunk;
@@ -143,8 +141,7 @@ void append_round(const std::vector<Source>& sources, std::uint64_t round, Nanos
 
 }  // namespace
 
-Result<std::uint64_t> repeat_trace(const std::vector<std::filesystem::path>& sources, std::uint64_t events,
-                                   const std::filesystem::path& output) {
+Result<std::uint64_t> repeat_trace(const std::vector<std::filesystem::path>& sources, std::uint64_t events, const std::filesystem::path& output) {
   std::vector<Source> inputs;
   for (const auto& path : sources) {
     auto source = read_source(path);

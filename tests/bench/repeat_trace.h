@@ -13,7 +13,6 @@ namespace lanescope::bench {
 // shortens durations by up to a tenth and exchanges one name in ten with a neighbour's, so that rounds differ as real iterations do.
 // Correlation ids go on counting, so launches and GPU work stay paired. Works on all cores, and holds a round for each. Up to 100 million
 // events get an outline. Returns the number of events written.
-Result<std::uint64_t> repeat_trace(const std::vector<std::filesystem::path>& sources, std::uint64_t events,
-                                   const std::filesystem::path& output);
+Result<std::uint64_t> repeat_trace(const std::vector<std::filesystem::path>& sources, std::uint64_t events, const std::filesystem::path& output);
 
 }  // namespace lanescope::bench

@@ -141,8 +141,7 @@ std::map<std::string, std::int64_t> kernel_times_by_sql(const fs::path& file) {
                      "JOIN StringIds AS s ON s.id = k.demangledName GROUP BY s.value ORDER BY total DESC",
                      -1, &query, nullptr);
   std::map<std::string, std::int64_t> totals;
-  while (sqlite3_step(query) == SQLITE_ROW)
-    totals[reinterpret_cast<const char*>(sqlite3_column_text(query, 0))] = sqlite3_column_int64(query, 1);
+  while (sqlite3_step(query) == SQLITE_ROW) totals[reinterpret_cast<const char*>(sqlite3_column_text(query, 0))] = sqlite3_column_int64(query, 1);
   sqlite3_finalize(query);
   sqlite3_close(database);
   return totals;
@@ -164,9 +163,7 @@ void export_sqlite(const Trace& trace, const fs::path& path) {
 
 void export_chrome(const Trace& trace, const fs::path& path) {
   std::ofstream out(path, std::ios::binary);
-  const auto write = [&](std::string_view text) {
-    return static_cast<bool>(out.write(text.data(), static_cast<std::streamsize>(text.size())));
-  };
+  const auto write = [&](std::string_view text) { return static_cast<bool>(out.write(text.data(), static_cast<std::streamsize>(text.size()))); };
   if (!export_chrome_json(trace, write)) fail({path.string() + " can't be written."});
 }
 
@@ -199,8 +196,7 @@ json measure_others(const Options& options) {
   const double own_ms = json_ms + report_ms;
   if (const char* processor = std::getenv("LANESCOPE_PEER_TRACE_PROCESSOR")) {
     const TemporaryFile query("query.sql");
-    std::ofstream(query.path())
-        << "SELECT name, SUM(dur) AS total FROM slice WHERE category = 'kernel' GROUP BY name ORDER BY total DESC;\n";
+    std::ofstream(query.path()) << "SELECT name, SUM(dur) AS total FROM slice WHERE category = 'kernel' GROUP BY name ORDER BY total DESC;\n";
     const double peer_ms = command_ms("'" + std::string(processor) + "' -q '" + query.path().string() + "' '" + chrome.string() + "'", 1);
     result["trace_processor"] = {{"open_and_sum_ms", peer_ms}, {"over_ours", peer_ms / own_ms}};
   }

@@ -149,8 +149,7 @@ Way floor_way(pid_t thread) {
 }
 
 Way as_perf(pid_t thread, int processors) {
-  perf_event_attr event =
-      timer(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_PERIOD | PERF_SAMPLE_IDENTIFIER);
+  perf_event_attr event = timer(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_PERIOD | PERF_SAMPLE_IDENTIFIER);
   event.mmap = event.mmap2 = event.comm = event.comm_exec = event.task = event.sample_id_all = 1;
   std::vector<int> events;
   auto buffers = std::make_shared<std::vector<perf_event_mmap_page*>>();
@@ -176,8 +175,8 @@ Way perf_itself(const std::string& program, pid_t thread) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     const std::string descriptors = "--control=fd:" + std::to_string(control[0]) + "," + std::to_string(answers[1]);
     const std::string number = std::to_string(thread);
-    execlp(program.c_str(), program.c_str(), "record", "-q", "-e", "cpu-clock", "-F", "1000", "-g", "-D", "-1", descriptors.c_str(), "-o",
-           "/dev/null", "-p", number.c_str(), nullptr);
+    execlp(program.c_str(), program.c_str(), "record", "-q", "-e", "cpu-clock", "-F", "1000", "-g", "-D", "-1", descriptors.c_str(), "-o", "/dev/null", "-p",
+           number.c_str(), nullptr);
     std::_Exit(1);
   }
   return {"perf", [control = control[1], answers = answers[0]](bool on) {
@@ -265,8 +264,7 @@ std::string with_interval(const std::vector<double>& ratios) {
   }
   std::sort(medians.begin(), medians.end());
   char text[80];
-  std::snprintf(text, sizeof(text), "%+7.3f %%  [%+7.3f, %+7.3f]", 100 * (median(ratios) - 1), 100 * (medians[50] - 1),
-                100 * (medians[1949] - 1));
+  std::snprintf(text, sizeof(text), "%+7.3f %%  [%+7.3f, %+7.3f]", 100 * (median(ratios) - 1), 100 * (medians[50] - 1), 100 * (medians[1949] - 1));
   return text;
 }
 
@@ -336,11 +334,10 @@ int main(int count, char** arguments) {
   for (int round = 0; round < rounds; ++round)
     for (Way& way : ways) measure(way, log, next);
   kill(worker, SIGKILL);
-  std::printf("1,000 samples a second of a thread that is always busy: %d rounds, %zu pairs each, %.1f ms a piece\n", rounds,
-              ways.front().by_clock.size(), static_cast<double>(log.pieces[next - 1].duration) / 1e6);
+  std::printf("1,000 samples a second of a thread that is always busy: %d rounds, %zu pairs each, %.1f ms a piece\n", rounds, ways.front().by_clock.size(),
+              static_cast<double>(log.pieces[next - 1].duration) / 1e6);
   std::printf("%-34s %-32s %s\n", "", "by the clock", "by the thread's processor time");
-  for (const Way& way : ways)
-    std::printf("%-34s %-32s %s\n", way.name.c_str(), with_interval(way.by_clock).c_str(), with_interval(way.by_processor).c_str());
+  for (const Way& way : ways) std::printf("%-34s %-32s %s\n", way.name.c_str(), with_interval(way.by_clock).c_str(), with_interval(way.by_processor).c_str());
   ways.clear();
   while (waitpid(-1, nullptr, WNOHANG) > 0) {
   }

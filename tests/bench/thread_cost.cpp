@@ -151,8 +151,8 @@ int main(int argc, char** argv) {
     for (std::size_t i = 0; i < figures.size(); ++i) {
       const double best = figures[i].front();
       const double median = figures[i][figures[i].size() / 2];
-      std::printf("  %-32s %14.1f %14.1f   %+7.2f %% %+7.2f %%\n", i == 0 ? "alone" : ways[i - 1].name, best, median,
-                  100 * (best / figures[0].front() - 1), 100 * (median / figures[0][figures[0].size() / 2] - 1));
+      std::printf("  %-32s %14.1f %14.1f   %+7.2f %% %+7.2f %%\n", i == 0 ? "alone" : ways[i - 1].name, best, median, 100 * (best / figures[0].front() - 1),
+                  100 * (median / figures[0][figures[0].size() / 2] - 1));
     }
   }
 }

@@ -22,8 +22,7 @@ class MemoryLimit {
       const std::size_t first = line.find(":memory:");
       if (!is_second && first == std::string::npos) continue;
       const std::string own = line.substr(line.rfind(':') + 1);
-      folder_ = std::filesystem::path(is_second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory") / own.substr(1) /
-                ("lanescope-test-" + std::to_string(getpid()));
+      folder_ = std::filesystem::path(is_second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory") / own.substr(1) / ("lanescope-test-" + std::to_string(getpid()));
       made_ = mkdir(folder_.c_str(), 0700) == 0 && write(is_second ? "memory.max" : "memory.limit_in_bytes", std::to_string(mebibytes) + "M");
       // Where there is swap.
       static_cast<void>(is_second ? write("memory.swap.max", "0") : write("memory.memsw.limit_in_bytes", std::to_string(mebibytes) + "M"));

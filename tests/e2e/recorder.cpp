@@ -46,8 +46,8 @@ std::string activity_of(const std::vector<pid_t>& processes) {
     for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task", gone)) {
       const std::string state = content(task.path() / "stat");
       const std::string name = content(task.path() / "comm");
-      text += std::to_string(process) + " " + name.substr(0, name.find('\n')) + ": " +
-              state.substr(std::min(state.size(), state.rfind(')') + 2), 1) + " " + content(task.path() / "wchan") + "\n";
+      text += std::to_string(process) + " " + name.substr(0, name.find('\n')) + ": " + state.substr(std::min(state.size(), state.rfind(')') + 2), 1) + " " +
+              content(task.path() / "wchan") + "\n";
     }
   }
   return text;
@@ -71,8 +71,7 @@ void become_lanescope(const std::filesystem::path& folder, std::vector<std::stri
   _exit(125);
 }
 
-LanescopeProcess::LanescopeProcess(const std::filesystem::path& folder, const std::vector<std::string>& arguments,
-                                   const std::vector<Environment>& environment)
+LanescopeProcess::LanescopeProcess(const std::filesystem::path& folder, const std::vector<std::string>& arguments, const std::vector<Environment>& environment)
     : messages_file_(folder / "messages") {
   int pipe_ends[2];
   REQUIRE(pipe2(pipe_ends, O_CLOEXEC) == 0);
@@ -152,12 +151,9 @@ pid_t LanescopeProcess::target() const {
   return children.front();
 }
 
-Ran run_lanescope(const std::filesystem::path& folder, const std::vector<std::string>& arguments,
-                  const std::vector<Environment>& environment) {
+Ran run_lanescope(const std::filesystem::path& folder, const std::vector<std::string>& arguments, const std::vector<Environment>& environment) {
   // Attaching to a program is refused for the moment where the machine is too busy for its limits.
-  const auto is_refused_for_now = [&](const Ran& ran) {
-    return arguments.front() == "attach" && ran.code == 1 && ran.messages.ends_with("Try again.\n");
-  };
+  const auto is_refused_for_now = [&](const Ran& ran) { return arguments.front() == "attach" && ran.code == 1 && ran.messages.ends_with("Try again.\n"); };
   for (;;) {
     LanescopeProcess process(folder, arguments, environment);
     const int code = process.wait();

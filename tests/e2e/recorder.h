@@ -20,8 +20,7 @@ struct Environment {
 // A `lanescope` that runs in a folder of its own choosing. Its output is kept apart from its messages.
 class LanescopeProcess {
  public:
-  LanescopeProcess(const std::filesystem::path& folder, const std::vector<std::string>& arguments,
-                   const std::vector<Environment>& environment = {});
+  LanescopeProcess(const std::filesystem::path& folder, const std::vector<std::string>& arguments, const std::vector<Environment>& environment = {});
   ~LanescopeProcess();
   LanescopeProcess(const LanescopeProcess&) = delete;
   LanescopeProcess& operator=(const LanescopeProcess&) = delete;
@@ -54,8 +53,7 @@ struct Ran {
   std::string output;
   std::string messages;
 };
-Ran run_lanescope(const std::filesystem::path& folder, const std::vector<std::string>& arguments,
-                  const std::vector<Environment>& environment = {});
+Ran run_lanescope(const std::filesystem::path& folder, const std::vector<std::string>& arguments, const std::vector<Environment>& environment = {});
 
 std::shared_ptr<const Trace> load(const std::filesystem::path& path);
 

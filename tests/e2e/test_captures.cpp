@@ -48,8 +48,7 @@ TEST_CASE("the range that is captured is recorded whole, and nothing else, plain
                                            {"registered", "wanted@*"}}));
   CAPTURE(each.kind, each.range);
   const TemporaryFolder folder;
-  const Ran ran = run_lanescope(
-      folder.path(), {"profile", "-c", "nvtx", "-p", each.range, "--capture-range-end=stop", "-o", "x", captures(), each.kind, "3"});
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-c", "nvtx", "-p", each.range, "--capture-range-end=stop", "-o", "x", captures(), each.kind, "3"});
   CHECK(ran.code == 3);  // it ran on to its end
   CHECK(ran.output == "done\n");
   const Captured found = captured(folder.path() / "x.trace");
@@ -84,16 +83,15 @@ TEST_CASE("at the end of the range the program ends, unless it is to go on") {
   const Ran ended = run_lanescope(folder.path(), {"profile", "-c", "nvtx", "-p", "wanted", "-o", "x", captures(), "plain", "100000000"});
   CHECK(ended.code == 128 + SIGTERM);
   CHECK(captured(folder.path() / "x.trace") == kOneRound);
-  const Ran whole = run_lanescope(
-      folder.path(), {"profile", "-c", "nvtx", "-p", "wanted", "--capture-range-end", "none", "-o", "y", captures(), "plain", "3"});
+  const Ran whole = run_lanescope(folder.path(), {"profile", "-c", "nvtx", "-p", "wanted", "--capture-range-end", "none", "-o", "y", captures(), "plain", "3"});
   CHECK(whole.code == 3);
   CHECK(captured(folder.path() / "y.trace") == Captured{3, 60, 50});  // all but the marks before the first range
 }
 
 TEST_CASE("each repeated range is a file of its own, with everything that it refers to") {
   const TemporaryFolder folder;
-  const Ran ran = run_lanescope(folder.path(), {"profile", "-c", "nvtx", "-p", "wanted@app", "--capture-range-end=repeat:3", "-o", "part",
-                                                "--cpuctxsw=none", "--sample=none", captures(), "registered", "5"});
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-c", "nvtx", "-p", "wanted@app", "--capture-range-end=repeat:3", "-o", "part", "--cpuctxsw=none",
+                                                "--sample=none", captures(), "registered", "5"});
   CHECK(ran.code == 3);
   for (const char* name : {"part.1.trace", "part.2.trace", "part.3.trace"}) {
     CHECK(captured(folder.path() / name) == kOneRound);
@@ -105,8 +103,8 @@ TEST_CASE("each repeated range is a file of its own, with everything that it ref
   }
   CHECK_FALSE(std::filesystem::exists(folder.path() / "part.4.trace"));
 
-  const Ran ended = run_lanescope(folder.path(), {"profile", "-c", "nvtx", "-p", "wanted", "--capture-range-end=repeat-shutdown:2", "-o",
-                                                  "end%n", captures(), "plain", "100000000"});
+  const Ran ended = run_lanescope(
+      folder.path(), {"profile", "-c", "nvtx", "-p", "wanted", "--capture-range-end=repeat-shutdown:2", "-o", "end%n", captures(), "plain", "100000000"});
   CHECK(ended.code == 128 + SIGTERM);
   CHECK(captured(folder.path() / "end2.trace") == kOneRound);
   CHECK_FALSE(std::filesystem::exists(folder.path() / "end3.trace"));
@@ -191,8 +189,8 @@ TEST_CASE("a program whose captures can have no file is refused before it runs, 
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "x.trace").string();
   const auto record = [&](const std::string& before) {
-    return run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-c", "nvtx", "-p", "wanted",
-                                         "--capture-range-end=stop", "-o", "x", "sh", "-c", before + captures() + " plain; echo ran"});
+    return run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-c", "nvtx", "-p", "wanted", "--capture-range-end=stop",
+                                         "-o", "x", "sh", "-c", before + captures() + " plain; echo ran"});
   };
   const Ran meanwhile = record("echo other > " + file + "; ");
   CHECK(meanwhile.code == 1);
@@ -206,16 +204,15 @@ TEST_CASE("a program whose captures can have no file is refused before it runs, 
 
 TEST_CASE("a capture ends where its file has the size that it may have") {
   const TemporaryFolder folder;
-  const Ran ran = run_lanescope(
-      folder.path(), {"profile", "--max-file-size=64K", "-w", "false", "-o", "x", "sh", "-c", "head -c 3000000 /dev/urandom | od; exit 2"});
+  const Ran ran =
+      run_lanescope(folder.path(), {"profile", "--max-file-size=64K", "-w", "false", "-o", "x", "sh", "-c", "head -c 3000000 /dev/urandom | od; exit 2"});
   CHECK(ran.code == 2);
-  CHECK_THAT(ran.messages, contains_text("x.trace has the size that it may have: what comes from now on is not recorded.") &&
-                               !contains_text("nothing dropped"));
+  CHECK_THAT(ran.messages,
+             contains_text("x.trace has the size that it may have: what comes from now on is not recorded.") && !contains_text("nothing dropped"));
   CHECK(load(folder.path() / "x.trace")->provenance().finished);
   CHECK(load(folder.path() / "x.trace")->provenance().end == RecordingEnd::kFileSize);
   CHECK(std::filesystem::file_size(folder.path() / "x.trace") <= 64u << 10);
-  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output,
-             contains_text("Ended         the file had the size that it may have (--max-file-size)"));
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text("Ended         the file had the size that it may have (--max-file-size)"));
 }
 
 TEST_CASE("a ring keeps the last seconds, and names that were told before") {
@@ -237,8 +234,7 @@ TEST_CASE("a recording goes on after the program where it is told to, until its 
 TEST_CASE("an output that is a folder gets a numbered file") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path() / "there");
-  for (const char* output : {"there", "there/", "./there"})
-    CHECK(run_lanescope(folder.path(), {"profile", "-t", "none", "-o", output, "true"}).code == 0);
+  for (const char* output : {"there", "there/", "./there"}) CHECK(run_lanescope(folder.path(), {"profile", "-t", "none", "-o", output, "true"}).code == 0);
   for (const char* name : {"report1.trace", "report2.trace", "report3.trace"}) CHECK(std::filesystem::exists(folder.path() / "there" / name));
   CHECK_FALSE(std::filesystem::exists(folder.path() / "there.trace"));
 }

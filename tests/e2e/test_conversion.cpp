@@ -52,8 +52,7 @@ std::vector<std::string> unnumbered(std::vector<std::string> lines) {
   static const std::regex number("\\|[0-9]+(\\|[0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+ [^|]*\\|.*)$");
   for (std::string& line : lines) {
     const int kind = std::stoi(line);
-    if (kind >= static_cast<int>(TrackKind::kNvtxRanges) && kind <= static_cast<int>(TrackKind::kNvtxMarks))
-      line = std::regex_replace(line, number, "$1");
+    if (kind >= static_cast<int>(TrackKind::kNvtxRanges) && kind <= static_cast<int>(TrackKind::kNvtxMarks)) line = std::regex_replace(line, number, "$1");
   }
   std::sort(lines.begin(), lines.end());
   return lines;
@@ -66,9 +65,8 @@ std::vector<std::string> kernels(const Trace& trace) {
     for (const LaneId id : track.lanes)
       for (EventIndex i = 0; track.key.kind == TrackKind::kKernels && i < trace.lane(id).size(); ++i) {
         const Event event = trace.lane(id).event(i);
-        lines.push_back(std::to_string(event.start - trace.extent().begin) + " " + std::to_string(event.duration) + " " +
-                        std::string(trace.name(event.name)) + " " + std::to_string(event.correlation) + " stream " +
-                        std::to_string(track.key.stream));
+        lines.push_back(std::to_string(event.start - trace.extent().begin) + " " + std::to_string(event.duration) + " " + std::string(trace.name(event.name)) +
+                        " " + std::to_string(event.correlation) + " stream " + std::to_string(track.key.stream));
       }
   std::sort(lines.begin(), lines.end());
   return lines;
@@ -149,8 +147,7 @@ TEST_CASE("what can't be converted is said in one sentence, and nothing is writt
   for (const std::string& arguments :
        {"import " + nonsense.string() + " -o " + output.string(), "import /no/such/file -o " + output.string(),
         "export " + nonsense.string() + " -o " + output.string(), "export -t sqlit " + recording + " -o " + output.string(),
-        "export -t csv --tables KERNEL " + recording + " -o " + output.string(),
-        "export --times tomorrow " + recording + " -o " + output.string()}) {
+        "export -t csv --tables KERNEL " + recording + " -o " + output.string(), "export --times tomorrow " + recording + " -o " + output.string()}) {
     INFO(arguments);
     const Run failed = run_lanescope(arguments);
     CHECK(failed.code != 0);

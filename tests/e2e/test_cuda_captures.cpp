@@ -51,8 +51,7 @@ Counts counts(const Trace& trace) {
 TEST_CASE("what lies between cudaProfilerStart and cudaProfilerStop is recorded, each time into a file that is whole by itself") {
   const TemporaryFolder folder;
   const Ran ran = run_lanescope(
-      folder.path(),
-      {"profile", "-c", "cudaProfilerApi", "--capture-range-end=repeat", "-o", "part", cuda_program(), "5000", "captures", "3"}, kMock);
+      folder.path(), {"profile", "-c", "cudaProfilerApi", "--capture-range-end=repeat", "-o", "part", cuda_program(), "5000", "captures", "3"}, kMock);
   CHECK(ran.code == 0);
   for (const char* name : {"part.1.trace", "part.2.trace", "part.3.trace"}) {
     const auto trace = load(folder.path() / name);
@@ -69,17 +68,16 @@ TEST_CASE("what lies between cudaProfilerStart and cudaProfilerStop is recorded,
 
 TEST_CASE("captures that follow each other at once are recorded as well") {
   const TemporaryFolder folder;
-  const Ran ran = run_lanescope(
-      folder.path(),
-      {"profile", "-c", "cudaProfilerApi", "--capture-range-end=repeat", "-o", "part", cuda_program(), "0", "captures", "20"}, kMock);
+  const Ran ran = run_lanescope(folder.path(),
+                                {"profile", "-c", "cudaProfilerApi", "--capture-range-end=repeat", "-o", "part", cuda_program(), "0", "captures", "20"}, kMock);
   CHECK(ran.code == 0);
   for (int i = 1; i <= 20; ++i) CHECK(counts(*load(folder.path() / ("part." + std::to_string(i) + ".trace"))).calls == 100);
 }
 
 TEST_CASE("records that the agent held when the program was killed are counted, in the file or as dropped") {
   const TemporaryFolder folder;
-  const Ran ran = run_lanescope(
-      folder.path(), {"profile", "-t", "cuda", "--cpuctxsw=none", "--sample=none", "-o", "x", cuda_program(), "300000", "kill"}, kMock);
+  const Ran ran =
+      run_lanescope(folder.path(), {"profile", "-t", "cuda", "--cpuctxsw=none", "--sample=none", "-o", "x", cuda_program(), "300000", "kill"}, kMock);
   CHECK(ran.code == 128 + SIGKILL);
   const auto trace = load(folder.path() / "x.trace");
   const Completeness completeness = trace->processes()[0].completeness;
@@ -93,9 +91,8 @@ TEST_CASE("GPU records of a program that numbers its processes anew arrive whole
     return;
   }
   const TemporaryFolder folder;
-  const Ran ran = run_lanescope(
-      folder.path(), {"profile", "-t", "cuda", "-o", "x", "/usr/bin/unshare", "--pid", "--fork", "--mount-proc", cuda_program(), "5000"},
-      kMock);
+  const Ran ran =
+      run_lanescope(folder.path(), {"profile", "-t", "cuda", "-o", "x", "/usr/bin/unshare", "--pid", "--fork", "--mount-proc", cuda_program(), "5000"}, kMock);
   CHECK(ran.code == 0);
   const auto trace = load(folder.path() / "x.trace");
   CHECK(counts(*trace).calls == 5'000);
@@ -117,8 +114,7 @@ TEST_CASE("ends without handlers lose nothing") {
 
 TEST_CASE("a program that becomes another one loses nothing, and hands on what it was to") {
   const std::string traced = GENERATE("cuda", "cuda,osrt");
-  const std::string how =
-      GENERATE("execve", "execv", "execvp", "execvpe", "fexecve", "execl", "execlp", "execle", "exec-call", "exec-at-call");
+  const std::string how = GENERATE("execve", "execv", "execvp", "execvpe", "fexecve", "execl", "execlp", "execle", "exec-call", "exec-at-call");
   CAPTURE(traced, how);
   const TemporaryFolder folder;
   const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traced, "-o", "x", cuda_program(), "1000", how}, kMock);
@@ -201,8 +197,7 @@ TEST_CASE("a signal ends a program whose CUPTI does not come back, and what is m
 
 TEST_CASE("a signal that is passed on to a program comes once its GPU work of before is handed over") {
   const TemporaryFolder folder;
-  LanescopeProcess recording(folder.path(),
-                             {"profile", "-t", "cuda", "--cuda-flush-interval=60000", "-o", "x", cuda_program(), "1000", "sleep"}, kMock);
+  LanescopeProcess recording(folder.path(), {"profile", "-t", "cuda", "--cuda-flush-interval=60000", "-o", "x", cuda_program(), "1000", "sleep"}, kMock);
   recording.wait_for_line("running");
   kill(recording.pid(), SIGTERM);
   CHECK(recording.wait() == 128 + SIGTERM);
@@ -217,8 +212,8 @@ TEST_CASE("a signal that is passed on to a program comes once its GPU work of be
 TEST_CASE("many short programs that use CUDA are all whole, but those that are killed") {
   const TemporaryFolder folder;
   constexpr std::size_t kPrograms = 40;
-  const std::string script = "for i in $(seq " + std::to_string(kPrograms) + "); do case $i in *5) how=kill;; *) how=exit;; esac; " +
-                             cuda_program() + " 20 $how & [ $((i % 4)) = 0 ] && wait; done; wait; exit 7";
+  const std::string script = "for i in $(seq " + std::to_string(kPrograms) + "); do case $i in *5) how=kill;; *) how=exit;; esac; " + cuda_program() +
+                             " 20 $how & [ $((i % 4)) = 0 ] && wait; done; wait; exit 7";
   const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "cuda", "-o", "x", "/bin/sh", "-c", script}, kMock);
   CHECK(ran.code == 7);
   const auto trace = load(folder.path() / "x.trace");
@@ -244,8 +239,7 @@ TEST_CASE("records that can't be read end the recording of GPU work, not the pro
   const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traced, "-o", "x", cuda_program(), "100000", "unreadable"}, kMock);
   CHECK(ran.code == 0);
   CHECK(ran.output == "unharmed\n");
-  constexpr const char* kTold =
-      "GPU activity is not recorded from here on: what CUPTI delivered led the agent to memory that can't be used";
+  constexpr const char* kTold = "GPU activity is not recorded from here on: what CUPTI delivered led the agent to memory that can't be used";
   CHECK_THAT(ran.messages, contains_text(kTold) && !contains_text("nothing dropped"));
   const auto trace = load(folder.path() / "x.trace");
   const Process& process = trace->processes()[0];
@@ -290,8 +284,8 @@ TEST_CASE("a fault of CUPTI's in mid-run costs what follows of GPU work, not the
   const TemporaryFolder folder;
   std::vector<Environment> environment = faulting("first");
   environment.push_back({"MOCK_CUPTI_FAULTS_BY", by});
-  const Ran ran = run_lanescope(
-      folder.path(), {"profile", "-t", traced, "--cuda-flush-interval=20", "-o", "x", cuda_program(), "100000", "faulted"}, environment);
+  const Ran ran =
+      run_lanescope(folder.path(), {"profile", "-t", traced, "--cuda-flush-interval=20", "-o", "x", cuda_program(), "100000", "faulted"}, environment);
   CHECK(ran.code == 0);
   CHECK(ran.output == "unharmed\n");
   constexpr const char* kTold = "GPU activity is not recorded from here on: CUPTI faulted when it was asked for records.";
@@ -307,8 +301,7 @@ TEST_CASE("a fault of CUPTI's in mid-run costs what follows of GPU work, not the
 TEST_CASE("a fault of CUPTI's in a call that ends a context is no fault of the program's") {
   const TemporaryFolder folder;
   const Ran ran =
-      run_lanescope(folder.path(), {"profile", "-t", "cuda", "--cuda-flush-interval=60000", "-o", "x", cuda_program(), "100", "reset"},
-                    faulting("first"));
+      run_lanescope(folder.path(), {"profile", "-t", "cuda", "--cuda-flush-interval=60000", "-o", "x", cuda_program(), "100", "reset"}, faulting("first"));
   CHECK(ran.code == 0);
   CHECK_THAT(ran.messages, contains_text("CUPTI faulted") && !contains_text("nothing dropped"));
 }
@@ -321,8 +314,7 @@ TEST_CASE("CUDA in a child that was forked without exec is recorded where the pa
   CHECK(counts(*trace).calls == 1'000);
   CHECK(trace->processes().size() == 2);
 
-  const Ran both =
-      run_lanescope(folder.path(), {"profile", "--cpuctxsw=none", "--sample=none", "-o", "y", cuda_program(), "1000", "fork-after"}, kMock);
+  const Ran both = run_lanescope(folder.path(), {"profile", "--cpuctxsw=none", "--sample=none", "-o", "y", cuda_program(), "1000", "fork-after"}, kMock);
   CHECK(both.code == 0);
   const auto whole = load(folder.path() / "y.trace");
   CHECK(counts(*whole).calls == 1'000);  // the parent's; CUDA does not work in such a child
@@ -332,8 +324,7 @@ TEST_CASE("CUDA in a child that was forked without exec is recorded where the pa
 TEST_CASE("of a capture that ends while a kernel runs for seconds it is said that this is missing, and the program goes on") {
   const TemporaryFolder folder;
   REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0);  // so that its end is seen here
-  LanescopeProcess recording(folder.path(), {"profile", "-d", "10", "--kill=none", "-t", "cuda", "-o", "x", cuda_program(), "100", "long"},
-                             kMock);
+  LanescopeProcess recording(folder.path(), {"profile", "-d", "10", "--kill=none", "-t", "cuda", "-o", "x", cuda_program(), "100", "long"}, kMock);
   recording.wait_for_line("running");
   const pid_t target = recording.target();
   CHECK(recording.wait() == 0);
@@ -363,8 +354,7 @@ TEST_CASE("devices, contexts, streams and CUDA events have the names that the pr
   std::vector<Environment> environment = kMock;
   environment.push_back({"MOCK_CUDA_LIBRARY", LANESCOPE_MOCK_CUDA});
   const Ran ran = run_lanescope(
-      folder.path(), {"profile", "--cuda-event-trace=true", "--cuda-um-gpu-page-faults=true", "-o", "x", cuda_program(), "10", "names"},
-      environment);
+      folder.path(), {"profile", "--cuda-event-trace=true", "--cuda-um-gpu-page-faults=true", "-o", "x", cuda_program(), "10", "names"}, environment);
   REQUIRE(ran.code == 0);
   REQUIRE(run_lanescope(folder.path(), {"export", "-t", "trace", "-o", "again.trace", "x.trace"}).code == 0);
   for (const char* file : {"x.trace", "again.trace"}) {
@@ -396,8 +386,7 @@ TEST_CASE("a CUPTI that another profiler has is named, and the program runs as w
 
 TEST_CASE("a libcupti that is not there is named, and everything else is recorded") {
   const TemporaryFolder folder;
-  const Ran ran =
-      run_lanescope(folder.path(), {"profile", "-o", "x", cuda_program(), "0"}, {{"LANESCOPE_CUPTI_LIBRARY", "/nowhere/libcupti.so"}});
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-o", "x", cuda_program(), "0"}, {{"LANESCOPE_CUPTI_LIBRARY", "/nowhere/libcupti.so"}});
   CHECK(ran.code == 0);
   CHECK(ran.messages.find("GPU activity is not recorded") != std::string::npos);
   CHECK(load(folder.path() / "x.trace")->processes()[0].end_kind == ProcessEndKind::kExited);
@@ -411,8 +400,7 @@ TEST_CASE("call chains of CUDA calls that take long lead to the code that made t
     return load(folder.path() / "x.trace");
   };
   const auto trace = record("--cudabacktrace=sync:1000000");
-  const auto track = std::find_if(trace->tracks().begin(), trace->tracks().end(),
-                                  [](const Track& each) { return each.key.kind == TrackKind::kBacktraces; });
+  const auto track = std::find_if(trace->tracks().begin(), trace->tracks().end(), [](const Track& each) { return each.key.kind == TrackKind::kBacktraces; });
   REQUIRE(track != trace->tracks().end());
   const Lane& lane = trace->lane(track->lanes.front());
   CHECK(lane.size() == 3);

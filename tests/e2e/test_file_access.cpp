@@ -23,8 +23,8 @@ struct Uses {
   bool operator==(const Uses&) const = default;
 };
 std::ostream& operator<<(std::ostream& out, const Uses& uses) {
-  return out << uses.read << " B read, " << uses.written << " B written, " << uses.mapped << " B mapped; " << uses.opens << " opens, " << uses.reads << " reads, "
-             << uses.writes << " writes, " << uses.maps << " maps, " << uses.syncs << " syncs; " << uses.processes << " processes";
+  return out << uses.read << " B read, " << uses.written << " B written, " << uses.mapped << " B mapped; " << uses.opens << " opens, " << uses.reads
+             << " reads, " << uses.writes << " writes, " << uses.maps << " maps, " << uses.syncs << " syncs; " << uses.processes << " processes";
 }
 
 // By the name within `folder`.
@@ -37,8 +37,8 @@ std::map<std::string, Uses> uses_in(const std::filesystem::path& folder, const s
     const std::string file = row.at("File");
     if (!file.starts_with(begin)) continue;  // libraries, and where the program's output goes
     CHECK(row.at("First (ns)") <= row.at("Last (ns)"));
-    const Uses uses{row.at("Read (B)"), row.at("Written (B)"), row.at("Mapped (B)"), row.at("Opens"), row.at("Reads"),
-                    row.at("Writes"), row.at("Maps"), row.at("Syncs"), row.at("Processes")};
+    const Uses uses{row.at("Read (B)"), row.at("Written (B)"), row.at("Mapped (B)"), row.at("Opens"),    row.at("Reads"),
+                    row.at("Writes"),   row.at("Maps"),        row.at("Syncs"),      row.at("Processes")};
     CHECK(row.at("Operations") == uses.opens + uses.reads + uses.writes + uses.maps + uses.syncs);
     result.emplace(file.substr(begin.size()), uses);
   }
@@ -46,7 +46,16 @@ std::map<std::string, Uses> uses_in(const std::filesystem::path& folder, const s
 }
 
 const std::map<std::string, Uses> kKnown = {
-    {"all", {.read = 1000 + 42 + 500 + 42 + 600, .written = 40'960 + 100 + 42 + 42, .mapped = 8192, .opens = 1, .reads = 5, .writes = 13, .maps = 1, .syncs = 2, .processes = 1}},
+    {"all",
+     {.read = 1000 + 42 + 500 + 42 + 600,
+      .written = 40'960 + 100 + 42 + 42,
+      .mapped = 8192,
+      .opens = 1,
+      .reads = 5,
+      .writes = 13,
+      .maps = 1,
+      .syncs = 2,
+      .processes = 1}},
     {"copy", {.written = 600 + 8 + 7, .opens = 1, .writes = 3, .processes = 2}},
     {"stream", {.read = 10'000, .written = 5000, .opens = 3, .reads = 10, .writes = 1, .processes = 1}},
     {"gone", {.written = 11, .opens = 1, .writes = 1, .processes = 1}},

@@ -16,9 +16,8 @@ std::string imaginary() { return program("lanescope_program_gpu_metrics_source")
 
 TEST_CASE("samples of GPU metrics cover the program from its first event to its last") {
   const TemporaryFolder folder;
-  const Ran ran = run_lanescope(
-      folder.path(), {"profile", "--gpu-metrics-devices=all", "-o", "metrics", program("lanescope_program_nvtx_threads").string()},
-      sampled_by(imaginary()));
+  const Ran ran = run_lanescope(folder.path(), {"profile", "--gpu-metrics-devices=all", "-o", "metrics", program("lanescope_program_nvtx_threads").string()},
+                                sampled_by(imaginary()));
   REQUIRE(ran.code == 0);
   const auto trace = load(folder.path() / "metrics.trace");
   REQUIRE(trace->event_count() > 0);
@@ -45,9 +44,8 @@ TEST_CASE("samples of GPU metrics cover the program from its first event to its 
 
 TEST_CASE("what the sampler may not do is told to the user and to the reader of the file") {
   const TemporaryFolder folder;
-  const Ran ran =
-      run_lanescope(folder.path(), {"profile", "-t", "none", "--sample=none", "--gpu-metrics-devices=all", "-o", "refused", "true"},
-                    sampled_by(imaginary() + " --refuse"));
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "none", "--sample=none", "--gpu-metrics-devices=all", "-o", "refused", "true"},
+                                sampled_by(imaginary() + " --refuse"));
   CHECK(ran.code == 0);
   CHECK_THAT(ran.messages, contains_text("for administrators"));
   const auto trace = load(folder.path() / "refused.trace");
@@ -60,8 +58,8 @@ TEST_CASE("a recording goes on without a sampler that works") {
   const char* command = GENERATE("/no/such/lanescope-gpu-metrics", "/bin/true", "/usr/bin/yes --");  // is not there, ends, writes nonsense
   CAPTURE(command);
   const TemporaryFolder folder;
-  const Ran ran = run_lanescope(
-      folder.path(), {"profile", "-t", "none", "--gpu-metrics-devices=0,1", "-o", "without", "sh", "-c", "exit 3"}, sampled_by(command));
+  const Ran ran =
+      run_lanescope(folder.path(), {"profile", "-t", "none", "--gpu-metrics-devices=0,1", "-o", "without", "sh", "-c", "exit 3"}, sampled_by(command));
   CHECK(ran.code == 3);
   if (std::string(command).starts_with("/no")) CHECK_THAT(ran.messages, contains_text("GPU metrics can't be sampled"));
   CHECK(load(folder.path() / "without.trace")->provenance().finished);
@@ -70,8 +68,8 @@ TEST_CASE("a recording goes on without a sampler that works") {
 TEST_CASE("captures that are asked for one by one hold the samples of their own time") {
   const TemporaryFolder folder;
   const Ran ran = run_lanescope(folder.path(),
-                                {"profile", "--gpu-metrics-devices=all", "-c", "nvtx", "-p", "wanted", "--capture-range-end=repeat", "-o",
-                                 "part", program("lanescope_program_nvtx_captures").string(), "plain", "2"},
+                                {"profile", "--gpu-metrics-devices=all", "-c", "nvtx", "-p", "wanted", "--capture-range-end=repeat", "-o", "part",
+                                 program("lanescope_program_nvtx_captures").string(), "plain", "2"},
                                 sampled_by(imaginary()));
   CHECK(ran.code == 3);
   for (const char* file : {"part.1.trace", "part.2.trace"}) {
@@ -89,6 +87,5 @@ TEST_CASE("options of GPU metrics that make no sense are refused") {
   CHECK(refused("--gpu-metrics-frequency=5").code == 2);
   CHECK(refused("--gpu-metrics-frequency=300k").code == 2);
   CHECK_THAT(refused("--gpu-metrics-frequency=fast").messages, contains_text("--gpu-metrics-frequency"));
-  CHECK(run_lanescope(folder.path(), {"profile", "-t", "none", "--gpu-metrics-device=none", "--gpu-metrics-frequency=20k", "true"}).code ==
-        0);
+  CHECK(run_lanescope(folder.path(), {"profile", "-t", "none", "--gpu-metrics-device=none", "--gpu-metrics-frequency=20k", "true"}).code == 0);
 }

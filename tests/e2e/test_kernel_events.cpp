@@ -163,7 +163,8 @@ TEST_CASE("a process that runs already can have its system calls recorded, too")
   LanescopeProcess recorder(folder, {"profile", "-t", "syscall", "-s", "none", "--cpuctxsw", "none", "-f", "-o", "outer", "sh", "-c",
                                      "echo ready; while [ ! -e stop ]; do sleep 0.02; done"});
   recorder.wait_for_line("ready");
-  const Ran ran = run_lanescope(folder, {"attach", std::to_string(recorder.target()), "-t", "syscall", "-s", "none", "--cpuctxsw", "none", "-d", "2", "-f", "-o", "x"});
+  const Ran ran =
+      run_lanescope(folder, {"attach", std::to_string(recorder.target()), "-t", "syscall", "-s", "none", "--cpuctxsw", "none", "-d", "2", "-f", "-o", "x"});
   CHECK(std::system(("touch '" + (folder / "stop").string() + "'").c_str()) == 0);
   CHECK(recorder.wait() == 0);
   CHECK(ran.code == 0);

@@ -78,7 +78,8 @@ TEST_CASE("a program whose recorder is killed gets its memory back, records no m
   CAPTURE(traced);
   const TemporaryFolder folder;
   const std::filesystem::path numbers = folder.path() / "numbers";
-  LanescopeProcess recorder(folder.path(), {"profile", "-t", traced, "-s", "none", "--cpuctxsw=none", "-o", "x", "sh", "-c", "$0 $1; echo code $?", outliving(), numbers});
+  LanescopeProcess recorder(folder.path(),
+                            {"profile", "-t", traced, "-s", "none", "--cpuctxsw=none", "-o", "x", "sh", "-c", "$0 $1; echo code $?", outliving(), numbers});
   const std::vector<pid_t> processes = recorded_family(numbers);
   kill_recorder(recorder);
   check_that_memory_returns(processes);
@@ -91,7 +92,8 @@ TEST_CASE("a program whose recorder is killed gets its memory back, records no m
 TEST_CASE("a process that waits for a recorder which is killed goes on at once, and takes nothing") {
   const TemporaryFolder folder;
   const std::filesystem::path numbers = folder.path() / "numbers";
-  LanescopeProcess recorder(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x", "sh", "-c", "$0 $1; echo code $?", outliving(), numbers});
+  LanescopeProcess recorder(folder.path(),
+                            {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x", "sh", "-c", "$0 $1; echo code $?", outliving(), numbers});
   const pid_t parent = recorded_family(numbers).front();
   kill(recorder.pid(), SIGSTOP);
   kill(parent, SIGUSR1);
@@ -133,7 +135,8 @@ TEST_CASE("a recording that ends leaves a program that runs on none of its memor
   const std::string closes = GENERATE("", "closes");
   const TemporaryFolder folder;
   const std::filesystem::path numbers = folder.path() / "numbers";
-  LanescopeProcess recorder(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-d", "1", "--kill", "none", "-o", "x", outliving(), numbers, closes});
+  LanescopeProcess recorder(folder.path(),
+                            {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-d", "1", "--kill", "none", "-o", "x", outliving(), numbers, closes});
   const std::vector<pid_t> processes = recorded_family(numbers);
   CHECK(recorder.wait() == 0);
   check_that_memory_returns(processes);

@@ -74,18 +74,18 @@ TEST_CASE("a program that its seccomp filter ends for loading the agent is named
 }
 
 TEST_CASE("however a program ends, it ends as without us and its ranges are in the file") {
-  const auto each = GENERATE(values<Ending>(
-      {{{"exit"}, 100, 1, ProcessEndKind::kExited},           {{"_exit"}, 100, 1, ProcessEndKind::kExited},
-       {{"quick_exit"}, 100, 1, ProcessEndKind::kExited},     {{"abort"}, 100, 1, ProcessEndKind::kSignaled},
-       {{"segv"}, 100, 1, ProcessEndKind::kSignaled},         {{"chained"}, 100, 1, ProcessEndKind::kSignaled},
-       {{"fault"}, 100, 1, ProcessEndKind::kSignaled},        {{"bus"}, 100, 1, ProcessEndKind::kSignaled},
-       {{"ill"}, 100, 1, ProcessEndKind::kSignaled},          {{"fpe"}, 100, 1, ProcessEndKind::kSignaled},
-       {{"fault-thread"}, 100, 1, ProcessEndKind::kSignaled}, {{"overflow"}, 100, 1, ProcessEndKind::kSignaled},
-       {{"survives"}, 100, 1, ProcessEndKind::kExited},       {{"refused"}, 100, 1, ProcessEndKind::kSignaled},
-       {{"term"}, 100, 1, ProcessEndKind::kSignaled},         {{"kill"}, 100, 1, ProcessEndKind::kSignaled},
-       {{"exec"}, 200, 2, ProcessEndKind::kExited},           {{"children", "200"}, 100 + 200 * 100, 201, ProcessEndKind::kExited},
-       {{"forkserver"}, 600, 6, ProcessEndKind::kExited},     {{"double-fork"}, 200, 2, ProcessEndKind::kExited},
-       {{"daemon"}, 200, 2, ProcessEndKind::kExited}}));
+  const auto each =
+      GENERATE(values<Ending>({{{"exit"}, 100, 1, ProcessEndKind::kExited},           {{"_exit"}, 100, 1, ProcessEndKind::kExited},
+                               {{"quick_exit"}, 100, 1, ProcessEndKind::kExited},     {{"abort"}, 100, 1, ProcessEndKind::kSignaled},
+                               {{"segv"}, 100, 1, ProcessEndKind::kSignaled},         {{"chained"}, 100, 1, ProcessEndKind::kSignaled},
+                               {{"fault"}, 100, 1, ProcessEndKind::kSignaled},        {{"bus"}, 100, 1, ProcessEndKind::kSignaled},
+                               {{"ill"}, 100, 1, ProcessEndKind::kSignaled},          {{"fpe"}, 100, 1, ProcessEndKind::kSignaled},
+                               {{"fault-thread"}, 100, 1, ProcessEndKind::kSignaled}, {{"overflow"}, 100, 1, ProcessEndKind::kSignaled},
+                               {{"survives"}, 100, 1, ProcessEndKind::kExited},       {{"refused"}, 100, 1, ProcessEndKind::kSignaled},
+                               {{"term"}, 100, 1, ProcessEndKind::kSignaled},         {{"kill"}, 100, 1, ProcessEndKind::kSignaled},
+                               {{"exec"}, 200, 2, ProcessEndKind::kExited},           {{"children", "200"}, 100 + 200 * 100, 201, ProcessEndKind::kExited},
+                               {{"forkserver"}, 600, 6, ProcessEndKind::kExited},     {{"double-fork"}, 200, 2, ProcessEndKind::kExited},
+                               {{"daemon"}, 200, 2, ProcessEndKind::kExited}}));
   const std::string traced = GENERATE("nvtx", "cuda,nvtx,osrt");
   CAPTURE(each.arguments[0], traced);
   std::vector<std::string> command{endings()};
@@ -168,7 +168,8 @@ TEST_CASE("a program for which there is no memory left is ended by the kernel, a
 TEST_CASE("a recorder that has no memory for names of code goes on, and says so") {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "x").string();
-  const Ran ran = run_alone({"/bin/sh", "-c", "ulimit -c 0; ulimit -v 100000; exec " + program("lanescope").string() + " profile -t nvtx -o " + file + " " + endings() + " exit"});
+  const Ran ran = run_alone(
+      {"/bin/sh", "-c", "ulimit -c 0; ulimit -v 100000; exec " + program("lanescope").string() + " profile -t nvtx -o " + file + " " + endings() + " exit"});
   CHECK(ran.code == 7);
   CHECK(load(file + ".trace")->provenance().finished);
 }
@@ -200,7 +201,8 @@ TEST_CASE("a program that is started with an emptied environment runs as without
   const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traced, "-o", "x", "sh", "-c", "env -i /bin/sh -c '" + waits + "'"});
   CHECK(ran.code == 7);
   CHECK(ran.output.empty());
-  constexpr const char* kTold = "this process could not be followed, so nothing is recorded of what it did: its program was started with an environment of its own";
+  constexpr const char* kTold =
+      "this process could not be followed, so nothing is recorded of what it did: its program was started with an environment of its own";
   CHECK_THAT(ran.messages, contains_text(kTold));
   CHECK_THAT(ran.messages, !contains_text("nothing dropped"));
   CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
@@ -211,7 +213,8 @@ TEST_CASE("nothing is complete where an agent of another version was sent away")
   const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-o", "x", program("lanescope_program_other_version").string()});
   CHECK(ran.code == 0);
   constexpr const char* kTold =
-      "lanescope_program_other_version: this process could not be followed, so nothing is recorded of what it did: its agent is of another version of Lanescope (0.0.1, layout 1; ours is ";
+      "lanescope_program_other_version: this process could not be followed, so nothing is recorded of what it did: its agent is of another version of "
+      "Lanescope (0.0.1, layout 1; ours is ";
   CHECK_THAT(ran.messages, contains_text(kTold));
   CHECK_THAT(ran.messages, !contains_text("nothing dropped"));
   CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
@@ -352,8 +355,7 @@ TEST_CASE("a full disk ends the recording, not the program, and the file opens")
   const SmallDisk small(disk, 64);
   if (!small.is_there()) return;
   // Numbers at random hardly compress: what is printed fills the disk.
-  const std::vector<std::string> command{
-      "/bin/sh", "-c", "awk 'BEGIN { for (x = 1; i < 200000; ++i) print x = x * 16807 % 2147483647 }'; echo whole; exit 6"};
+  const std::vector<std::string> command{"/bin/sh", "-c", "awk 'BEGIN { for (x = 1; i < 200000; ++i) print x = x * 16807 % 2147483647 }'; echo whole; exit 6"};
   std::vector<std::string> arguments{"profile", "-o", (disk / "x").string()};
   arguments.insert(arguments.end(), command.begin(), command.end());
   const Ran alone = run_alone(command);
@@ -375,8 +377,7 @@ TEST_CASE("a file on a full disk says that ranges are missing") {
   const std::filesystem::path disk = folder.path() / "disk";
   const SmallDisk small(disk, 512);
   if (!small.is_there()) return;
-  const Ran ran =
-      run_lanescope(folder.path(), {"profile", "-o", (disk / "x").string(), program("lanescope_program_nvtx_threads").string(), "100000"});
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-o", (disk / "x").string(), program("lanescope_program_nvtx_threads").string(), "100000"});
   CHECK(ran.code == 0);
   CHECK_THAT(ran.messages, contains_text("more events had no room in the file"));
   const auto trace = load(disk / "x.trace");
@@ -391,8 +392,7 @@ TEST_CASE("a file on a full disk says that ranges are missing") {
 
 TEST_CASE("a program with a library of its own in LD_PRELOAD keeps it") {
   const TemporaryFolder folder;
-  const Ran ran =
-      run_lanescope(folder.path(), {"profile", "-t", "osrt", "-o", "x", "sh", "-c", "echo $LD_PRELOAD"}, {{"LD_PRELOAD", "libm.so.6"}});
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "osrt", "-o", "x", "sh", "-c", "echo $LD_PRELOAD"}, {{"LD_PRELOAD", "libm.so.6"}});
   CHECK(ran.code == 0);
   CHECK(ran.output.ends_with(":libm.so.6\n"));
 }
@@ -509,11 +509,10 @@ TEST_CASE("a program that uses musl runs as it does without us, and can't be att
     CHECK_THAT(ran.messages, contains_text("its calls into the C library are not recorded: it uses musl as its C library"));
 
   const std::string attach = program("lanescope").string() + " attach $! -d 0.1 2>&1; echo $?; exec 3>&-; wait $!";
-  const Ran refused = run_alone({"/bin/sh", "-c",
-                                 "cd " + folder.path().string() + "; mkfifo in out; " + musl +
-                                     " < in > out & exec 3> in 4< out; read line <&4; " + attach + "; echo $?"});
-  CHECK_THAT(refused.output,
-             contains_text("it uses musl as its C library; the agent needs glibc. Its threads can be recorded from outside"));
+  const Ran refused =
+      run_alone({"/bin/sh", "-c",
+                 "cd " + folder.path().string() + "; mkfifo in out; " + musl + " < in > out & exec 3> in 4< out; read line <&4; " + attach + "; echo $?"});
+  CHECK_THAT(refused.output, contains_text("it uses musl as its C library; the agent needs glibc. Its threads can be recorded from outside"));
   CHECK_THAT(refused.output, contains_text("-t none\n1\n7\n"));
 }
 
@@ -521,8 +520,7 @@ TEST_CASE("what a killed host leaves behind is cleared away by the next one") {
   const TemporaryFolder folder;
   const auto folders = [&] {
     std::size_t count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
-      count += entry.path().filename().string().starts_with("lanescope-") ? 1 : 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) count += entry.path().filename().string().starts_with("lanescope-") ? 1 : 0;
     return count;
   };
   LanescopeProcess killed(folder.path(), {"profile", "-o", "cut", endless()});

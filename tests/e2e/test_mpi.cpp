@@ -20,8 +20,7 @@ struct Library {
   std::vector<Environment> environment;
   const char* rank_variable;
 };
-const Library kOpenMpi{
-    ".openmpi", {"--oversubscribe"}, {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}}, "OMPI_COMM_WORLD_RANK"};
+const Library kOpenMpi{".openmpi", {"--oversubscribe"}, {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}}, "OMPI_COMM_WORLD_RANK"};
 const Library kMpich{".mpich", {}, {}, "PMI_RANK"};
 
 bool runs(const std::string& command) { return std::system(command.c_str()) == 0; }
@@ -120,8 +119,7 @@ TEST_CASE("ranks that mpirun starts are recorded into one file, with peers, tags
     CAPTURE(library.suffix, size);
     const Ran ran = run_lanescope(
         folder.path(),
-        with(with({"profile", "-t", "mpi", "-s", "none", "--cpuctxsw", "none", "-f", "-o", "all", std::string("mpirun") + library.suffix},
-                  library.arguments),
+        with(with({"profile", "-t", "mpi", "-s", "none", "--cpuctxsw", "none", "-f", "-o", "all", std::string("mpirun") + library.suffix}, library.arguments),
              {"-n", std::to_string(size), "./ring"}),
         library.environment);
     CAPTURE(ran.messages);
@@ -130,9 +128,8 @@ TEST_CASE("ranks that mpirun starts are recorded into one file, with peers, tags
     CHECK(recorded(*load(folder.path() / "all.trace")) == expected_of_all(size));
 
     // Nsight Systems' tables of MPI say the same, also without the NVTX ranges beside them.
-    REQUIRE(run_lanescope(folder.path(),
-                          {"export", "-t", "sqlite", "-f", "--tables", "MPI_.*,StringIds,PROCESSES", "-o", "all.sqlite", "all.trace"})
-                .code == 0);
+    REQUIRE(run_lanescope(folder.path(), {"export", "-t", "sqlite", "-f", "--tables", "MPI_.*,StringIds,PROCESSES", "-o", "all.sqlite", "all.trace"}).code ==
+            0);
     const auto imported = open_trace(folder.path() / "all.sqlite");
     REQUIRE(imported);
     std::vector<std::string> without_receiving = expected_of_all(size);  // of MPI_Sendrecv, for which those have no column
@@ -148,16 +145,15 @@ TEST_CASE("calls from Fortran are recorded as those from C are, each once") {
   if (!build(library, folder.path(), "mpifort", "mpi_pair.f90")) return;
   const Ran ran = run_lanescope(
       folder.path(),
-      with(with({"profile", "-t", "mpi", "-s", "none", "--cpuctxsw", "none", "-f", "-o", "all", std::string("mpirun") + library.suffix},
-                library.arguments),
+      with(with({"profile", "-t", "mpi", "-s", "none", "--cpuctxsw", "none", "-f", "-o", "all", std::string("mpirun") + library.suffix}, library.arguments),
            {"-n", "2", "./ring"}),
       library.environment);
   CAPTURE(library.suffix, ran.messages);
   REQUIRE(ran.code == 0);
   CHECK_THAT(ran.output, contains_text("last sum 100"));
-  CHECK(recorded(*load(folder.path() / "all.trace")) ==
-        std::vector<std::string>{"MPI_Allreduce 0 - - - - 200 200", "MPI_Allreduce 1 - - - - 200 200", "MPI_Barrier 0 - - - - 0 0",
-                                 "MPI_Barrier 1 - - - - 0 0", "MPI_Recv 1 0 5 800 - - -", "MPI_Send 0 1 5 800 - - -"});
+  CHECK(recorded(*load(folder.path() / "all.trace")) == std::vector<std::string>{"MPI_Allreduce 0 - - - - 200 200", "MPI_Allreduce 1 - - - - 200 200",
+                                                                                 "MPI_Barrier 0 - - - - 0 0", "MPI_Barrier 1 - - - - 0 0",
+                                                                                 "MPI_Recv 1 0 5 800 - - -", "MPI_Send 0 1 5 800 - - -"});
 }
 
 TEST_CASE("a recording for each rank is named after it, and holds its calls alone") {
@@ -169,11 +165,10 @@ TEST_CASE("a recording for each rank is named after it, and holds its calls alon
   for (const Environment& variable : library.environment) command += variable.name + "=" + variable.value + " ";
   command += "XDG_RUNTIME_DIR=" + folder.path().string() + " mpirun" + library.suffix;
   for (const std::string& argument : library.arguments) command += " " + argument;
-  command += " -n 2 " + program("lanescope").string() + " profile -t mpi --mpi-impl=" + (library.suffix + 1) +
-             " -s none --cpuctxsw none -o 'rank%q{" + library.rank_variable + "}' ./ring >/dev/null 2>&1";
+  command += " -n 2 " + program("lanescope").string() + " profile -t mpi --mpi-impl=" + (library.suffix + 1) + " -s none --cpuctxsw none -o 'rank%q{" +
+             library.rank_variable + "}' ./ring >/dev/null 2>&1";
   REQUIRE(runs(command));
-  for (int rank = 0; rank < 2; ++rank)
-    CHECK(recorded(*load(folder.path() / ("rank" + std::to_string(rank) + ".trace"))) == expected(rank, 2));
+  for (int rank = 0; rank < 2; ++rank) CHECK(recorded(*load(folder.path() / ("rank" + std::to_string(rank) + ".trace"))) == expected(rank, 2));
 }
 
 TEST_CASE("a program that speaks MPI's standard ABI runs as alone, and it is said that its calls are not recorded") {
@@ -188,8 +183,7 @@ TEST_CASE("a program that speaks MPI's standard ABI runs as alone, and it is sai
   REQUIRE(runs("cc -w -o " + place + "/program " + source + " " + place + "/libmpi_abi.so.0 -Wl,-rpath," + place));
   const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx,mpi", "-s", "none", "--cpuctxsw", "none", "-o", "x", place + "/program"});
   CHECK(ran.code == 0);
-  CHECK(ran.output ==
-        "send 7 1 of 0x209 to 3, tag 11, in 0x101\nreceive 1 of 0x209 from -1, tag -2, in 0x101, status (nil)\nreceived 42\n");
+  CHECK(ran.output == "send 7 1 of 0x209 to 3, tag 11, in 0x101\nreceive 1 of 0x209 from -1, tag -2, in 0x101, status (nil)\nreceived 42\n");
   CHECK_THAT(ran.messages, contains_text("Calls of MPI are not recorded: the program uses the standard ABI of MPI 5"));
   CHECK(recorded(*load(folder.path() / "x.trace")).empty());
 }

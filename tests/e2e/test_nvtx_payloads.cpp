@@ -26,8 +26,7 @@ std::vector<std::string> payloads(const Trace& trace, TrackKind kind) {
 
 TEST_CASE("structured payloads are recorded by the names that their schemas give") {
   const TemporaryFolder folder;
-  REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-o", "x", program("lanescope_program_nvtx_payloads").string()}).code ==
-          0);
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-o", "x", program("lanescope_program_nvtx_payloads").string()}).code == 0);
   const auto trace = load(folder.path() / "x.trace");
 
   const std::vector<std::string> ranges = payloads(*trace, TrackKind::kNvtxRanges);

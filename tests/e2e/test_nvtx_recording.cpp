@@ -16,9 +16,9 @@ namespace {
 
 std::shared_ptr<const Trace> record() {
   const TemporaryFolder folder;
-  REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "nvtx", "--cpuctxsw=none", "--sample=none", "-o", "x",
-                                        program("lanescope_program_nvtx_threads").string()})
-              .code == 0);
+  REQUIRE(
+      run_lanescope(folder.path(), {"profile", "-t", "nvtx", "--cpuctxsw=none", "--sample=none", "-o", "x", program("lanescope_program_nvtx_threads").string()})
+          .code == 0);
   return load(folder.path() / "x.trace");
 }
 

@@ -106,12 +106,21 @@ TEST_CASE("a program without OpenGL finds none, and dlsym goes by who calls it")
   const TemporaryFolder temporary;
   const std::filesystem::path& folder = temporary.path();
   // A library of its own stands before getpid() and finds the next one by RTLD_NEXT, which depends on the caller.
-  if (!runs("printf '#define _GNU_SOURCE\\n#include <dlfcn.h>\\nint getpid(void) { int (*next)(void) = (int (*)(void))dlsym(RTLD_NEXT, \"getpid\"); "
-            "return next == getpid ? -1 : next() > 0 ? 17 : -2; }\\n' >'" + (folder / "before.c").string() + "' && "
-            "printf '#define _GNU_SOURCE\\n#include <dlfcn.h>\\n#include <stdio.h>\\nint getpid(void);\\nint main(void) { printf(\"%%d %%d %%d\\\\n\", getpid(), "
-            "dlsym(RTLD_DEFAULT, \"glXSwapBuffers\") != 0, dlsym(dlopen(0, RTLD_NOW), \"main\") != 0); return 0; }\\n' >'" + (folder / "main.c").string() + "' && "
-            "cc -shared -fPIC -o '" + (folder / "libbefore.so").string() + "' '" + (folder / "before.c").string() + "' -ldl && "
-            "cc -rdynamic -o '" + (folder / "work").string() + "' '" + (folder / "main.c").string() + "' -L'" + folder.string() + "' -lbefore -ldl -Wl,-rpath,'" + folder.string() + "'")) {
+  if (!runs(
+          "printf '#define _GNU_SOURCE\\n#include <dlfcn.h>\\nint getpid(void) { int (*next)(void) = (int (*)(void))dlsym(RTLD_NEXT, \"getpid\"); "
+          "return next == getpid ? -1 : next() > 0 ? 17 : -2; }\\n' >'" +
+          (folder / "before.c").string() +
+          "' && "
+          "printf '#define _GNU_SOURCE\\n#include <dlfcn.h>\\n#include <stdio.h>\\nint getpid(void);\\nint main(void) { printf(\"%%d %%d %%d\\\\n\", getpid(), "
+          "dlsym(RTLD_DEFAULT, \"glXSwapBuffers\") != 0, dlsym(dlopen(0, RTLD_NOW), \"main\") != 0); return 0; }\\n' >'" +
+          (folder / "main.c").string() +
+          "' && "
+          "cc -shared -fPIC -o '" +
+          (folder / "libbefore.so").string() + "' '" + (folder / "before.c").string() +
+          "' -ldl && "
+          "cc -rdynamic -o '" +
+          (folder / "work").string() + "' '" + (folder / "main.c").string() + "' -L'" + folder.string() + "' -lbefore -ldl -Wl,-rpath,'" + folder.string() +
+          "'")) {
     WARN("there is no C compiler: not tried");
     return;
   }

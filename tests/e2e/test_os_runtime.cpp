@@ -83,8 +83,8 @@ TEST_CASE("threads that live for one call end, and every call and range of their
 
 TEST_CASE("a program that is built as packages are waits in calls that are recorded by their plain names") {
   const TemporaryFolder folder;
-  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "osrt", "-s", "none", "--cpuctxsw", "none", "-o", "x",
-                                                program("lanescope_program_checked_calls").string()});
+  const Ran ran = run_lanescope(folder.path(),
+                                {"profile", "-t", "osrt", "-s", "none", "--cpuctxsw", "none", "-o", "x", program("lanescope_program_checked_calls").string()});
   REQUIRE(ran.code == 0);
   CHECK(ran.output == "waited\n");
   const auto trace = load(folder.path() / "x.trace");
@@ -116,8 +116,8 @@ TEST_CASE("programs that are built with sanitizers run as alone, and their calls
 
 TEST_CASE("each call that takes longer than its threshold has the call chain that led to it, and no other one") {
   const TemporaryFolder folder;
-  REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "osrt", "--osrt-backtrace-threshold=15000000", "-s", "none", "--cpuctxsw", "none",
-                                        "-o", "x", program("lanescope_program_os_calls").string()})
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "osrt", "--osrt-backtrace-threshold=15000000", "-s", "none", "--cpuctxsw", "none", "-o", "x",
+                                        program("lanescope_program_os_calls").string()})
               .code == 0);
   const auto trace = load(folder.path() / "x.trace");
   std::set<Call> long_calls;
@@ -148,9 +148,10 @@ TEST_CASE("processes are taken in while names of code are looked up, however lon
   std::ofstream(slow) << "#!/bin/sh\n/bin/sleep 4\nexec " << program("lanescope-code-names").string() << " \"$@\"\n";
   std::filesystem::permissions(slow, std::filesystem::perms::owner_all);
   const std::string script = program("lanescope_program_os_calls").string() + "; " + program("lanescope_program_lives").string() + " exit 0";
-  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx,osrt", "--osrt-backtrace-threshold=15000000", "-s", "none",
-                                                "--cpuctxsw", "none", "-o", "x", "/bin/sh", "-c", script},
-                                {{"LANESCOPE_CODE_NAMES", slow.string()}});
+  const Ran ran = run_lanescope(
+      folder.path(),
+      {"profile", "-t", "nvtx,osrt", "--osrt-backtrace-threshold=15000000", "-s", "none", "--cpuctxsw", "none", "-o", "x", "/bin/sh", "-c", script},
+      {{"LANESCOPE_CODE_NAMES", slow.string()}});
   CHECK(ran.code == 0);
   const auto trace = load(folder.path() / "x.trace");
   CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 100);
@@ -163,8 +164,7 @@ TEST_CASE("processes are taken in while names of code are looked up, however lon
 
 TEST_CASE("no call chains are taken where none are wanted") {
   const TemporaryFolder folder;
-  REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "osrt", "--osrt-backtrace-threshold=none", "-o", "x",
-                                        program("lanescope_program_os_calls").string()})
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "osrt", "--osrt-backtrace-threshold=none", "-o", "x", program("lanescope_program_os_calls").string()})
               .code == 0);
   const auto trace = load(folder.path() / "x.trace");
   for_events(*trace, TrackKind::kBacktraces, [](const Track&, const Lane&, EventIndex) { FAIL("a call chain"); });
@@ -208,9 +208,9 @@ TEST_CASE("calls that wait are recorded by name, with their time; errno and the 
 
 TEST_CASE("calls below the threshold are left out") {
   const TemporaryFolder folder;
-  REQUIRE(run_lanescope(folder.path(),
-                        {"profile", "-t", "osrt", "--osrt-threshold=15000000", "-o", "x", program("lanescope_program_os_calls").string()})
-              .code == 0);
+  REQUIRE(
+      run_lanescope(folder.path(), {"profile", "-t", "osrt", "--osrt-threshold=15000000", "-o", "x", program("lanescope_program_os_calls").string()}).code ==
+      0);
   const auto trace = load(folder.path() / "x.trace");
   CHECK(count_events(*trace, TrackKind::kOsRuntime, "usleep") >= 2);  // of 20 ms; others take 1 ms, or as long as the machine is busy
   for (const Track& track : trace->tracks())

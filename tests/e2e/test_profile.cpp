@@ -63,8 +63,8 @@ TEST_CASE("who writes to a program's standard input sees when it reads no more")
   // Ten seconds at most: the program waits to be told.
   const std::string reader = "exec <&-; for i in $(seq 200); do test -e told && exit 4; sleep 0.05; done; exit 1";
   std::ofstream(folder.path() / "reader") << reader;
-  const std::string line = "cd " + folder.path().string() + "; { trap '' PIPE; while echo 0123456789 2>/dev/null; do :; done; touch told; } | " + program("lanescope").string() +
-                           " profile -t nvtx -s none --cpuctxsw=none -o x sh reader 2> messages";
+  const std::string line = "cd " + folder.path().string() + "; { trap '' PIPE; while echo 0123456789 2>/dev/null; do :; done; touch told; } | " +
+                           program("lanescope").string() + " profile -t nvtx -s none --cpuctxsw=none -o x sh reader 2> messages";
   const int status = std::system(line.c_str());
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 4));
 }
@@ -163,8 +163,8 @@ TEST_CASE("options of the program are the program's") {
 
 TEST_CASE("the environment is changed as asked, and never stored") {
   const TemporaryFolder folder;
-  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "none", "-o", "env", "-e", "A=1,2,B=3", "sh", "-c", "echo $A $B"},
-                                {{"SECRET_TOKEN", "hunter2-in-env"}});
+  const Ran ran =
+      run_lanescope(folder.path(), {"profile", "-t", "none", "-o", "env", "-e", "A=1,2,B=3", "sh", "-c", "echo $A $B"}, {{"SECRET_TOKEN", "hunter2-in-env"}});
   CHECK(ran.output == "1,2 3\n");
   std::ifstream file(folder.path() / "env.trace");
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
@@ -186,8 +186,7 @@ TEST_CASE("a program is started as another user where we are root, and the file 
   std::filesystem::copy_file(std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib/liblanescope-agent.so", folder.path() / "agent.so");
   std::filesystem::copy_file(threads_program(), folder.path() / "program");
   const std::vector<Environment> environment{{"LANESCOPE_AGENT", (folder.path() / "agent.so").string()}};
-  const Ran ran = run_lanescope(folder.path(), {"profile", "--run-as=nobody", "-o", "x", "sh", "-c", "id -un; echo $HOME $USER; ./program"},
-                                environment);
+  const Ran ran = run_lanescope(folder.path(), {"profile", "--run-as=nobody", "-o", "x", "sh", "-c", "id -un; echo $HOME $USER; ./program"}, environment);
   CHECK(ran.code == 0);
   CHECK(ran.output.starts_with("nobody\n/nonexistent nobody\n"));
   CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "whole run") == 1);
@@ -305,8 +304,9 @@ TEST_CASE("what happens before the delay is over is not recorded, and all behind
     REQUIRE(delay <= 64);
     const auto begin = std::filesystem::file_time_type::clock::now();
     const std::string script = ticks + " 50; touch early; sleep " + std::to_string(delay) + ".1; " + ticks + " 70";
-    REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-y", std::to_string(delay), "-f", "-o", "x", "sh", "-c",
-                                          script}).code == 0);
+    REQUIRE(run_lanescope(folder.path(),
+                          {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-y", std::to_string(delay), "-f", "-o", "x", "sh", "-c", script})
+                .code == 0);
     if (std::filesystem::last_write_time(folder.path() / "early") - begin >= std::chrono::seconds(delay)) continue;
     CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "tick") == 70);
     break;
@@ -404,8 +404,8 @@ TEST_CASE("calls of libraries that mark them are recorded of those alone that ar
   CAPTURE(each.trace);
   const TemporaryFolder folder;
   const auto record = [&](const std::string& traced) {
-    const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traced, "--cpuctxsw=none", "--sample=none", "-f", "-o", "x",
-                                                  program("lanescope_program_nvtx_libraries").string()});
+    const Ran ran = run_lanescope(
+        folder.path(), {"profile", "-t", traced, "--cpuctxsw=none", "--sample=none", "-f", "-o", "x", program("lanescope_program_nvtx_libraries").string()});
     CHECK(ran.code == 0);
     return load(folder.path() / "x.trace");
   };

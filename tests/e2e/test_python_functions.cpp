@@ -45,8 +45,7 @@ const std::string kProgram =
     "print(model(), model(), model.step(), work.Model.of_none(), work.Model.of_class(), isinstance(model, work.Model))\n"
     "print(list(work.numbers()), asyncio.run(work.later()), work.number, math.sqrt(4.0), work.submodule.dumps(1))\n";
 
-const std::string kPrinted =
-    "3 plain adds (x, *, y=1)\nas it should\n1 2 stepped static Model True\n[0, 1, 2] 7 3 2.0 1\n";
+const std::string kPrinted = "3 plain adds (x, *, y=1)\nas it should\n1 2 stepped static Model True\n[0, 1, 2] 7 3 2.0 1\n";
 
 const std::string kFunctions =
     R"([{"_comment": "of ours", "module": "work", "color": "magenta", "domain": "own",
@@ -129,8 +128,9 @@ TEST_CASE("a marked function has the depth of recursion that it has without a ma
       "print(sys.getrecursionlimit())\n"
       "sys.setrecursionlimit(3000)\n"
       "print(deep.walk(2500), sys.getrecursionlimit())\n";
-  const Ran ran = run_lanescope(folder, {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw", "none", "-o", "x", "--python-functions-trace=functions.json", "python3", "-c", program},
-                                {{"PYTHONPATH", folder / "mine"}});
+  const Ran ran = run_lanescope(
+      folder, {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw", "none", "-o", "x", "--python-functions-trace=functions.json", "python3", "-c", program},
+      {{"PYTHONPATH", folder / "mine"}});
   CHECK(ran.code == 0);
   CHECK(ran.output == "1000 900 1000\ntoo deep\ndivided\n1000\n2500 3000\n");
   CHECK(ranges(folder, "deep.fails") == 501);

@@ -81,8 +81,7 @@ Recorded record(const std::string& python, const char* what, std::vector<std::st
   std::istringstream words(outcome.output);
   const Nanoseconds epoch = recorded.trace->provenance().monotonic_epoch;
   std::string name;
-  for (Told told; words >> name >> told.thread >> told.begin >> told.end;)
-    recorded.threads[name] = {told.thread, told.begin - epoch, told.end - epoch};
+  for (Told told; words >> name >> told.thread >> told.begin >> told.end;) recorded.threads[name] = {told.thread, told.begin - epoch, told.end - epoch};
   recorded.lock = read_lock(*recorded.trace);
   return recorded;
 }
@@ -103,8 +102,7 @@ void check_exclusion(const Lock& lock) {
 }
 
 bool records_os_calls(const Trace& trace) {
-  return std::any_of(trace.tracks().begin(), trace.tracks().end(),
-                     [](const Track& track) { return track.key.kind == TrackKind::kOsRuntime; });
+  return std::any_of(trace.tracks().begin(), trace.tracks().end(), [](const Track& track) { return track.key.kind == TrackKind::kOsRuntime; });
 }
 
 #define FOR_ALL_INTERPRETERS(python)                           \
@@ -240,8 +238,9 @@ TEST_CASE("threads of a free-threaded build hold no GIL, which is said") {
 TEST_CASE("a program that closes its interpreter's library goes on as without us") {
   FOR_ALL_INTERPRETERS(python) {
     INFO(python);
-    const std::string library = output_of(
-        python + " -S -c 'import sysconfig, os; v = sysconfig.get_config_var; print(os.path.join(v(\"LIBDIR\"), v(\"INSTSONAME\")) if v(\"Py_ENABLE_SHARED\") else \"\")'");
+    const std::string library = output_of(python +
+                                          " -S -c 'import sysconfig, os; v = sysconfig.get_config_var; print(os.path.join(v(\"LIBDIR\"), v(\"INSTSONAME\")) if "
+                                          "v(\"Py_ENABLE_SHARED\") else \"\")'");
     const std::string path = library.substr(0, library.find('\n'));
     if (path.empty()) {
       WARN("It is not a library.");
@@ -250,8 +249,10 @@ TEST_CASE("a program that closes its interpreter's library goes on as without us
     const TemporaryFolder folder;
     // It finds its own modules by this, as it does where a program that embeds it sets its home.
     const std::string home = output_of(python + " -S -c 'import sys; print(sys.prefix, end=\"\")'");
-    const Ran outcome = run_lanescope(folder.path(), {"profile", "-t", "python-gil", "-s", "none", "--cpuctxsw", "none", "-o", "x", program("lanescope_program_python_plugin").string(), path},
-                                      {{"PYTHONHOME", home}});
+    const Ran outcome =
+        run_lanescope(folder.path(),
+                      {"profile", "-t", "python-gil", "-s", "none", "--cpuctxsw", "none", "-o", "x", program("lanescope_program_python_plugin").string(), path},
+                      {{"PYTHONHOME", home}});
     CHECK(outcome.code == 7);
     CHECK(outcome.output == "went on\n");
   }

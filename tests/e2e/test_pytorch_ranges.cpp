@@ -31,11 +31,11 @@ void write_stand_in(const std::filesystem::path& folder) {
 }
 
 const std::string kProgram =
-    "import importlib.util, os, sys, sitecustomize; importlib.util.find_spec('torch'); import torch; torch.cuda.synchronize(); print(os.path.basename(os.path.dirname(sitecustomize.__file__)))";
+    "import importlib.util, os, sys, sitecustomize; importlib.util.find_spec('torch'); import torch; torch.cuda.synchronize(); "
+    "print(os.path.basename(os.path.dirname(sitecustomize.__file__)))";
 
 Ran run(const std::filesystem::path& folder, const std::string& option, const std::string& code) {
-  return run_lanescope(folder,
-                       {"profile", "-t", "nvtx", option, "-s", "none", "--cpuctxsw", "none", "-f", "-o", "x", "python3", "-c", code},
+  return run_lanescope(folder, {"profile", "-t", "nvtx", option, "-s", "none", "--cpuctxsw", "none", "-f", "-o", "x", "python3", "-c", code},
                        {{"PYTHONPATH", folder / "mine"}});
 }
 

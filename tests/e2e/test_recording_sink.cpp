@@ -112,11 +112,11 @@ TEST_CASE("whoever waits for the end of a capture is answered where the recordin
   const TemporaryFolder folder;
   Watcher watcher;
   std::atomic<bool> fails = false;
-  auto recording = session::Recording::launch(request(folder.path(), {program("lanescope_program_nvtx_endless").string(), "0"}),
-                                              [&](std::span<const std::byte> frames) {
-                                                if (fails) throw std::bad_alloc();
-                                                watcher.take(frames);
-                                              });
+  auto recording =
+      session::Recording::launch(request(folder.path(), {program("lanescope_program_nvtx_endless").string(), "0"}), [&](std::span<const std::byte> frames) {
+        if (fails) throw std::bad_alloc();
+        watcher.take(frames);
+      });
   REQUIRE(recording);
   watcher.wait_for_events(1'000);
   fails = true;  // nothing comes from a program that waits: the next frames are those of the end

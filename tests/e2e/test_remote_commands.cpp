@@ -107,7 +107,8 @@ TEST_CASE("a shell that takes its command in one word leads to another machine, 
   CHECK(ran.code == 0);
   CHECK_THAT(run_lanescope(machines.here(), {"info", "run.trace"}).output, contains_text("nothing dropped"));
 
-  const Ran none = run_lanescope(machines.here(), {"profile", "--on", target, "--remote-lanescope", "no lanescope", "-o", "none", "true"}, machines.environment());
+  const Ran none =
+      run_lanescope(machines.here(), {"profile", "--on", target, "--remote-lanescope", "no lanescope", "-o", "none", "true"}, machines.environment());
   CHECK(none.code == 1);
   // The command behind the pipe is tried with an archive that is here.
   std::string advice = none.messages;
@@ -128,8 +129,9 @@ TEST_CASE("what can't be done here is said before anything runs there") {
   const TwoMachines machines;
   std::ofstream(machines.here() / "mine.trace") << "mine";
   const std::string touch = (machines.here() / "ran").string();
-  const auto arguments = GENERATE_COPY(std::vector<std::string>{"-o", "mine", "touch"}, std::vector<std::string>{"-o", "x%p", "touch"}, std::vector<std::string>{"-o", "x%q{HOME}", "touch"},
-                                       std::vector<std::string>{"-o", "nowhere/x", "touch"}, std::vector<std::string>{"--arm", "touch"});
+  const auto arguments = GENERATE_COPY(std::vector<std::string>{"-o", "mine", "touch"}, std::vector<std::string>{"-o", "x%p", "touch"},
+                                       std::vector<std::string>{"-o", "x%q{HOME}", "touch"}, std::vector<std::string>{"-o", "nowhere/x", "touch"},
+                                       std::vector<std::string>{"--arm", "touch"});
   std::vector<std::string> command = quietly("profile", arguments);
   command.push_back(touch);
   const Ran ran = machines.run(command);
@@ -159,7 +161,8 @@ TEST_CASE("a session there is steered from here, and each of its captures become
 
 TEST_CASE("repeated ranges there have the numbers that they have here") {
   const TwoMachines machines;
-  const std::vector<std::string> options = quietly("profile", {"-c", "nvtx", "-p", "wanted", "--capture-range-end=repeat:2", "-o", "part", program("lanescope_program_nvtx_captures").string(), "plain", "3"});
+  const std::vector<std::string> options = quietly("profile", {"-c", "nvtx", "-p", "wanted", "--capture-range-end=repeat:2", "-o", "part",
+                                                               program("lanescope_program_nvtx_captures").string(), "plain", "3"});
   CHECK(machines.run(options).code == 3);
   for (const char* name : {"part.1.trace", "part.2.trace"}) CHECK(count_events(*load(machines.here() / name), TrackKind::kNvtxRanges, "inside") == 20);
   CHECK_FALSE(fs::exists(machines.here() / "part.trace"));
@@ -167,7 +170,8 @@ TEST_CASE("repeated ranges there have the numbers that they have here") {
   fs::remove(machines.here() / "part.2.trace");
   CHECK(machines.run(options).code == 1);
   CHECK_FALSE(fs::exists(machines.here() / "part.2.trace"));
-  CHECK(machines.run(quietly("profile", {"-c", "nvtx", "-p", "wanted", "-o", "one", program("lanescope_program_nvtx_captures").string(), "plain", "1"})).code >= 0);
+  CHECK(machines.run(quietly("profile", {"-c", "nvtx", "-p", "wanted", "-o", "one", program("lanescope_program_nvtx_captures").string(), "plain", "1"})).code >=
+        0);
   CHECK(fs::exists(machines.here() / "one.trace"));
 }
 

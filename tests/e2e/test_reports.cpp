@@ -55,7 +55,8 @@ TEST_CASE("doctor says what is missing, in columns and as JSON, and its exit cod
   CHECK((columns.code == 0 || columns.code == 1));
   CHECK(json.code == columns.code);
   CHECK((columns.code == 1) == (columns.output.find("\nFail  ") != std::string::npos));
-  for (const char* part : {"agent", "parts", "driver", "cupti", "attach", "gpu_counters", "gpu_metrics", "threads", "sessions", "space", "limits", "python", "viewer"})
+  for (const char* part :
+       {"agent", "parts", "driver", "cupti", "attach", "gpu_counters", "gpu_metrics", "threads", "sessions", "space", "limits", "python", "viewer"})
     CHECK_THAT(json.output, contains_text("\"part\": \"" + std::string(part) + "\""));
   CHECK_THAT(columns.output, contains_text("Note  Python          /nowhere/python was not found"));
   std::vector<Environment> broken = environment;
@@ -70,8 +71,7 @@ TEST_CASE("status says of each part whether it can be recorded, and the one comm
        {std::vector<std::string>{"status"}, std::vector<std::string>{"status", "-e"}, std::vector<std::string>{"status", "--all"}}) {
     const Ran ran = run_lanescope(folder.path(), arguments, {{"XDG_RUNTIME_DIR", folder.path().string()}});
     CHECK(ran.code == 0);
-    for (const char* part : {"Agent", "NVIDIA driver", "CUPTI", "Attach", "GPU counters", "Threads", "Sessions"})
-      CHECK_THAT(ran.output, contains_text(part));
+    for (const char* part : {"Agent", "NVIDIA driver", "CUPTI", "Attach", "GPU counters", "Threads", "Sessions"}) CHECK_THAT(ran.output, contains_text(part));
     CHECK_THAT(ran.output, contains_text("0 run, in " + folder.path().string()));
   }
   const Ran absent = run_lanescope(folder.path(), {"status"}, {{"LANESCOPE_AGENT", "/nowhere/agent.so"}});

@@ -203,9 +203,12 @@ TEST_CASE("a session that is about to begin is listed as that, and who asks it i
     const nlohmann::json request = received(connection);
     if (request.is_null()) continue;  // who only looks whether it is there
     command = request.value("command", "");
-    if (command == "start") answer(connection, {{"file", "there.trace"}});
-    else if (unanswered.size() < 2) unanswered.push_back(std::move(connection));  // of the list, and the first of start
-    else answer(connection, {{"state", "Waiting"}});
+    if (command == "start")
+      answer(connection, {{"file", "there.trace"}});
+    else if (unanswered.size() < 2)
+      unanswered.push_back(std::move(connection));  // of the list, and the first of start
+    else
+      answer(connection, {{"state", "Waiting"}});
   }
   CHECK(start.wait() == 0);
   CHECK_THAT(start.messages(), contains_text("The session mine does not answer yet") && contains_text("Recording into\n\tthere.trace"));
@@ -298,8 +301,8 @@ TEST_CASE("each capture observes threads as its start has it") {
     return;
   }
   const Sessions sessions;
-  LanescopeProcess session(sessions.folder(), {"launch", "-t", "none", "-s", "none", "--cpuctxsw=none", "--kill=sigkill",
-                                               program("lanescope_program_cpu_work").string(), "steady"});
+  LanescopeProcess session(
+      sessions.folder(), {"launch", "-t", "none", "-s", "none", "--cpuctxsw=none", "--kill=sigkill", program("lanescope_program_cpu_work").string(), "steady"});
   session.wait_for_line("ready");
   const auto capture = [&](const std::string& name, std::vector<std::string> options) {
     options.insert(options.begin(), {"start", "-d", "1", "-o", name});
@@ -465,8 +468,7 @@ TEST_CASE("what is asked of a session before its delay is over is answered with 
 
 TEST_CASE("what a start can't have is one sentence") {
   const Sessions sessions;
-  LanescopeProcess session(sessions.folder(),
-                           {"launch", "--session-new=mine", "-t", "none", program("lanescope_program_nvtx_endless").string(), "5"});
+  LanescopeProcess session(sessions.folder(), {"launch", "--session-new=mine", "-t", "none", program("lanescope_program_nvtx_endless").string(), "5"});
   session.wait_for_line("ready");
   struct Case {
     std::vector<std::string> arguments;

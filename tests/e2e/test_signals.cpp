@@ -309,7 +309,8 @@ TEST_CASE("what a program printed and could not be written is a failure, where t
     const pid_t recorder = fork();
     REQUIRE(recorder >= 0);
     if (recorder == 0)
-      become_lanescope(folder.path(), {"profile", "-f", "-t", "nvtx", "-o", "x", "sh", "-c", script}, {}, open("/dev/full", O_WRONLY), open("/dev/null", O_WRONLY));
+      become_lanescope(folder.path(), {"profile", "-f", "-t", "nvtx", "-o", "x", "sh", "-c", script}, {}, open("/dev/full", O_WRONLY),
+                       open("/dev/null", O_WRONLY));
     int status = 0;
     REQUIRE(waitpid(recorder, &status, 0) == recorder);
     REQUIRE(WIFEXITED(status));
@@ -322,8 +323,8 @@ TEST_CASE("what a program printed and could not be written is a failure, where t
 
 TEST_CASE("signals that mean nothing to who attaches do not end its recording") {
   const TemporaryFolder folder;
-  LanescopeProcess holder(folder.path(), {"profile", "-t", "none", "--sample=none", "--cpuctxsw=none", "-o", "holder", "sh", "-c",
-                                          "echo ready; exec sleep 60"});
+  LanescopeProcess holder(folder.path(),
+                          {"profile", "-t", "none", "--sample=none", "--cpuctxsw=none", "-o", "holder", "sh", "-c", "echo ready; exec sleep 60"});
   holder.wait_for_line("ready");
   const pid_t target = holder.target();
   LanescopeProcess recording(folder.path(), {"attach", "-t", "none", "--cpuctxsw=process-tree", "-o", "x", std::to_string(target)});

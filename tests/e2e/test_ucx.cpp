@@ -22,7 +22,8 @@ bool build(const std::filesystem::path& folder) {
 }
 
 Ran record(const std::filesystem::path& folder, const std::string& traces) {
-  return run_lanescope(folder, {"profile", "-t", traces, "-s", "none", "--cpuctxsw", "none", "-f", "-o", "x", "./work"}, {{"UCX_TLS", "self"}, {"UCX_LOG_LEVEL", "fatal"}});
+  return run_lanescope(folder, {"profile", "-t", traces, "-s", "none", "--cpuctxsw", "none", "-f", "-o", "x", "./work"},
+                       {{"UCX_TLS", "self"}, {"UCX_LOG_LEVEL", "fatal"}});
 }
 
 constexpr TrackKind kRanges = TrackKind::kNvtxRanges;

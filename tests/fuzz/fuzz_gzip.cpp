@@ -3,9 +3,9 @@
 
 #include <zlib.h>
 
+#include "chrome/text_source.h"
 #include "fuzz_target.h"
 #include "scratch_file.h"
-#include "chrome/text_source.h"
 
 using namespace lanescope;
 

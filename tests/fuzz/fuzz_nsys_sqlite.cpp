@@ -101,18 +101,14 @@ std::string with_rows(int rows) {
     for (int row = 0; row < rows; ++row) {
       std::string values;
       for (const std::string& column : texts_of(database.get(), "SELECT name FROM pragma_table_info('" + table + "')"))
-        values += (values.empty() ? "" : ", ") + std::to_string(column == "start" ? 10 * row
-                                                                : column == "end" ? 10 * row + 5
-                                                                                  : 1 + row % 3);
+        values += (values.empty() ? "" : ", ") + std::to_string(column == "start" ? 10 * row : column == "end" ? 10 * row + 5 : 1 + row % 3);
       sqlite3_exec(database.get(), ("INSERT INTO " + table + " VALUES (" + values + ")").c_str(), nullptr, nullptr, nullptr);
     }
   const char* types[] = {"33", "34", "39", "59", "60", "70", "71", "75"};
   for (const char* type : types)
-    sqlite3_exec(
-        database.get(),
-        ("INSERT INTO NVTX_EVENTS(start, end, eventType, text, globalTid) VALUES (1, 2, " + std::string(type) + ", 'MPI', 16777217)")
-            .c_str(),
-        nullptr, nullptr, nullptr);
+    sqlite3_exec(database.get(),
+                 ("INSERT INTO NVTX_EVENTS(start, end, eventType, text, globalTid) VALUES (1, 2, " + std::string(type) + ", 'MPI', 16777217)").c_str(), nullptr,
+                 nullptr, nullptr);
   return serialized(database.get());
 }
 
@@ -122,9 +118,7 @@ std::string changed_by_statements(const std::uint8_t* data, std::size_t size, st
   auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(size));
   std::memcpy(copy, data, size);
   const auto bytes = static_cast<sqlite3_int64>(size);
-  if (sqlite3_deserialize(database.get(), "main", copy, bytes, bytes, SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE) !=
-      SQLITE_OK)
-    return {};
+  if (sqlite3_deserialize(database.get(), "main", copy, bytes, bytes, SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE) != SQLITE_OK) return {};
   int steps = 0;
   sqlite3_progress_handler(
       database.get(), 10'000, [](void* count) { return ++*static_cast<int*>(count) > 20 ? 1 : 0; }, &steps);
@@ -172,8 +166,7 @@ std::string changed_by_statements(const std::uint8_t* data, std::size_t size, st
       statement = random() % 8 == 0 ? "DROP TABLE \"" + table + "\"" : "INSERT INTO \"" + table + "\" DEFAULT VALUES";
       break;
     case 3:
-      statement = random() % 4 == 0 ? "ALTER TABLE \"" + table + "\" DROP COLUMN \"" + column + "\""
-                                    : "UPDATE \"" + table + "\" SET rowid = " + value;
+      statement = random() % 4 == 0 ? "ALTER TABLE \"" + table + "\" DROP COLUMN \"" + column + "\"" : "UPDATE \"" + table + "\" SET rowid = " + value;
       break;
     default:
       statement = "UPDATE \"" + table + "\" SET \"" + column + "\" = " + value + " WHERE rowid % 3 = " + std::to_string(random() % 3);

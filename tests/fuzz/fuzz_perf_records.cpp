@@ -70,9 +70,7 @@ void append(std::string& bytes, Value value) {
 
 // What a kernel says of its tracepoints, of which one has text in two ways.
 TracedPoints traced_points() {
-  const auto number = [](const char* name, std::uint32_t offset) {
-    return TracepointField{name, offset, 8, TracepointField::Kind::kInteger, true};
-  };
+  const auto number = [](const char* name, std::uint32_t offset) { return TracepointField{name, offset, 8, TracepointField::Kind::kInteger, true}; };
   const TracepointField text{"comm", 8, 16, TracepointField::Kind::kText, false};
   const TracepointField elsewhere{"cmd", 24, 4, TracepointField::Kind::kTextElsewhere, false};
   return {{EventKind::kSystemCallBegins, {"raw_syscalls", "sys_enter", 1, {number("id", 8)}}},
@@ -149,8 +147,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 std::vector<std::string> valid_inputs() {
-  const auto record = [](std::uint8_t type, std::uint8_t event, std::uint16_t misc, std::uint32_t time, const std::string& content,
-                         std::uint8_t other = 0) {
+  const auto record = [](std::uint8_t type, std::uint8_t event, std::uint16_t misc, std::uint32_t time, const std::string& content, std::uint8_t other = 0) {
     const Step step{type, event, misc, 0, 0, other, 0, time, static_cast<std::uint16_t>(content.size())};
     std::string bytes;
     append(bytes, step);
@@ -166,8 +163,7 @@ std::vector<std::string> valid_inputs() {
   mapping += '\0';
   std::string chain;
   append(chain, std::uint64_t{4});
-  for (const std::uint64_t address :
-       {static_cast<std::uint64_t>(PERF_CONTEXT_USER), std::uint64_t{0x1000}, std::uint64_t{0x1010}, std::uint64_t{0x1020}})
+  for (const std::uint64_t address : {static_cast<std::uint64_t>(PERF_CONTEXT_USER), std::uint64_t{0x1000}, std::uint64_t{0x1010}, std::uint64_t{0x1020}})
     append(chain, address);
   std::string stack;
   append(stack, std::uint64_t{PERF_SAMPLE_REGS_ABI_64});
@@ -178,7 +174,7 @@ std::vector<std::string> valid_inputs() {
   std::string call;
   append(call, std::uint32_t{28});  // bytes of data
   call += std::string(8, '\0');
-  append(call, std::uint64_t{0});  // id
+  append(call, std::uint64_t{0});   // id
   append(call, std::uint64_t{17});  // result
   call += std::string(4, '\0');
   std::string event;
@@ -187,11 +183,12 @@ std::vector<std::string> valid_inputs() {
   append(event, std::uint32_t{4} << 16 | 36);  // where the other text is
   append(event, std::uint64_t{99});
   event += std::string("read\0\0\0\0", 8);
-  const std::string program = record(4, 0, PERF_RECORD_MISC_COMM_EXEC, 10, "program") + record(1, 0, 0, 20, mapping) +
-                              record(2, 0, 0, 30, "", 1) + record(6, 1, 0, 40, "") + record(6, 1, PERF_RECORD_MISC_SWITCH_OUT, 50, "") +
-                              record(3, 0, 0, 1'000, "");
-  return {'\1' + program + record(0, 2, PERF_RECORD_MISC_USER, 60, chain), '\2' + program + record(0, 2, PERF_RECORD_MISC_USER, 60, stack),
-          '\3' + program + record(0, 2, PERF_RECORD_MISC_USER, 60, chain), '\xf1' + program + record(0, 2, PERF_RECORD_MISC_USER, 60, chain),
+  const std::string program = record(4, 0, PERF_RECORD_MISC_COMM_EXEC, 10, "program") + record(1, 0, 0, 20, mapping) + record(2, 0, 0, 30, "", 1) +
+                              record(6, 1, 0, 40, "") + record(6, 1, PERF_RECORD_MISC_SWITCH_OUT, 50, "") + record(3, 0, 0, 1'000, "");
+  return {'\1' + program + record(0, 2, PERF_RECORD_MISC_USER, 60, chain),
+          '\2' + program + record(0, 2, PERF_RECORD_MISC_USER, 60, stack),
+          '\3' + program + record(0, 2, PERF_RECORD_MISC_USER, 60, chain),
+          '\xf1' + program + record(0, 2, PERF_RECORD_MISC_USER, 60, chain),
           '\0' + program + record(0, 5, 0, 60, call) + record(0, 6, 0, 65, call) + record(0, 7, 0, 66, event) + record(0, 5, 0, 67, call),
           '\0' + program + record(5, 0, 0, 70, std::string(16, '\1'))};
 }

@@ -26,18 +26,7 @@ using namespace lanescope::session;
 
 namespace {
 
-enum Step : std::uint8_t {
-  kRecord,
-  kRawRecord,
-  kReadRecords,
-  kMoveHead,
-  kFrame,
-  kRawFrame,
-  kReadFrames,
-  kMoveFrameHead,
-  kMoveSegments,
-  kSteps
-};
+enum Step : std::uint8_t { kRecord, kRawRecord, kReadRecords, kMoveHead, kFrame, kRawFrame, kReadFrames, kMoveFrameHead, kMoveSegments, kSteps };
 
 class Input {
  public:
@@ -195,20 +184,17 @@ std::vector<std::string> valid_inputs() {
     return bytes.append(text);
   };
   using Type = channel::RecordType;
-  std::string ranges = record(Type::kDomainCreate, 0, 0, "domain") + record(Type::kRangePush, 10, 1, "outer") +
-                       record(Type::kRangePush, 20, 2, "inner") + record(Type::kRangePop, 30, 2, "") + record(Type::kMark, 31, 0, "mark") +
-                       record(Type::kRangePop, 40, 1, "") + record(Type::kRangeStart, 50, 9, "start") + record(Type::kRangeEnd, 60, 9, "") +
-                       record(Type::kOsRuntimeCall, 70, 5, "poll");
+  std::string ranges = record(Type::kDomainCreate, 0, 0, "domain") + record(Type::kRangePush, 10, 1, "outer") + record(Type::kRangePush, 20, 2, "inner") +
+                       record(Type::kRangePop, 30, 2, "") + record(Type::kMark, 31, 0, "mark") + record(Type::kRangePop, 40, 1, "") +
+                       record(Type::kRangeStart, 50, 9, "start") + record(Type::kRangeEnd, 60, 9, "") + record(Type::kOsRuntimeCall, 70, 5, "poll");
   std::string payloads = record(Type::kPayloadField, 0, 3, "bytes") + record(Type::kPayloadEnumerator, 0, 3, "Sum") +
-                         record(Type::kPayload, 9, 3, std::string("\1\0\10\0\1\0\0\0\0\0\0\0\4\0\2\0ab", 18)) +
-                         record(Type::kMark, 9, 0, "mark");
+                         record(Type::kPayload, 9, 3, std::string("\1\0\10\0\1\0\0\0\0\0\0\0\4\0\2\0ab", 18)) + record(Type::kMark, 9, 0, "mark");
   std::string frames;
   for (const auto& each : {fuzz::first_frames().back(), fuzz::event_frames().front()}) {
     const auto events = static_cast<std::uint16_t>(each.events);
     const auto bytes = static_cast<std::uint16_t>(each.payload.size());
     frames += std::string{static_cast<char>(kFrame), static_cast<char>(each.type)};
-    frames.append(reinterpret_cast<const char*>(&events), sizeof(events)).append(reinterpret_cast<const char*>(&bytes), sizeof(bytes)) +=
-        each.payload;
+    frames.append(reinterpret_cast<const char*>(&events), sizeof(events)).append(reinterpret_cast<const char*>(&bytes), sizeof(bytes)) += each.payload;
   }
   return {ranges, payloads, frames, ranges + static_cast<char>(kReadRecords) + frames + static_cast<char>(kReadFrames)};
 }

@@ -153,8 +153,7 @@ std::vector<std::string> valid_inputs() {
     inputs.push_back(static_cast<char>(kFrames) + fuzz::bytes_of(*of));
     const auto file = file_of_frames(fuzz::bytes_of(*of));
     inputs.push_back(static_cast<char>(kWithoutAny) + std::string(reinterpret_cast<const char*>(file.data()), file.size()));
-    inputs.push_back(static_cast<char>(kRaw) +
-                     std::string(reinterpret_cast<const char*>(file.data()) + sizeof(FileHeader), file.size() - sizeof(FileHeader)));
+    inputs.push_back(static_cast<char>(kRaw) + std::string(reinterpret_cast<const char*>(file.data()) + sizeof(FileHeader), file.size() - sizeof(FileHeader)));
   }
   return inputs;
 }

@@ -68,8 +68,7 @@ void set(Message& message, const FieldDescriptor* field, int position, std::mt19
     case FieldDescriptor::CPPTYPE_ENUM:
       return put(static_cast<int>(value % 24), &Reflection::SetEnumValue, &Reflection::SetRepeatedEnumValue, &Reflection::AddEnumValue);
     case FieldDescriptor::CPPTYPE_STRING: {
-      std::string text =
-          repeated ? (behind ? std::string() : access.GetRepeatedString(message, field, position)) : access.GetString(message, field);
+      std::string text = repeated ? (behind ? std::string() : access.GetRepeatedString(message, field, position)) : access.GetString(message, field);
       text = changed_text(std::move(text), random);
       if (!repeated)
         access.SetString(&message, field, std::move(text));
@@ -145,9 +144,8 @@ void change(Message& message, std::mt19937& random) {
     const Reflection& access = *part.GetReflection();
     std::vector<const FieldDescriptor*> present;
     access.ListFields(part, &present);
-    const FieldDescriptor* field = present.empty() || random() % 4 == 0
-                                       ? type->field(static_cast<int>(random() % static_cast<unsigned>(type->field_count())))
-                                       : present[random() % present.size()];
+    const FieldDescriptor* field = present.empty() || random() % 4 == 0 ? type->field(static_cast<int>(random() % static_cast<unsigned>(type->field_count())))
+                                                                        : present[random() % present.size()];
     if (field->is_repeated())
       change_repeated(part, field, random);
     else if (random() % 8 == 0)

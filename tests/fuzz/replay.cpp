@@ -36,8 +36,7 @@ std::string mutated(std::string input) {
         input.insert(position(), std::string(1 + random() % 9, static_cast<char>(random())));
         break;
       case 4:
-        if (const std::size_t at = position(); at + 4 <= input.size())
-          input.replace(at, 4, 4, static_cast<char>(random() % 2 ? 0xff : 0x00));
+        if (const std::size_t at = position(); at + 4 <= input.size()) input.replace(at, 4, 4, static_cast<char>(random() % 2 ? 0xff : 0x00));
         break;
       case 5:
         if (const std::size_t at = position(); at < input.size()) input.insert(position(), input.substr(at, random() % 200));

@@ -82,8 +82,10 @@ proto::EventChunk dictionaries() {
 std::vector<Frame> first_frames() {
   return {frame_of(proto::FRAME_SESSION_START, filled<proto::SessionStart>(), proto::SOURCE_SESSION, 0),
           frame_of(proto::FRAME_PROCESS_START, filled<proto::ProcessStart>(), proto::SOURCE_SESSION),
-          frame_of(proto::FRAME_RESOURCES, filled<proto::Resources>()), frame_of(proto::FRAME_CLOCK_SYNC, filled<proto::ClockSync>()),
-          frame_of(proto::FRAME_CODE_OBJECT, filled<proto::CodeObject>()), frame_of(proto::FRAME_PC_SAMPLES, filled<proto::PcSamples>())};
+          frame_of(proto::FRAME_RESOURCES, filled<proto::Resources>()),
+          frame_of(proto::FRAME_CLOCK_SYNC, filled<proto::ClockSync>()),
+          frame_of(proto::FRAME_CODE_OBJECT, filled<proto::CodeObject>()),
+          frame_of(proto::FRAME_PC_SAMPLES, filled<proto::PcSamples>())};
 }
 
 std::vector<Frame> event_frames() {

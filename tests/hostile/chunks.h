@@ -8,8 +8,8 @@ namespace lanescope::test {
 
 using Path = std::filesystem::path;
 
-inline constexpr std::size_t kRows = 65'536;            // of a chunk
-inline constexpr std::size_t kHugeColumns = 60u << 20;  // bytes of all columns of a chunk, which compress to a few KB
+inline constexpr std::size_t kRows = 65'536;                                          // of a chunk
+inline constexpr std::size_t kHugeColumns = 60u << 20;                                // bytes of all columns of a chunk, which compress to a few KB
 inline constexpr std::int64_t kChunkSpan = 2 * static_cast<std::int64_t>(kRows) + 2;  // ns, of its kernels
 
 template <typename Column, typename Value>

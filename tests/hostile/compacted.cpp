@@ -138,12 +138,9 @@ void compacted_wild_parts(const Path& path, std::size_t bytes) {
 
 std::vector<HostileFile> compacted() {
   return {
-      {"compacted_long_lane", &compacted_long_lane},
-      {"compacted_lanes_in_turn", &compacted_lanes_in_turn},
-      {"compacted_single_events", &compacted_single_events},
-      {"compacted_sparse_lanes", &compacted_sparse_lanes},
-      {"compacted_heads_that_lie", &compacted_heads_that_lie},
-      {"compacted_wild_parts", &compacted_wild_parts},
+      {"compacted_long_lane", &compacted_long_lane},           {"compacted_lanes_in_turn", &compacted_lanes_in_turn},
+      {"compacted_single_events", &compacted_single_events},   {"compacted_sparse_lanes", &compacted_sparse_lanes},
+      {"compacted_heads_that_lie", &compacted_heads_that_lie}, {"compacted_wild_parts", &compacted_wild_parts},
   };
 }
 

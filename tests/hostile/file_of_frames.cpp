@@ -83,9 +83,7 @@ void FileOfFrames::put(std::string_view bytes) {
   bytes_ += bytes.size();
 }
 
-std::string field(std::uint32_t number, std::string_view content) {
-  return varint(number << 3 | 2) + varint(content.size()).append(content);
-}
+std::string field(std::uint32_t number, std::string_view content) { return varint(number << 3 | 2) + varint(content.size()).append(content); }
 std::string number_field(std::uint32_t number, std::uint64_t value) { return varint(number << 3) + varint(value); }
 
 }  // namespace lanescope::test

@@ -30,7 +30,9 @@ struct Section {
 // A cubin: contents, and sections which are parts of these. The first section holds the names of all.
 std::string cubin(const std::string& contents, const std::vector<Section>& sections) {
   std::string image(kHeaderBytes, '\0');
-  image.replace(0, 4, "\x7f" "ELF");
+  image.replace(0, 4,
+                "\x7f"
+                "ELF");
   image[4] = 2;
   image[5] = 1;
   set<std::uint16_t>(image, 18, 190);

@@ -13,9 +13,7 @@ void long_output(const Path& path, std::size_t bytes) {
   output.set_data(std::string(7u << 20, 'x'));
   FileOfFrames(path, bytes).fill_with(proto::FRAME_OUTPUT, output);
 }
-void many_messages(const Path& path, std::size_t bytes) {
-  FileOfFrames(path, bytes).fill_with(proto::FRAME_DIAGNOSTIC, proto::Diagnostic());
-}
+void many_messages(const Path& path, std::size_t bytes) { FileOfFrames(path, bytes).fill_with(proto::FRAME_DIAGNOSTIC, proto::Diagnostic()); }
 void many_arguments(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   proto::ProcessStart start;

@@ -10,8 +10,7 @@ std::string nested_types(int level, const std::string& before) {
   const auto reference = [](int number) {
     if (number == 0) return std::string("S_");
     std::string digits;
-    for (--number; digits.empty() || number > 0; number /= 36)
-      digits.insert(digits.begin(), "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[number % 36]);
+    for (--number; digits.empty() || number > 0; number /= 36) digits.insert(digits.begin(), "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[number % 36]);
     return "S" + digits + "_";
   };
   std::string mangled = "_Z1f" + before + "1aIiiE";

@@ -7,8 +7,7 @@ namespace {
 
 void overlapping_kernels(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
-  fill_with_chunks(file, kChunkSpan,
-                   [](proto::EventChunk& chunk) { repeat(*kernels_in(chunk).mutable_duration(), std::uint64_t{1} << 40); });
+  fill_with_chunks(file, kChunkSpan, [](proto::EventChunk& chunk) { repeat(*kernels_in(chunk).mutable_duration(), std::uint64_t{1} << 40); });
 }
 void overlapping_calls(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
@@ -24,9 +23,8 @@ void open_ranges(const Path& path, std::size_t bytes) {
 }
 void overlapping_at_one_depth(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
-  fill_with_chunks(file, kChunkSpan, [](proto::EventChunk& chunk) {
-    repeat(*ranges_in(chunk, proto::NVTX_PUSH_POP).mutable_duration(), std::uint64_t{1} << 40);
-  });
+  fill_with_chunks(file, kChunkSpan,
+                   [](proto::EventChunk& chunk) { repeat(*ranges_in(chunk, proto::NVTX_PUSH_POP).mutable_duration(), std::uint64_t{1} << 40); });
 }
 void deep_ranges_of_many_domains(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);

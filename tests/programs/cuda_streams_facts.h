@@ -14,12 +14,12 @@ inline constexpr int kBigBlocks = 32;           // grid of `reduce`, launched on
 inline constexpr int kBigThreadsPerBlock = 128;
 inline constexpr std::size_t kReduceSharedBytes = 128 * sizeof(float);  // dynamic
 
-inline constexpr int kPinnedCopies = 3;                      // host to device and back again, each, on every stream
+inline constexpr int kPinnedCopies = 3;  // host to device and back again, each, on every stream
 inline constexpr std::size_t kPinnedBytes = 1u << 20;
-inline constexpr int kPageableCopies = 2;                    // host to device and back again, each, on the default stream
+inline constexpr int kPageableCopies = 2;  // host to device and back again, each, on the default stream
 inline constexpr std::size_t kPageableBytes = 3u << 20;
-inline constexpr int kDeviceCopies = 1;                      // device to device, on every stream
-inline constexpr int kSets = 2;                              // on every stream
+inline constexpr int kDeviceCopies = 1;  // device to device, on every stream
+inline constexpr int kSets = 2;          // on every stream
 inline constexpr std::size_t kSetBytes = 512u << 10;
 inline constexpr int kSetValue = 0x5a;
 

@@ -59,8 +59,8 @@ void push(nvtxDomainHandle_t domain, nvtxStringHandle_t message, std::uint64_t s
 void register_collective(nvtxDomainHandle_t domain) {
   const nvtxPayloadEnum_t operations[] = {{"Sum", 0, 0}, {"Max", 2, 0}};
   nvtxPayloadEnumAttr_t enumeration{};
-  enumeration.fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES |
-                          NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE | NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID;
+  enumeration.fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE |
+                          NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID;
   enumeration.entries = operations;
   enumeration.numEntries = 2;
   enumeration.sizeOfEnum = sizeof(int);
@@ -77,9 +77,8 @@ void register_collective(nvtxDomainHandle_t domain) {
   entries[2].name = "Reduction operation";
   entries[2].offset = offsetof(Collective, operation);
   nvtxPayloadSchemaAttr_t schema{};
-  schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
-                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE |
-                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
+  schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
+                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
   schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
   schema.entries = entries;
   schema.numEntries = 3;
@@ -114,8 +113,7 @@ std::uint64_t register_sample(nvtxDomainHandle_t domain) {
 template <std::size_t Count>
 std::uint64_t register_schema(nvtxDomainHandle_t domain, std::uint64_t type, const nvtxPayloadSchemaEntry_t (&entries)[Count]) {
   nvtxPayloadSchemaAttr_t schema{};
-  schema.fieldMask =
-      NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES;
+  schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES;
   schema.type = type;
   schema.entries = entries;
   schema.numEntries = Count;
@@ -134,16 +132,14 @@ nvtxPayloadSchemaEntry_t entry(std::uint64_t type, const char* name, std::uint64
 // Schemas within a schema, alone and as an array; an array of numbers; a union, which says nothing; and what comes behind it.
 std::uint64_t register_layer(nvtxDomainHandle_t domain) {
   const std::uint64_t shape =
-      register_schema(domain, NVTX_PAYLOAD_SCHEMA_TYPE_STATIC,
-                      {entry(NVTX_PAYLOAD_ENTRY_TYPE_INT32, "rows"), entry(NVTX_PAYLOAD_ENTRY_TYPE_INT32, "columns")});
+      register_schema(domain, NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, {entry(NVTX_PAYLOAD_ENTRY_TYPE_INT32, "rows"), entry(NVTX_PAYLOAD_ENTRY_TYPE_INT32, "columns")});
   const std::uint64_t choice =
-      register_schema(domain, NVTX_PAYLOAD_SCHEMA_TYPE_UNION,
-                      {entry(NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE, "real"), entry(NVTX_PAYLOAD_ENTRY_TYPE_INT32, "number")});
+      register_schema(domain, NVTX_PAYLOAD_SCHEMA_TYPE_UNION, {entry(NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE, "real"), entry(NVTX_PAYLOAD_ENTRY_TYPE_INT32, "number")});
   return register_schema(domain, NVTX_PAYLOAD_SCHEMA_TYPE_STATIC,
                          {entry(NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, "name", 0, sizeof(Layer::name)), entry(shape, "input"),
                           entry(shape, "outputs", NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 2),
-                          entry(NVTX_PAYLOAD_ENTRY_TYPE_UINT8, "bits", NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 3),
-                          entry(choice, "choice"), entry(NVTX_PAYLOAD_ENTRY_TYPE_UINT16, "last")});
+                          entry(NVTX_PAYLOAD_ENTRY_TYPE_UINT8, "bits", NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, 3), entry(choice, "choice"),
+                          entry(NVTX_PAYLOAD_ENTRY_TYPE_UINT16, "last")});
 }
 
 }  // namespace

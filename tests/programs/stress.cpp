@@ -168,8 +168,7 @@ int main(int count, char** arguments) {
   std::vector<std::thread> threads;
   for (void (*task)() : {churn, churn, fork_often, fork_unannounced, start_programs, load_and_unload, talk_through_pipes, send_signals})
     threads.emplace_back(task);
-  timespec left{.tv_sec = static_cast<time_t>(seconds),
-                .tv_nsec = static_cast<long>((seconds - static_cast<double>(static_cast<time_t>(seconds))) * 1e9)};
+  timespec left{.tv_sec = static_cast<time_t>(seconds), .tv_nsec = static_cast<long>((seconds - static_cast<double>(static_cast<time_t>(seconds))) * 1e9)};
   while (nanosleep(&left, &left) != 0 && errno == EINTR) {
   }
   is_over = true;

@@ -51,8 +51,8 @@ TEST_CASE("counters of a GPU stand below it in their groups, those of a process 
   sampled.add("Queue", "", "", 1, {1}, kNone);
   const auto trace = sampled.builder.snapshot();
   const RowTree tree(*trace);
-  CHECK(counter_titles(tree) == std::vector<std::string>{"  GPU metrics", "    SM", "      SMs active", "      Warps", "    Memory",
-                                                         "      DRAM read", "    Board", "      Power", "    Queue"});
+  CHECK(counter_titles(tree) == std::vector<std::string>{"  GPU metrics", "    SM", "      SMs active", "      Warps", "    Memory", "      DRAM read",
+                                                         "    Board", "      Power", "    Queue"});
   const auto row = tree.find("gpu:0/metrics/Board");
   REQUIRE(row);
   CHECK_FALSE(tree.row(*row).expanded_initially);
@@ -95,8 +95,7 @@ TEST_CASE("counters of the machine stand in their groups below a row of their ow
   }
   const auto trace = sampled.builder.snapshot();
   const RowTree tree(*trace);
-  CHECK(counter_titles(tree) ==
-        std::vector<std::string>{"Machine", "  Network", "    eth0 sent", "    eth0 received", "  Disks", "    sda read"});
+  CHECK(counter_titles(tree) == std::vector<std::string>{"Machine", "  Network", "    eth0 sent", "    eth0 received", "  Disks", "    sda read"});
   CHECK(tree.find("machine/Network/eth0 sent"));
 }
 
@@ -173,8 +172,7 @@ TEST_CASE("quantities are written with the prefixes of their units") {
 
 TEST_CASE("a pixel with one value tells it, one with several tells their least, mean and most") {
   Sampled sampled;
-  const CounterId id =
-      sampled.add("Power", "W", "Board", 0.001, {300'000, 400'000, kNoValue}, sampled.builder.gpu_of_device(sampled.process, 0));
+  const CounterId id = sampled.add("Power", "W", "Board", 0.001, {300'000, 400'000, kNoValue}, sampled.builder.gpu_of_device(sampled.process, 0));
   const auto trace = sampled.builder.snapshot();
   const auto value = [&](TimeRange pixel, const char* label) {
     for (const Property& property : describe_counter(*trace, id, pixel))

@@ -90,9 +90,8 @@ TEST_CASE("gaps of several GPUs that begin together are told apart, and walked t
 TEST_CASE("a gap tells its causes, what ended it, and in which range its thread was") {
   SmallTrace small;
   small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(0, 1'000, "a", 1), small.event(5'000, 6'000, "b", 2)});
-  small.builder.add(small.on_thread(TrackKind::kCudaApi),
-                    {small.event(-500, -400, "cudaLaunchKernel", 1), small.event(-300, 2'000, "cudaDeviceSynchronize", 9),
-                     small.event(4'500, 4'900, "cudaLaunchKernel", 2)});
+  small.builder.add(small.on_thread(TrackKind::kCudaApi), {small.event(-500, -400, "cudaLaunchKernel", 1), small.event(-300, 2'000, "cudaDeviceSynchronize", 9),
+                                                           small.event(4'500, 4'900, "cudaLaunchKernel", 2)});
   small.builder.add(small.on_thread(TrackKind::kNvtxRanges), {small.event(-1'000, 10'000, "step 1")});
   const IdleTime idle(small.builder.snapshot(), 100);
   const auto gap = idle.find({1'000, 5'000});
@@ -145,8 +144,7 @@ TEST_CASE("columns hold exactly the idle time of the view, each with the cause t
           std::vector<Nanoseconds> times(analysis::kIdleCauses);
           for (const analysis::Bubble& bubble : bubbles.bubbles)
             if (bubble.gap.gpu == gpu.gpu)
-              for (const analysis::IdlePart& part : bubble.parts)
-                times[static_cast<std::size_t>(part.cause)] += part.range.intersected(pixel).length();
+              for (const analysis::IdlePart& part : bubble.parts) times[static_cast<std::size_t>(part.cause)] += part.range.intersected(pixel).length();
           Nanoseconds sum = 0;
           for (const Nanoseconds time : times) sum += time;
           const auto& column = columns[static_cast<std::size_t>(x)];
@@ -162,9 +160,8 @@ TEST_CASE("columns hold exactly the idle time of the view, each with the cause t
 TEST_CASE("each stretch of a gap is named by its own cause, which short parts of others do not end") {
   SmallTrace small;
   small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(0, 1'000, "a", 1), small.event(5'000, 6'000, "b", 2), small.event(6'100, 7'000, "c", 2)});
-  small.builder.add(small.on_thread(TrackKind::kCudaApi),
-                    {small.event(-500, -400, "cudaLaunchKernel", 1), small.event(-300, 2'000, "cudaDeviceSynchronize", 9),
-                     small.event(3'000, 3'050, "cudaMalloc", 8), small.event(4'500, 5'000, "cudaLaunchKernel", 2)});
+  small.builder.add(small.on_thread(TrackKind::kCudaApi), {small.event(-500, -400, "cudaLaunchKernel", 1), small.event(-300, 2'000, "cudaDeviceSynchronize", 9),
+                                                           small.event(3'000, 3'050, "cudaMalloc", 8), small.event(4'500, 5'000, "cudaLaunchKernel", 2)});
   const IdleTime idle(small.builder.snapshot(), 50);
   using analysis::IdleCause;
   const Viewport viewport{{1'000, 9'000}, 800};  // 10 ns a pixel: the gap is [0, 400)

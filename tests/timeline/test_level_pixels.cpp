@@ -129,8 +129,7 @@ TEST_CASE("the longest event of a column is found") {
     Nanoseconds longest = -1;
     for (const auto& events : streams.all)
       for (const Event& event : events)
-        if (window.contains(event.start) || (event.start < window.begin && event.end() > window.begin))
-          longest = std::max(longest, event.duration);
+        if (window.contains(event.start) || (event.start < window.begin && event.end() > window.begin)) longest = std::max(longest, event.duration);
     const Column& column = pixels.column(x);
     REQUIRE(column.longest_duration == longest);
     if (longest >= 0) REQUIRE(streams.trace->event(column.longest).duration == longest);
@@ -216,8 +215,7 @@ TEST_CASE("the union of lanes that take turns for long is exact, whatever else b
     for (int i = 0; i < count; ++i) {
       const auto length = 1 + static_cast<Nanoseconds>(random() % 5);
       add(stream, time, length);
-      if (i == interrupted_at)
-        add((stream + 1) % kStreams, time + static_cast<Nanoseconds>(random() % 4), 1 + static_cast<Nanoseconds>(random() % 90));
+      if (i == interrupted_at) add((stream + 1) % kStreams, time + static_cast<Nanoseconds>(random() % 4), 1 + static_cast<Nanoseconds>(random() % 90));
       time += length + static_cast<Nanoseconds>(random() % 3);
     }
   }
@@ -231,8 +229,7 @@ TEST_CASE("the union of lanes that take turns for long is exact, whatever else b
   const LevelContent content(small.builder.snapshot(), level);
   for (Nanoseconds begin = 0; begin < time; begin += 37)
     for (Nanoseconds end = begin; end < time + 100; end += 211)
-      REQUIRE(content.busy({begin, end}) ==
-              covered_before[static_cast<std::size_t>(end)] - covered_before[static_cast<std::size_t>(begin)]);
+      REQUIRE(content.busy({begin, end}) == covered_before[static_cast<std::size_t>(end)] - covered_before[static_cast<std::size_t>(begin)]);
 }
 
 TEST_CASE("lanes whose events never run at once need no intervals for their union") {
@@ -323,9 +320,8 @@ TEST_CASE("contents that nobody asks for any more are freed, and are the same wh
 
 TEST_CASE("a level that takes some events of a lane refers to the trace's own events") {
   SmallTrace small;
-  small.builder.add(small.on_gpu(TrackKind::kMemory),
-                    {small.copy(0, 10, CopyKind::kHostToDevice, 64), small.copy(20, 50, CopyKind::kDeviceToHost, 32),
-                     small.copy(60, 70, CopyKind::kHostToDevice, 16)});
+  small.builder.add(small.on_gpu(TrackKind::kMemory), {small.copy(0, 10, CopyKind::kHostToDevice, 64), small.copy(20, 50, CopyKind::kDeviceToHost, 32),
+                                                       small.copy(60, 70, CopyKind::kHostToDevice, 16)});
   const auto trace = small.builder.snapshot();
   const LevelContent content(trace, {LaneSource{.lane = 0, .memory = MemoryClass::kHostToDevice}});
   REQUIRE(content.busy({0, 100}) == 20);
@@ -388,11 +384,9 @@ TEST_CASE("a union that grew with its lanes equals one made anew") {
 
 TEST_CASE("a range on the GPU lasts from the first to the last operation that was launched in it") {
   SmallTrace small;
-  small.builder.add(small.on_thread(TrackKind::kNvtxRanges),
-                    {small.event(0, 100, "step 0"), small.event(100, 200, "idle"), small.event(200, 300, "step 1")});
-  small.builder.add(small.on_thread(TrackKind::kCudaApi),
-                    {small.event(10, 15, "cudaLaunchKernel", 1), small.event(90, 99, "cudaMemcpyAsync", 2),
-                     small.event(150, 160, "cudaFree", 3), small.event(210, 215, "cudaLaunchKernel", 4)});
+  small.builder.add(small.on_thread(TrackKind::kNvtxRanges), {small.event(0, 100, "step 0"), small.event(100, 200, "idle"), small.event(200, 300, "step 1")});
+  small.builder.add(small.on_thread(TrackKind::kCudaApi), {small.event(10, 15, "cudaLaunchKernel", 1), small.event(90, 99, "cudaMemcpyAsync", 2),
+                                                           small.event(150, 160, "cudaFree", 3), small.event(210, 215, "cudaLaunchKernel", 4)});
   small.builder.add(small.on_gpu(TrackKind::kKernels, 7), {small.event(50, 80, "gemm", 1), small.event(320, 400, "gemm", 4)});
   small.builder.add(small.on_gpu(TrackKind::kMemory, 9), {small.copy(300, 350, CopyKind::kHostToDevice, 64, 2)});
   const auto trace = small.builder.snapshot();

@@ -66,8 +66,9 @@ TEST_CASE("a recording of 20 million events that is drawn live takes its budget 
   const ScratchMemory::Use use = ScratchMemory::of_process().use();
   watch.request_stop();
   watch.join();
-  INFO(content->trace()->event_count() << " events: at most " << most / kMiB << " MiB, " << most_own / kMiB << " without files, " << before / kMiB << " before; " << use.in_memory / kMiB
-                                       << " MiB of blocks in memory, " << use.in_file / kMiB << " MiB in the file, " << use.written / kMiB << " MiB written");
+  INFO(content->trace()->event_count() << " events: at most " << most / kMiB << " MiB, " << most_own / kMiB << " without files, " << before / kMiB
+                                       << " before; " << use.in_memory / kMiB << " MiB of blocks in memory, " << use.in_file / kMiB << " MiB in the file, "
+                                       << use.written / kMiB << " MiB written");
   CHECK(content->trace()->event_count() >= event_count());
   CHECK(use.in_file > 3 * kBudget);
   CHECK(SegmentCache::of_process().problems().empty());

@@ -36,9 +36,8 @@ struct Launches : SmallTrace {
     kernel.dynamic_shared_memory = 48 << 10;
     builder.add(on_gpu(TrackKind::kKernels), {event(5'000, 9'000, "void gemm<float>(float*, int)", 11, builder.intern(kernel))});
     builder.add(on_gpu(TrackKind::kMemory), {copy(10'000, 11'000, CopyKind::kHostToDevice, 1'000'000, 12)});
-    builder.add(on_thread(TrackKind::kCudaApi),
-                {event(1'000, 2'000, "cudaLaunchKernel_v7000", 11), event(3'000, 4'000, "cudaMemcpyAsync_v3020", 12),
-                 event(4'500, 4'600, "cudaEventRecord", 13)});
+    builder.add(on_thread(TrackKind::kCudaApi), {event(1'000, 2'000, "cudaLaunchKernel_v7000", 11), event(3'000, 4'000, "cudaMemcpyAsync_v3020", 12),
+                                                 event(4'500, 4'600, "cudaEventRecord", 13)});
     const std::vector<Event> ranges{event(500, 20'000, "step 12"), event(900, 2'500, "forward")};
     const std::vector<std::uint32_t> depths{0, 1};
     builder.add(on_thread(TrackKind::kNvtxRanges), ranges, depths);
@@ -77,8 +76,7 @@ TEST_CASE("neighbours are found along the lane and along the nesting") {
 
 TEST_CASE("the next event of the same name is found past others") {
   SmallTrace small;
-  small.builder.add(small.on_gpu(TrackKind::kKernels),
-                    {small.event(0, 1, "a"), small.event(2, 3, "b"), small.event(4, 5, "a"), small.event(6, 7, "b")});
+  small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(0, 1, "a"), small.event(2, 3, "b"), small.event(4, 5, "a"), small.event(6, 7, "b")});
   const auto trace = small.builder.snapshot();
   REQUIRE(neighbour(*trace, {0, 0}, Neighbour::kNextOfSameName) == EventRef{0, 2});
   REQUIRE(neighbour(*trace, {0, 3}, Neighbour::kPreviousOfSameName) == EventRef{0, 1});
@@ -103,8 +101,7 @@ TEST_CASE("an event is found again among others that begin with it, and where it
   small.builder.add(small.on_thread(TrackKind::kNvtxMarks), {small.event(50, 50, "late"), small.event(100, 100, "c")});
   const auto later = small.builder.snapshot();
   for (LaneId lane = 0; lane < marks->lanes().size(); ++lane)
-    for (EventIndex i = 0; i < marks->lane(lane).size(); ++i)
-      REQUIRE(later->event(find_again(*marks, {lane, i}, *later)) == marks->event({lane, i}));
+    for (EventIndex i = 0; i < marks->lane(lane).size(); ++i) REQUIRE(later->event(find_again(*marks, {lane, i}, *later)) == marks->event({lane, i}));
   REQUIRE_FALSE(find_again(*marks, {0, 0}, *SmallTrace().builder.snapshot()).valid());
 
   const auto combined = [&](Nanoseconds shift) { return combine_traces(std::array{TraceSource{marks, "A"}, TraceSource{marks, "B", shift}}); };
@@ -167,13 +164,11 @@ TEST_CASE("labels are short where descriptions are whole") {
   REQUIRE(event_label(*small.trace, TrackKind::kMemory, small.trace->event(small.copy_event)) == "HtoD");
   REQUIRE(event_label(*small.trace, TrackKind::kCudaApi, small.trace->event(small.launch_event)) == "cudaLaunchKernel");
   REQUIRE(compact_kernel_name("void f<(int)4, g(int)>(int*, float)") == "f<(int)4, g>");
-  REQUIRE(
-      compact_kernel_name("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> "
-                          ">(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)") ==
-      "vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, array<char*, 3ul> >");
+  REQUIRE(compact_kernel_name("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> "
+                              ">(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)") ==
+          "vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, array<char*, 3ul> >");
   REQUIRE(compact_kernel_name("void (anonymous namespace)::f<a::(anonymous namespace)::B>(int)") == "f<B>");
-  REQUIRE(compact_kernel_name("void c::each<c::step(bool, c::Buffer<double> &)::[lambda(int, int) (instance 1)]>(int)") ==
-          "each<step::[lambda (instance 1)]>");
+  REQUIRE(compact_kernel_name("void c::each<c::step(bool, c::Buffer<double> &)::[lambda(int, int) (instance 1)]>(int)") == "each<step::[lambda (instance 1)]>");
   REQUIRE(compact_kernel_name("void sort<cub::Policy<int>::Large, (bool)0>(int*)") == "sort<Policy<int>::Large, (bool)0>");
   REQUIRE(compact_kernel_name("void sort(") == "sort");
   REQUIRE(compact_kernel_name("()") == "()");

@@ -18,8 +18,8 @@
 #include "model/events/event_statistics.h"
 #include "model/events/stored_order.h"
 #include "model/export/trace_file_export.h"
-#include "model/trace/trace_builder.h"
 #include "model/trace/demanded_segments.h"
+#include "model/trace/trace_builder.h"
 #include "timeline/core/level_pixels.h"
 #include "timeline/core/navigation.h"
 #include "timeline/core/parallel.h"
@@ -63,9 +63,8 @@ std::vector<Level> levels_of(const RowTree& tree) {
     if (!row.all.empty()) levels.push_back(row.all);
     levels.insert(levels.end(), row.levels.begin(), row.levels.end());
   }
-  std::erase_if(levels, [](const Level& level) {
-    return std::any_of(level.begin(), level.end(), [](const LaneSource& source) { return source.is_derived(); });
-  });
+  std::erase_if(levels,
+                [](const Level& level) { return std::any_of(level.begin(), level.end(), [](const LaneSource& source) { return source.is_derived(); }); });
   return levels;
 }
 
@@ -140,8 +139,8 @@ TEST_CASE("every row of every recording is drawn the same from its file, with me
     CHECK(in_memory.tree().row(*same).label.english() == row.label.english());
   }
   for (const Row& row : in_memory.tree().rows()) {
-    const bool is_left_out = row.kind == RowKind::kStackChart ||
-                             (row.kind == RowKind::kGpuRanges && in_memory.tree().row(*row.parent).kind == RowKind::kGpuRanges);
+    const bool is_left_out =
+        row.kind == RowKind::kStackChart || (row.kind == RowKind::kGpuRanges && in_memory.tree().row(*row.parent).kind == RowKind::kGpuRanges);
     CHECK(in_file.tree().find(row.key).has_value() != is_left_out);
   }
 
@@ -220,7 +219,8 @@ TEST_CASE("lists too long to be held are ordered, searched and summed as those i
   // All columns of short recordings, of others the longest events.
   constexpr std::size_t kShort = 3'000;
   const auto every_column = all_event_columns();
-  const std::vector<EventColumn> columns = all.size() <= kShort ? std::vector<EventColumn>(every_column.begin(), every_column.end()) : std::vector{EventColumn::kDuration};
+  const std::vector<EventColumn> columns =
+      all.size() <= kShort ? std::vector<EventColumn>(every_column.begin(), every_column.end()) : std::vector{EventColumn::kDuration};
   for (const EventColumn column : columns)
     for (const SortDirection direction : {SortDirection::kAscending, SortDirection::kDescending}) {
       if (all.size() > kShort && direction == SortDirection::kAscending) continue;
@@ -281,7 +281,8 @@ TEST_CASE("the longest events are found where heads say that they are") {
   const Both both(folder.path() / "log.trace", folder.path());
   const Budget budget(64 << 20);
   const EventScope all = EventScope::whole_trace(*both.file);
-  const std::vector<EventRef> order = sort_events({both.memory, all}, gather_by_start(*both.memory, all.lanes(), {}), EventColumn::kDuration, SortDirection::kDescending);
+  const std::vector<EventRef> order =
+      sort_events({both.memory, all}, gather_by_start(*both.memory, all.lanes(), {}), EventColumn::kDuration, SortDirection::kDescending);
   const std::uint64_t before = decoded();
   const auto first = longest_events(*both.file, all.lanes(), {}, 20);
   CHECK(decoded() > before);
@@ -321,7 +322,9 @@ void write_resting_recording(const fs::path& path, int events) {
     builder.add(key, std::move(all));
   };
   const auto some = [&](std::uint32_t most) { return [&random, most](int) { return static_cast<Nanoseconds>(random() % most); }; };
-  const auto long_at_first = [&](int i) { return static_cast<Nanoseconds>(i < 60'000 && random() % 5'000 == 0 ? 1'000'000 + random() % 1'000 : random() % 900); };
+  const auto long_at_first = [&](int i) {
+    return static_cast<Nanoseconds>(i < 60'000 && random() % 5'000 == 0 ? 1'000'000 + random() % 1'000 : random() % 900);
+  };
   add(TrackKind::kKernels, 7, events, 1'000, some(2'000), long_at_first);
   add(TrackKind::kKernels, 7, events / 2, 1'500, some(3'000), long_at_first);
   add(TrackKind::kMemory, 7, events / 50, 500, some(100'000), some(100'000));
@@ -350,7 +353,8 @@ TEST_CASE("events after the longest gaps are found where heads say that lanes re
       REQUIRE(first);
       CHECK(*first == std::vector<EventRef>(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count)));
     }
-    std::vector<EventRef> some(listed.begin() + static_cast<std::ptrdiff_t>(listed.size() / 3), listed.begin() + static_cast<std::ptrdiff_t>(listed.size() / 3 + 50'000));
+    std::vector<EventRef> some(listed.begin() + static_cast<std::ptrdiff_t>(listed.size() / 3),
+                               listed.begin() + static_cast<std::ptrdiff_t>(listed.size() / 3 + 50'000));
     CHECK(sort_events(in_file, some, EventColumn::kGapBefore, SortDirection::kDescending) ==
           sort_events(in_memory, some, EventColumn::kGapBefore, SortDirection::kDescending));
   }
@@ -377,7 +381,8 @@ TEST_CASE("the longest gaps of what programs did are those that a look at each e
     }
     for (const EventScope& scope : scopes) {
       const EventValues in_memory(both.memory, scope), in_file(both.file, scope);
-      std::vector<EventRef> order = sort_events(in_memory, gather_by_start(*both.memory, scope.lanes(), {}), EventColumn::kGapBefore, SortDirection::kDescending);
+      std::vector<EventRef> order =
+          sort_events(in_memory, gather_by_start(*both.memory, scope.lanes(), {}), EventColumn::kGapBefore, SortDirection::kDescending);
       std::erase_if(order, [&](EventRef event) { return !in_memory.number(event, EventColumn::kGapBefore); });
       for (const std::size_t count : {std::size_t{1}, std::size_t{20}, order.size() / 2, order.size()}) {
         if (count == 0 || count > order.size()) continue;
@@ -470,8 +475,7 @@ TEST_CASE("what lanes cover together is the same with a union and without one") 
   const unsigned seed = GENERATE(range(1u, 6u));
   std::mt19937 random(seed);
   SmallTrace small;
-  for (std::uint32_t stream = 1; stream <= 4; ++stream)
-    small.builder.add(small.on_gpu(TrackKind::kKernels, stream), random_events(small, random, 300, 20'000));
+  for (std::uint32_t stream = 1; stream <= 4; ++stream) small.builder.add(small.on_gpu(TrackKind::kKernels, stream), random_events(small, random, 300, 20'000));
   const auto trace = small.builder.snapshot();
   std::vector<BusyLane> lanes;
   for (const Lane& lane : trace->lanes()) lanes.push_back({&lane, nullptr});

@@ -38,8 +38,7 @@ Nanoseconds busy_one_by_one(const LevelContent& content, TimeRange window) {
   std::vector<TimeRange> events;
   for (const ContentLane& lane : content.lanes())
     lane.visit([&](const auto& shown) {
-      for (EventIndex index = 0; index < shown.size(); ++index)
-        events.push_back(window.intersected({shown.start(index), shown.end(index)}));
+      for (EventIndex index = 0; index < shown.size(); ++index) events.push_back(window.intersected({shown.start(index), shown.end(index)}));
     });
   std::sort(events.begin(), events.end(), [](TimeRange a, TimeRange b) { return a.begin < b.begin; });
   Nanoseconds busy = 0;
@@ -109,8 +108,7 @@ TEST_CASE("a closed row is busy whenever something below it is") {
       Level below;
       for (const RowIndex child : row.children) {
         const bool work_alone = row.kind == RowKind::kGpu && tree.row(child).kind == RowKind::kGpuRanges;
-        const bool waits =
-            row.kind == RowKind::kGpuHardware || row.kind == RowKind::kStream ? tree.row(child).kind == RowKind::kSynchronization : false;
+        const bool waits = row.kind == RowKind::kGpuHardware || row.kind == RowKind::kStream ? tree.row(child).kind == RowKind::kSynchronization : false;
         if (!work_alone && !waits) below.insert(below.end(), tree.row(child).all.begin(), tree.row(child).all.end());
       }
       INFO(row.key);

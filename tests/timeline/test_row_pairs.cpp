@@ -28,8 +28,8 @@ std::shared_ptr<const Trace> program(std::uint32_t pid, const std::vector<std::s
 }  // namespace
 
 TEST_CASE("rows of two traces are paired by what they are, not by the numbers of processes") {
-  const std::shared_ptr<const Trace> both = combine_traces(
-      std::vector<TraceSource>{{program(10, {"gemm", "relu"}), "A", 0}, {program(77, {"relu", "other"}), "B", 0}});
+  const std::shared_ptr<const Trace> both =
+      combine_traces(std::vector<TraceSource>{{program(10, {"gemm", "relu"}), "A", 0}, {program(77, {"relu", "other"}), "B", 0}});
   const RowTree tree(*both);
   const auto pair_of = [&](const std::string& name, std::size_t part) -> std::string {
     for (RowIndex row = 0; row < tree.rows().size(); ++row) {
@@ -81,8 +81,8 @@ TEST_CASE("a thread whose name is not known is paired before one of another name
 }
 
 TEST_CASE("interleaved, each row of B stands below the row of A that it is paired with") {
-  const std::shared_ptr<const Trace> both = combine_traces(
-      std::vector<TraceSource>{{program(10, {"gemm", "relu"}), "A", 0}, {program(77, {"relu", "other"}), "B", 0}});
+  const std::shared_ptr<const Trace> both =
+      combine_traces(std::vector<TraceSource>{{program(10, {"gemm", "relu"}), "A", 0}, {program(77, {"relu", "other"}), "B", 0}});
   const RowTree tree(*both);
   RowArrangement arrangement;
   arrangement.sides = TraceSides::kInterleaved;
@@ -103,8 +103,8 @@ TEST_CASE("interleaved, each row of B stands below the row of A that it is paire
   CHECK(behind("A A") == "B B");
   CHECK(behind("A CUDA HW") == "B CUDA HW");
   CHECK(behind("A relu") == "B relu");
-  CHECK(behind("A gemm") == "A relu");       // B has none
-  CHECK(behind("B relu") == "B other");      // A has none
+  CHECK(behind("A gemm") == "A relu");   // B has none
+  CHECK(behind("B relu") == "B other");  // A has none
   CHECK(behind("A [10] python") == "B [77] python");
   CHECK(behind("A CUDA API") == "B CUDA API");
 

@@ -210,8 +210,7 @@ TEST_CASE("hidden rows go with all that is below them; siblings come in the orde
     for (const PlacedRow& row : layout.rows()) shown.push_back(small.tree.row(row.row).label);
     return shown;
   };
-  REQUIRE(labels({.hidden = {"gpu:0"}}) ==
-          std::vector<std::string>{"Processes (1)", "[4711] python", "[4711] main", "NVTX", "NVTX · NCCL", "CUDA API"});
+  REQUIRE(labels({.hidden = {"gpu:0"}}) == std::vector<std::string>{"Processes (1)", "[4711] python", "[4711] main", "NVTX", "NVTX · NCCL", "CUDA API"});
   REQUIRE(labels({.hidden = {"gpu:0"}, .order = {{"process:1/thread:4711", {"process:1/thread:4711/api"}}}}) ==
           std::vector<std::string>{"Processes (1)", "[4711] python", "[4711] main", "CUDA API", "NVTX", "NVTX · NCCL"});
   REQUIRE(labels({.order = {{"", {"processes"}}}}).front() == "Processes (1)");

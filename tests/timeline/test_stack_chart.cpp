@@ -42,21 +42,17 @@ struct Seen {
 
 std::vector<Seen> seen(const Trace& trace, const ProjectedLane& lane) {
   std::vector<Seen> all;
-  for (EventIndex i = 0; i < lane.lane->size(); ++i)
-    all.push_back({std::string(trace.name(lane.lane->name(i))), {lane.lane->start(i), lane.lane->end(i)}});
+  for (EventIndex i = 0; i < lane.lane->size(); ++i) all.push_back({std::string(trace.name(lane.lane->name(i))), {lane.lane->start(i), lane.lane->end(i)}});
   return all;
 }
 
-StackChart chart_of(const Trace& trace) {
-  return stack_chart(trace, 0, samples::ShownCalls(trace.call_stacks(), samples::CallChoice::kWithoutInterpreter));
-}
+StackChart chart_of(const Trace& trace) { return stack_chart(trace, 0, samples::ShownCalls(trace.call_stacks(), samples::CallChoice::kWithoutInterpreter)); }
 
 }  // namespace
 
 TEST_CASE("calls that neighbouring samples share are one range, from the first sample to the next that has another") {
   Sampled program;
-  const CallNodeId main = program.call(0, "main"), work = program.call(main, "work"), inner = program.call(work, "inner"),
-                   other = program.call(main, "other");
+  const CallNodeId main = program.call(0, "main"), work = program.call(main, "work"), inner = program.call(work, "inner"), other = program.call(main, "other");
   for (const auto& [time, chain] : {std::pair{1'000, work}, {2'000, inner}, {3'000, inner}, {4'000, work}, {5'000, other}}) program.sample(time, chain);
   const auto trace = program.snapshot();
   const StackChart chart = chart_of(*trace);

@@ -28,9 +28,8 @@ struct Program : SmallTrace {
       node = builder.call_node({node, builder.code_location({CodeKind::kNative, library, 0, 100u + static_cast<unsigned>(depth)},
                                                             {builder.intern("level" + std::to_string(depth)), 0, 0})});
     deep = node;
-    const SampleEvent samples[] = {{5, 0, {deep, SampleOrigin::kTimer, 2, 1'000}},
-                                   {15, 0, {outer, SampleOrigin::kTimer, 2, 1'000}},
-                                   {95, 0, {0, SampleOrigin::kTimer, 5, 1'000}}};
+    const SampleEvent samples[] = {
+        {5, 0, {deep, SampleOrigin::kTimer, 2, 1'000}}, {15, 0, {outer, SampleOrigin::kTimer, 2, 1'000}}, {95, 0, {0, SampleOrigin::kTimer, 5, 1'000}}};
     add_samples(builder, process, 4711, samples);
     builder.add(on_thread(TrackKind::kOsRuntime), {event(18, 85, "poll"), event(200, 210, "read")});
     builder.add(on_thread(TrackKind::kCudaApi), {event(300, 330, "cudaLaunchKernel", 7), event(340, 350, "cudaLaunchKernel", 8)});
@@ -117,7 +116,8 @@ TEST_CASE("threads that called nothing and hardly ran are one line") {
     std::vector<std::string> rows;
     const RowTree tree(*small.builder.snapshot());
     const Row& process = tree.row(*tree.find("process:1"));
-    for (const RowIndex child : process.children) rows.push_back(tree.row(child).key + (tree.row(child).expandable() && !tree.row(child).expanded_initially ? " closed" : ""));
+    for (const RowIndex child : process.children)
+      rows.push_back(tree.row(child).key + (tree.row(child).expandable() && !tree.row(child).expanded_initially ? " closed" : ""));
     if (const auto group = tree.find("process:1/quiet")) {
       CHECK(tree.row(*group).label.english() == std::to_string(idle) + " threads with little activity");
       CHECK(tree.row(*group).children.size() == idle);
@@ -166,8 +166,7 @@ TEST_CASE("a closed thread without states shows its calls, not their backtraces 
   const auto trace = small.builder.snapshot();
   const RowTree tree(*trace);
   REQUIRE(tree.find("process:1/thread:4711/backtraces").has_value());
-  for (const char* key : {"process:1/thread:4711", "process:1"})
-    CHECK(LevelContent(trace, tree.row(*tree.find(key)).all).count({0, 100}) == 1);
+  for (const char* key : {"process:1/thread:4711", "process:1"}) CHECK(LevelContent(trace, tree.row(*tree.find(key)).all).count({0, 100}) == 1);
 }
 
 TEST_CASE("what is quiet on the strip can still be asked for") {
@@ -325,7 +324,8 @@ TEST_CASE("what has no end of its own says what ended then") {
     };
     CHECK(finished(TrackKind::kNvtxRanges) == end.words);
     std::string words = finished(TrackKind::kKernels);
-    if (const std::size_t still = words.find("still running"); still != std::string::npos) words.replace(still, std::string_view("still running").size(), "still open");
+    if (const std::size_t still = words.find("still running"); still != std::string::npos)
+      words.replace(still, std::string_view("still running").size(), "still open");
     if (end.process_end != 100'000) CHECK(words == end.words);  // CUPTI hands out a kernel that still runs when all ends, and never before
   }
 }

@@ -154,9 +154,7 @@ TimeRange extent_of(std::span<const BusyLane> lanes) {
 
 }  // namespace
 
-BusyUnion::BusyUnion(std::span<const BusyLane> lanes) : kept_(smaller(lanes)), events_when_chosen_(event_count(lanes)) {
-  merge(lanes, nullptr, kBeforeAll);
-}
+BusyUnion::BusyUnion(std::span<const BusyLane> lanes) : kept_(smaller(lanes)), events_when_chosen_(event_count(lanes)) { merge(lanes, nullptr, kBeforeAll); }
 
 BusyUnion::BusyUnion(std::span<const BusyLane> lanes, const BusyUnion& before, Nanoseconds unchanged_until)
     : kept_(before.kept_), events_when_chosen_(before.events_when_chosen_) {

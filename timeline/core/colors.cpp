@@ -37,9 +37,7 @@ Rgb quieted(Rgb color, ColorScheme scheme) {
   return blend(color, scheme == ColorScheme::kDark ? 0xff5a6068u : 0xffd8dce0u, 0.12 + 0.30 * vividness);
 }
 
-Tone kernel_tone(std::uint32_t hash) {
-  return {196 + 30 * fraction(hash, 0), 0.42 + 0.30 * fraction(hash, 1), 0.42 + 0.20 * fraction(hash, 2)};
-}
+Tone kernel_tone(std::uint32_t hash) { return {196 + 30 * fraction(hash, 0), 0.42 + 0.30 * fraction(hash, 1), 0.42 + 0.20 * fraction(hash, 2)}; }
 
 Tone memory_tone(std::string_view name) {
   if (contains(name, "memset")) return {268, 0.14, 0.58};
@@ -62,8 +60,7 @@ Tone api_tone(std::string_view name, std::uint32_t hash) {
 // A range's name without what numbers it: "step 12" and "step 13", "aten::mm, op_id = 3" and "..., op_id = 4" are of one kind.
 std::uint32_t hash_of_kind(std::string_view name) {
   name = name.substr(0, name.find(','));
-  while (!name.empty() && ((name.back() >= '0' && name.back() <= '9') || name.back() == ' ' || name.back() == '_' || name.back() == '#'))
-    name.remove_suffix(1);
+  while (!name.empty() && ((name.back() >= '0' && name.back() <= '9') || name.back() == ' ' || name.back() == '_' || name.back() == '#')) name.remove_suffix(1);
   return hash_of(name);
 }
 
@@ -185,9 +182,7 @@ Rgb mixed_color(TrackKind kind, ColorScheme scheme) noexcept {
 
 Rgb blend(Rgb a, Rgb b, double share) noexcept {
   const auto weight = static_cast<Rgb>(std::lround(std::clamp(share, 0.0, 1.0) * 256));
-  const auto channel = [&](unsigned shift) {
-    return ((((a >> shift) & 0xff) * (256 - weight) + ((b >> shift) & 0xff) * weight) / 256) << shift;
-  };
+  const auto channel = [&](unsigned shift) { return ((((a >> shift) & 0xff) * (256 - weight) + ((b >> shift) & 0xff) * weight) / 256) << shift; };
   return 0xff000000u | channel(16) | channel(8) | channel(0);
 }
 

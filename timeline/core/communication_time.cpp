@@ -172,8 +172,7 @@ std::vector<float> CommunicationTime::waiting_columns(const Level& level, const 
 std::vector<CommunicationTime::OfGpu> CommunicationTime::within(TimeRange window) const {
   std::vector<OfGpu> all;
   if (!of_) return all;
-  for (const auto& [gpu, lanes] : of_->gpus)
-    all.push_back({gpu, lanes.communication.busy(window), lanes.alone.busy(window), waited(lanes.hardware, window)});
+  for (const auto& [gpu, lanes] : of_->gpus) all.push_back({gpu, lanes.communication.busy(window), lanes.alone.busy(window), waited(lanes.hardware, window)});
   return all;
 }
 

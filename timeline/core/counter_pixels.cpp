@@ -80,14 +80,9 @@ std::string format_quantity(double value, std::string_view unit) {
   constexpr std::array<Prefix, 5> kPrefixes{{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}}};
   const bool scales = unit == "B/s" || unit == "Hz" || unit == "1/s" || unit == "B";
   if (!scales)
-    return with_decimals(value,
-                         std::abs(value) < 100 && value != std::floor(value)    ? 2
-                         : std::abs(value) < 1000 && value != std::floor(value) ? 1
-                                                                                : 0,
-                         unit);
+    return with_decimals(value, std::abs(value) < 100 && value != std::floor(value) ? 2 : std::abs(value) < 1000 && value != std::floor(value) ? 1 : 0, unit);
   for (const Prefix& prefix : kPrefixes)
-    if (std::abs(value) >= prefix.factor)
-      return with_decimals(value / prefix.factor, prefix.factor > 1 ? 2 : 0, prefix.text + std::string(unit));
+    if (std::abs(value) >= prefix.factor) return with_decimals(value / prefix.factor, prefix.factor > 1 ? 2 : 0, prefix.text + std::string(unit));
   return with_decimals(value, 0, unit);
 }
 

@@ -20,7 +20,8 @@ void RowTreeBuilder::add_counter(RowIndex parent, const std::string& key, Counte
   const bool tells_process = counters_of_several_.contains({counter.gpu, counter.name}) && counter.gpu != kNone && counter.process != kNone;
   const std::string owner = tells_process ? "  [" + std::to_string(trace_.processes()[counter.process].pid) + "]" : "";
   const std::string of_process = counter.process != kNone ? process_key(counter.process) + "/" : "";
-  const RowIndex row = add_row(key + "/" + of_process + counter.name, owner.empty() ? Message(std::string_view(counter.name)) : Message::verbatim(counter.name + owner), RowKind::kCounter, parent);
+  const RowIndex row = add_row(key + "/" + of_process + counter.name,
+                               owner.empty() ? Message(std::string_view(counter.name)) : Message::verbatim(counter.name + owner), RowKind::kCounter, parent);
   tree_.rows_[row].counter = id;
 }
 

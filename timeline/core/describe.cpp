@@ -58,11 +58,13 @@ void add_occupancy(Properties& properties, const KernelDetail& kernel, const Gpu
   if (!waves) return;
   const bool is_known = waves->places == kernels::Waves::Places::kKnown;
   add(properties, "Waves",
-      Message(is_known ? "{waves} of {blocks} blocks" : "{waves}, of {blocks} blocks at most: clusters stay within groups of multiprocessors (GPC), whose sizes the trace does not know",
+      Message(is_known ? "{waves} of {blocks} blocks"
+                       : "{waves}, of {blocks} blocks at most: clusters stay within groups of multiprocessors (GPC), whose sizes the trace does not know",
               {{"waves", kernels::waves_text(*waves)}, {"blocks", format_count(waves->at_once)}}));
   if (waves->tail_share() > 0)
-    add(properties, "Last wave", Message("{blocks} blocks; its empty places are {share} of the launch's",
-                                         {{"blocks", format_count(waves->tail())}, {"share", format_share(waves->tail_share())}}));
+    add(properties, "Last wave",
+        Message("{blocks} blocks; its empty places are {share} of the launch's",
+                {{"blocks", format_count(waves->tail())}, {"share", format_share(waves->tail_share())}}));
   if (waves->idle_multiprocessors() > 0)
     add(properties, "Multiprocessors without a block",
         Message("{part} of {all}", {{"part", format_count(waves->multiprocessors - waves->blocks)}, {"all", std::to_string(waves->multiprocessors)}}));
@@ -124,7 +126,10 @@ void add_counters(Properties& properties, const Trace& trace, EventRef kernel, L
   if (!verdict) return;
   add(properties, "Counters", Message("read; bound by {bound}", {{"bound", kernels::bound_text(*verdict)}}));
   if (length != Length::kWhole) return;
-  for (const kernels::Advice& advice : verdict->advice) add(properties, "Could win", advice.is_gain_known ? Message("{share}: {seen}", {{"share", format_share(advice.gain)}, {"seen", advice.seen}}) : Message("not known: {seen}", {{"seen", advice.seen}}));
+  for (const kernels::Advice& advice : verdict->advice)
+    add(properties, "Could win",
+        advice.is_gain_known ? Message("{share}: {seen}", {{"share", format_share(advice.gain)}, {"seen", advice.seen}})
+                             : Message("not known: {seen}", {{"seen", advice.seen}}));
 }
 
 void add_memory(Properties& properties, const Trace& trace, const Event& event) {
@@ -236,8 +241,7 @@ void add_page_fault(Properties& properties, const Trace& trace, DetailId id) {
   if (fault.count != 1) add(properties, "Faults", std::to_string(fault.count));
   if (fault.function != 0) add(properties, "Function", std::string(trace.name(fault.function)));
   if (fault.module != 0) add(properties, "Module", std::string(trace.name(fault.module)));
-  if (fault.source_file != 0)
-    add(properties, "Source", std::string(trace.name(fault.source_file)) + ":" + std::to_string(fault.source_line));
+  if (fault.source_file != 0) add(properties, "Source", std::string(trace.name(fault.source_file)) + ":" + std::to_string(fault.source_line));
 }
 
 void add_memory_usage(Properties& properties, const Trace& trace, DetailId id) {

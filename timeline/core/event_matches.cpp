@@ -17,9 +17,7 @@ bool has_chains(const Trace& trace, LaneId lane) {
 
 }  // namespace
 
-EventMatches::EventMatches(std::shared_ptr<const Trace> trace, std::string text) : trace_(std::move(trace)), text_(std::move(text)) {
-  match_names();
-}
+EventMatches::EventMatches(std::shared_ptr<const Trace> trace, std::string text) : trace_(std::move(trace)), text_(std::move(text)) { match_names(); }
 
 void EventMatches::grow(std::shared_ptr<const Trace> trace) {
   trace_ = std::move(trace);
@@ -55,8 +53,7 @@ const LaneSubset& EventMatches::in_lane(LaneId id) {
     const auto before = before_.extract(id);
     const auto key_of = [this, chained = has_chains(*trace_, id)](const Lane& lane, EventIndex first, std::span<LaneSplit::Key> into) {
       for (LaneSplit::Key& key : into) {
-        const bool found =
-            matching_[lane.name(first)] != 0 || (chained && matching_chains_[trace_->sample_detail(lane.detail(first)).call_node] != 0);
+        const bool found = matching_[lane.name(first)] != 0 || (chained && matching_chains_[trace_->sample_detail(lane.detail(first)).call_node] != 0);
         key = found ? kMatch : kNone;
         ++first;
       }

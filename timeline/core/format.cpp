@@ -50,9 +50,7 @@ std::string format_throughput(std::uint64_t bytes, Nanoseconds duration) {
   return with_decimals(per_second / 1e3, 2, "kB/s");
 }
 
-std::string format_count(std::uint64_t count) {
-  return grouped_digits(count);
-}
+std::string format_count(std::uint64_t count) { return grouped_digits(count); }
 
 Message format_counted(std::uint64_t count, std::string_view noun) {
   return Message("{number} " + std::string(noun) + (count == 1 ? "" : "s"), {{"number", format_count(count)}});

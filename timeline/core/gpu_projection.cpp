@@ -49,8 +49,7 @@ class WorkOfCalls {
       if (correlation - first_ >= by_id_.size() || by_id_[correlation - first_] == kNoWork) return std::nullopt;
       return by_id_[correlation - first_];
     }
-    const auto found =
-        std::lower_bound(sorted_.begin(), sorted_.end(), correlation, [](const auto& each, std::uint32_t id) { return each.first < id; });
+    const auto found = std::lower_bound(sorted_.begin(), sorted_.end(), correlation, [](const auto& each, std::uint32_t id) { return each.first < id; });
     if (found == sorted_.end() || found->first != correlation) return std::nullopt;
     return found->second;
   }
@@ -130,14 +129,12 @@ std::vector<ProjectedLane> project(const Lane& ranges, const std::vector<Launch>
     while (next != launches.end() && next->call < event.start) ++next;
     if (next == launches.end() || next->call >= event.end()) continue;
     TimeRange hull = next->work;
-    for (; next != launches.end() && next->call < event.end(); ++next)
-      hull = {std::min(hull.begin, next->work.begin), std::max(hull.end, next->work.end)};
+    for (; next != launches.end() && next->call < event.end(); ++next) hull = {std::min(hull.begin, next->work.begin), std::max(hull.end, next->work.end)};
     event.start = hull.begin;
     event.duration = hull.length();
     projected.push_back({event, i});
   }
-  std::stable_sort(projected.begin(), projected.end(),
-                   [](const Projected& a, const Projected& b) { return a.event.start < b.event.start; });
+  std::stable_sort(projected.begin(), projected.end(), [](const Projected& a, const Projected& b) { return a.event.start < b.event.start; });
 
   std::vector<std::vector<Projected>> rows;  // each takes the first in which it overlaps nothing
   std::priority_queue<std::pair<Nanoseconds, std::size_t>, std::vector<std::pair<Nanoseconds, std::size_t>>, std::greater<>> busy;  // by their ends
@@ -184,8 +181,7 @@ std::vector<std::vector<ProjectedLane>> project_on_gpu(const Trace& trace, std::
     threads[i]->second = launches_of(calls[thread], work.at(trace.threads()[thread].process));
   });
   std::vector<std::vector<ProjectedLane>> projected(ranges.size());
-  parallel_for(ranges.size(),
-               [&](std::size_t i) { projected[i] = project(trace.lane(ranges[i]), launches.at(trace.track_of(ranges[i]).key.thread)); });
+  parallel_for(ranges.size(), [&](std::size_t i) { projected[i] = project(trace.lane(ranges[i]), launches.at(trace.track_of(ranges[i]).key.thread)); });
   return projected;
 }
 

@@ -133,9 +133,7 @@ std::vector<IdleTime::Column> IdleTime::columns(GpuId gpu, const Viewport& viewp
     const Nanoseconds idle = parts.busy(pixel);
     // Those at the edges count with what of them lies in the pixel.
     LaneSummary sum;
-    const auto vote = [&](EventIndex i) {
-      sum.vote(parts.name(i), TimeRange{parts.start(i), parts.end(i)}.intersected(pixel).length());
-    };
+    const auto vote = [&](EventIndex i) { sum.vote(parts.name(i), TimeRange{parts.start(i), parts.end(i)}.intersected(pixel).length()); };
     if (last - first > 2) sum = parts.summarize(first + 1, last - 1);
     vote(first);
     if (last - first > 1) vote(last - 1);
@@ -212,7 +210,8 @@ std::optional<EventRef> IdleTime::operation_behind(const Gap& gap) const {
 
 std::vector<Property> IdleTime::describe(const Gap& gap) const {
   constexpr Nanoseconds kLeastPart = 100;  // a hundredth of the gap: less is not worth a line
-  std::vector<Property> properties{{"Name", Message("{gpu} idle for {time}", {{"gpu", gpu_name(*trace_, gap.gpu)}, {"time", format_duration(gap.range.length())}})}};
+  std::vector<Property> properties{
+      {"Name", Message("{gpu} idle for {time}", {{"gpu", gpu_name(*trace_, gap.gpu)}, {"time", format_duration(gap.range.length())}})}};
   for (const CauseTime& cause : causes_on(gpus_->at(gap.gpu), gap.range))
     if (cause.time >= gap.range.length() / kLeastPart)
       properties.push_back({analysis::idle_cause_name(cause.cause), cause_text(*trace_, cause, gap.range.length())});

@@ -20,8 +20,7 @@ std::shared_ptr<const Lane> outline_in_runs(const Lane& lane) {
   }
   std::vector<std::shared_ptr<const LaneSegment>> segments;
   for (std::size_t first = 0; first < runs.size(); first += LaneSegment::kCapacity)
-    segments.push_back(std::make_shared<const LaneSegment>(
-        std::span(runs).subspan(first, std::min<std::size_t>(LaneSegment::kCapacity, runs.size() - first))));
+    segments.push_back(std::make_shared<const LaneSegment>(std::span(runs).subspan(first, std::min<std::size_t>(LaneSegment::kCapacity, runs.size() - first))));
   return std::make_shared<const Lane>(std::move(segments));
 }
 
@@ -74,9 +73,7 @@ std::optional<EventIndex> LaneIndexes::known_size(const LaneSource& source) cons
   return found->second->subset(key_of(source)).size();
 }
 
-LaneSplit::Key LaneIndexes::key_of(const LaneSource& source) noexcept {
-  return source.name ? *source.name : static_cast<LaneSplit::Key>(*source.memory);
-}
+LaneSplit::Key LaneIndexes::key_of(const LaneSource& source) noexcept { return source.name ? *source.name : static_cast<LaneSplit::Key>(*source.memory); }
 
 std::shared_ptr<const LaneSplit> LaneIndexes::split(std::shared_ptr<const Lane> lane, SplitBy by, const LaneSplit* before) const {
   const LaneSplit::KeyOf by_name = [](const Lane& events, EventIndex first, std::span<LaneSplit::Key> into) {
@@ -175,8 +172,7 @@ std::size_t LaneIndexes::memory_bytes() const noexcept {
   for (const auto* splits : {&splits_, &before_})
     for (const auto& [key, split] : *splits) bytes += split->memory_bytes();
   for (const auto& [key, lanes] : projections_)
-    for (const ProjectedLane& each : lanes ? *lanes : std::vector<ProjectedLane>())
-      bytes += memory_of(each);
+    for (const ProjectedLane& each : lanes ? *lanes : std::vector<ProjectedLane>()) bytes += memory_of(each);
   for (const auto& [lane, chart] : charts_) {
     if (!chart) continue;
     bytes += memory_of(chart->innermost);

@@ -39,8 +39,8 @@ void LaneSubset::append(std::shared_ptr<const Part> part) {
 }
 
 EventIndex LaneSubset::rank(EventIndex source_index) const noexcept {
-  const auto found = std::lower_bound(parts_.begin(), parts_.end(), source_index,
-                                      [](const auto& part, EventIndex index) { return part->selected.back() < index; });
+  const auto found =
+      std::lower_bound(parts_.begin(), parts_.end(), source_index, [](const auto& part, EventIndex index) { return part->selected.back() < index; });
   if (found == parts_.end()) return size_;
   const std::vector<EventIndex>& selected = (*found)->selected;
   const auto within = std::lower_bound(selected.begin(), selected.end(), source_index) - selected.begin();
@@ -51,8 +51,7 @@ void LaneSubset::ranks(std::span<const EventIndex> source_indexes, std::span<Eve
   std::size_t done = 0;
   auto reaches = parts_.begin();
   while (done < source_indexes.size()) {
-    reaches = std::lower_bound(reaches, parts_.end(), source_indexes[done],
-                               [](const auto& part, EventIndex index) { return part->selected.back() < index; });
+    reaches = std::lower_bound(reaches, parts_.end(), source_indexes[done], [](const auto& part, EventIndex index) { return part->selected.back() < index; });
     if (reaches == parts_.end()) break;
     const std::vector<EventIndex>& selected = (*reaches)->selected;
     const auto offset = static_cast<EventIndex>(reaches - parts_.begin()) * kCapacity;
@@ -104,8 +103,7 @@ LaneSummary LaneSubset::summarize(EventIndex first, EventIndex last) const noexc
 std::size_t LaneSubset::memory_bytes() const noexcept {
   std::size_t bytes = sizeof(*this);
   for (const auto& part : parts_)
-    bytes += sizeof(Part) + part->selected.capacity() * sizeof(EventIndex) + part->busy_before_block.memory_bytes() +
-             part->summary.memory_bytes();
+    bytes += sizeof(Part) + part->selected.capacity() * sizeof(EventIndex) + part->busy_before_block.memory_bytes() + part->summary.memory_bytes();
   return bytes;
 }
 
@@ -194,8 +192,7 @@ LaneSplit::LaneSplit(std::shared_ptr<const Lane> lane, const KeyOf& key_of, cons
 
 const LaneSubset& LaneSplit::subset(Key key) const noexcept {
   static const LaneSubset none;
-  const auto found =
-      std::lower_bound(subsets_.begin(), subsets_.end(), key, [](const auto& entry, Key value) { return entry.first < value; });
+  const auto found = std::lower_bound(subsets_.begin(), subsets_.end(), key, [](const auto& entry, Key value) { return entry.first < value; });
   return found != subsets_.end() && found->first == key ? found->second : none;
 }
 

@@ -93,8 +93,8 @@ Nanoseconds LevelContent::unchanged_until(LaneIndexes& indexes, const LevelConte
   const auto compare = [&](const std::vector<ContentLane>& all, const std::vector<ContentLane>& others) {
     const std::vector<const ContentLane*> sorted = by_source(others);
     for (const ContentLane& content : all) {
-      const auto other = std::lower_bound(sorted.begin(), sorted.end(), content.source,
-                                          [](const ContentLane* each, LaneId source) { return each->source < source; });
+      const auto other =
+          std::lower_bound(sorted.begin(), sorted.end(), content.source, [](const ContentLane* each, LaneId source) { return each->source < source; });
       const bool is_known = other != sorted.end() && (*other)->source == content.source;
       const EventIndex shared = is_known ? indexes.common_prefix(*(*other)->lane, *content.lane) : 0;
       if (shared < content.lane->size()) until = std::min(until, content.lane->start(shared));
@@ -160,8 +160,7 @@ std::uint64_t LevelContent::count(TimeRange window) const noexcept {
 }
 
 void ContentCache::run(const std::vector<Merge>& merges) {
-  parallel_for(merges.size(),
-               [&](std::size_t index) { merges[index].content->merge(merges[index].before, merges[index].unchanged_until); });
+  parallel_for(merges.size(), [&](std::size_t index) { merges[index].content->merge(merges[index].before, merges[index].unchanged_until); });
 }
 
 std::shared_ptr<LevelContent> ContentCache::start(const Level& level, const LevelContent* before, std::vector<Merge>& merges) {
@@ -274,8 +273,7 @@ const LevelContent* ContentCache::find(const Level& level) const {
 bool ContentCache::forget_unused() {
   ++calls_;
   std::size_t forgotten = 0;
-  for (Contents* all : {&contents_, &before_})
-    forgotten += std::erase_if(*all, [this](const auto& entry) { return entry.second.used_in + kKept < calls_; });
+  for (Contents* all : {&contents_, &before_}) forgotten += std::erase_if(*all, [this](const auto& entry) { return entry.second.used_in + kKept < calls_; });
   if (forgotten > 0) indexes_.forget_unused();
   return forgotten > 0;
 }

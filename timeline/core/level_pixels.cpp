@@ -38,8 +38,7 @@ void consider_longest(Column& column, const ContentLane& content, const Events& 
 
 // What the events that start in [first, last) and the one before add to the column [begin, end).
 template <typename Events>
-void add_events(Column& column, const ContentLane& content, const Events& lane, TimeRange window, EventIndex first, EventIndex last,
-                Nanoseconds busy) {
+void add_events(Column& column, const ContentLane& content, const Events& lane, TimeRange window, EventIndex first, EventIndex last, Nanoseconds busy) {
   column.total += busy;
   if (first > 0 && lane.end(first - 1) > window.begin) {
     ++column.carried;
@@ -223,8 +222,7 @@ void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, con
     if (content->lanes().size() == 1) continue;
     LevelPixels& pixels = entry_of(combined_, content);
     for (Job& job : jobs)
-      if (LevelPixels::Tile& tile = pixels.tiles_[place_of(job.number)]; take(tile.number, job.number))
-        job.levels.emplace_back(content, &tile);
+      if (LevelPixels::Tile& tile = pixels.tiles_[place_of(job.number)]; take(tile.number, job.number)) job.levels.emplace_back(content, &tile);
   }
   std::erase_if(jobs, [](const Job& job) { return job.edges.empty() && job.lanes.empty() && job.levels.empty(); });
   parallel_for(jobs.size(), [&](std::size_t index) {
@@ -252,7 +250,10 @@ bool LevelRasterizer::has(std::span<const LevelContent* const> contents, const V
   };
   return std::all_of(contents.begin(), contents.end(), [&](const LevelContent* content) {
     const std::span<const ContentLane> lanes = kept_lanes(*content);
-    return std::all_of(lanes.begin(), lanes.end(), [&](const ContentLane& lane) { return has_tiles(lanes_, LaneKey{lane.lane.get(), lane.subset.get()}); }) &&
+    return std::all_of(lanes.begin(), lanes.end(),
+                       [&](const ContentLane& lane) {
+                         return has_tiles(lanes_, LaneKey{lane.lane.get(), lane.subset.get()});
+                       }) &&
            (content->lanes().size() == 1 || has_tiles(combined_, content));
   });
 }
@@ -266,8 +267,7 @@ std::optional<LevelPixels::Single> LevelRasterizer::single(const Events& events,
 
 void LevelRasterizer::run(const Job& job) const {
   TileTimes times;
-  for (std::size_t edge = 0; edge < times.size(); ++edge)
-    times[edge] = grid_.time_at(job.number * kTileWidth + static_cast<std::int64_t>(edge));
+  for (std::size_t edge = 0; edge < times.size(); ++edge) times[edge] = grid_.time_at(job.number * kTileWidth + static_cast<std::int64_t>(edge));
   for (const auto& [lane, tile] : job.edges) lane->lower_bounds(times, tile->edges);
   for (const Job::OfLane& each : job.lanes)
     each.content->visit([&](const auto& events) {
@@ -421,8 +421,7 @@ void LevelRasterizer::combine(const LevelContent& content, std::int64_t number, 
 void LevelRasterizer::collect_boxes(const ContentLane& content, const LevelPixels& of_lane, std::vector<Box>& into) const {
   const auto add = [&](const LevelPixels::Single& seen) {
     if (seen.time.end <= viewport_.range.begin || seen.time.begin >= viewport_.range.end) return;
-    into.push_back(
-        {viewport_.x_at(seen.time.begin), viewport_.x_at(seen.time.end), content.ref(seen.index), content.kind, seen.name, seen.detail});
+    into.push_back({viewport_.x_at(seen.time.begin), viewport_.x_at(seen.time.end), content.ref(seen.index), content.kind, seen.name, seen.detail});
   };
   if (const auto& carried = of_lane.tiles_[place_of(first_tile_)].carried) add(*carried);
   for (std::int64_t number = first_tile_; number < end_tile_; ++number)
@@ -438,8 +437,7 @@ const LevelPixels& LevelRasterizer::rasterize(const LevelContent& content, const
   pixels.boxes_are_current_ = true;
   pixels.boxes_.clear();
   for (const ContentLane& lane : kept_lanes(content)) collect_boxes(lane, of_lane(lane), pixels.boxes_);
-  if (content.lanes().size() > 1)
-    std::sort(pixels.boxes_.begin(), pixels.boxes_.end(), [](const Box& a, const Box& b) { return a.left < b.left; });
+  if (content.lanes().size() > 1) std::sort(pixels.boxes_.begin(), pixels.boxes_.end(), [](const Box& a, const Box& b) { return a.left < b.left; });
   return pixels;
 }
 

@@ -10,9 +10,7 @@ namespace lanescope::timeline {
 namespace {
 
 bool contains_without_case(std::string_view text, std::string_view part) {
-  const auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-  };
+  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b)); };
   return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
 }
 
@@ -62,9 +60,7 @@ std::vector<RowIndex> siblings_in_order(const RowTree& tree, std::optional<RowIn
 
 RowLayout::RowLayout(const RowTree& tree, const RowArrangement& arrangement, const RowMetrics& metrics, std::string_view filter)
     : tree_(&tree), position_(tree.rows().size(), -1) {
-  const auto pinned = [&](const std::string& key) {
-    return std::find(arrangement.pinned.begin(), arrangement.pinned.end(), key) != arrangement.pinned.end();
-  };
+  const auto pinned = [&](const std::string& key) { return std::find(arrangement.pinned.begin(), arrangement.pinned.end(), key) != arrangement.pinned.end(); };
   for (const std::string& key : arrangement.pinned)
     if (const auto row = tree.find(key)) add(*row, state_of(tree.row(*row), arrangement.expanded), metrics, RowPlace::kPinned);
   pinned_height_ = height_;
@@ -144,8 +140,7 @@ std::span<const Level> RowLayout::levels_in_sight(const PlacedRow& row, std::int
 
 const PlacedRow* RowLayout::row_at(std::int32_t y) const noexcept {
   if (y < 0 || y >= height_) return nullptr;
-  const auto after =
-      std::upper_bound(rows_.begin(), rows_.end(), y, [](std::int32_t value, const PlacedRow& row) { return value < row.top; });
+  const auto after = std::upper_bound(rows_.begin(), rows_.end(), y, [](std::int32_t value, const PlacedRow& row) { return value < row.top; });
   return &*(after - 1);
 }
 

@@ -128,9 +128,7 @@ Message share_words(const Row& row) {
   }
 }
 
-Message row_title(const Row& row) {
-  return row.share ? Message("{share} {row}", {{"share", format_share(*row.share)}, {"row", row.label}}) : row.label;
-}
+Message row_title(const Row& row) { return row.share ? Message("{share} {row}", {{"share", format_share(*row.share)}, {"row", row.label}}) : row.label; }
 
 bool is_heading(const Row& row) noexcept {
   return row.depth == 0 || row.kind == RowKind::kGpu || row.kind == RowKind::kProcesses || row.kind == RowKind::kProcess ||

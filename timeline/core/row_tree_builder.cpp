@@ -55,8 +55,7 @@ void RowTreeBuilder::build() {
   if (trace_.parts().empty()) add_part({});
   for (std::size_t i = 0; i < trace_.parts().size(); ++i) {
     const TracePart& part = trace_.parts()[i];
-    SourcePart rows{part.first_track, part.end_track, part.first_counter, part.end_counter, i == 0 ? "" : "part:" + std::to_string(i) + "/",
-                    std::nullopt};
+    SourcePart rows{part.first_track, part.end_track, part.first_counter, part.end_counter, i == 0 ? "" : "part:" + std::to_string(i) + "/", std::nullopt};
     rows.heading = add_row("part:" + std::to_string(i), Message::verbatim(part.label), RowKind::kTrace, std::nullopt);
     if (trace_.parts().size() > kOpenParts) tree_.rows_[*rows.heading].expanded_initially = false;
     add_part(rows);
@@ -234,9 +233,8 @@ void RowTreeBuilder::add_gpu_ranges(RowIndex top, const std::string& key, GpuId 
     const std::string_view domain = trace_.domain_name(track.key.process, track.key.domain);
     std::string label = "[" + std::to_string(thread.tid) + "]" + (thread.name.empty() ? "" : " " + thread.name);
     if (!domain.empty()) label += " · " + std::string(domain);
-    const RowIndex row =
-        add_row(key + "/" + process_key(track.key.process) + ":" + std::to_string(thread.tid) + ":" + std::to_string(track.key.domain),
-                Message::verbatim(std::move(label)), RowKind::kGpuRanges, group);
+    const RowIndex row = add_row(key + "/" + process_key(track.key.process) + ":" + std::to_string(thread.tid) + ":" + std::to_string(track.key.domain),
+                                 Message::verbatim(std::move(label)), RowKind::kGpuRanges, group);
     for (const LaneId lane : track.lanes) {
       tree_.rows_[row].levels.push_back({LaneSource{.lane = lane, .on_gpu = gpu}});
       tree_.rows_[row].all.push_back(LaneSource{.lane = lane, .on_gpu = gpu});
@@ -330,15 +328,12 @@ void RowTreeBuilder::add_streams(RowIndex hardware, const std::string& key, cons
   std::map<StreamKey, Tracks> streams;
   for (const Track* track : tracks) streams[{track->key.process, track->key.context, track->key.stream}].push_back(track);
   const auto work_of = [this](const Tracks& all) {
-    return busy_sum(select(all, TrackKind::kKernels)) + busy_sum(select(all, TrackKind::kMemory)) +
-           busy_sum(select(all, TrackKind::kGraphLaunches));
+    return busy_sum(select(all, TrackKind::kKernels)) + busy_sum(select(all, TrackKind::kMemory)) + busy_sum(select(all, TrackKind::kGraphLaunches));
   };
   Nanoseconds sum = 0;
   for (const auto& [stream, of_stream] : streams) sum += work_of(of_stream);
   const StreamOwners owners = stream_owners(tracks);
-  const auto works = [](const Tracks& all) {
-    return std::any_of(all.begin(), all.end(), [](const Track* track) { return is_gpu_work(track->key.kind); });
-  };
+  const auto works = [](const Tracks& all) { return std::any_of(all.begin(), all.end(), [](const Track* track) { return is_gpu_work(track->key.kind); }); };
   for (const bool working : {true, false})  // streams that are only waited for come last
     for (const auto& [stream, of_stream] : streams) {
       if (works(of_stream) != working) continue;
@@ -367,8 +362,7 @@ void RowTreeBuilder::add_stream(RowIndex hardware, const std::string& key, const
                              {TrackKind::kGraphLaunches, "/graphs", "CUDA graphs", RowKind::kGraphs},
                              {TrackKind::kSynchronizations, "/synchronization", "Synchronization", RowKind::kSynchronization},
                              {TrackKind::kCudaEvents, "/events", "CUDA events", RowKind::kSynchronization}};
-  const bool one_kind =
-      std::all_of(tracks.begin(), tracks.end(), [&](const Track* track) { return track->key.kind == tracks.front()->key.kind; });
+  const bool one_kind = std::all_of(tracks.begin(), tracks.end(), [&](const Track* track) { return track->key.kind == tracks.front()->key.kind; });
   if (one_kind) return set_levels(row, tracks);
   Level work;
   for (const Part& part : kParts) {
@@ -410,10 +404,8 @@ RowTreeBuilder::StreamOwners RowTreeBuilder::stream_owners(const Tracks& tracks)
 
 std::string RowTreeBuilder::stream_owner(const Track& track, const StreamOwners& owners) const {
   std::string owner;
-  if (owners.of_several_contexts.contains(track.key.process))
-    owner += "  context " + context_label(trace_, track.key.process, track.key.context);
-  if (owners.several_processes && track.key.process != kNone)
-    owner += "  [" + std::to_string(trace_.processes()[track.key.process].pid) + "]";
+  if (owners.of_several_contexts.contains(track.key.process)) owner += "  context " + context_label(trace_, track.key.process, track.key.context);
+  if (owners.several_processes && track.key.process != kNone) owner += "  [" + std::to_string(trace_.processes()[track.key.process].pid) + "]";
   return owner;
 }
 
@@ -432,8 +424,7 @@ void RowTreeBuilder::add_processes() {
     if (any) shown.push_back(process);
   }
   if (shown.empty()) return;
-  std::stable_sort(shown.begin(), shown.end(),
-                   [this](ProcessId a, ProcessId b) { return trace_.processes()[a].start < trace_.processes()[b].start; });
+  std::stable_sort(shown.begin(), shown.end(), [this](ProcessId a, ProcessId b) { return trace_.processes()[a].start < trace_.processes()[b].start; });
   const RowIndex root =
       add_row(part_.key + "processes", Message("Processes ({number})", {{"number", std::to_string(shown.size())}}), RowKind::kProcesses, part_.heading);
   for (const ProcessId process : shown) add_process(root, process);
@@ -463,9 +454,8 @@ void RowTreeBuilder::add_process(RowIndex root, ProcessId id) {
   };
   std::stable_sort(threads.begin(), threads.end(), [&](ThreadId a, ThreadId b) { return rank(a) < rank(b); });
   constexpr std::ptrdiff_t kFewestGrouped = 3;
-  auto quiet = std::stable_partition(threads.begin(), threads.end(), [&](ThreadId thread) {
-    return trace_.threads()[thread].tid == process.pid || !is_quiet(by_thread[thread]);
-  });
+  auto quiet = std::stable_partition(threads.begin(), threads.end(),
+                                     [&](ThreadId thread) { return trace_.threads()[thread].tid == process.pid || !is_quiet(by_thread[thread]); });
   if (threads.end() - quiet < kFewestGrouped) {
     std::stable_sort(threads.begin(), threads.end(), [&](ThreadId a, ThreadId b) { return rank(a) < rank(b); });
     quiet = threads.end();
@@ -473,7 +463,8 @@ void RowTreeBuilder::add_process(RowIndex root, ProcessId id) {
   for (auto thread = threads.begin(); thread != quiet; ++thread) add_thread(row, key, *thread, by_thread[*thread]);
   open_first_threads(row);
   if (quiet == threads.end()) return;
-  const RowIndex group = add_row(key + "/quiet", Message("{number} threads with little activity", {{"number", std::to_string(threads.end() - quiet)}}), RowKind::kQuietThreads, row);
+  const RowIndex group = add_row(key + "/quiet", Message("{number} threads with little activity", {{"number", std::to_string(threads.end() - quiet)}}),
+                                 RowKind::kQuietThreads, row);
   tree_.rows_[group].expanded_initially = false;
   for (auto thread = quiet; thread != threads.end(); ++thread) add_thread(group, key, *thread, by_thread[*thread]);
 }
@@ -538,9 +529,7 @@ void RowTreeBuilder::add_nvtx(RowIndex parent, const std::string& key, const Tra
     for (const Track* track : select(tracks, kind)) by_domain[track->key.domain].push_back(track);
   for (const auto& [domain, of_domain] : by_domain) {
     const std::string_view name = trace_.domain_name(of_domain.front()->key.process, domain);
-    const std::string label = name.empty()                ? std::string("NVTX")
-                              : name == kPythonLockDomain ? std::string(name)
-                                                          : "NVTX · " + std::string(name);
+    const std::string label = name.empty() ? std::string("NVTX") : name == kPythonLockDomain ? std::string(name) : "NVTX · " + std::string(name);
     set_levels(add_row(key + "/nvtx:" + std::to_string(domain), Message::verbatim(label), RowKind::kNvtx, parent), of_domain);
   }
 }

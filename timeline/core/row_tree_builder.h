@@ -16,9 +16,7 @@
 namespace lanescope::timeline {
 
 // 0 of nothing.
-[[nodiscard]] inline double share_of(Nanoseconds part, Nanoseconds whole) {
-  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
+[[nodiscard]] inline double share_of(Nanoseconds part, Nanoseconds whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
 
 class RowTreeBuilder {
  public:
@@ -118,7 +116,7 @@ class RowTreeBuilder {
   std::map<ProcessId, std::vector<TrackId>> launching_ranges_;
   std::size_t gpu_range_rows_ = 0;
   std::set<std::pair<GpuId, std::string_view>> counters_of_several_;  // by name, that several processes have
-  std::optional<ChainDepths> chain_depths_;                          // once a thread with samples was there
+  std::optional<ChainDepths> chain_depths_;                           // once a thread with samples was there
   SourcePart part_;
   bool has_marked_threads_ = false;  // the part: those that call CUDA or set ranges
 };

@@ -54,8 +54,7 @@ std::vector<Sum> sums_of(const Trace& trace, const LaneSegment& segment, Segment
   if (by == SegmentSums::By::kDetail) return sums_by_detail(segment);
   Totals totals(segment.size());
   for (EventIndex i = 0; i < segment.size(); ++i) {
-    const std::uint32_t key =
-        by == SegmentSums::By::kName ? segment.name(i) : static_cast<std::uint32_t>(memory_class(trace.memory_detail(segment.detail(i))));
+    const std::uint32_t key = by == SegmentSums::By::kName ? segment.name(i) : static_cast<std::uint32_t>(memory_class(trace.memory_detail(segment.detail(i))));
     totals.add(key, segment.duration(i));
   }
   return totals.take();

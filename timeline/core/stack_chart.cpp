@@ -33,8 +33,8 @@ class Chains {
       const CodeLocation& place = stacks_.location(stacks_.node(node).location);
       for (const CodeFunction& each : stacks_.functions(stacks_.node(node).location)) {
         const bool is_known = !is_address_text(trace_.name(each.function));
-        all.push_back({each.function, is_known ? std::uint64_t{each.function} : (std::uint64_t{1} << 32) + place.module,
-                       1 + static_cast<DetailId>(place.kind)});
+        all.push_back(
+            {each.function, is_known ? std::uint64_t{each.function} : (std::uint64_t{1} << 32) + place.module, 1 + static_cast<DetailId>(place.kind)});
       }
     }
     std::reverse(all.begin(), all.end());
@@ -141,7 +141,8 @@ std::vector<Property> describe_call(const Trace& trace, LaneId samples, const Ev
   const std::uint64_t count = behind > first_sample ? behind - first_sample : 1;
   std::vector<Property> properties{{"Name", std::string(trace.name(call.name))}};
   properties.push_back({"First sample", format_time(call.start)});
-  properties.push_back({"Sampled for", Message("{duration}, in {samples}", {{"duration", format_duration(call.duration)}, {"samples", format_counted(count, "sample")}})});
+  properties.push_back(
+      {"Sampled for", Message("{duration}, in {samples}", {{"duration", format_duration(call.duration)}, {"samples", format_counted(count, "sample")}})});
   const CallStacks& stacks = trace.call_stacks();
   for (const CodeLocationId location : stacks.chain(trace.sample_detail(lane.detail(first_sample)).call_node))
     for (const CodeFunction& function : stacks.functions(location)) {

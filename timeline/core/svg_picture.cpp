@@ -20,17 +20,17 @@ constexpr std::int32_t kNames = 200;       // px
 constexpr std::int32_t kRulerHeight = 22;  // px
 constexpr std::int32_t kRowHeight = 22;    // px, with a gap of 3
 constexpr std::int32_t kBarHeight = kRowHeight - 3;
-constexpr double kTickSpacing = 90;     // px
-constexpr double kLetterWidth = 6.2;    // px of a letter, on average
-constexpr double kNarrowestName = 34;   // px of a box that is named
-constexpr double kIdleShade = 0.30;     // of a cause's colour, as in the timeline
-constexpr double kWaitingShade = 0.6;   // of white, over what does nothing but wait
-constexpr int kWaitingShades = 6;       // that are told apart
-constexpr std::int32_t kNarrowestCause = 150; // px of a gap whose cause is written
+constexpr double kTickSpacing = 90;            // px
+constexpr double kLetterWidth = 6.2;           // px of a letter, on average
+constexpr double kNarrowestName = 34;          // px of a box that is named
+constexpr double kIdleShade = 0.30;            // of a cause's colour, as in the timeline
+constexpr double kWaitingShade = 0.6;          // of white, over what does nothing but wait
+constexpr int kWaitingShades = 6;              // that are told apart
+constexpr std::int32_t kNarrowestCause = 150;  // px of a gap whose cause is written
 constexpr std::size_t kOuterLevels = 2;
-constexpr double kIndent = 10;          // px
-constexpr double kCounterFill = 0.20;   // of the colour, from the bottom to the mean
-constexpr double kCounterBand = 0.45;   // from the least to the most
+constexpr double kIndent = 10;              // px
+constexpr double kCounterFill = 0.20;       // of the colour, from the bottom to the mean
+constexpr double kCounterBand = 0.45;       // from the least to the most
 constexpr std::size_t kLongestTitle = 300;  // letters of a name that the pointer is over: a page has thousands
 constexpr Rgb kWhite = 0xffffffff;
 constexpr ColorScheme kScheme = ColorScheme::kLight;
@@ -48,9 +48,7 @@ std::string number(double value) {
 }
 
 // As many letters as there is room for.
-std::string fitting(std::string_view text, double room) {
-  return shortened(text, static_cast<std::size_t>(std::max(0.0, room / kLetterWidth)));
-}
+std::string fitting(std::string_view text, double room) { return shortened(text, static_cast<std::size_t>(std::max(0.0, room / kLetterWidth))); }
 
 // Rectangles of one colour are one path.
 class Painter {
@@ -71,8 +69,7 @@ class Painter {
 
 // `kind_of_row`: calls that samples were seen in have the kind of their code as detail.
 Rgb color_of(const Trace& trace, RowKind kind_of_row, TrackKind kind, NameId name, DetailId detail) {
-  if (kind_of_row == RowKind::kStackChart)
-    return call_color(detail == 0 ? CodeKind::kNative : static_cast<CodeKind>(detail - 1), trace.name(name), kScheme);
+  if (kind_of_row == RowKind::kStackChart) return call_color(detail == 0 ? CodeKind::kNative : static_cast<CodeKind>(detail - 1), trace.name(name), kScheme);
   const bool is_range = kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges || kind == TrackKind::kNvtxMarks;
   return event_color(kind, trace.name(name), is_range && detail != 0 ? trace.nvtx_detail(detail).color : 0, kScheme);
 }
@@ -93,9 +90,7 @@ std::string name_with_owner(const RowTree& tree, RowIndex index) {
   return row_title(row);
 }
 
-const Row& top_of(const RowTree& tree, const Row& row) {
-  return row.parent ? top_of(tree, tree.row(*row.parent)) : row;
-}
+const Row& top_of(const RowTree& tree, const Row& row) { return row.parent ? top_of(tree, tree.row(*row.parent)) : row; }
 
 class Drawing {
  public:
@@ -153,8 +148,8 @@ class Drawing {
   }
 
   static std::string label(double x, double y, const std::string& text, const char* color, const char* weight = nullptr) {
-    return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" fill=\"" + color + (weight != nullptr ? std::string("\" font-weight=\"") + weight : "") + "\">" +
-           markup_text(text) + "</text>";
+    return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" fill=\"" + color + (weight != nullptr ? std::string("\" font-weight=\"") + weight : "") +
+           "\">" + markup_text(text) + "</text>";
   }
 
   [[nodiscard]] std::string name(const SvgRow& row, double top) const {
@@ -260,9 +255,8 @@ class Drawing {
       // What was worked out, as ranges on a GPU, does not last as long as the event that it comes from.
       const bool is_derived = kind == RowKind::kStackChart || kind == RowKind::kGpuRanges;
       const std::string time = is_derived ? std::string() : ", " + format_duration(trace_.event(box.event).duration);
-      svg += "<g><title>" + markup_text(shortened(name, kLongestTitle) + time) + "</title><rect x=\"" + number(kNames + left) + "\" y=\"" +
-             number(top) + "\" width=\"" + number(std::max(0.5, right - left - 0.5)) + "\" height=\"" + std::to_string(kBarHeight) + "\" fill=\"" +
-             fill_text(color) + "\"/>";
+      svg += "<g><title>" + markup_text(shortened(name, kLongestTitle) + time) + "</title><rect x=\"" + number(kNames + left) + "\" y=\"" + number(top) +
+             "\" width=\"" + number(std::max(0.5, right - left - 0.5)) + "\" height=\"" + std::to_string(kBarHeight) + "\" fill=\"" + fill_text(color) + "\"/>";
       if (right - left >= kNarrowestName)
         svg += label(kNames + left + 3, top + kBarHeight - 5, fitting(name, right - left - 8), fill_text(text_color_on(color)).c_str());
       svg += "</g>";
@@ -273,8 +267,8 @@ class Drawing {
   std::string mark(std::int32_t height) const {
     const double left = std::clamp<double>(x_of(picture_.marked->begin), kNames, kNames + viewport_.width);
     const double right = std::clamp<double>(x_of(picture_.marked->end), kNames, kNames + viewport_.width);
-    return "<rect x=\"" + number(left) + "\" y=\"" + std::to_string(kRulerHeight - 4) + "\" width=\"" + number(std::max(1.0, right - left)) +
-           "\" height=\"" + std::to_string(height - kRulerHeight + 3) + "\" fill=\"none\" stroke=\"#00796b\"/>";
+    return "<rect x=\"" + number(left) + "\" y=\"" + std::to_string(kRulerHeight - 4) + "\" width=\"" + number(std::max(1.0, right - left)) + "\" height=\"" +
+           std::to_string(height - kRulerHeight + 3) + "\" fill=\"none\" stroke=\"#00796b\"/>";
   }
 
   const Trace& trace_;
@@ -360,8 +354,8 @@ std::vector<SvgRow> rows_in_sight(const RowTree& tree, const RowLayout& layout, 
   for (const PlacedRow* each : placed) {
     const Row& row = tree.row(each->row);
     const bool is_collapsed = each->levels.data() == &row.all;
-    rows.push_back({each->row, row_title(row).in(shown_language()), is_collapsed ? SvgRow::Form::kCollapsed : SvgRow::Form::kExpanded,
-                    each->is_pinned() ? 0 : row.depth});
+    rows.push_back(
+        {each->row, row_title(row).in(shown_language()), is_collapsed ? SvgRow::Form::kCollapsed : SvgRow::Form::kExpanded, each->is_pinned() ? 0 : row.depth});
     if (!row.parent || (!each->is_pinned() && sides == TraceSides::kApart)) continue;
     std::string& name = rows.back().name;
     if (each->is_pinned()) name += " · " + tree.row(*row.parent).label.in(shown_language());

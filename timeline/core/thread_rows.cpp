@@ -29,8 +29,7 @@ void RowTreeBuilder::add_thread_states(RowIndex index, const Tracks& tracks) {
   const Tracks samples = select(tracks, TrackKind::kCpuSamples);
   if (samples.empty()) return;
   for (const Track* track : samples)
-    for (const LaneId lane : track->lanes)
-      tree_.place_of_lane_[lane] = RowTree::Place{index, static_cast<std::uint32_t>(row.levels.size())};
+    for (const LaneId lane : track->lanes) tree_.place_of_lane_[lane] = RowTree::Place{index, static_cast<std::uint32_t>(row.levels.size())};
   row.levels.push_back(combined(samples));
 }
 
@@ -80,9 +79,8 @@ bool RowTreeBuilder::is_behind(const RunningTime& time, ProcessId process) const
 
 bool RowTreeBuilder::is_quiet(const Tracks& tracks) {
   constexpr double kMostRunning = 0.05;  // of the time in which the thread is known
-  const bool calls = std::any_of(tracks.begin(), tracks.end(), [](const Track* track) {
-    return track->key.kind != TrackKind::kThreadStates && track->key.kind != TrackKind::kCpuSamples;
-  });
+  const bool calls = std::any_of(tracks.begin(), tracks.end(),
+                                 [](const Track* track) { return track->key.kind != TrackKind::kThreadStates && track->key.kind != TrackKind::kCpuSamples; });
   if (calls) return false;
   const RunningTime time = running_time(tracks);
   return time.known > 0 && share_of(time.running, time.known) < kMostRunning;
@@ -104,8 +102,7 @@ void RowTreeBuilder::open_first_processes(RowIndex root, const std::vector<Proce
     const auto found = by_process.find(track.key.process);
     if (found == by_process.end()) continue;
     const TrackKind kind = track.key.kind;
-    if (kind == TrackKind::kCudaApi || kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges)
-      found->second.uses_gpu_or_ranges = true;
+    if (kind == TrackKind::kCudaApi || kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges) found->second.uses_gpu_or_ranges = true;
     for (const LaneId lane : track.lanes)
       if (kind == TrackKind::kThreadStates)
         for (const SegmentSums::Sum& sum : sums_.of_lane(trace_, lane, SegmentSums::By::kName))
@@ -138,8 +135,8 @@ void RowTreeBuilder::add_processors() {
       extent.end = std::max(extent.end, trace_.lane(lane).extent().end);
     }
   for (const Track* track : tracks) {
-    const RowIndex row = add_row(key + "/" + std::to_string(track->key.processor), Message::verbatim("CPU " + std::to_string(track->key.processor)),
-                                 RowKind::kProcessor, group);
+    const RowIndex row =
+        add_row(key + "/" + std::to_string(track->key.processor), Message::verbatim("CPU " + std::to_string(track->key.processor)), RowKind::kProcessor, group);
     tree_.rows_[row].share = share_of(busy_sum({track}), extent.length());
     tree_.rows_[row].all = combined({track});
     tree_.rows_[row].levels = {tree_.rows_[row].all};

@@ -11,11 +11,11 @@
 namespace lanescope::timeline {
 namespace {
 
-constexpr double kMargin = 0.01;                 // of the trace's length, free space before and after it
-constexpr std::uint64_t kMostParts = 64;         // of time, that are gone through one behind the other
-constexpr Nanoseconds kEmptyLength = 1'000'000;  // shown when there are no events yet
-constexpr std::uint64_t kLookedAtAtOnce = 1'000'000;   // events, for all that one frame shows: some ten milliseconds
-constexpr std::uint64_t kLookedAtForOne = 1u << 16;    // for one of the many levels that may be asked for in one frame
+constexpr double kMargin = 0.01;                      // of the trace's length, free space before and after it
+constexpr std::uint64_t kMostParts = 64;              // of time, that are gone through one behind the other
+constexpr Nanoseconds kEmptyLength = 1'000'000;       // shown when there are no events yet
+constexpr std::uint64_t kLookedAtAtOnce = 1'000'000;  // events, for all that one frame shows: some ten milliseconds
+constexpr std::uint64_t kLookedAtForOne = 1u << 16;   // for one of the many levels that may be asked for in one frame
 
 // Whether `now` has every lane of `before` under the same number, with more events or the same. Not so where one is a file's outline, or
 // what a loader has of the file so far: then rows are the same, but nothing that counts in lanes may be carried over.
@@ -225,9 +225,7 @@ void ViewContent::make_at_once(std::span<const Level* const> levels) {
   if (!on_demand_) (void)contents_.contents_within(kLookedAtAtOnce, levels);
 }
 
-TimeRange ViewContent::range_after(const Sight& sight) const noexcept {
-  return timeline::range_after(sight, bounds_, bounds_of(*trace_).end);
-}
+TimeRange ViewContent::range_after(const Sight& sight) const noexcept { return timeline::range_after(sight, bounds_, bounds_of(*trace_).end); }
 
 void ViewContent::compute_pixels(const Sight& sight, TimeRange range) {
   if (sight.width <= 0) return;

@@ -114,9 +114,7 @@ Viewport Canvas::viewport() const { return {state_.range(), std::max(1, width())
 
 Viewport Canvas::device_viewport() const { return device_viewport(devicePixelRatioF()); }
 
-Viewport Canvas::device_viewport(double ratio) const {
-  return Viewport{state_.range(), std::max(1, static_cast<int>(std::lround(width() * ratio)))}.on_grid();
-}
+Viewport Canvas::device_viewport(double ratio) const { return Viewport{state_.range(), std::max(1, static_cast<int>(std::lround(width() * ratio)))}.on_grid(); }
 
 void Canvas::resizeEvent(QResizeEvent*) {
   state_.set_canvas_size(height(), device_viewport().width);
@@ -437,8 +435,7 @@ void Canvas::paint_outline(QPainter& painter, EventRef event, const QColor& colo
     const int covered = row->is_pinned() ? 0 : state_.layout().pinned_height();
     painter.setClipRect(0, covered, width(), height() - covered);
     for (std::size_t level = 0; level < row->levels.size(); ++level)
-      if (level_shows(state_.trace(), row->levels[level], event))
-        painter.drawRect(event_rectangle(*row, level, event).adjusted(inset, inset, -inset, -inset));
+      if (level_shows(state_.trace(), row->levels[level], event)) painter.drawRect(event_rectangle(*row, level, event).adjusted(inset, inset, -inset, -inset));
   }
   painter.setClipping(false);
 }
@@ -455,7 +452,8 @@ std::optional<ArrowEnd> Canvas::anchor(EventRef event, EventEdge edge) const {
   if (!row->is_pinned() && y < state_.layout().pinned_height()) y = std::min(y, -1.0);  // covered: as much out of sight as what is scrolled away
   const Event shown = state_.trace().event(event);
   // Of an event that began before the window, the part that is in sight.
-  const QPointF at(edge == EventEdge::kEnd ? viewport().x_at(shown.end()) : std::max(viewport().x_at(shown.start), std::min(2.0, viewport().x_at(shown.end()))), y);
+  const QPointF at(edge == EventEdge::kEnd ? viewport().x_at(shown.end()) : std::max(viewport().x_at(shown.start), std::min(2.0, viewport().x_at(shown.end()))),
+                   y);
   if (state_.correlated().size() > kMostArrowLabels) return ArrowEnd{at, {}};
   const QString title = QString::fromStdString(event_title(state_.trace(), event)).left(kLongestArrowLabel);
   return ArrowEnd{at, title + QStringLiteral(" · ") + shown_text(state_.tree().row(row->row).label)};

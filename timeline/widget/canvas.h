@@ -55,11 +55,11 @@ class Canvas : public QWidget {
     const PlacedRow* row = nullptr;
     const Level* level = nullptr;
     PixelHit pixel;
-    std::optional<CounterId> counter;  // that the row shows
-    TimeRange time;                    // of the pixel
-    std::optional<Gap> gap;            // where no event is near
-    std::optional<Event> call;         // of a stack chart: the event of the pixel is its first sample
-    const AnswerRow* answer = nullptr; // that the row shows; the pixel is of its ranges
+    std::optional<CounterId> counter;   // that the row shows
+    TimeRange time;                     // of the pixel
+    std::optional<Gap> gap;             // where no event is near
+    std::optional<Event> call;          // of a stack chart: the event of the pixel is its first sample
+    const AnswerRow* answer = nullptr;  // that the row shows; the pixel is of its ranges
   };
 
   bool pinch(const QNativeGestureEvent& gesture);

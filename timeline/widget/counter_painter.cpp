@@ -51,8 +51,7 @@ class Band {
   }
   void fill(int x, int first, int last, double share) {
     const Rgb color = blend(background_, color_, share);
-    for (int y = std::max({first, top_, 0}); y < std::min({last, top_ + height_, image_.height()}); ++y)
-      reinterpret_cast<Rgb*>(image_.scanLine(y))[x] = color;
+    for (int y = std::max({first, top_, 0}); y < std::min({last, top_ + height_, image_.height()}); ++y) reinterpret_cast<Rgb*>(image_.scanLine(y))[x] = color;
   }
 
   CounterScale scale_;

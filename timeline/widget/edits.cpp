@@ -8,9 +8,7 @@
 namespace lanescope::timeline {
 namespace {
 
-bool has(const MarkersEdit::Markers& markers, const TimelineView::Marker& marker) {
-  return std::find(markers.begin(), markers.end(), marker) != markers.end();
-}
+bool has(const MarkersEdit::Markers& markers, const TimelineView::Marker& marker) { return std::find(markers.begin(), markers.end(), marker) != markers.end(); }
 
 }  // namespace
 

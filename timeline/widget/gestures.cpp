@@ -54,9 +54,7 @@ WheelStep wheel_step(const QWheelEvent& event, WheelUse alone) {
   return {.zoom = std::pow(kZoomPerNotch, notches)};
 }
 
-double scrolled_rows(const QWheelEvent& event) {
-  return is_trackpad(event) ? moved(event).y() : event.angleDelta().y() / kNotch * kScrollPerNotch;
-}
+double scrolled_rows(const QWheelEvent& event) { return is_trackpad(event) ? moved(event).y() : event.angleDelta().y() / kNotch * kScrollPerNotch; }
 
 TimeRange range_around(const Event& event) {
   constexpr double kRoom = 0.75;  // of the event's duration, on each side

@@ -18,8 +18,8 @@ struct WheelStep {
   double scroll = 0;  // logical pixels by which the rows move down
 };
 
-// A wheel zooms, or scrolls, as `alone` says; with Ctrl it zooms, with Shift it pans, with Alt it scrolls. Two fingers on a trackpad move what is seen with them, pixel
-// by pixel, in both directions; with Ctrl they zoom.
+// A wheel zooms, or scrolls, as `alone` says; with Ctrl it zooms, with Shift it pans, with Alt it scrolls. Two fingers on a trackpad move what is seen with
+// them, pixel by pixel, in both directions; with Ctrl they zoom.
 [[nodiscard]] WheelStep wheel_step(const QWheelEvent& event, WheelUse alone = WheelUse::kZoom);
 
 // Logical pixels by which a wheel or trackpad over the names of rows moves them down.

@@ -28,9 +28,7 @@ class LabelCache {
     std::size_t length;
     int width;  // 0: not shortened
     bool operator==(const Key&) const = default;
-    friend size_t qHash(const Key& key, size_t seed = 0) {
-      return qHashMulti(seed, reinterpret_cast<quintptr>(key.text), key.length, key.width);
-    }
+    friend size_t qHash(const Key& key, size_t seed = 0) { return qHashMulti(seed, reinterpret_cast<quintptr>(key.text), key.length, key.width); }
   };
   struct Label {
     QStaticText text;

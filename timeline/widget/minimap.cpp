@@ -71,8 +71,8 @@ void Minimap::wheelEvent(QWheelEvent* event) {
 void Minimap::paint_trace(double ratio) {
   growth_.stop();
   painted_ = state_.bounds();
-  trace_ = QImage(std::max(1, static_cast<int>(std::lround(width() * ratio))), std::max(1, static_cast<int>(std::lround(height() * ratio))),
-                  QImage::Format_RGB32);
+  trace_ =
+      QImage(std::max(1, static_cast<int>(std::lround(width() * ratio))), std::max(1, static_cast<int>(std::lround(height() * ratio))), QImage::Format_RGB32);
   trace_.setDevicePixelRatio(ratio);
   trace_.fill(state_.theme().panel);
   const std::vector<Level> levels = overview(state_.tree());
@@ -105,8 +105,7 @@ void Minimap::paintEvent(QPaintEvent*) {
     painter.drawImage(QRectF(left, 0, view.x_at(painted_.end) - left, height()), trace_);
   }
   if (const auto range = state_.selected_range())
-    painter.fillRect(QRectF(view.x_at(range->begin), 0, std::max(1.0, view.x_at(range->end) - view.x_at(range->begin)), height()),
-                     theme.range);
+    painter.fillRect(QRectF(view.x_at(range->begin), 0, std::max(1.0, view.x_at(range->end) - view.x_at(range->begin)), height()), theme.range);
   const double middle = (view.x_at(state_.range().begin) + view.x_at(state_.range().end)) / 2;
   const double half = std::max(kNarrowestFrame, view.x_at(state_.range().end) - view.x_at(state_.range().begin)) / 2;
   const double left = std::max(0.0, std::floor(middle - half));

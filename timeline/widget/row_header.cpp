@@ -67,9 +67,7 @@ RowHeader::RowHeader(ViewState& state, QWidget* parent) : QWidget(parent), state
 
 const PlacedRow* RowHeader::row_at(QPointF position) const { return state_.row_at(static_cast<int>(position.y())); }
 
-double RowHeader::triangle_left(const PlacedRow& placed) const {
-  return kLeft + (placed.is_pinned() ? 0 : state_.tree().row(placed.row).depth * kIndent);
-}
+double RowHeader::triangle_left(const PlacedRow& placed) const { return kLeft + (placed.is_pinned() ? 0 : state_.tree().row(placed.row).depth * kIndent); }
 
 // Away from its place, a row also says what it belongs to, and to which of several traces: "A  CUDA HW  ·  GPU 0".
 QString RowHeader::title_of(const PlacedRow& placed) const {
@@ -170,8 +168,7 @@ bool RowHeader::says_busy(const Row& row) const {
 
 // How busy the row is, with less beside it from text to text; of counters, the mean.
 QStringList RowHeader::busy_texts(const Row& row) {
-  if (row.counter)
-    return {QString::fromStdString(counter_mean_text(state_.trace(), *row.counter, state_.selected_range().value_or(state_.range())))};
+  if (row.counter) return {QString::fromStdString(counter_mean_text(state_.trace(), *row.counter, state_.selected_range().value_or(state_.range())))};
   if (!says_busy(row)) return {};
   const TimeRange range = busy_range();
   const std::optional<Picture::RowSum> sum = state_.row_sum(row, range);
@@ -201,15 +198,13 @@ bool RowHeader::event(QEvent* event) {
   if (row.counter) {
     const TimeRange range = state_.selected_range().value_or(state_.range());
     if (const std::string values = counter_text(state_.trace(), *row.counter, range); !values.empty())
-      text +=
-          (state_.selected_range() ? tr("\n%1 in the selected range") : tr("\n%1 in what is visible")).arg(QString::fromStdString(values));
+      text += (state_.selected_range() ? tr("\n%1 in the selected range") : tr("\n%1 in what is visible")).arg(QString::fromStdString(values));
     text += QStringLiteral("\n") + shown_text(state_.trace().counters()[*row.counter].description);
   }
   const TimeRange range = state_.selected_range().value_or(state_.range()).intersected(state_.trace().extent());
   if (const auto sum = row.all.empty() ? std::nullopt : state_.row_sum(row, range)) {
     text += tr("\n%1, busy for %2 of %3")
-                .arg(shown_text(format_counted(sum->count, "event")),
-                     QString::fromStdString(format_duration(sum->busy)),
+                .arg(shown_text(format_counted(sum->count, "event")), QString::fromStdString(format_duration(sum->busy)),
                      QString::fromStdString(format_duration(range.length())));
     text += state_.selected_range() ? tr(" selected") : tr(" visible");
     if (const double waiting = state_.waiting_share(row, range); waiting > 0)

@@ -7,9 +7,9 @@
 #include <QPainter>
 
 #include "counter_painter.h"
-#include "ruler_bar.h"
 #include "model/text/language.h"
 #include "model/text/to_translate.h"
+#include "ruler_bar.h"
 #include "timeline/core/describe.h"
 
 namespace lanescope::timeline {
@@ -27,9 +27,7 @@ constexpr int kHatching = 6;              // logical pixels from line to line
 constexpr double kLabelInset = 4;         // logical pixels
 constexpr double kProfiledMark = 6;       // logical pixels: the sides of the corner that says that a launch was profiled
 
-bool is_nvtx(TrackKind kind) {
-  return kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges || kind == TrackKind::kNvtxMarks;
-}
+bool is_nvtx(TrackKind kind) { return kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges || kind == TrackKind::kNvtxMarks; }
 
 Rgb* scan_line(QImage& image, int y) { return reinterpret_cast<Rgb*>(image.scanLine(y)); }
 
@@ -44,8 +42,7 @@ std::vector<Rgb> background_line(const Viewport& viewport, const Ruler& ruler, R
 }
 
 void fill_lines(QImage& image, int top, int bottom, const std::vector<Rgb>& line) {
-  for (int y = std::max(0, top); y < std::min(bottom, image.height()); ++y)
-    std::memcpy(image.scanLine(y), line.data(), line.size() * sizeof(Rgb));
+  for (int y = std::max(0, top); y < std::min(bottom, image.height()); ++y) std::memcpy(image.scanLine(y), line.data(), line.size() * sizeof(Rgb));
 }
 
 }  // namespace
@@ -115,9 +112,10 @@ void RowPainter::paint(ViewState& state, QImage& image) {
       std::optional<IdleRow> idle;
       if (gpu) idle = IdleRow{*gpu, state.idle_time()->columns(*gpu, viewport)};
       paint_subject(state, *painted_levels.rasterizer, **content++, viewport, image, first_line, last_line - first_line,
-                  idle ? shade_idle_time(state, idle->columns, background) : background, sharers,
-                  state.communication_time() != nullptr ? state.communication_time()->waiting_columns(row.levels[index], viewport) : std::vector<float>());
-      if (sharers == 1 && painted_levels.detail == Painted::Detail::kExact) labels.push_back({each, pixels_, first_line, last_line - first_line, std::move(idle)});
+                    idle ? shade_idle_time(state, idle->columns, background) : background, sharers,
+                    state.communication_time() != nullptr ? state.communication_time()->waiting_columns(row.levels[index], viewport) : std::vector<float>());
+      if (sharers == 1 && painted_levels.detail == Painted::Detail::kExact)
+        labels.push_back({each, pixels_, first_line, last_line - first_line, std::move(idle)});
     }
     for (std::size_t index = 0; answer != nullptr && index < answer->levels().size(); ++index) {
       const double top = state.top_of(row) + static_cast<double>(index) * row.level_height;
@@ -155,14 +153,14 @@ void RowPainter::paint(ViewState& state, QImage& image) {
   }
 }
 
-void RowPainter::paint_level(ViewState& state, LevelRasterizer& rasterizer, const LevelContent& content, const Viewport& viewport, QImage& image,
-                             int top, int height, const std::vector<Rgb>& background) {
+void RowPainter::paint_level(ViewState& state, LevelRasterizer& rasterizer, const LevelContent& content, const Viewport& viewport, QImage& image, int top,
+                             int height, const std::vector<Rgb>& background) {
   subject_ = {&state.trace(), &colors_};
   paint_subject(state, rasterizer, content, viewport, image, top, height, background, 1, {});
 }
 
-void RowPainter::paint_subject(ViewState& state, LevelRasterizer& rasterizer, const LevelContent& content, const Viewport& viewport, QImage& image,
-                               int top, int height, const std::vector<Rgb>& background, std::size_t sharers, const std::vector<float>& waiting) {
+void RowPainter::paint_subject(ViewState& state, LevelRasterizer& rasterizer, const LevelContent& content, const Viewport& viewport, QImage& image, int top,
+                               int height, const std::vector<Rgb>& background, std::size_t sharers, const std::vector<float>& waiting) {
   pixels_ = &rasterizer.rasterize(content, viewport);
   if (height <= 0) return;
   color_columns(state, viewport, height, sharers);
@@ -175,8 +173,7 @@ void RowPainter::paint_subject(ViewState& state, LevelRasterizer& rasterizer, co
 
 std::vector<Rgb> RowPainter::shade_idle_time(const ViewState& state, std::span<const IdleTime::Column> columns, std::vector<Rgb> background) {
   for (std::size_t x = 0; x < columns.size(); ++x)
-    if (columns[x].share > 0)
-      background[x] = blend(background[x], idle_color(columns[x].cause, state.theme().scheme), kIdleShade * columns[x].share);
+    if (columns[x].share > 0) background[x] = blend(background[x], idle_color(columns[x].cause, state.theme().scheme), kIdleShade * columns[x].share);
   return background;
 }
 
@@ -301,8 +298,7 @@ void RowPainter::write_columns(QImage& image, int top, int height, const std::ve
     } else {
       const auto step = static_cast<std::size_t>(std::lround(kHatching * image.devicePixelRatio()));
       const std::size_t offset = static_cast<std::size_t>(top + line) % step;
-      for (std::size_t x = 0; x < width; ++x)
-        pixels[x] = bars[x] < needed ? behind[x] : (x + offset) % step < step / 3 ? colors[x] : faded_[x];
+      for (std::size_t x = 0; x < width; ++x) pixels[x] = bars[x] < needed ? behind[x] : (x + offset) % step < step / 3 ? colors[x] : faded_[x];
     }
     if (needed > kMarkHeight) continue;
     for (std::size_t x = 0; x < matching_.size(); ++x)

@@ -33,8 +33,8 @@ class RowPainter {
   void set_font(const QFont& font) { labels_.set_font(font); }
   // Paints one level, which the rasterizer has, into [top, top + height) device pixels, as rows do it: for the minimap. `background`: what is behind
   // it, a scan line.
-  void paint_level(ViewState& state, LevelRasterizer& rasterizer, const LevelContent& content, const Viewport& viewport, QImage& image, int top,
-                   int height, const std::vector<Rgb>& background);
+  void paint_level(ViewState& state, LevelRasterizer& rasterizer, const LevelContent& content, const Viewport& viewport, QImage& image, int top, int height,
+                   const std::vector<Rgb>& background);
 
  private:
   // Whose levels are painted. Ranges of an answer are no events: they are not searched, and nothing is known of them.
@@ -45,8 +45,8 @@ class RowPainter {
   };
   // As paint_level(), of the subject. `sharers`: where columns are as high as the mean of so many, not as their union. `waiting`: how much of each
   // column waits for another rank, which is hatched; none: nothing does.
-  void paint_subject(ViewState& state, LevelRasterizer& rasterizer, const LevelContent& content, const Viewport& viewport, QImage& image, int top,
-                     int height, const std::vector<Rgb>& background, std::size_t sharers, const std::vector<float>& waiting);
+  void paint_subject(ViewState& state, LevelRasterizer& rasterizer, const LevelContent& content, const Viewport& viewport, QImage& image, int top, int height,
+                     const std::vector<Rgb>& background, std::size_t sharers, const std::vector<float>& waiting);
   [[nodiscard]] Subject subject_of(const ViewState& state, const Row& row);
   [[nodiscard]] Rgb color_of(TrackKind kind, NameId name, DetailId detail, ColorScheme scheme);
   void color_columns(const ViewState& state, const Viewport& viewport, int height, std::size_t sharers);

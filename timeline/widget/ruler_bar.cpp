@@ -24,8 +24,8 @@ RulerBar::RulerBar(ViewState& state, QWidget* parent) : QWidget(parent), state_(
   setAttribute(Qt::WA_OpaquePaintEvent);
   setAccessibleName(tr("Time axis"));
   const auto repaint_all = [this] { update(); };
-  for (const auto signal : {&ViewState::themeChanged, &ViewState::rangeChanged, &ViewState::selectedRangeChanged,
-                            &ViewState::hoveredTimeChanged, &ViewState::markersChanged})
+  for (const auto signal :
+       {&ViewState::themeChanged, &ViewState::rangeChanged, &ViewState::selectedRangeChanged, &ViewState::hoveredTimeChanged, &ViewState::markersChanged})
     connect(&state_, signal, this, repaint_all);
 }
 

@@ -54,10 +54,11 @@ std::vector<TimelineCommand> view_commands() {
 
 std::vector<TimelineCommand> navigate_commands() {
   return {
-      command(Menu::kNavigate, "Zoom to the e&vent", {Qt::Key_F}, [](TimelineView& view) {
-        view.openRowsTo(view.selectedEvent());
-        view.zoomToEvent(view.selectedEvent());
-      }),
+      command(Menu::kNavigate, "Zoom to the e&vent", {Qt::Key_F},
+              [](TimelineView& view) {
+                view.openRowsTo(view.selectedEvent());
+                view.zoomToEvent(view.selectedEvent());
+              }),
       command(Menu::kNavigate, "Event in the &middle of the row", {Qt::Key_Return, Qt::Key_Enter}, &TimelineView::selectInRow),
       command(Menu::kNavigate, "&Previous event of the row", {Qt::Key_Left}, step(Neighbour::kPrevious, -kPanStep)),
       command(Menu::kNavigate, "&Next event of the row", {Qt::Key_Right}, step(Neighbour::kNext, kPanStep)),
@@ -70,8 +71,7 @@ std::vector<TimelineCommand> navigate_commands() {
       command(Menu::kNavigate, "Launching &call, or GPU work", {Qt::Key_L}, &TimelineView::selectCorrelated),
       command(Menu::kNavigate, "&What it waited for, hop by hop", {Qt::Key_Y}, &TimelineView::askWhatItWaitedFor),
       command(Menu::kNavigate, "Next &gap of a GPU", {Qt::Key_G}, [](TimelineView& view) { view.selectGap(IdleTime::Direction::kNext); }),
-      command(Menu::kNavigate, "Previous gap of a GPU", {Qt::SHIFT | Qt::Key_G},
-              [](TimelineView& view) { view.selectGap(IdleTime::Direction::kPrevious); }),
+      command(Menu::kNavigate, "Previous gap of a GPU", {Qt::SHIFT | Qt::Key_G}, [](TimelineView& view) { view.selectGap(IdleTime::Direction::kPrevious); }),
       command(Menu::kNavigate, "Next &highlighted event", {Qt::Key_N}, &TimelineView::selectNextHighlighted),
       command(Menu::kNavigate, "Previous highlighted event", {Qt::SHIFT | Qt::Key_N}, &TimelineView::selectPreviousHighlighted),
       command(Menu::kNavigate, "Pan left", {Qt::Key_A}, [](TimelineView& view) { view.panBy(-kPanStep); }),
@@ -82,8 +82,7 @@ std::vector<TimelineCommand> navigate_commands() {
 std::vector<TimelineCommand> mark_commands() {
   using End = TimelineView::RangeEnd;
   return {
-      command(Menu::kMark, "Measure from the edge at the cursor", {Qt::Key_BracketLeft},
-              [](TimelineView& v) { v.measureFrom(End::kBegin); }),
+      command(Menu::kMark, "Measure from the edge at the cursor", {Qt::Key_BracketLeft}, [](TimelineView& v) { v.measureFrom(End::kBegin); }),
       command(Menu::kMark, "Measure &to the edge at the cursor", {Qt::Key_BracketRight}, [](TimelineView& v) { v.measureFrom(End::kEnd); }),
       command(Menu::kMark, "Mark the &selected range or event", {Qt::Key_M}, &TimelineView::markSelection),
       command(Menu::kMark, "Next mar&ker", {Qt::Key_Period}, [](TimelineView& v) { v.goToMarker(TimelineView::MarkerDirection::kNext); }),
@@ -104,9 +103,8 @@ std::vector<TimelineCommand> row_commands() {
       command(Menu::kRows, "Move the row &down", {Qt::ALT | Qt::Key_Down}, [](TimelineView& view) { view.shiftRow(Direction::kDown); }),
       command(Menu::kRows, "Bus&iest rows first", {}, [](TimelineView& view) { view.orderRows(RowMeasure::kBusy); }),
       command(Menu::kRows, "Rows that &wait longest first", {}, [](TimelineView& view) { view.orderRows(RowMeasure::kWaiting); }),
-      command(Menu::kRows, "Interlea&ve the rows of A and B, or set them apart", {Qt::Key_I}, [](TimelineView& view) {
-        view.setTraceSides(view.traceSides() == TraceSides::kApart ? TraceSides::kInterleaved : TraceSides::kApart);
-      }),
+      command(Menu::kRows, "Interlea&ve the rows of A and B, or set them apart", {Qt::Key_I},
+              [](TimelineView& view) { view.setTraceSides(view.traceSides() == TraceSides::kApart ? TraceSides::kInterleaved : TraceSides::kApart); }),
       command(Menu::kRows, "&Menu of the row or event", {Qt::Key_Menu, Qt::SHIFT | Qt::Key_F10}, &TimelineView::askForMenu),
       command(Menu::kRows, "Scroll up", {Qt::Key_PageUp}, [](TimelineView& view) { view.scrollRows(-1); }),
       command(Menu::kRows, "Scroll down", {Qt::Key_PageDown}, [](TimelineView& view) { view.scrollRows(1); }),
@@ -141,8 +139,7 @@ Qt::Key latin_key(const QKeyEvent& event) {
 const std::vector<TimelineCommand>& timeline_commands() {
   static const std::vector<TimelineCommand> commands = [] {
     std::vector<TimelineCommand> all;
-    for (const auto& some : {view_commands(), navigate_commands(), mark_commands(), row_commands()})
-      all.insert(all.end(), some.begin(), some.end());
+    for (const auto& some : {view_commands(), navigate_commands(), mark_commands(), row_commands()}) all.insert(all.end(), some.begin(), some.end());
     return all;
   }();
   return commands;

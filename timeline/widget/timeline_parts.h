@@ -34,7 +34,7 @@ struct TimelineView::Parts {
   QWidget* grip = nullptr;
   int header_width = kFirstHeaderWidth;
   std::map<QString, std::vector<QKeyCombination>> keys;  // of commands, by id, that somebody gave others
-  std::optional<Nanoseconds> last_marker;  // that somebody went to
+  std::optional<Nanoseconds> last_marker;                // that somebody went to
 };
 
 }  // namespace lanescope::timeline

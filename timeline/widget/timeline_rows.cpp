@@ -47,9 +47,7 @@ void TimelineView::hideRow(const QString& row_key) { parts_->state.hide(row_key.
 bool TimelineView::hasHiddenRows() const { return !parts_->state.arrangement().hidden.empty(); }
 void TimelineView::showHiddenRows() { parts_->state.show_hidden(); }
 
-void TimelineView::moveRow(const QString& row_key, const QString& sibling_key) {
-  parts_->state.move(row_key.toStdString(), sibling_key.toStdString());
-}
+void TimelineView::moveRow(const QString& row_key, const QString& sibling_key) { parts_->state.move(row_key.toStdString(), sibling_key.toStdString()); }
 
 const RowArrangement& TimelineView::rowArrangement() const { return parts_->state.arrangement(); }
 void TimelineView::arrangeRowsAsAtFirst() { parts_->state.arrange_as_at_first(); }
@@ -77,8 +75,7 @@ void TimelineView::stepRow(RowDirection direction) {
   if (placed.empty()) return;
   std::ptrdiff_t next = direction == RowDirection::kDown ? 0 : static_cast<std::ptrdiff_t>(placed.size()) - 1;
   if (const auto row = state.tree().find(currentRow().toStdString()))
-    if (const PlacedRow* from = state.layout().nearest_shown(*row))
-      next = from - placed.data() + (direction == RowDirection::kDown ? 1 : -1);
+    if (const PlacedRow* from = state.layout().nearest_shown(*row)) next = from - placed.data() + (direction == RowDirection::kDown ? 1 : -1);
   if (next < 0 || next >= static_cast<std::ptrdiff_t>(placed.size())) return;
   const RowIndex chosen = placed[static_cast<std::size_t>(next)].row;
   state.set_current_row(state.tree().row(chosen).key);

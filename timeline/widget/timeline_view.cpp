@@ -40,8 +40,7 @@ class Corner : public QWidget {
     const QRect upper(10, 0, width() - 18, height() / 2);
     painter.drawText(upper, Qt::AlignLeft | Qt::AlignVCenter, length);
     painter.setPen(theme.quiet_text);
-    painter.drawText(upper.adjusted(fontMetrics().horizontalAdvance(length + " "), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
-                     tr("visible"));
+    painter.drawText(upper.adjusted(fontMetrics().horizontalAdvance(length + " "), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, tr("visible"));
     const QRect lower(10, height() / 2, width() - 18, height() / 2);
     if (state_.selected_range())
       painter.drawText(lower, Qt::AlignRight | Qt::AlignVCenter, tr("events · busy"));
@@ -51,8 +50,7 @@ class Corner : public QWidget {
       painter.drawText(upper, Qt::AlignRight | Qt::AlignVCenter, hidden == 1 ? tr("1 row hidden") : tr("%1 rows hidden").arg(hidden));
     if (state_.trace().provenance().outline_only || state_.is_coarse()) {
       painter.setPen(theme.marker);
-      painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter,
-                       state_.is_coarse() ? tr("outline: events are being read") : tr("outline: events not loaded"));
+      painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter, state_.is_coarse() ? tr("outline: events are being read") : tr("outline: events not loaded"));
     } else if (const QString base = ruler_.base(); !base.isEmpty()) {
       painter.setPen(theme.text);
       painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter, tr("%1 +").arg(base));
@@ -321,8 +319,9 @@ void TimelineView::askForMarker() {
   const QRect ruler = parts_->ruler->geometry();
   const Viewport viewport{visible, std::max(1, ruler.width())};
   const int x = std::clamp(static_cast<int>(viewport.x_at(time)), 0, std::max(0, ruler.width() - 180));
-  parts_->prompt->ask(tr("Name of the marker"), QRect(ruler.left() + x, ruler.top(), 180, ruler.height()),
-                      [this, time](const QString& text) { return addMarker(time, text), true; }, Prompt::OnLeaving::kKept);
+  parts_->prompt->ask(
+      tr("Name of the marker"), QRect(ruler.left() + x, ruler.top(), 180, ruler.height()),
+      [this, time](const QString& text) { return addMarker(time, text), true; }, Prompt::OnLeaving::kKept);
 }
 
 void TimelineView::measureFrom(RangeEnd end) {

@@ -44,11 +44,10 @@ QString of_sensible_width(const QString& html) {
 QString table(const std::vector<Property>& properties) {
   QString title = shown_text(properties.front().value);
   if (title.size() > kLongestName) title = title.left(kLongestName) + QChar(0x2026);
-  QString html =
-      "<p style='white-space:pre-wrap; margin:0'><b>" + breakable(title).toHtmlEscaped() + "</b></p><table cellspacing='0' cellpadding='0'>";
+  QString html = "<p style='white-space:pre-wrap; margin:0'><b>" + breakable(title).toHtmlEscaped() + "</b></p><table cellspacing='0' cellpadding='0'>";
   for (std::size_t index = 1; index < properties.size(); ++index)
-    html += "<tr><td style='padding-right:14px; white-space:nowrap'>" + shown_text(properties[index].label).toHtmlEscaped() +
-            "</td><td>" + breakable(shown_text(properties[index].value)).toHtmlEscaped() + "</td></tr>";
+    html += "<tr><td style='padding-right:14px; white-space:nowrap'>" + shown_text(properties[index].label).toHtmlEscaped() + "</td><td>" +
+            breakable(shown_text(properties[index].value)).toHtmlEscaped() + "</td></tr>";
   return of_sensible_width(html + "</table>");
 }
 
@@ -74,8 +73,7 @@ QString call_tool_tip(const Trace& trace, EventRef first_sample, const Event& ca
 }
 
 QString answer_tool_tip(const AnswerRow& answer, const PixelHit& pixel, double length) {
-  if (!pixel.event.valid())
-    return pixel.column.longest.valid() ? column_tool_tip(answer.ranges(), pixel.column, length, 1) : QString();
+  if (!pixel.event.valid()) return pixel.column.longest.valid() ? column_tool_tip(answer.ranges(), pixel.column, length, 1) : QString();
   const Event range = answer.ranges().event(pixel.event);
   const std::string_view text = answer.ranges().name(range.name);
   return table({{"", text.empty() ? answer.title() : std::string(text)},

@@ -19,9 +19,7 @@ constexpr int kPausePerProjecting = 9;                 // of the time that it ta
 constexpr int kQuietBeforeCompletion = 600;            // ms without another part of a file that is being loaded
 
 // NVTX ranges on the GPUs of a large trace are worked out after it is shown.
-Projecting projecting_at_once(const Trace& trace) {
-  return trace.event_count() <= kProjectedAtOnce ? Projecting::kWhenAsked : Projecting::kAsBefore;
-}
+Projecting projecting_at_once(const Trace& trace) { return trace.event_count() <= kProjectedAtOnce ? Projecting::kWhenAsked : Projecting::kAsBefore; }
 
 // Rows that only group others are as high as the writing in them.
 RowMetrics scaled(RowMetrics rows, double scale) {
@@ -67,7 +65,7 @@ std::unique_ptr<ViewContent> ViewState::adopt(std::unique_ptr<ViewContent> conte
   retired_.reset();
   completion_.stop();
   stop_refining_.request_stop();  // the picture of another content
-  wanted_.clear();  // who paints asks again
+  wanted_.clear();                // who paints asks again
   wanted_sums_.clear();
   if (!content_->is_on_demand()) coarse_rows_ = coarse_overview_ = false;
   if (content_->continues()) {
@@ -517,8 +515,8 @@ void ViewState::return_to(const std::optional<Anchor>& anchor) {
 }
 
 std::size_t ViewState::hidden_count() const {
-  return static_cast<std::size_t>(std::count_if(arrangement_.hidden.begin(), arrangement_.hidden.end(),
-                                                [this](const std::string& key) { return tree().find(key).has_value(); }));
+  return static_cast<std::size_t>(
+      std::count_if(arrangement_.hidden.begin(), arrangement_.hidden.end(), [this](const std::string& key) { return tree().find(key).has_value(); }));
 }
 
 void ViewState::set_current_row(std::string key) {
@@ -551,9 +549,8 @@ void ViewState::correlate() {
 std::vector<EventRef> ViewState::correlated_in_range(std::size_t most) const {
   const bool all = correlated_.size() <= most;  // then they may be in any order
   const auto first_inside =
-      all ? correlated_.begin() : std::partition_point(correlated_.begin(), correlated_.end(), [this](EventRef event) {
-        return trace().event(event).start < range_.begin;
-      });
+      all ? correlated_.begin()
+          : std::partition_point(correlated_.begin(), correlated_.end(), [this](EventRef event) { return trace().event(event).start < range_.begin; });
   constexpr std::ptrdiff_t kStillRunning = 64;  // that may have begun before the range
   std::vector<EventRef> found;
   for (auto each = first_inside - std::min(kStillRunning, first_inside - correlated_.begin()); each != correlated_.end(); ++each) {

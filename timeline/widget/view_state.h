@@ -41,7 +41,7 @@ class ViewState : public QObject {
     kHistory,  // a step back or forward
     kGrowth,   // of the trace
   };
-  enum class Change { kAnother, kGrown };      // whether lanes and names have other ids, or the recording has just grown
+  enum class Change { kAnother, kGrown };  // whether lanes and names have other ids, or the recording has just grown
 
   // Both must outlive the state.
   ViewState(Selection& selection, QObject* parent);
@@ -213,7 +213,7 @@ class ViewState : public QObject {
   void correlate();  // with the selected event
   void call_off();   // what is being made ready, and what waits for it
   void refine_soon();
-  void refine();     // makes the picture that is wanted
+  void refine();  // makes the picture that is wanted
   void give_up_refining();
   void place_answer();  // among the rows
   void lay_out();
@@ -235,9 +235,9 @@ class ViewState : public QObject {
   std::shared_ptr<const Trace> waiting_;  // to be made ready next
   bool making_ready_ = false;
   std::uint64_t times_called_off_ = 0;
-  std::uint64_t times_adopted_ = 0;  // a content
+  std::uint64_t times_adopted_ = 0;          // a content
   SteadyClock::time_point next_projection_;  // of ranges of NVTX on GPUs, while a recording grows
-  QTimer completion_;                  // of what was left out to show a large trace at once
+  QTimer completion_;                        // of what was left out to show a large trace at once
   struct WantedPane {
     std::vector<Level> levels;
     Viewport viewport;
@@ -254,7 +254,7 @@ class ViewState : public QObject {
   bool refining_ = false;
   bool refining_soon_ = false;
   std::stop_source stop_refining_;
-  Theme theme_;                 // with rows of the height that is wished for
+  Theme theme_;  // with rows of the height that is wished for
   RowMetrics usual_rows_;
   double row_scale_ = 1;
   QUndoStack edits_;

@@ -4,14 +4,14 @@
 #include <iostream>
 
 #include "checks.h"
-#include "options/filter_options.h"
-#include "output/findings_text.h"
-#include "output/losses.h"
-#include "output/table_output.h"
 #include "commands.h"
 #include "model/analysis/findings_table.h"
 #include "model/analysis/rule.h"
 #include "model/stats/selection.h"
+#include "options/filter_options.h"
+#include "output/findings_text.h"
+#include "output/losses.h"
+#include "output/table_output.h"
 
 namespace lanescope::cli {
 namespace {
@@ -98,8 +98,7 @@ Result<void> write_tables(const std::vector<Answered>& answers, TableOutput& out
 
 std::vector<analysis::Finding> findings_of(const std::vector<Answered>& answers) {
   std::vector<analysis::Finding> findings;
-  for (const Answered& answered : answers)
-    findings.insert(findings.end(), answered.answer.findings.begin(), answered.answer.findings.end());
+  for (const Answered& answered : answers) findings.insert(findings.end(), answered.answer.findings.begin(), answered.answer.findings.end());
   analysis::rank(findings);
   return findings;
 }
@@ -113,11 +112,10 @@ Message summary_of(const std::vector<Answered>& answers) {
   return {};
 }
 
-Result<void> write_answers(const Trace& trace, const std::vector<Answered>& answers, TableOutput& output, Detail detail,
-                           const Language& language) {
+Result<void> write_answers(const Trace& trace, const std::vector<Answered>& answers, TableOutput& output, Detail detail, const Language& language) {
   const std::vector<analysis::Finding> findings = findings_of(answers);
-  const bool own = std::any_of(answers.begin(), answers.end(),
-                               [](const Answered& answered) { return answered.request->rule.rule->origin == RuleOrigin::kLanescope; });
+  const bool own =
+      std::any_of(answers.begin(), answers.end(), [](const Answered& answered) { return answered.request->rule.rule->origin == RuleOrigin::kLanescope; });
   std::size_t written = 0;
   if (const auto read = output.check_sources(); !read) return read;
   if (own && output.is_for_people(0)) {
@@ -140,8 +138,8 @@ Result<std::vector<Answered>> answer_all(const Trace& trace, const std::vector<R
     if (detail == Detail::kTables || request.rule.rule->origin == RuleOrigin::kLanescope) wanted.push_back(&request);
   std::vector<RuleRequest> rules;
   for (const RuleAsked* request : wanted) rules.push_back(request->rule);
-  Result<std::vector<RuleAnswer>> results = analysis::apply_rules(
-      trace, rules, {}, time, detail == Detail::kTables ? analysis::RuleTables::kAll : analysis::RuleTables::kLeftOut);
+  Result<std::vector<RuleAnswer>> results =
+      analysis::apply_rules(trace, rules, {}, time, detail == Detail::kTables ? analysis::RuleTables::kAll : analysis::RuleTables::kLeftOut);
   if (!results) return results.error();
   std::vector<Answered> answers;
   for (std::size_t i = 0; i < wanted.size(); ++i) answers.push_back({wanted[i], std::move((*results)[i])});
@@ -178,9 +176,8 @@ int run_analyze(Arguments arguments) {
   app.add_option("--language", language, "Of the findings: en or zh_CN; else as the locale says. Tables and files are English")->type_name("CODE");
   output.add_options(app);
   filter.add_options(app, "Only what begins during this NVTX range, on all threads and GPUs");
-  auto* help_rules = app.add_option("--help-rules", help_rule, "List the rules, or explain one with its arguments (ALL: each)")
-                         ->expected(0, 1)
-                         ->type_name("[RULE]");
+  auto* help_rules =
+      app.add_option("--help-rules", help_rule, "List the rules, or explain one with its arguments (ALL: each)")->expected(0, 1)->type_name("[RULE]");
   app.footer(
       "Examples:\n"
       "  lanescope analyze run.trace                                what costs time, the largest cost first\n"

@@ -7,18 +7,18 @@
 #include <limits>
 
 #include "checks.h"
-#include "options/launch_options.h"
-#include "options/recording_options.h"
-#include "session/asking_program.h"
-#include "session/recording_watch.h"
-#include "remote/remote_work.h"
-#include "session/session_directory.h"
-#include "session/session_server.h"
-#include "text.h"
 #include "collector/attach/candidate.h"
 #include "collector/attach/process_list.h"
 #include "collector/session/recording.h"
 #include "commands.h"
+#include "options/launch_options.h"
+#include "options/recording_options.h"
+#include "remote/remote_work.h"
+#include "session/asking_program.h"
+#include "session/recording_watch.h"
+#include "session/session_directory.h"
+#include "session/session_server.h"
+#include "text.h"
 
 namespace lanescope::cli {
 namespace {
@@ -79,9 +79,8 @@ void print_process(const attach::ProcessSummary& process) {
     if (text.size() < width) text.resize(width, ' ');
     return text + ' ';
   };
-  std::cout << padded(std::to_string(process.pid), kPidWidth) << padded(process.user, kUserWidth)
-            << (process.uses_cuda ? "CUDA  " : "      ") << padded(possible(process), kPossibleWidth)
-            << (process.command_line.empty() ? process.name : process.command_line) << '\n';
+  std::cout << padded(std::to_string(process.pid), kPidWidth) << padded(process.user, kUserWidth) << (process.uses_cuda ? "CUDA  " : "      ")
+            << padded(possible(process), kPossibleWidth) << (process.command_line.empty() ? process.name : process.command_line) << '\n';
 }
 
 int print_list() {
@@ -101,8 +100,9 @@ Result<session::AttachRequest> attach_request(const AttachOptions& options) {
   if (!settings) return settings.error();
   request.settings = std::move(*settings);
   if (options.capture.kernels.starts_with("counters"))
-    return Error{"--kernels=" + options.capture.kernels + " is for programs that lanescope profile records with -t cuda, from their begin. There is --kernels=pc.",
-                 ErrorKind::kUsage};
+    return Error{
+        "--kernels=" + options.capture.kernels + " is for programs that lanescope profile records with -t cuda, from their begin. There is --kernels=pc.",
+        ErrorKind::kUsage};
   Result<session::CaptureRange> range = capture_range(options.range);
   if (!range) return range.error();
   request.settings.range = std::move(*range);

@@ -6,11 +6,7 @@
 #include <iostream>
 #include <span>
 
-#include "output/losses.h"
-#include "output/output_file.h"
 #include "checks.h"
-#include "output/table_output.h"
-#include "text.h"
 #include "commands.h"
 #include "model/analysis/counter_diff.h"
 #include "model/analysis/diff_limits.h"
@@ -19,6 +15,10 @@
 #include "model/trace/completeness.h"
 #include "model/trace/grouped_digits.h"
 #include "model/trace/percent.h"
+#include "output/losses.h"
+#include "output/output_file.h"
+#include "output/table_output.h"
+#include "text.h"
 
 namespace lanescope::cli {
 namespace {
@@ -32,9 +32,7 @@ using analysis::LimitVerdict;
 using analysis::TraceDiff;
 
 bool is_change(const DiffItem& item) { return item.verdict != DiffVerdict::kSame; }
-bool is_headline(const DiffItem& item) {
-  return item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kGpuIdle;
-}
+bool is_headline(const DiffItem& item) { return item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kGpuIdle; }
 
 // Bounds that reach into the infinite are left empty, as unknown ones are.
 double finite(double value) { return std::isfinite(value) ? value : stats::kNoReal; }
@@ -43,18 +41,16 @@ enum class DiffLines { kAll, kChanges };
 
 stats::Table table_of(const TraceDiff& diff, DiffLines lines) {
   const std::string per = diff.by_iteration() ? "Per Iteration" : "Total";
-  stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::reals("Low", stats::Unit::kPercent),
-                      stats::reals("High", stats::Unit::kPercent), stats::texts("Verdict"),
-                      stats::reals(per + " A", stats::Unit::kNanoseconds), stats::reals(per + " B", stats::Unit::kNanoseconds),
+  stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::reals("Low", stats::Unit::kPercent), stats::reals("High", stats::Unit::kPercent),
+                      stats::texts("Verdict"), stats::reals(per + " A", stats::Unit::kNanoseconds), stats::reals(per + " B", stats::Unit::kNanoseconds),
                       stats::integers("Count A"), stats::integers("Count B"), stats::integers("Sum A", stats::Unit::kNanoseconds),
                       stats::integers("Sum B", stats::Unit::kNanoseconds), stats::texts("Kind"), stats::texts("Name")});
   for (const DiffItem& item : diff.items) {
     if (lines == DiffLines::kChanges && !is_headline(item) && !is_change(item)) continue;
     table.add_row(finite(item.change), finite(item.change_low), finite(item.change_high),
-                  table.add_text(std::string(analysis::diff_verdict_name(item.verdict))), item.first.per_iteration,
-                  item.second.per_iteration, static_cast<std::int64_t>(item.first.count), static_cast<std::int64_t>(item.second.count),
-                  item.first.total, item.second.total, table.add_text(std::string(analysis::diff_kind_name(item.kind))),
-                  table.add_text(item.name));
+                  table.add_text(std::string(analysis::diff_verdict_name(item.verdict))), item.first.per_iteration, item.second.per_iteration,
+                  static_cast<std::int64_t>(item.first.count), static_cast<std::int64_t>(item.second.count), item.first.total, item.second.total,
+                  table.add_text(std::string(analysis::diff_kind_name(item.kind))), table.add_text(item.name));
   }
   return table;
 }
@@ -79,9 +75,9 @@ stats::Table counter_table(const std::vector<CounterChange>& changes, DiffLines 
   for (const CounterChange& change : changes) {
     if (lines == DiffLines::kChanges && !analysis::is_worth_a_look(change)) continue;
     table.add_row(finite(change.change), finite(change.change_low), finite(change.change_high),
-                  table.add_text(std::string(analysis::diff_verdict_name(change.verdict))), change.first, change.second, table.add_text(std::string(unit_text(change.unit))),
-                  table.add_text(std::string(change.what)), static_cast<std::int64_t>(change.first_launches), static_cast<std::int64_t>(change.second_launches),
-                  table.add_text(change.kernel));
+                  table.add_text(std::string(analysis::diff_verdict_name(change.verdict))), change.first, change.second,
+                  table.add_text(std::string(unit_text(change.unit))), table.add_text(std::string(change.what)),
+                  static_cast<std::int64_t>(change.first_launches), static_cast<std::int64_t>(change.second_launches), table.add_text(change.kernel));
   }
   return table;
 }
@@ -92,9 +88,7 @@ std::string bounded_change_text(const CounterChange& change) { return analysis::
 using Files = std::vector<std::filesystem::path>;
 
 // One run: a file, or a folder with a file for each rank.
-Result<std::shared_ptr<const Trace>> open_run(const std::filesystem::path& path) {
-  return open_ranks(std::array{path}, EventPlace::kInMemoryWhereTheyFit);
-}
+Result<std::shared_ptr<const Trace>> open_run(const std::filesystem::path& path) { return open_ranks(std::array{path}, EventPlace::kInMemoryWhereTheyFit); }
 
 Result<std::vector<std::shared_ptr<const Trace>>> open_runs(const Files& files) {
   keep_as_private_as(files);
@@ -115,8 +109,7 @@ Result<void> split_sides(Files& first, Files& second) {
   }
   if (first.size() != 2)
     return Error{first.size() < 2 ? "Name two traces: lanescope diff A B"
-                                  : "Say which of the " + std::to_string(first.size()) +
-                                        " traces are after the change: lanescope diff A... --against B...",
+                                  : "Say which of the " + std::to_string(first.size()) + " traces are after the change: lanescope diff A... --against B...",
                  ErrorKind::kUsage};
   second.push_back(std::move(first.back()));
   first.pop_back();
@@ -141,8 +134,8 @@ std::string summary_of(const TraceDiff& diff, const Files& first, const Files& s
   text += analysis::alignment_words(diff).english() + "\n";
   for (const DiffItem& item : diff.items) {
     if (!is_headline(item) || (item.kind == DiffKind::kGpuIdle && item.name != "GPU idle")) continue;
-    text += item.name + ": " + duration_text(std::llround(item.first.per_iteration)) + " -> " +
-            duration_text(std::llround(item.second.per_iteration)) + ", " + analysis::change_words(item).english() + "\n";
+    text += item.name + ": " + duration_text(std::llround(item.first.per_iteration)) + " -> " + duration_text(std::llround(item.second.per_iteration)) + ", " +
+            analysis::change_words(item).english() + "\n";
   }
   // What a change of their precision was worth, though no kernel is on both sides.
   constexpr std::size_t kMostProducts = 5;
@@ -152,8 +145,7 @@ std::string summary_of(const TraceDiff& diff, const Files& first, const Files& s
     text += "Matrix products in " + abbreviated(item.name) + ": " + duration_text(std::llround(item.first.per_iteration)) + " -> " +
             duration_text(std::llround(item.second.per_iteration)) + ", " + analysis::change_words(item).english() + "\n";
   }
-  if (products > 0)
-    text += "Matrix products are paired by the NVTX ranges around their launches, since their kernels have other names in B.\n";
+  if (products > 0) text += "Matrix products are paired by the NVTX ranges around their launches, since their kernels have other names in B.\n";
   if (const Message caution = analysis::caution_about(diff); !caution.empty()) text += caution.english() + "\n";
   return text;
 }
@@ -182,7 +174,8 @@ int judge(const TraceDiff& diff, const std::vector<CounterChange>& counters, std
     }
     if (!limit.metric.empty())
       for (const std::string& kernel : unpaired)
-        std::cerr << "lanescope: " << limit.metric << " of kernel " << abbreviated(kernel) << " can't be held to its limit: it was not measured on both sides, with shapes that can be paired.\n";
+        std::cerr << "lanescope: " << limit.metric << " of kernel " << abbreviated(kernel)
+                  << " can't be held to its limit: it was not measured on both sides, with shapes that can be paired.\n";
     if (is_compared) continue;
     std::cerr << "lanescope: " << limit.metric << " was read of no kernel on both sides, so its limit can't be checked. Record both with --kernels=counters.\n";
     code = kFailure;
@@ -218,13 +211,13 @@ int run_diff(Arguments arguments) {
   bool all = false;
   app.add_option("FILE", first_files, "The trace before and the one after; a folder stands for the traces of all ranks in it");
   app.add_option("--against", second_files, "The runs after the change; those in front of it are the runs before")->type_name("FILE...");
-  app.add_option("--range", options.range, "The NVTX range of the iterations (step_12 stands for step_*); chosen when not given")
-      ->type_name("NAME");
+  app.add_option("--range", options.range, "The NVTX range of the iterations (step_12 stands for step_*); chosen when not given")->type_name("NAME");
   app.add_option("--skip", options.skip, "Leave out the first N iterations (default: those that take longer because they warm up)")
       ->type_name("N")
       ->check(whole_number(0, 1'000'000'000));
   app.add_option("--fail-above", fail_above,
-                 "Exit with 1 when the duration, the GPUs' work or a kernel whose counters were read\ntakes longer by more than this, beyond noise; or when a metric of such a kernel\n"
+                 "Exit with 1 when the duration, the GPUs' work or a kernel whose counters were read\ntakes longer by more than this, beyond noise; or when a "
+                 "metric of such a kernel\n"
                  "grew by more (\"DRAM: read=5%\") or fell by more (\"L2 hit rate=-5%\"); several times: all of them")
       ->type_name("[METRIC=]PERCENT")
       ->allow_extra_args(false)  // files follow it
@@ -263,9 +256,9 @@ int run_diff(Arguments arguments) {
   if (!written) return fail(written.error());
   const std::vector<CounterChange> counters = analysis::compare_counters(*first, *second);
   const stats::Table by_counters = counter_table(counters, lines);
-  const Result<void> done = by_counters.empty()             ? output.leave_out(1, "diff_counters")
+  const Result<void> done = by_counters.empty()            ? output.leave_out(1, "diff_counters")
                             : output.is_json_on_console(1) ? Result<void>{}  // one array, whatever was recorded
-                                                            : output.write(1, {"Kernels by their counters", "diff_counters", ""}, by_counters);
+                                                           : output.write(1, {"Kernels by their counters", "diff_counters", ""}, by_counters);
   if (!done) return fail(done.error());
   if (!by_counters.empty() && output.is_json_on_console(1))
     TableOutput::skip("Kernels by their counters are a table of their own. Write both to files: lanescope diff -f json -o NAME A B");

@@ -3,9 +3,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "commands.h"
 #include "doctor/examination.h"
 #include "remote/remote_work.h"
-#include "commands.h"
 
 namespace lanescope::cli {
 namespace {

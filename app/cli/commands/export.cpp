@@ -4,10 +4,6 @@
 #include <iostream>
 
 #include "checks.h"
-#include "options/foreign_options.h"
-#include "output/losses.h"
-#include "output/output_file.h"
-#include "text.h"
 #include "commands.h"
 #include "model/export/nsys_parquet_export.h"
 #include "model/export/nsys_sqlite_export.h"
@@ -16,10 +12,14 @@
 #include "model/export/trace_file_export.h"
 #include "model/file/frame.h"
 #include "model/import/open_trace.h"
+#include "model/stats/report.h"
 #include "model/trace/compact/compaction.h"
 #include "model/trace/compact/segment_check.h"
 #include "model/trace/demanded_segments.h"
-#include "model/stats/report.h"
+#include "options/foreign_options.h"
+#include "output/losses.h"
+#include "output/output_file.h"
+#include "text.h"
 
 namespace lanescope::cli {
 namespace {
@@ -53,9 +53,8 @@ NsysSqliteOptions nsys_tables(const ExportOptions& options) {
 }
 
 Result<void> to_sqlite(const TracePointer& trace, const ExportOptions& options) {
-  return write_file(options.output, options.overwrite(), ".sqlite", [&](const std::filesystem::path& path, Overwrite overwrite) {
-    return export_nsys_sqlite(*trace, path, overwrite, nsys_tables(options));
-  });
+  return write_file(options.output, options.overwrite(), ".sqlite",
+                    [&](const std::filesystem::path& path, Overwrite overwrite) { return export_nsys_sqlite(*trace, path, overwrite, nsys_tables(options)); });
 }
 
 Result<void> to_parquet_of_nsys(const TracePointer& trace, const ExportOptions& options) {
@@ -68,9 +67,7 @@ Result<void> to_trace(const TracePointer& trace, const ExportOptions& options) {
   });
 }
 
-TableOptions our_tables(const ExportOptions& options) {
-  return {options.selection, options.tables, options.lazy ? EmptyTables::kOmit : EmptyTables::kCreate};
-}
+TableOptions our_tables(const ExportOptions& options) { return {options.selection, options.tables, options.lazy ? EmptyTables::kOmit : EmptyTables::kCreate}; }
 
 Result<void> to_parquet(const TracePointer& trace, const ExportOptions& options) {
   return export_parquet(*trace, options.output, options.overwrite(), our_tables(options));
@@ -83,7 +80,8 @@ Result<void> to_arrow(const TracePointer& trace, const ExportOptions& options) {
   Result<void> streamed;
   bool is_taken = true;
   const auto written = write_text(options.output, options.overwrite(), [&](const TextConsumer& write) {
-    streamed = export_arrow(*trace, [&](std::string_view bytes) { return is_taken = write(bytes); }, request);
+    streamed = export_arrow(
+        *trace, [&](std::string_view bytes) { return is_taken = write(bytes); }, request);
     if (streamed) streamed = check_all_was_read(*trace);
     return static_cast<bool>(streamed);
   });
@@ -162,13 +160,12 @@ Result<FileCondition> rewrite(const ExportOptions& options, const std::filesyste
 
 int recover(const ExportOptions& options) {
   FileCondition condition;
-  const auto written = write_file(options.output, options.overwrite(), ".trace",
-                                  [&](const std::filesystem::path& path, Overwrite overwrite) -> Result<void> {
-                                    auto recovered = rewrite(options, path, overwrite);
-                                    if (!recovered) return recovered.error();
-                                    condition = *recovered;
-                                    return {};
-                                  });
+  const auto written = write_file(options.output, options.overwrite(), ".trace", [&](const std::filesystem::path& path, Overwrite overwrite) -> Result<void> {
+    auto recovered = rewrite(options, path, overwrite);
+    if (!recovered) return recovered.error();
+    condition = *recovered;
+    return {};
+  });
   if (!written) return fail(written.error());
   if (options.output != kStandardOutput && !options.quiet) std::cerr << "Generated:\n\t" << options.output << '\n';
   if (const std::string sentence = condition.sentence(); !sentence.empty()) std::cerr << options.input << ": " << sentence << '\n';
@@ -194,9 +191,7 @@ Result<void> check(ExportOptions& options) {
 
 }  // namespace
 
-std::string export_place(std::string_view file, std::string_view type) {
-  return without_trace_extension(file) + std::string(find_format(type)->extension);
-}
+std::string export_place(std::string_view file, std::string_view type) { return without_trace_extension(file) + std::string(find_format(type)->extension); }
 
 std::vector<std::string> export_types() {
   std::vector<std::string> types;
@@ -210,14 +205,13 @@ int run_export(Arguments arguments) {
   app.add_option("FILE", options.input, "The trace to export")->required()->transform(trace_file());
   app.add_option("-t,--type", options.type,
                  "sqlite (schema of Nsight Systems), chrome (Perfetto, chrome://tracing, HolisticTraceAnalysis), json, csv, "
-                 "text (one line an event), parquet (a folder of tables), parquetdir (one with the tables of sqlite), arrow (a stream for each table of parquet), trace (also recovers a damaged .trace file) [sqlite]")
+                 "text (one line an event), parquet (a folder of tables), parquetdir (one with the tables of sqlite), arrow (a stream for each table of "
+                 "parquet), trace (also recovers a damaged .trace file) [sqlite]")
       ->type_name("TYPE")
       ->check(one_of(export_types(), foreign_type_advice));
-  app.add_option("-o,--output", options.output, "File to write, or - for standard output [FILE with the type's extension]")
-      ->type_name("FILE");
+  app.add_option("-o,--output", options.output, "File to write, or - for standard output [FILE with the type's extension]")->type_name("FILE");
   app.add_flag("-f,--force-overwrite", options.force, "Overwrite the file if it exists");
-  app.add_option("--times", options.times, "Only events that overlap this time: 1.5s/2s, /300ms (ns without a unit)")
-      ->type_name("START/END");
+  app.add_option("--times", options.times, "Only events that overlap this time: 1.5s/2s, /300ms (ns without a unit)")->type_name("START/END");
   app.add_option("--tables", options.tables, "Only tables of sqlite, parquet, parquetdir or arrow that match one of these regular expressions, comma-separated")
       ->delimiter(',')
       ->allow_extra_args(false)

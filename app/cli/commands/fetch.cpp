@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <iostream>
 
-#include "remote/remote_work.h"
-#include "text.h"
 #include "collector/remote/serve.h"
 #include "commands.h"
+#include "remote/remote_work.h"
+#include "text.h"
 
 namespace lanescope::cli {
 namespace {

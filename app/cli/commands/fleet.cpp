@@ -111,7 +111,8 @@ int run_fleet(Arguments arguments) {
     setenv("PYTHONPATH", (package.string() + (others != nullptr && *others != '\0' ? std::string(":") + others : "")).c_str(), 1);
   }
   std::error_code unknown;
-  if (const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", unknown); !unknown) setenv("LANESCOPE", self.c_str(), 0);  // whose rules recipes ask
+  if (const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", unknown); !unknown)
+    setenv("LANESCOPE", self.c_str(), 0);  // whose rules recipes ask
   setenv("PYTHONSAFEPATH", "1", 0);        // the same for processes that share the work
   setenv("OPENBLAS_NUM_THREADS", "1", 0);  // processes share the work: threads in each would wait for each other
   std::vector<std::string> words{python, "-c", kBegin};

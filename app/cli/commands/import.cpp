@@ -3,18 +3,20 @@
 #include <filesystem>
 #include <iostream>
 
-#include "output/losses.h"
-#include "output/output_file.h"
-#include "text.h"
 #include "commands.h"
 #include "model/export/trace_file_export.h"
 #include "model/import/open_trace.h"
+#include "output/losses.h"
+#include "output/output_file.h"
+#include "text.h"
 
 namespace lanescope::cli {
 
 int run_import(Arguments arguments) {
-  CLI::App app("Reads a trace of another tool (Nsight Systems' SQLite, Chrome JSON as PyTorch's profiler writes it, CSV of Nsight Compute's page raw)\nand saves it as .trace.",
-               "lanescope import");
+  CLI::App app(
+      "Reads a trace of another tool (Nsight Systems' SQLite, Chrome JSON as PyTorch's profiler writes it, CSV of Nsight Compute's page raw)\nand saves it as "
+      ".trace.",
+      "lanescope import");
   std::string input;
   std::string output;
   bool force = false;
@@ -39,9 +41,8 @@ int run_import(Arguments arguments) {
   keep_as_private_as(std::array<std::filesystem::path, 1>{input});
   const auto trace = open_trace(input);
   if (!trace) return fail(trace.error());
-  const auto written = write_file(output, overwrite, ".trace", [&](const std::filesystem::path& path, Overwrite allowed) {
-    return export_trace_file(**trace, path, allowed);
-  });
+  const auto written =
+      write_file(output, overwrite, ".trace", [&](const std::filesystem::path& path, Overwrite allowed) { return export_trace_file(**trace, path, allowed); });
   if (!written) return fail(written.error());
   if (output != kStandardOutput) std::cerr << "Generated:\n\t" << output << '\n';
   std::cerr << counted((*trace)->event_count(), "event") << " of " << input << '\n';

@@ -10,11 +10,8 @@
 #include <set>
 
 #include "checks.h"
-#include "memory_budget.h"
-#include "output/info_json.h"
-#include "text.h"
-#include "output/trace_summary.h"
 #include "commands.h"
+#include "memory_budget.h"
 #include "model/import/open_trace.h"
 #include "model/kernels/pc_statistics.h"
 #include "model/trace/by_process.h"
@@ -25,6 +22,9 @@
 #include "model/trace/grouped_digits.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/percent.h"
+#include "output/info_json.h"
+#include "output/trace_summary.h"
+#include "text.h"
 
 namespace lanescope::cli {
 namespace {
@@ -69,8 +69,7 @@ std::string records_text(const Completeness& completeness) {
   std::string text = counted(completeness.produced, "record") + ", " + grouped_digits(completeness.dropped) + " dropped";
   if (completeness.late > 0) text += ", " + grouped_digits(completeness.late) + " late";
   if (completeness.invalid > 0) text += ", " + grouped_digits(completeness.invalid) + " invalid";
-  if (completeness.unreturned_buffers > 0)
-    text += "; it ended with " + counted(completeness.unreturned_buffers, "CUPTI buffer") + ", whose records are lost";
+  if (completeness.unreturned_buffers > 0) text += "; it ended with " + counted(completeness.unreturned_buffers, "CUPTI buffer") + ", whose records are lost";
   return text;
 }
 
@@ -140,8 +139,7 @@ std::string clock_text(const Provenance& from) {
   if (first.monotonic_raw != 0 && span >= kTellingSpan) {
     std::array<char, 64> rate{};
     const double ppm = (static_cast<double>(last.utc - first.utc) / static_cast<double>(span) - 1) * 1e6;
-    std::snprintf(rate.data(), rate.size(), "; the time of day ran %.1f ppm %s than the hardware's clock", std::abs(ppm),
-                  ppm < 0 ? "slower" : "faster");
+    std::snprintf(rate.data(), rate.size(), "; the time of day ran %.1f ppm %s than the hardware's clock", std::abs(ppm), ppm < 0 ? "slower" : "faster");
     text += rate.data();
   }
   return text;
@@ -262,8 +260,7 @@ void print_process(const Trace& trace, ProcessId id, const ByProcess<Thread>& th
     const Thread& description = trace.threads()[thread];
     const std::uint64_t events = count_of(counts.by_thread, thread);
     if (events == 0) continue;
-    std::cout << "      thread [" << description.tid << "] " << description.name << (description.name.empty() ? "" : ": ")
-              << counted(events, "event") << '\n';
+    std::cout << "      thread [" << description.tid << "] " << description.name << (description.name.empty() ? "" : ": ") << counted(events, "event") << '\n';
   }
 }
 
@@ -273,8 +270,8 @@ void print_gpus(const Trace& trace, const EventCounts& counts) {
     std::cout << "  " << gpu.ordinal << ": " << (gpu.name.empty() ? "unknown GPU" : gpu.name)
               << given_names(trace, static_cast<GpuId>(&gpu - trace.gpus().data()));
     if (gpu.multiprocessor_count > 0) {
-      std::cout << ", compute capability " << gpu.compute_major << "." << gpu.compute_minor << ", " << gpu.multiprocessor_count
-                << " multiprocessors, " << bytes_text(gpu.memory_bytes);
+      std::cout << ", compute capability " << gpu.compute_major << "." << gpu.compute_minor << ", " << gpu.multiprocessor_count << " multiprocessors, "
+                << bytes_text(gpu.memory_bytes);
     }
     std::cout << '\n';
   }
@@ -288,8 +285,8 @@ void print_gpus(const Trace& trace, const EventCounts& counts) {
       continue;
     }
     std::cout << "  [" << trace.processes()[stream.process].pid << "] GPU " << devices.of(stream) << ", context "
-              << context_label(trace, stream.process, stream.context) << ", stream " << stream.id
-              << (stream.name.empty() ? "" : " \"" + stream.name + "\"") << ": " << counted(events, "event") << '\n';
+              << context_label(trace, stream.process, stream.context) << ", stream " << stream.id << (stream.name.empty() ? "" : " \"" + stream.name + "\"")
+              << ": " << counted(events, "event") << '\n';
   }
   if (unused > 0) std::cout << "  and " << counted(unused, "stream") << " without events\n";
 }

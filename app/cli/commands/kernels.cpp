@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -13,14 +13,6 @@
 #include <utility>
 
 #include "checks.h"
-#include "options/kernel_choice.h"
-#include "session/first_process.h"
-#include "session/imported_sources.h"
-#include "session/kernel_run.h"
-#include "output/kernel_tables.h"
-#include "output/output_file.h"
-#include "output/table_output.h"
-#include "text.h"
 #include "collector/channel/kernel_counters.h"
 #include "collector/session/kernel_counters.h"
 #include "commands.h"
@@ -32,15 +24,23 @@
 #include "model/kernels/recorded_metrics.h"
 #include "model/kernels/sections.h"
 #include "model/kernels/source_files.h"
+#include "model/stats/report.h"
 #include "model/trace/completeness.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/utf8.h"
-#include "model/stats/report.h"
+#include "options/kernel_choice.h"
+#include "output/kernel_tables.h"
+#include "output/output_file.h"
+#include "output/table_output.h"
+#include "session/first_process.h"
+#include "session/imported_sources.h"
+#include "session/kernel_run.h"
+#include "text.h"
 
 namespace lanescope::cli {
 namespace {
 
-constexpr int kWarning = 1;  // proto::Severity
+constexpr int kWarning = 1;                     // proto::Severity
 constexpr char kLaunchStats[] = "LaunchStats";  // the section that takes no counters
 
 struct KernelOptions {
@@ -74,12 +74,18 @@ struct KernelOptions {
 
 void describe(CLI::App& app, KernelOptions& options) {
   app.add_option("FILE", options.file, "A .trace file with counters, or CSV of Nsight Compute's page raw");
-  app.add_option("FURTHER", options.further, "Further recordings of the program, whose counts of instructions\n(--set source) or PC samples name lines of source");
+  app.add_option("FURTHER", options.further,
+                 "Further recordings of the program, whose counts of instructions\n(--set source) or PC samples name lines of source");
   const char* kWhat = "What to measure, of a program";
-  app.add_option("--set", options.set, "Set of sections: triage, basic, detailed, full, roofline;\nor source, exact counts at each instruction, for which the\nprogram runs again for each kernel")->group(kWhat)->capture_default_str();
-  app.add_option("--section", options.sections,
-                 "Print the values of these sections, as Nsight Compute names them\n(SpeedOfLight, WarpStateStats, ...), or of all; of a program, measure these "
-                 "alone")
+  app.add_option("--set", options.set,
+                 "Set of sections: triage, basic, detailed, full, roofline;\nor source, exact counts at each instruction, for which the\nprogram runs again "
+                 "for each kernel")
+      ->group(kWhat)
+      ->capture_default_str();
+  app.add_option(
+         "--section", options.sections,
+         "Print the values of these sections, as Nsight Compute names them\n(SpeedOfLight, WarpStateStats, ...), or of all; of a program, measure these "
+         "alone")
       ->group(kWhat)
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -89,21 +95,28 @@ void describe(CLI::App& app, KernelOptions& options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME");
-  app.add_option("-k,--kernel-name", options.choice.name, "Kernels of this name (without namespaces and parameters), or\nregex:PATTERN; of a file, show these alone")->group(kWhat)->type_name("NAME");
+  app.add_option("-k,--kernel-name", options.choice.name,
+                 "Kernels of this name (without namespaces and parameters), or\nregex:PATTERN; of a file, show these alone")
+      ->group(kWhat)
+      ->type_name("NAME");
   app.add_option("-s,--launch-skip", options.choice.skip, "Launches before the first that is measured, of those chosen")->group(kWhat)->type_name("N");
-  app.add_option("-c,--launch-count", options.choice.count, "Launches to measure; 0: all. Those that spread takes in turn\ncount as one")->group(kWhat)->type_name("N");
+  app.add_option("-c,--launch-count", options.choice.count, "Launches to measure; 0: all. Those that spread takes in turn\ncount as one")
+      ->group(kWhat)
+      ->type_name("N");
   app.add_option("--launches", options.launches,
                  "all, or sample: of each kernel and shape the first launch and the\ntenth, as lanescope profile --kernels=counters")
       ->group(kWhat)
       ->capture_default_str();
-  app.add_option("--nvtx-include", options.range,
-                 "Launches while an NVTX range of this text is open in their\nprocess, on whichever thread")
+  app.add_option("--nvtx-include", options.range, "Launches while an NVTX range of this text is open in their\nprocess, on whichever thread")
       ->group(kWhat)
       ->type_name("[DOMAIN@]TEXT");
-  app.add_option("--profile-from-start", options.from_start, "no: launches between cudaProfilerStart and cudaProfilerStop")->group(kWhat)->capture_default_str();
+  app.add_option("--profile-from-start", options.from_start, "no: launches between cudaProfilerStart and cudaProfilerStop")
+      ->group(kWhat)
+      ->capture_default_str();
   app.add_option("--replay-mode", options.replay,
                  "Where counters take several passes: kernel runs each launch\nagain and restores memory, spread takes equal launches in turn,\n"
-                 "application runs the program again for each; range as well, and\ncounts all kernels in a range together (--nvtx-include, else from\ncudaProfilerStart to cudaProfilerStop)")
+                 "application runs the program again for each; range as well, and\ncounts all kernels in a range together (--nvtx-include, else "
+                 "from\ncudaProfilerStart to cudaProfilerStop)")
       ->group(kWhat)
       ->capture_default_str();
   // Of ncu. What is done in any case, what is another spelling, and what is answered with what to use.
@@ -114,25 +127,34 @@ void describe(CLI::App& app, KernelOptions& options) {
   app.add_flag("--app-range", options.counts_app_ranges)->group("");
   app.add_flag("--call-stack", options.asks_call_stacks)->group("");
   app.add_flag("--rerun", options.runs_again,
-               "Run the program of the recording FILE again, as it was started,\nand measure the kernels and shapes that cost most there (-c, 10):\nthe first launch of each, and an early one of about the median")
+               "Run the program of the recording FILE again, as it was started,\nand measure the kernels and shapes that cost most there (-c, 10):\nthe first "
+               "launch of each, and an early one of about the median")
       ->group(kWhat);
   app.add_option("--timeout", options.timeout,
-                 "Seconds that one launch may take to be measured, with all its\npasses: then the program is ended, and what was measured\nbefore is kept. 0: it is not ended")
+                 "Seconds that one launch may take to be measured, with all its\npasses: then the program is ended, and what was measured\nbefore is kept. 0: "
+                 "it is not ended")
       ->group(kWhat)
       ->type_name("SECONDS")
       ->capture_default_str();
   app.add_option("--clock-control", options.clock_control, "Only none: the clocks stay as they are")->group(kWhat)->capture_default_str();
   app.add_option("--cache-control", options.cache_control, "Only none: the caches stay as they are")->group(kWhat)->capture_default_str();
   app.add_option("--save", options.save, "Keep the recording as this .trace file, which must not exist")->group(kWhat)->type_name("FILE");
-  app.add_option("--page", options.page, "details (what bounds kernels, or sections), raw (all values) or\nsource (counts, or else PC samples, by source line), which is\nusual of --set source")->capture_default_str();
-  app.add_option("--print-summary", options.summary, "per-kernel: of each value, the least, the largest and the mean\nof all launches of a kernel that were measured")->type_name("HOW")->capture_default_str();
+  app.add_option("--page", options.page,
+                 "details (what bounds kernels, or sections), raw (all values) or\nsource (counts, or else PC samples, by source line), which is\nusual of "
+                 "--set source")
+      ->capture_default_str();
+  app.add_option("--print-summary", options.summary,
+                 "per-kernel: of each value, the least, the largest and the mean\nof all launches of a kernel that were measured")
+      ->type_name("HOW")
+      ->capture_default_str();
   app.add_option("--devices", options.devices, "Of a file, kernels on these GPUs alone: 0,1")->type_name("LIST");
   app.add_option("--log-file", options.log, "What we print, tables and messages, goes to this file instead")->type_name("FILE");
   app.add_option("--source-folders", options.source_folders, "Where sources are that are not where the program was built, of\n--page source")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("DIR");
-  app.add_flag("--import-source", options.imports_sources, "Put the sources of what was counted (--set source) into the\nrecording, for whoever reads it elsewhere");
+  app.add_flag("--import-source", options.imports_sources,
+               "Put the sources of what was counted (--set source) into the\nrecording, for whoever reads it elsewhere");
   const char* kLists = "What there is";
   app.add_flag("--list-sets", options.lists_sets, "Say which sets there are")->group(kLists);
   app.add_flag("--list-sections", options.lists_sections, "Say which sections can be measured")->group(kLists);
@@ -150,16 +172,20 @@ Result<void> check_place(const std::filesystem::path& path) {
 // What else ncu has: in our words, or one sentence that says what to use.
 Result<void> take_ncu_options(const CLI::App& app, KernelOptions& options, bool measures) {
   if (options.asks_call_stacks)
-    return usage_error("--call-stack: the calls that lead to each launch are recorded by lanescope profile --cudabacktrace=kernel PROGRAM, whose kernels lanescope kernels --rerun FILE measures.");
+    return usage_error(
+        "--call-stack: the calls that lead to each launch are recorded by lanescope profile --cudabacktrace=kernel PROGRAM, whose kernels lanescope kernels "
+        "--rerun FILE measures.");
   if (options.counts_app_ranges) options.replay = "app-range";
   if (!options.kernel_id.empty()) {
     for (const char* name : {"--kernel-name", "--launch-skip", "--launch-count"})
-      if (app.get_option(name)->count() > 0) return usage_error("--kernel-id and " + std::string(name) + " both say which launches are meant: take one of them.");
+      if (app.get_option(name)->count() > 0)
+        return usage_error("--kernel-id and " + std::string(name) + " both say which launches are meant: take one of them.");
     if (const Result<void> taken = set_kernel_id(options.kernel_id, options.choice); !taken) return taken;
   }
   if (options.devices.empty()) return {};
   if (measures)
-    return usage_error("--devices is for a file that is shown: a program is measured on the GPUs that it uses. Let it see some alone: CUDA_VISIBLE_DEVICES=" + options.devices + " lanescope kernels ...");
+    return usage_error("--devices is for a file that is shown: a program is measured on the GPUs that it uses. Let it see some alone: CUDA_VISIBLE_DEVICES=" +
+                       options.devices + " lanescope kernels ...");
   return set_devices(options.devices, options.choice);
 }
 
@@ -169,7 +195,8 @@ class LogFile {
   // Fails where the file can't be made, or is there and may not be written over.
   Result<void> open(const std::string& path, Overwrite overwrite) {
     std::error_code ignored;
-    if (overwrite == Overwrite::kRefuse && std::filesystem::is_regular_file(path, ignored)) return Error{path + " exists already. Write over it with: --force-overwrite"};
+    if (overwrite == Overwrite::kRefuse && std::filesystem::is_regular_file(path, ignored))
+      return Error{path + " exists already. Write over it with: --force-overwrite"};
     errno = 0;
     file_.open(path);
     if (!file_) return Error{"Nothing can be written to " + path + ": " + std::strerror(errno) + "."};
@@ -214,14 +241,20 @@ std::string program_without_mark(const KernelOptions& options) {
 Result<void> check_for_file(const CLI::App& app, const KernelOptions& options) {
   if (options.runs_again) {
     for (const char* name : {"--launch-skip", "--launches"})
-      if (app.get_option(name)->count() > 0) return usage_error(std::string(name) + " does not go with --rerun, which takes the first launch of each kernel and shape, and an early one of about the median duration.");
-    if (options.choice.count > channel::kMostChosenKinds) return usage_error("--rerun measures " + std::to_string(channel::kMostChosenKinds) + " kernels and shapes at most: take a smaller --launch-count.");
+      if (app.get_option(name)->count() > 0)
+        return usage_error(std::string(name) +
+                           " does not go with --rerun, which takes the first launch of each kernel and shape, and an early one of about the median duration.");
+    if (options.choice.count > channel::kMostChosenKinds)
+      return usage_error("--rerun measures " + std::to_string(channel::kMostChosenKinds) + " kernels and shapes at most: take a smaller --launch-count.");
     return check_place(options.save);
   }
-  if (options.page != "details" && !options.sections.empty()) return usage_error("--section is for --page details: page " + options.page + " shows all that there is.");
-  for (const char* name : {"--set", "--metrics", "--launches", "--nvtx-include", "--profile-from-start", "--replay-mode", "--timeout", "--save", "--import-source"})
+  if (options.page != "details" && !options.sections.empty())
+    return usage_error("--section is for --page details: page " + options.page + " shows all that there is.");
+  for (const char* name :
+       {"--set", "--metrics", "--launches", "--nvtx-include", "--profile-from-start", "--replay-mode", "--timeout", "--save", "--import-source"})
     if (app.get_option(name)->count() > 0)
-      return usage_error(std::string(name) + " is for a program that is measured: lanescope kernels " + name + " ... -- PROGRAM, or --rerun FILE. A file is shown as it is.");
+      return usage_error(std::string(name) + " is for a program that is measured: lanescope kernels " + name +
+                         " ... -- PROGRAM, or --rerun FILE. A file is shown as it is.");
   if (options.page == "source" && (!options.choice.name.empty() || options.choice.skip != 0 || options.choice.count != 0 || !options.choice.devices.empty()))
     return usage_error("--page source is of all kernels in a file: --kernel-name and what else chooses kernels are for --page details and raw.");
   return {};
@@ -232,10 +265,12 @@ bool counts_ranges(const KernelOptions& options) { return options.replay == "ran
 
 // Of what ncu takes there, one range by its text; the slash behind a pushed one is taken off.
 Result<void> check_range(const KernelOptions& options) {
-  if (options.set == kernels::kSourceSet && options.from_start == "no") return usage_error("--profile-from-start no is for counters: --set source counts one launch of each kernel and shape.");
+  if (options.set == kernels::kSourceSet && options.from_start == "no")
+    return usage_error("--profile-from-start no is for counters: --set source counts one launch of each kernel and shape.");
   if (options.range.empty()) return {};
   if (options.set == kernels::kSourceSet)
-    return usage_error("--nvtx-include is for counters: --set source counts one launch of each kernel and shape, which --kernel-name and --launch-skip choose.");
+    return usage_error(
+        "--nvtx-include is for counters: --set source counts one launch of each kernel and shape, which --kernel-name and --launch-skip choose.");
   const std::string text = options.range.substr(options.range.find('@') + 1);
   if (text.empty() || text == "/") return usage_error("--nvtx-include " + options.range + " names no range: it takes its text, or DOMAIN@TEXT.");
   constexpr std::size_t kMost = 1000;
@@ -252,7 +287,8 @@ Result<void> check(const KernelOptions& options) {
   constexpr double kLongest = 86'400;  // s
   if (!(options.timeout >= 0 && options.timeout <= kLongest)) return usage_error("--timeout takes seconds, from 0 (no end) to 86400.");
   if (!is_among(options.from_start, {"yes", "no"})) return usage_error("--profile-from-start is yes or no, not " + options.from_start + ".");
-  if (options.from_start == "no" && !options.range.empty()) return usage_error("--profile-from-start no and --nvtx-include each say which launches are measured: take one of them.");
+  if (options.from_start == "no" && !options.range.empty())
+    return usage_error("--profile-from-start no and --nvtx-include each say which launches are measured: take one of them.");
   if (counts_ranges(options) && !options.choice.name.empty())
     return usage_error("--replay-mode " + options.replay + " counts all kernels of a range together: take it without --kernel-name.");
   if (counts_ranges(options) && options.launches == "sample")
@@ -264,12 +300,14 @@ Result<void> check(const KernelOptions& options) {
     return usage_error("--launches sample is for counters: --set source counts one launch of each kernel and shape.");
   if (auto range = check_range(options); !range) return range;
   if (options.clock_control != "none")
-    return usage_error("--clock-control " + options.clock_control + " can't be done: CUPTI does not lock clocks. Lock them with: nvidia-smi --lock-gpu-clocks=MHZ");
+    return usage_error("--clock-control " + options.clock_control +
+                       " can't be done: CUPTI does not lock clocks. Lock them with: nvidia-smi --lock-gpu-clocks=MHZ");
   if (options.cache_control != "none") return usage_error("--cache-control " + options.cache_control + " can't be done: CUPTI does not flush caches.");
   if (auto pattern = check_kernel_name(options.choice.name); !pattern) return pattern;
   if (!options.chip.empty()) return usage_error("--chip is for --query-metrics: a program is measured on the GPUs that are there.");
   if (!is_among(options.summary, {"none", "per-kernel"}))
-    return usage_error("--print-summary is none or per-kernel, not " + options.summary + ". By GPU, of a file: --devices N; by NVTX range: --nvtx-include RANGE, of a program that is measured");
+    return usage_error("--print-summary is none or per-kernel, not " + options.summary +
+                       ". By GPU, of a file: --devices N; by NVTX range: --nvtx-include RANGE, of a program that is measured");
   if (options.summary != "none" && (options.page == "source" || !options.sections.empty() || options.set == kernels::kSourceSet))
     return usage_error("--print-summary is of all values that were measured: take it without --section, --page source and --set source.");
   if (!is_among(options.page, {"details", "raw", "source"})) return usage_error("--page is details, raw or source, not " + options.page + ".");
@@ -281,7 +319,8 @@ Result<void> check(const KernelOptions& options) {
     return usage_error("--set source counts instructions, for which there are no sections, metrics or replay modes: measure these in another run.");
   if (options.imports_sources && options.set != kernels::kSourceSet)
     return usage_error("--import-source is for counts at lines of source: take it with --set source, or lanescope profile --kernels=pc --import-source.");
-  if (options.set != kernels::kSourceSet && kernels::metrics_of_set(options.set).empty()) return usage_error("There is no set " + options.set + ". All: lanescope kernels --list-sets");
+  if (options.set != kernels::kSourceSet && kernels::metrics_of_set(options.set).empty())
+    return usage_error("There is no set " + options.set + ". All: lanescope kernels --list-sets");
   return {};
 }
 
@@ -363,7 +402,8 @@ std::string program_text(const Trace& trace) {
 
 // Which counts of instructions have without counters.
 bool shows_opcodes(const KernelOptions& options) {
-  return std::any_of(options.sections.begin(), options.sections.end(), [](const std::string& section) { return section == "InstructionStats" || section == "all"; });
+  return std::any_of(options.sections.begin(), options.sections.end(),
+                     [](const std::string& section) { return section == "InstructionStats" || section == "all"; });
 }
 
 // What a recording without counters shows all the same.
@@ -414,7 +454,8 @@ Result<ReadMetrics> read_metrics(const std::filesystem::path& path, const Kernel
   if (is_empty && shows_opcodes(options) && !(*trace)->kernel_records().counted.empty()) return ReadMetrics{std::move(recorded), *trace, missing};
   if (is_empty)
     return Error{path.string() + ": there are no counters of kernels in it. " + missing + other_page(**trace, path) +
-                 (kernels::program_of(**trace) ? "Run its program again for them: lanescope kernels --rerun " + path.string() : "Record them: lanescope kernels -- PROGRAM") +
+                 (kernels::program_of(**trace) ? "Run its program again for them: lanescope kernels --rerun " + path.string()
+                                               : "Record them: lanescope kernels -- PROGRAM") +
                  ", or lanescope profile --kernels=counters " + program_text(**trace)};
   return ReadMetrics{std::move(recorded), *trace, missing};
 }
@@ -427,11 +468,13 @@ void add_source(const Trace& trace, const std::vector<std::filesystem::path>& fo
   if (places == columns.end()) return;
   kernels::SourceFiles files(trace, folders);
   stats::Texts texts;
-  for (std::size_t row = 0; row < table.row_count(); ++row) texts.push_back(table.add_text(std::string(files.line(table.text(places->text(row))).substr(0, kLongestLine))));
+  for (std::size_t row = 0; row < table.row_count(); ++row)
+    texts.push_back(table.add_text(std::string(files.line(table.text(places->text(row))).substr(0, kLongestLine))));
   columns.insert(places + 1, stats::Column{"Source", stats::Unit::kNone, std::move(texts)});
   table.set_columns(std::move(columns), table.row_count());
   for (const std::string& changed : files.changed())
-    std::cerr << "lanescope: " << printable(changed, LineBreaks::kEscaped) << " has changed since it was compiled: its lines may be others than those that ran.\n";
+    std::cerr << "lanescope: " << printable(changed, LineBreaks::kEscaped)
+              << " has changed since it was compiled: its lines may be others than those that ran.\n";
   if (const std::vector<std::string> missing = files.missing(); !missing.empty())
     std::cerr << "lanescope: " << missing.front() << (missing.size() > 1 ? " and " + std::to_string(missing.size() - 1) + " more files are" : " is")
               << " not there. Where it is: --source-folders DIR\n";
@@ -444,7 +487,8 @@ Result<stats::Table> source_table(const std::filesystem::path& path, const std::
   const bool is_counted = !(*trace)->kernel_records().counted.empty();
   Result<stats::Table> table = stats::make_report(*stats::find_report(is_counted ? "line_count_sum" : "kernel_line_sum"), **trace);
   if (table && table->empty())
-    return Error{path.string() + ": there are no counts of instructions in it, and no PC samples. Count them: lanescope kernels --set source -- " + program_text(**trace)};
+    return Error{path.string() + ": there are no counts of instructions in it, and no PC samples. Count them: lanescope kernels --set source -- " +
+                 program_text(**trace)};
   if (table) add_source(**trace, folders, *table);
   return table;
 }
@@ -475,7 +519,8 @@ Result<std::optional<RunAgain>> program_again(const KernelOptions& options) {
   constexpr std::uint32_t kUsualCount = 10;
   const bool asks = !options.runs_again && options.page == "details" && isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
   std::error_code ignored;
-  if (!options.runs_again && (!asks || !std::filesystem::is_regular_file(options.file, ignored) || !is_our_format(options.file))) return std::optional<RunAgain>();
+  if (!options.runs_again && (!asks || !std::filesystem::is_regular_file(options.file, ignored) || !is_our_format(options.file)))
+    return std::optional<RunAgain>();
   const auto trace = open_trace(options.file);
   if (!trace) return trace.error();
   if (asks) {
@@ -487,14 +532,16 @@ Result<std::optional<RunAgain>> program_again(const KernelOptions& options) {
   if (asks && (!program || costliest.kinds.empty())) return std::optional<RunAgain>();
   if (!program) return Error{options.file.string() + " does not say how its program was started. Name it: lanescope kernels -- PROGRAM"};
   if (costliest.kinds.empty())
-    return Error{options.file.string() + ": no launch of a kernel is in it that could be measured: there is none" + (options.choice.name.empty() ? "" : " of that name") + ", or all are in CUDA graphs."};
+    return Error{options.file.string() + ": no launch of a kernel is in it that could be measured: there is none" +
+                 (options.choice.name.empty() ? "" : " of that name") + ", or all are in CUDA graphs."};
   char share[64];
   std::snprintf(share, sizeof(share), "%.0f %%", costliest.share * 100);
   if (const std::string& recorded_in = (*trace)->provenance().working_directory; program->folder.empty() && !recorded_in.empty())
-    std::cerr << "lanescope: The folder in which it was recorded, " << printable(recorded_in, LineBreaks::kEscaped) << ", is not here: it starts in this one.\n";
+    std::cerr << "lanescope: The folder in which it was recorded, " << printable(recorded_in, LineBreaks::kEscaped)
+              << ", is not here: it starts in this one.\n";
   std::cerr << "lanescope: The program runs again" << (program->folder.empty() ? "" : ", in " + program->folder.string()) << ": "
-            << printable(command_text(program->command), LineBreaks::kEscaped) << "\nlanescope: Kernels and shapes that are measured: " << costliest.kinds.size() << ", " << share
-            << " of the time of all kernels.\n";
+            << printable(command_text(program->command), LineBreaks::kEscaped)
+            << "\nlanescope: Kernels and shapes that are measured: " << costliest.kinds.size() << ", " << share << " of the time of all kernels.\n";
   if (asks && !is_agreed("There are no counters in " + options.file.string() + ". Run it?")) return std::optional<RunAgain>();
   return std::optional(RunAgain{*program, std::move(costliest.kinds)});
 }
@@ -506,7 +553,8 @@ class RecordedFile {
     if (!kept.empty()) return RecordedFile({}, kept);
     std::error_code nowhere;
     std::string folder = (std::filesystem::temp_directory_path(nowhere) / "lanescope-kernels-XXXXXX").string();
-    if (nowhere || mkdtemp(folder.data()) == nullptr) return Error{"The recording has no place: no folder could be made at " + folder + ". Name a file: --save=FILE"};
+    if (nowhere || mkdtemp(folder.data()) == nullptr)
+      return Error{"The recording has no place: no folder could be made at " + folder + ". Name a file: --save=FILE"};
     return RecordedFile(folder, std::filesystem::path(folder) / "kernels.trace");
   }
   ~RecordedFile() {
@@ -603,7 +651,8 @@ int show_kernels(const CLI::App& app, KernelOptions& options, TableOutput& outpu
       return code != kSuccess ? code : failed;
     }
     if (options.imports_sources)
-      if (const Result<void> imported = import_sources(recorded->path(), session::SourceRights::kOurs, ended->file); !imported) std::cerr << "lanescope: " << imported.error().text << '\n';
+      if (const Result<void> imported = import_sources(recorded->path(), session::SourceRights::kOurs, ended->file); !imported)
+        std::cerr << "lanescope: " << imported.error().text << '\n';
     options.file = recorded->path();
   } else {
     if (const auto prepared = output.prepare(options.file); !prepared) return fail(prepared.error());
@@ -622,7 +671,8 @@ int show_kernels(const CLI::App& app, KernelOptions& options, TableOutput& outpu
   if (!recorded && is_choice(options.choice)) {
     kernels->recorded = chosen_kernels(std::move(kernels->recorded), kernels->trace.get(), options.choice);
     if (kernels->recorded.metrics.kernels().empty() && kernels->recorded.left_out.empty())
-      return fail({"No kernel in " + options.file.string() + " is among those that were chosen. All that are in it: lanescope kernels " + options.file.string()});
+      return fail(
+          {"No kernel in " + options.file.string() + " is among those that were chosen. All that are in it: lanescope kernels " + options.file.string()});
   }
   // What was measured now was told while it was.
   if (!recorded && !kernels->missing.empty())
@@ -683,7 +733,8 @@ int run_kernels(Arguments arguments) {
     std::cerr << "lanescope: -o is for tables of what is measured. The recording is not kept; keep it with: --save FILE.trace\n";
   LogFile log;
   if (!options.log.empty())
-    if (const Result<void> opened = log.open(options.log, app.get_option("--force-overwrite")->count() > 0 ? Overwrite::kAllow : Overwrite::kRefuse); !opened) return fail(opened.error());
+    if (const Result<void> opened = log.open(options.log, app.get_option("--force-overwrite")->count() > 0 ? Overwrite::kAllow : Overwrite::kRefuse); !opened)
+      return fail(opened.error());
   if (!options.log.empty()) output.print_to(log.stream());
   const int code = show_kernels(app, options, output, runs ? program : Arguments());
   const Result<void> logged = log.close(options.log);

@@ -10,20 +10,20 @@
 #include <thread>
 #include <utility>
 
-#include "options/kernel_options.h"
-#include "options/launch_options.h"
-#include "session/first_process.h"
-#include "session/imported_sources.h"
-#include "session/kernel_run.h"
-#include "session/recording_watch.h"
-#include "remote/remote_work.h"
-#include "session/session_directory.h"
-#include "session/session_server.h"
 #include "collector/session/armed.h"
 #include "collector/session/inheritance.h"
 #include "collector/session/kernel_counters.h"
 #include "collector/session/recording.h"
 #include "commands.h"
+#include "options/kernel_options.h"
+#include "options/launch_options.h"
+#include "remote/remote_work.h"
+#include "session/first_process.h"
+#include "session/imported_sources.h"
+#include "session/kernel_run.h"
+#include "session/recording_watch.h"
+#include "session/session_directory.h"
+#include "session/session_server.h"
 
 namespace lanescope::cli {
 namespace {
@@ -80,8 +80,7 @@ Result<HeldStart> left_start(const std::string& session, std::string& new_sessio
   if (is_among(left, named)) return HeldStart(new_session = named);
   if (!session.empty() && is_among(session_names(), session))
     return Error{"The session " + session + " runs a program already, and is for one alone: leave --session away.", ErrorKind::kUsage};
-  if (!session.empty())
-    return Error{"There is no session " + session + ". Name a new one with: --session-new=" + session, ErrorKind::kUsage};
+  if (!session.empty()) return Error{"There is no session " + session + ". Name a new one with: --session-new=" + session, ErrorKind::kUsage};
   if (!new_session.empty()) return HeldStart();
   const Result<std::string> only = only_left_start();
   if (!only) return only.error();
@@ -159,10 +158,10 @@ int run_program(const Form& form, Arguments arguments) {
   describe_remote(app, remote, RemoteFolder::kOffered);
   bool imports_sources = false;
   if (!form.starts_later)
-    app.add_flag("--import-source", imports_sources, "Put the sources of the kernels whose warps were sampled\n(--kernels=pc) into the recording")->group("What to record");
+    app.add_flag("--import-source", imports_sources, "Put the sources of the kernels whose warps were sampled\n(--kernels=pc) into the recording")
+        ->group("What to record");
   std::string session;
-  if (form.starts_later)
-    app.add_option("--session", session, "The one for which lanescope start was given already")->type_name("NAME")->group("Output");
+  if (form.starts_later) app.add_option("--session", session, "The one for which lanescope start was given already")->type_name("NAME")->group("Output");
 
   Result<Arguments> expanded = with_command_file(app, arguments);
   if (!expanded) return fail(expanded.error());
@@ -193,15 +192,14 @@ int run_program(const Form& form, Arguments arguments) {
   std::unique_ptr<session::KernelCounters> counters;
   if (*wanted) {
     if (form.starts_later || !request->settings.trace_cuda || request->settings.range.trigger == session::CaptureTrigger::kRequest)
-      return fail({"--kernels=" + options.capture.kernels + " is for programs that lanescope profile records with -t cuda, from their begin.", ErrorKind::kUsage});
+      return fail(
+          {"--kernels=" + options.capture.kernels + " is for programs that lanescope profile records with -t cuda, from their begin.", ErrorKind::kUsage});
     auto started = session::KernelCounters::start(**wanted, request->run_as ? std::optional(request->run_as->user) : std::nullopt);
     if (!started) return fail(started.error());
     counters = std::move(*started);
     for (const auto& [name, value] : counters->variables()) request->environment.push_back({name, value});
   }
-  request->unrecorded = [](const Error& shortage) {
-    std::cerr << "lanescope: " << shortage.text << " The program runs without being recorded." << std::endl;
-  };
+  request->unrecorded = [](const Error& shortage) { std::cerr << "lanescope: " << shortage.text << " The program runs without being recorded." << std::endl; };
   const session::SourceRights rights = request->run_as ? session::SourceRights::kEverybodys : session::SourceRights::kOurs;
   const session::CaptureRange range = request->settings.range;
   RecorderSignals signals(request->command);
@@ -225,7 +223,8 @@ int run_program(const Form& form, Arguments arguments) {
   if (counters && !not_counted) add_counters(*counters, watched.outcome);
   if (imports_sources)
     for (const auto& file : watched.outcome.files)
-      if (const Result<void> imported = import_sources(file.path, rights, file.identity); !imported) std::cerr << "lanescope: " << imported.error().text << '\n';
+      if (const Result<void> imported = import_sources(file.path, rights, file.identity); !imported)
+        std::cerr << "lanescope: " << imported.error().text << '\n';
   const int code = exit_code(watched.outcome, watched.signal);
   return code == kSuccess && watched.reports == Reports::kLacking ? kFailure : code;
 }
@@ -233,8 +232,7 @@ int run_program(const Form& form, Arguments arguments) {
 }  // namespace
 
 int run_profile(Arguments arguments) {
-  constexpr Form kForm{"profile", "Runs a program and records what its threads, the CUDA API, the GPU and its NVTX ranges do.",
-                       kProfileFooter, false};
+  constexpr Form kForm{"profile", "Runs a program and records what its threads, the CUDA API, the GPU and its NVTX ranges do.", kProfileFooter, false};
   return run_program(kForm, std::move(arguments));
 }
 

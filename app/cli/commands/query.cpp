@@ -5,14 +5,14 @@
 #include <iterator>
 
 #include "checks.h"
-#include "options/filter_options.h"
-#include "output/losses.h"
-#include "output/output_file.h"
-#include "output/table_output.h"
 #include "commands.h"
 #include "model/import/open_trace.h"
 #include "model/query/query.h"
 #include "model/stats/report.h"
+#include "options/filter_options.h"
+#include "output/losses.h"
+#include "output/output_file.h"
+#include "output/table_output.h"
 
 namespace lanescope::cli {
 namespace {

@@ -3,13 +3,13 @@
 #include <iostream>
 
 #include "checks.h"
-#include "output/losses.h"
-#include "output/output_file.h"
-#include "text.h"
 #include "commands.h"
 #include "model/import/open_trace.h"
 #include "model/trace/demanded_segments.h"
+#include "output/losses.h"
+#include "output/output_file.h"
 #include "report/page.h"
+#include "text.h"
 
 namespace lanescope::cli {
 
@@ -24,12 +24,8 @@ int run_report(Arguments arguments) {
   app.add_option("FILE", input, "A .trace file, or a trace of another tool")->required()->transform(trace_file());
   app.add_option("-o,--output", output, "File to write, or - for standard output [FILE with .html or .svg]")->type_name("FILE");
   app.add_flag("-f,--force-overwrite", force, "Overwrite the file if it exists");
-  app.add_option("--findings", options.findings, "How many findings, the largest cost first [10]")
-      ->type_name("N")
-      ->check(whole_number(0, 1'000));
-  app.add_option("--rows", options.table_rows, "How many rows of each table [12]")
-      ->type_name("N")
-      ->check(whole_number(0, 100'000));
+  app.add_option("--findings", options.findings, "How many findings, the largest cost first [10]")->type_name("N")->check(whole_number(0, 1'000));
+  app.add_option("--rows", options.table_rows, "How many rows of each table [12]")->type_name("N")->check(whole_number(0, 100'000));
   app.add_flag("--timeline", timeline, "The timeline alone, as a picture (SVG)");
   app.add_flag("-q,--quiet", quiet, "Say nothing where it succeeds");
   app.footer(

@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "checks.h"
+#include "commands.h"
 #include "options/launch_options.h"
 #include "remote/remote_work.h"
 #include "session/session_directory.h"
-#include "commands.h"
 
 namespace lanescope::cli {
 namespace {
@@ -99,8 +99,9 @@ int end_capture(Arguments arguments, const char* command, const char* descriptio
     const std::string text = nlohmann::json{{"made", what}}.dump();
     static_cast<void>(!send(asked->connection.get(), text.data(), text.size(), MSG_NOSIGNAL));
   };
-  const Reports reports = make_reports(file, {answer.value("exports", std::vector<std::string>{}), answer.value("statistics", false),
-                                              answer.value("overwrite", false) ? Overwrite::kAllow : Overwrite::kRefuse},
+  const Reports reports = make_reports(file,
+                                       {answer.value("exports", std::vector<std::string>{}), answer.value("statistics", false),
+                                        answer.value("overwrite", false) ? Overwrite::kAllow : Overwrite::kRefuse},
                                        identity_in(answer), tell_session);
   return reports == Reports::kMade ? kSuccess : kFailure;
 }
@@ -127,9 +128,7 @@ int show_session(const std::string& name) {
   return list(name, Header::kShown);
 }
 
-int run_stop(Arguments arguments) {
-  return end_capture(std::move(arguments), "stop", "Ends the capture of a session; the program runs on.", "Generated:");
-}
+int run_stop(Arguments arguments) { return end_capture(std::move(arguments), "stop", "Ends the capture of a session; the program runs on.", "Generated:"); }
 
 int run_cancel(Arguments arguments) {
   return end_capture(std::move(arguments), "cancel", "Ends the capture of a session and throws its file away.", "Thrown away:");

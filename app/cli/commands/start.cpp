@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "collector/session/planned_file.h"
+#include "commands.h"
+#include "options/start_options.h"
 #include "remote/remote_work.h"
 #include "session/session_directory.h"
-#include "options/start_options.h"
-#include "commands.h"
 
 namespace lanescope::cli {
 namespace {
@@ -39,12 +39,9 @@ Result<session::CaptureRequest> checked_request(StartOptions options) {
 // Requires: hold_sessions().
 int leave(const StartOptions& options, const session::CaptureRequest& request, const nlohmann::json& message) {
   const std::string name = options.new_session.empty() ? "start" : options.new_session;
-  const auto is_among = [&name](const std::vector<std::string>& names) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
+  const auto is_among = [&name](const std::vector<std::string>& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
   if (is_among(session_names()))
-    return fail(
-        {"There is a session " + name + " already. Begin a capture in it with: lanescope start --session=" + name, ErrorKind::kUsage});
+    return fail({"There is a session " + name + " already. Begin a capture in it with: lanescope start --session=" + name, ErrorKind::kUsage});
   const bool replaces = is_among(left_starts());
   if (const Result<void> left = leave_start(name, message); !left) return fail(left.error());
   std::cerr << "The next lanescope launch is recorded from " << (request.range ? waits_for(*request.range) : "its start") << " on"

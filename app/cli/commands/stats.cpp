@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "checks.h"
+#include "commands.h"
+#include "model/stats/report.h"
 #include "options/filter_options.h"
 #include "output/losses.h"
 #include "output/table_output.h"
-#include "commands.h"
-#include "model/stats/report.h"
 
 namespace lanescope::cli {
 namespace {
@@ -31,10 +31,17 @@ struct ForeignReport {
 constexpr const char* kAmongRanges = "Calls are marked with NVTX: see nvtx_sum";
 constexpr const char* kNoGraphics = "Of graphics, OpenGL is recorded, marked with NVTX: see nvtx_sum";
 constexpr std::array kForeignReports{
-    ForeignReport{"openmp", kAmongRanges},   ForeignReport{"openacc", kAmongRanges},    ForeignReport{"syscall", "See osrt_sum and nvtx_sum"},
-    ForeignReport{"opengl", kNoGraphics},    ForeignReport{"khrdebug", kNoGraphics},    ForeignReport{"vulkan", kNoGraphics},
-    ForeignReport{"dx11", kNoGraphics},      ForeignReport{"dx12", kNoGraphics},        ForeignReport{"pixsum", kNoGraphics},
-    ForeignReport{"wddm", "Windows is not recorded"}, ForeignReport{"network_congestion", "See machine_metric_sum"},
+    ForeignReport{"openmp", kAmongRanges},
+    ForeignReport{"openacc", kAmongRanges},
+    ForeignReport{"syscall", "See osrt_sum and nvtx_sum"},
+    ForeignReport{"opengl", kNoGraphics},
+    ForeignReport{"khrdebug", kNoGraphics},
+    ForeignReport{"vulkan", kNoGraphics},
+    ForeignReport{"dx11", kNoGraphics},
+    ForeignReport{"dx12", kNoGraphics},
+    ForeignReport{"pixsum", kNoGraphics},
+    ForeignReport{"wddm", "Windows is not recorded"},
+    ForeignReport{"network_congestion", "See machine_metric_sum"},
     ForeignReport{"nvvideo", "NVIDIA's video engines are not recorded"},
 };
 
@@ -99,8 +106,7 @@ std::string explained(const stats::Report& report) {
 int print_reports(const std::string& name) {
   if (name.empty() || name == "ALL") {
     for (const stats::Report& report : stats::reports())
-      std::cout << report.name << report.modifiers << "[:rows=N] - " << report.title << '\n'
-                << (name == "ALL" ? "    " + explained(report) + "\n" : "");
+      std::cout << report.name << report.modifiers << "[:rows=N] - " << report.title << '\n' << (name == "ALL" ? "    " + explained(report) + "\n" : "");
     return kSuccess;
   }
   const stats::Report* report = stats::find_report(name);
@@ -112,8 +118,7 @@ int print_reports(const std::string& name) {
 }  // namespace
 
 int run_stats(Arguments arguments) {
-  CLI::App app("Answers questions about a trace with tables: where time goes on CPU and GPU, by function, kernel, copy and NVTX range.",
-               "lanescope stats");
+  CLI::App app("Answers questions about a trace with tables: where time goes on CPU and GPU, by function, kernel, copy and NVTX range.", "lanescope stats");
   std::string help_report;
   FilterOptions filter;
   std::vector<std::filesystem::path> files;
@@ -121,19 +126,16 @@ int run_stats(Arguments arguments) {
   TableOutput output;
   app.add_option("FILE", files, "A .trace file, or a trace of another tool; several are read as one trace, such as those of all ranks")
       ->transform(trace_file());
-  app.add_option(
-         "-r,--report", names,
-         "Reports, with their modifiers: cuda_gpu_kern_sum:base (repeat, or separate by commas); without it, those that most people want")
+  app.add_option("-r,--report", names,
+                 "Reports, with their modifiers: cuda_gpu_kern_sum:base (repeat, or separate by commas); without it, those that most people want")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("LIST");
   output.add_options(app);
-  filter.add_options(
-      app,
-      "Only what happened during this NVTX range, on all threads of its process, and the GPU work that was enqueued in it; of several "
-      "processes that have it, such as ranks, in each one's own");
-  auto* help_reports =
-      app.add_option("--help-reports", help_report, "List the reports, or explain one (ALL: each)")->expected(0, 1)->type_name("[REPORT]");
+  filter.add_options(app,
+                     "Only what happened during this NVTX range, on all threads of its process, and the GPU work that was enqueued in it; of several "
+                     "processes that have it, such as ranks, in each one's own");
+  auto* help_reports = app.add_option("--help-reports", help_report, "List the reports, or explain one (ALL: each)")->expected(0, 1)->type_name("[REPORT]");
   app.footer(kStatsFooter);
   if (const auto code = parse(app, std::move(arguments))) return *code;
   if (help_reports->count() > 0) return print_reports(help_report);
@@ -163,12 +165,10 @@ int run_stats(Arguments arguments) {
       if (const auto done = output.leave_out(i, text); !done) return fail(done.error());
       if (!output.is_json_on_console(i)) continue;
     }
-    if (const auto written = output.write(i, {std::string(request.report->title), text, ""}, *table); !written)
-      return fail(written.error());
+    if (const auto written = output.write(i, {std::string(request.report->title), text, ""}, *table); !written) return fail(written.error());
   }
   output.finish();
-  if (!missing.empty())
-    TableOutput::skip(files.front().string() + " does not contain " + any_of(missing) + (filter.any() ? " in the chosen part." : "."));
+  if (!missing.empty()) TableOutput::skip(files.front().string() + " does not contain " + any_of(missing) + (filter.any() ? " in the chosen part." : "."));
   say_losses(**trace, name_of(files));
   return kSuccess;
 }

@@ -1,9 +1,9 @@
 // lanescope status: what lanescope doctor says, under nsys's name, or what a session does.
 #include <iostream>
 
+#include "commands.h"
 #include "doctor/examination.h"
 #include "remote/remote_work.h"
-#include "commands.h"
 
 namespace lanescope::cli {
 

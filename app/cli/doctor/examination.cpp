@@ -128,7 +128,9 @@ Finding agent_finding() {
   const Result<fs::path> agent = session::find_agent();
   if (!agent) return {Verdict::kFails, "agent", "Agent", agent.error().text, {"install Lanescope whole, or set LANESCOPE_AGENT"}};
   if (const std::optional<std::string> obstacle = session::preload_obstacle(*agent))
-    return {Verdict::kLimited, "agent", "Agent",
+    return {Verdict::kLimited,
+            "agent",
+            "Agent",
             agent->string() + "; " + *obstacle + " in this path keeps OS runtime calls, Python's lock, MPI, UCX and OpenGL from being recorded",
             {"install Lanescope in a folder whose path has none"}};
   return {Verdict::kWorks, "agent", "Agent", agent->string(), {}};
@@ -183,7 +185,8 @@ std::vector<std::string> missing_parts() {
   for (const char* name : {"lanescope-code-names", "lanescope-gpu-metrics", "lanescope-kernel-metrics"})
     if (!fs::exists(own_folder() / name, ignored)) missing.emplace_back(name);
   if (const Result<fs::path> agent = session::find_agent())
-    for (const char* name : {"liblanescope-kernels.so", "liblanescope-mpi.so", "liblanescope-ucx.so", "liblanescope-opengl.so", "liblanescope-openmp.so", "liblanescope-openacc.so"})
+    for (const char* name : {"liblanescope-kernels.so", "liblanescope-mpi.so", "liblanescope-ucx.so", "liblanescope-opengl.so", "liblanescope-openmp.so",
+                             "liblanescope-openacc.so"})
       if (!fs::exists(agent->parent_path() / name, ignored)) missing.emplace_back(name);
   return missing;
 }
@@ -192,10 +195,10 @@ Finding find_python() {
   constexpr auto kPatience = std::chrono::seconds(10);
   const char* chosen = std::getenv("LANESCOPE_PYTHON");
   const std::string interpreter = chosen != nullptr && *chosen != '\0' ? chosen : "python3";
-  const std::optional<Answer> answer = answer_of(
-      {interpreter, "-c",
-       "import sys\nif sys.path[:1] == ['']: del sys.path[0]\nimport importlib.util as u\nprint('%d.%d.%d' % sys.version_info[:3])\nfor m in ('numpy', 'xxhash', 'zstandard'):\n    if u.find_spec(m) is None: print(m)"},
-      kPatience);
+  const std::optional<Answer> answer = answer_of({interpreter, "-c",
+                                                  "import sys\nif sys.path[:1] == ['']: del sys.path[0]\nimport importlib.util as u\nprint('%d.%d.%d' % "
+                                                  "sys.version_info[:3])\nfor m in ('numpy', 'xxhash', 'zstandard'):\n    if u.find_spec(m) is None: print(m)"},
+                                                 kPatience);
   return python_finding(interpreter, answer && answer->code == 0 ? std::optional(answer->text) : std::nullopt);
 }
 

@@ -17,9 +17,9 @@ enum class Verdict {
 
 struct Finding {
   Verdict verdict = Verdict::kWorks;
-  std::string key;      // for scripts: stays the same
-  std::string subject;  // of 16 letters at most
-  std::string text;     // one or more lines
+  std::string key;                    // for scripts: stays the same
+  std::string subject;                // of 16 letters at most
+  std::string text;                   // one or more lines
   std::vector<std::string> remedies;  // what to run, or to do; empty where nothing has to be
 };
 

@@ -59,11 +59,16 @@ Finding driver_finding(const Machine& machine, std::optional<int> cuda) {
   const std::string module = first_line(machine.root / "proc/driver/nvidia/version");
   if (!cuda) {
     std::string remedy = "install NVIDIA's driver, for example with: sudo ubuntu-drivers install";
-    if (is_container(machine)) remedy = "docker run --gpus all";
-    else if (!module.empty()) remedy = "install the libraries of that driver's version, then: sudo ldconfig";
+    if (is_container(machine))
+      remedy = "docker run --gpus all";
+    else if (!module.empty())
+      remedy = "install the libraries of that driver's version, then: sudo ldconfig";
     const std::string found = module.empty() ? "" : " (the kernel has its module: " + module + ")";
-    return {Verdict::kFails, "driver", "NVIDIA driver",
-            "libcuda.so.1 was not found" + found + ", so programs can't use a GPU; NVTX is recorded all the same", {remedy}};
+    return {Verdict::kFails,
+            "driver",
+            "NVIDIA driver",
+            "libcuda.so.1 was not found" + found + ", so programs can't use a GPU; NVTX is recorded all the same",
+            {remedy}};
   }
   return {Verdict::kWorks, "driver", "NVIDIA driver", "CUDA " + cuda_version(*cuda) + (module.empty() ? "" : "; " + module), {}};
 }
@@ -71,16 +76,18 @@ Finding driver_finding(const Machine& machine, std::optional<int> cuda) {
 std::optional<Finding> missing_process_files(const Machine& machine) {
   std::error_code ignored;
   if (fs::exists(machine.root / "proc/self", ignored)) return std::nullopt;
-  return Finding{Verdict::kFails, "proc", "Processes",
-                 "/proc is not mounted, where the kernel says which processes and programs there are: nothing can be recorded, and no more be told of this machine",
-                 {"mount -t proc proc /proc"}};
+  return Finding{
+      Verdict::kFails,
+      "proc",
+      "Processes",
+      "/proc is not mounted, where the kernel says which processes and programs there are: nothing can be recorded, and no more be told of this machine",
+      {"mount -t proc proc /proc"}};
 }
 
 Finding gpus_finding(const Machine& machine) {
   std::vector<std::string> names;
   std::error_code failed;
-  for (fs::directory_iterator entry(machine.root / "proc/driver/nvidia/gpus", failed); !failed && entry != fs::directory_iterator();
-       entry.increment(failed)) {
+  for (fs::directory_iterator entry(machine.root / "proc/driver/nvidia/gpus", failed); !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
     std::istringstream model(first_line(entry->path() / "information"));
     std::string label;
     std::string name;
@@ -108,8 +115,7 @@ Finding attach_finding(const Machine& machine) {
   if (!scope || *scope == 0) return {Verdict::kWorks, "attach", "Attach", "to every process of yours", {}};
   if (machine.user == 0 && *scope < 3) return {Verdict::kWorks, "attach", "Attach", "to every process, as root", {}};
   const std::string text = "kernel.yama.ptrace_scope is " + std::to_string(*scope) + ": only to programs that lanescope started or armed";
-  if (*scope >= 3)
-    return {Verdict::kLimited, "attach", "Attach", text, {"it can only be changed by a reboot; start programs with: lanescope profile --arm"}};
+  if (*scope >= 3) return {Verdict::kLimited, "attach", "Attach", text, {"it can only be changed by a reboot; start programs with: lanescope profile --arm"}};
   return {Verdict::kLimited, "attach", "Attach", text, {"sudo sysctl kernel.yama.ptrace_scope=0"}};
 }
 
@@ -118,7 +124,10 @@ Finding counters_finding(const Machine& machine) {
   for (std::string line; std::getline(parameters, line);) {
     if (!line.starts_with("RmProfilingAdminOnly:")) continue;
     if (line.ends_with('0') || machine.user == 0) return {Verdict::kWorks, "gpu_counters", "GPU counters", "open to this user", {}};
-    return {Verdict::kLimited, "gpu_counters", "GPU counters", "only for administrators; tracing needs none",
+    return {Verdict::kLimited,
+            "gpu_counters",
+            "GPU counters",
+            "only for administrators; tracing needs none",
             {"echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | sudo tee /etc/modprobe.d/nvidia-profiling.conf, then reboot"}};
   }
   return {Verdict::kLimited, "gpu_counters", "GPU counters", "no NVIDIA kernel module is loaded; tracing needs no counters", {}};
@@ -137,10 +146,14 @@ Finding threads_finding(const Machine& machine, const cpu::Access& access) {
                      (access.branch_records ? "" : "; no record of branches (-b lbr)");
   // A command for each part that is not open to this user; what a machine does not have, none gives it.
   std::vector<std::string> remedies;
-  if (!access.system_wide) remedies.emplace_back(cpu::kSystemWideRemedy);
-  else if (!access.kernel_code) remedies.emplace_back("sudo sysctl kernel.perf_event_paranoid=1");
-  if (!access.wakeups && !is_mounted(machine, "tracefs")) remedies.emplace_back("sudo mount -t tracefs tracefs /sys/kernel/tracing");
-  else if (!access.wakeups && access.system_wide) remedies.emplace_back("sudo mount -o remount,mode=755 /sys/kernel/tracing");
+  if (!access.system_wide)
+    remedies.emplace_back(cpu::kSystemWideRemedy);
+  else if (!access.kernel_code)
+    remedies.emplace_back("sudo sysctl kernel.perf_event_paranoid=1");
+  if (!access.wakeups && !is_mounted(machine, "tracefs"))
+    remedies.emplace_back("sudo mount -t tracefs tracefs /sys/kernel/tracing");
+  else if (!access.wakeups && access.system_wide)
+    remedies.emplace_back("sudo mount -o remount,mode=755 /sys/kernel/tracing");
   const std::optional<int> rate = number_in(machine.root / "proc/sys/kernel/perf_event_max_sample_rate");
   if (rate && *rate < kSamplesASecond) {
     text += "; the kernel takes " + std::to_string(*rate) + " samples a second at most";
@@ -158,9 +171,14 @@ Finding cupti_finding(std::optional<int> cuda, const std::vector<Cupti>& found) 
     if (!cuda || major_of(each) <= served)
       return {Verdict::kWorks, "cupti", "CUPTI", version_of(each) + ", " + each.place.string() + "; one that a program brings along goes before it", {}};
   if (found.empty())
-    return {Verdict::kLimited, "cupti", "CUPTI", "no libcupti was found; programs that bring their own (PyTorch does) are recorded all the same",
+    return {Verdict::kLimited,
+            "cupti",
+            "CUPTI",
+            "no libcupti was found; programs that bring their own (PyTorch does) are recorded all the same",
             {remedy_for(cuda ? served : 13)}};
-  return {Verdict::kLimited, "cupti", "CUPTI",
+  return {Verdict::kLimited,
+          "cupti",
+          "CUPTI",
           version_of(found.front()) + ", " + found.front().place.string() + ", is too new for the driver, which serves CUDA " + cuda_version(*cuda),
           {remedy_for(served)}};
 }
@@ -178,7 +196,8 @@ Finding limits_finding(const Machine& machine, const Limits& limits) {
         is_container(machine) ? "docker run --ulimit nofile=65536" : "ulimit -Hn, or /etc/security/limits.conf");
   if (limits.file_size) add("files may have " + bytes_text(*limits.file_size) + " at most", "ulimit -f unlimited");
   if (limits.addresses)
-    add("programs may have " + bytes_text(*limits.addresses) + " of addresses, in which what they share with the recorder may have no room", "ulimit -v unlimited");
+    add("programs may have " + bytes_text(*limits.addresses) + " of addresses, in which what they share with the recorder may have no room",
+        "ulimit -v unlimited");
   if (text.empty()) return {Verdict::kWorks, "limits", "Limits", "none that recordings come to", {}};
   return {Verdict::kLimited, "limits", "Limits", text, remedies};
 }
@@ -205,7 +224,8 @@ Finding parts_finding(const fs::path& folder, const std::vector<std::string>& mi
 
 Finding python_finding(const std::string& interpreter, const std::optional<std::string>& answer) {
   const std::string needs = "lanescope fleet and reading traces in Python need it";
-  if (!answer || answer->empty()) return {Verdict::kLimited, "python", "Python", interpreter + " was not found; " + needs, {"install python3, or name one in LANESCOPE_PYTHON"}};
+  if (!answer || answer->empty())
+    return {Verdict::kLimited, "python", "Python", interpreter + " was not found; " + needs, {"install python3, or name one in LANESCOPE_PYTHON"}};
   std::istringstream lines(*answer);
   std::string version;
   std::string missing;
@@ -216,14 +236,18 @@ Finding python_finding(const std::string& interpreter, const std::optional<std::
   std::istringstream numbers(version);
   numbers >> major >> dot >> minor;
   if (major < 3 || (major == 3 && minor < 9))
-    return {Verdict::kLimited, "python", "Python", version + " (" + interpreter + ") is too old; 3.9 or newer reads traces", {"name a newer one in LANESCOPE_PYTHON"}};
+    return {Verdict::kLimited,
+            "python",
+            "Python",
+            version + " (" + interpreter + ") is too old; 3.9 or newer reads traces",
+            {"name a newer one in LANESCOPE_PYTHON"}};
   if (missing.empty()) return {Verdict::kWorks, "python", "Python", version + " (" + interpreter + ")", {}};
-  return {Verdict::kLimited, "python", "Python", version + " (" + interpreter + ") lacks " + missing + "; " + needs, {interpreter + " -m pip install " + missing}};
+  return {
+      Verdict::kLimited, "python", "Python", version + " (" + interpreter + ") lacks " + missing + "; " + needs, {interpreter + " -m pip install " + missing}};
 }
 
 Finding viewer_finding(const fs::path& viewer, const std::string& problem) {
-  if (viewer.empty())
-    return {Verdict::kWorks, "viewer", "Viewer", "lanescope-ui is not installed here; traces open on any machine that has it", {}};
+  if (viewer.empty()) return {Verdict::kWorks, "viewer", "Viewer", "lanescope-ui is not installed here; traces open on any machine that has it", {}};
   if (problem.empty()) return {Verdict::kWorks, "viewer", "Viewer", viewer.string(), {}};
   return {Verdict::kLimited, "viewer", "Viewer", viewer.string() + " does not start: " + problem, {"sudo apt install libqt6widgets6 libqt6charts6 libqt6svg6"}};
 }

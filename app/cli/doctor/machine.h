@@ -37,10 +37,10 @@ struct Cupti {
 // The ones that were found, in the order in which the agent looks. `named`: by LANESCOPE_CUPTI_LIBRARY.
 Finding cupti_finding(std::optional<int> cuda, const std::vector<Cupti>& found);
 
-struct Limits {  // in bytes or files; none: unlimited
-  std::optional<std::uint64_t> files;         // open at once, at most
-  std::optional<std::uint64_t> file_size;     // of a file
-  std::optional<std::uint64_t> addresses;     // of a program
+struct Limits {                            // in bytes or files; none: unlimited
+  std::optional<std::uint64_t> files;      // open at once, at most
+  std::optional<std::uint64_t> file_size;  // of a file
+  std::optional<std::uint64_t> addresses;  // of a program
 };
 // Those of this process, as its parent has set them, and those of the kernel.
 Finding limits_finding(const Machine& machine, const Limits& limits);

@@ -76,12 +76,10 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
   const bool is_running = targets == Targets::kRunning;
   const std::vector<std::string> choices =
       is_running ? std::vector<std::string>{"cuda", "nvtx", "osrt", "python-gil", "syscall", "nccl", "none"} : all_traces();
-  app.add_option(
-         "-t,--trace", options.trace,
-         is_running
-             ? "cuda, nvtx, osrt, python-gil, syscall, nccl (alone of nvtx);\nnone: threads alone, from outside: nothing enters the\nprocess"
-             : "cuda, nvtx, osrt, python-gil, syscall, none; calls of nccl,\nmpi, ucx, openmp, openacc, opengl (frames and debug groups),\n"
-               "cudnn, cublas, cusolver, cusparse (with -verbose: all calls\nof the last three)")
+  app.add_option("-t,--trace", options.trace,
+                 is_running ? "cuda, nvtx, osrt, python-gil, syscall, nccl (alone of nvtx);\nnone: threads alone, from outside: nothing enters the\nprocess"
+                            : "cuda, nvtx, osrt, python-gil, syscall, none; calls of nccl,\nmpi, ucx, openmp, openacc, opengl (frames and debug groups),\n"
+                              "cudnn, cublas, cusolver, cusparse (with -verbose: all calls\nof the last three)")
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -93,14 +91,12 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->check(one_of({"light", "default", "deep"}))
       ->default_str("default")
       ->group(kGroup);
-  app.add_option("--cuda-graph-trace", options.graph_trace,
-                 "node: an event for each node of a CUDA graph;\ngraph: one for each launch of a graph")
+  app.add_option("--cuda-graph-trace", options.graph_trace, "node: an event for each node of a CUDA graph;\ngraph: one for each launch of a graph")
       ->type_name("LEVEL")
       ->transform(CLI::Validator(graph_level, "", "level"))
       ->default_str("node; graph with --preset=light")
       ->group(kGroup);
-  app.add_option("--cuda-flush-interval", options.flush_interval,
-                 "Time between collections of finished GPU records; 0: when a\nbuffer is full")
+  app.add_option("--cuda-flush-interval", options.flush_interval, "Time between collections of finished GPU records; 0: when a\nbuffer is full")
       ->type_name("MS")
       ->check(whole_number(0, kLongestFlushInterval))
       ->default_str("500")
@@ -111,8 +107,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->check(whole_number(kLeastRecordMemory, kMostRecordMemory))
       ->default_str("256")
       ->group(kGroup);
-  app.add_flag("--cuda-trace-all-apis", options.trace_all_calls, "Also calls that say nothing about time, such as\ncudaGetDevice [false]")
-      ->group(kGroup);
+  app.add_flag("--cuda-trace-all-apis", options.trace_all_calls, "Also calls that say nothing about time, such as\ncudaGetDevice [false]")->group(kGroup);
   app.add_flag_function(
          "--cuda-memory-usage", [&options](std::int64_t count) { options.memory_usage = count > 0; },
          "Also allocations and memory pools [false; true with\n--preset=deep]")
@@ -157,8 +152,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->check(whole_number(0, 1'000'000'000))
       ->default_str("1000")
       ->group(kGroup);
-  app.add_option("--osrt-backtrace-threshold", options.osrt_backtrace_threshold,
-                 "Which code makes calls into the C library that take so\nlong, or none")
+  app.add_option("--osrt-backtrace-threshold", options.osrt_backtrace_threshold, "Which code makes calls into the C library that take so\nlong, or none")
       ->type_name("NS")
       ->default_str("80000")
       ->group(kGroup);
@@ -184,9 +178,7 @@ void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets) {
       ->group(kGroup);
 }
 
-std::chrono::nanoseconds seconds(double value) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(value));
-}
+std::chrono::nanoseconds seconds(double value) { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(value)); }
 
 namespace {
 
@@ -211,8 +203,7 @@ Result<session::CudaBacktraces> backtraces(const std::vector<std::string>& words
       return Error{"--cudabacktrace=" + word + ": \"" + digits + "\" is no number of nanoseconds.", ErrorKind::kUsage};
     const std::chrono::nanoseconds time(std::stoll(digits));
     if (threshold && *threshold != time)
-      return Error{"--cudabacktrace has one threshold for all sorts of calls: give it once, for example kernel,memory:5000.",
-                   ErrorKind::kUsage};
+      return Error{"--cudabacktrace has one threshold for all sorts of calls: give it once, for example kernel,memory:5000.", ErrorKind::kUsage};
     threshold = time;
   }
   if (threshold) result.threshold = *threshold;
@@ -224,8 +215,7 @@ Result<void> set_os_runtime_backtraces(const std::string& threshold, session::Ca
   std::uint32_t nanoseconds = 0;
   const auto [end, error] = std::from_chars(threshold.data(), threshold.data() + threshold.size(), nanoseconds);
   if (error != std::errc{} || end != threshold.data() + threshold.size() || nanoseconds > 1'000'000'000)
-    return Error{"--osrt-backtrace-threshold takes nanoseconds, 1000000000 at most, or none, not \"" + threshold + "\".",
-                 ErrorKind::kUsage};
+    return Error{"--osrt-backtrace-threshold takes nanoseconds, 1000000000 at most, or none, not \"" + threshold + "\".", ErrorKind::kUsage};
   settings.os_runtime_backtraces = std::chrono::nanoseconds(std::max(nanoseconds, 1u));
   return {};
 }
@@ -242,9 +232,7 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
   settings.trace_os_runtime = traces("osrt") || options.osrt_file_access;
   settings.trace_python_lock = traces("python-gil");
   settings.trace_file_access = options.osrt_file_access;
-  settings.preset = options.preset == "light"  ? session::Preset::kLight
-                    : options.preset == "deep" ? session::Preset::kDeep
-                                               : session::Preset::kDefault;
+  settings.preset = options.preset == "light" ? session::Preset::kLight : options.preset == "deep" ? session::Preset::kDeep : session::Preset::kDefault;
   const bool by_graph = options.graph_trace.empty() ? settings.preset == session::Preset::kLight : options.graph_trace == "graph";
   settings.graph_level = by_graph ? session::GraphLevel::kGraph : session::GraphLevel::kNode;
   settings.flush_interval = std::chrono::milliseconds(options.flush_interval);
@@ -256,8 +244,7 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
   settings.cuda_events = options.cuda_events;
   const bool python_backtraces = options.python_backtrace == "cuda";
   if (python_backtraces && !settings.cpu.any())
-    return Error{"--python-backtrace=cuda reads Python's calls as threads are observed: leave out -s none or --cpuctxsw=none.",
-                 ErrorKind::kUsage};
+    return Error{"--python-backtrace=cuda reads Python's calls as threads are observed: leave out -s none or --cpuctxsw=none.", ErrorKind::kUsage};
   const bool all_calls = python_backtraces && options.backtraces.empty();
   const Result<session::CudaBacktraces> calls = backtraces(all_calls ? std::vector<std::string>{"all"} : options.backtraces);
   if (!calls) return calls.error();
@@ -270,8 +257,9 @@ Result<session::CaptureSettings> capture_settings(const CaptureOptions& options)
   if (!kernels) return kernels.error();
   settings.kernels = *kernels;
   if (options.kernels != "none" && settings.gpu_metrics.asked_for() && settings.gpu_metrics.set != "nvml")
-    return Error{"--kernels=" + options.kernels + " and --gpu-metrics-devices both need the GPU's counters, which one can have at a time: leave one out, or take "
-                 "--gpu-metrics-set=nvml, which needs none.",
+    return Error{"--kernels=" + options.kernels +
+                     " and --gpu-metrics-devices both need the GPU's counters, which one can have at a time: leave one out, or take "
+                     "--gpu-metrics-set=nvml, which needs none.",
                  ErrorKind::kUsage};
   if (settings.kernels.collection != session::KernelCollection::kNone && !settings.trace_cuda)
     return Error{"--kernels=" + options.kernels + " is for the kernels that -t cuda records: trace cuda as well.", ErrorKind::kUsage};

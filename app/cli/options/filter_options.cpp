@@ -3,8 +3,7 @@
 namespace lanescope::cli {
 
 void FilterOptions::add_options(CLI::App& app, const std::string& what_a_range_selects) {
-  app.add_option("--filter-time", time, "Only events that overlap this time: 1.5s/2s, /300ms (ns without a unit)")
-      ->type_name("[START]/[END]");
+  app.add_option("--filter-time", time, "Only events that overlap this time: 1.5s/2s, /300ms (ns without a unit)")->type_name("[START]/[END]");
   app.add_option("--filter-nvtx", range, what_a_range_selects)->type_name("RANGE[@DOMAIN][/INDEX]");
 }
 

@@ -56,14 +56,19 @@ Result<void> set_kernel_id(const std::string& id, KernelChoice& choice) {
   const std::size_t stream = id.find(':');
   const std::size_t name = stream == std::string::npos ? stream : id.find(':', stream + 1);
   const std::size_t number = id.rfind(':');
-  if (name == std::string::npos || number == name) return usage_error("--kernel-id " + id + " is not CONTEXT:STREAM:[regex:]NAME:INVOCATION, such as ::saxpy:2.");
-  if (name != 1) return usage_error("--kernel-id " + id + " names a context or stream, which choose no kernels here: name the kernel (::NAME:N), or an NVTX range with --nvtx-include.");
+  if (name == std::string::npos || number == name)
+    return usage_error("--kernel-id " + id + " is not CONTEXT:STREAM:[regex:]NAME:INVOCATION, such as ::saxpy:2.");
+  if (name != 1)
+    return usage_error("--kernel-id " + id +
+                       " names a context or stream, which choose no kernels here: name the kernel (::NAME:N), or an NVTX range with --nvtx-include.");
   choice.name = id.substr(name + 1, number - name - 1);
   const std::string invocation = id.substr(number + 1);
   if (invocation.empty()) return {};
   const std::optional<std::uint32_t> nth = natural(invocation);
   if (!nth || *nth == 0 || choice.name.empty() || choice.name.starts_with(kPattern))
-    return usage_error("--kernel-id " + id + ": the number of a launch is one, from 1, beside the name of one kernel (::saxpy:2). Launches in a row: --kernel-name, --launch-skip, --launch-count");
+    return usage_error(
+        "--kernel-id " + id +
+        ": the number of a launch is one, from 1, beside the name of one kernel (::saxpy:2). Launches in a row: --kernel-name, --launch-skip, --launch-count");
   choice.skip = *nth - 1;
   choice.count = 1;
   return {};

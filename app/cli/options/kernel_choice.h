@@ -34,10 +34,10 @@ class NameChoice {
 [[nodiscard]] Result<void> check_kernel_name(const std::string& wanted);
 
 struct KernelChoice {
-  std::string name;                     // as NameChoice has it
-  std::uint32_t skip = 0;               // launches before the first, of those whose name and GPU fit
-  std::uint32_t count = 0;              // and so many from there; 0: all
-  std::vector<std::uint32_t> devices;   // CUDA's numbers of GPUs; empty: all
+  std::string name;                    // as NameChoice has it
+  std::uint32_t skip = 0;              // launches before the first, of those whose name and GPU fit
+  std::uint32_t count = 0;             // and so many from there; 0: all
+  std::vector<std::uint32_t> devices;  // CUDA's numbers of GPUs; empty: all
 };
 
 // "CONTEXT:STREAM:[regex:]NAME:INVOCATION", of which the name and, beside an exact one, a number of the launch from 1 are taken. Fails with one sentence where

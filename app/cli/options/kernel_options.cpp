@@ -50,12 +50,15 @@ Result<void> set_pc_parameter(std::string_view option, std::string_view paramete
   const std::string_view name = next_part(value, '=');
   if (name == "window" || name == "every") {
     const auto time = duration(value);
-    if (!time) return no_such(option, "a " + std::string(name == "window" ? "window" : "pause between windows") + " is a time, 30ms or 1s, not \"" + std::string(value) + "\".");
+    if (!time)
+      return no_such(option,
+                     "a " + std::string(name == "window" ? "window" : "pause between windows") + " is a time, 30ms or 1s, not \"" + std::string(value) + "\".");
     (name == "window" ? settings.window : settings.every) = *time;
     return {};
   }
   if (name != "period")
-    return no_such(option, "\"" + std::string(name) + "\" is no parameter of pc. There are period, window and every, for example --kernels=pc:period=15 or pc:window=30ms,every=1s.");
+    return no_such(option, "\"" + std::string(name) +
+                               "\" is no parameter of pc. There are period, window and every, for example --kernels=pc:period=15 or pc:window=30ms,every=1s.");
   const auto period = number(value, kShortestPeriod, kLongestPeriod);
   if (!period) return no_such(option, "a period is a power of two in cycles, from 5 (32 cycles) to 31, not \"" + std::string(value) + "\".");
   settings.sampling_period = *period;
@@ -69,8 +72,8 @@ Result<void> complete_windows(std::string_view option, session::KernelSettings& 
   if (settings.window.count() == 0) settings.window = kWindow;
   if (settings.every.count() == 0) settings.every = std::max(kEvery, settings.window + kLate);
   if (settings.every >= settings.window + kLate) return {};
-  return no_such(option, "a window of " + std::to_string(settings.window.count()) + " ms can begin every " +
-                             std::to_string((settings.window + kLate).count()) + " ms at most: samples come up to 0.2 s late.");
+  return no_such(option, "a window of " + std::to_string(settings.window.count()) + " ms can begin every " + std::to_string((settings.window + kLate).count()) +
+                             " ms at most: samples come up to 0.2 s late.");
 }
 
 Result<void> set_counter_parameter(std::string_view option, std::string_view parameter, session::KernelCounterSettings& settings) {
@@ -83,13 +86,13 @@ Result<void> set_counter_parameter(std::string_view option, std::string_view par
     return {};
   }
   if (name == "set") {
-    if (value == kernels::kSourceSet)
-      return no_such(option, "instructions are counted in runs of their own: lanescope kernels --set source -- PROGRAM");
+    if (value == kernels::kSourceSet) return no_such(option, "instructions are counted in runs of their own: lanescope kernels --set source -- PROGRAM");
     settings.metrics = kernels::metrics_of_set(value);
     if (settings.metrics.empty()) return no_such(option, "there is no set \"" + std::string(value) + "\". All: lanescope kernels --list-sets");
     return {};
   }
-  return no_such(option, "\"" + std::string(name) + "\" is no parameter of counters. There are budget and set, for example --kernels=counters:budget=20s,set=triage.");
+  return no_such(option,
+                 "\"" + std::string(name) + "\" is no parameter of counters. There are budget and set, for example --kernels=counters:budget=20s,set=triage.");
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string_view>
 
-#include "options/capture_options.h"
 #include "collector/session/kernel_counters.h"
 #include "collector/session/kernel_settings.h"
+#include "options/capture_options.h"
 
 namespace lanescope::cli {
 

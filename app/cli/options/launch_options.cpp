@@ -30,11 +30,7 @@ void describe_end(CLI::App& app, LaunchOptions& options) {
 void describe_program(CLI::App& app, LaunchOptions& options) {
   constexpr const char* kGroup = "Program";
   app.add_option("PROGRAM", options.program, "What to run, and its arguments");
-  app.add_option("-e,--env-var", options.environment, "Environment variables for it: A=B,C=D")
-      ->type_name("LIST")
-      ->expected(1)
-      ->take_all()
-      ->group(kGroup);
+  app.add_option("-e,--env-var", options.environment, "Environment variables for it: A=B,C=D")->type_name("LIST")->expected(1)->take_all()->group(kGroup);
   app.add_flag("-n,--inherit-environment", options.inherit_environment, "Give it our environment [true]")->group(kGroup);
   app.add_option("--run-as", options.run_as, "Start it as this user, which takes root; the file is ours")->type_name("USER")->group(kGroup);
   app.add_flag("--arm", options.arm, "Record nothing yet: lanescope attach does, whenever it is\nwanted, and loses nothing")->group(kGroup);
@@ -55,8 +51,7 @@ Result<std::vector<session::EnvironmentChange>> environment_changes(const std::v
     std::string_view rest = text;
     do {
       const std::size_t equals = rest.find('=');
-      if (equals == std::string_view::npos || equals == 0)
-        return Error{"--env-var needs NAME=VALUE, not \"" + std::string(rest) + "\".", ErrorKind::kUsage};
+      if (equals == std::string_view::npos || equals == 0) return Error{"--env-var needs NAME=VALUE, not \"" + std::string(rest) + "\".", ErrorKind::kUsage};
       // A comma separates only where NAME= follows, so that values may hold commas and equals signs.
       std::size_t comma = rest.find(',', equals);
       while (comma != std::string_view::npos && length_of_name(rest.substr(comma + 1)) == 0) comma = rest.find(',', comma + 1);
@@ -98,8 +93,7 @@ Result<std::optional<int>> end_signal(const std::string& text) {
   if (const auto found = kNamed.find(text); found != kNamed.end()) return found->second;
   const bool is_number = !text.empty() && text.size() <= 2 && text.find_first_not_of("0123456789") == std::string::npos;
   const int number = is_number ? std::stoi(text) : 0;
-  if (number <= 0 || number >= SIGRTMAX)
-    return Error{"--kill takes none, sigterm, sigkill, or a signal's number, not \"" + text + "\".", ErrorKind::kUsage};
+  if (number <= 0 || number >= SIGRTMAX) return Error{"--kill takes none, sigterm, sigkill, or a signal's number, not \"" + text + "\".", ErrorKind::kUsage};
   return std::optional<int>(number);
 }
 
@@ -117,16 +111,16 @@ Result<session::LaunchRequest> launch_request(const LaunchOptions& options, std:
   }
   request.inherit_environment = options.inherit_environment ? session::InheritEnvironment::kYes : session::InheritEnvironment::kNo;
   if (!options.show_output && !options.store_output)
-    return Error{"What the program prints is either stored, or goes where lanescope's own output goes. Leave out --show-output=false or --store-output=false.", ErrorKind::kUsage};
-  request.target_output = !options.store_output  ? session::TargetOutput::kLeave
+    return Error{"What the program prints is either stored, or goes where lanescope's own output goes. Leave out --show-output=false or --store-output=false.",
+                 ErrorKind::kUsage};
+  request.target_output = !options.store_output ? session::TargetOutput::kLeave
                           : options.show_output ? session::TargetOutput::kShowAndStore
                                                 : session::TargetOutput::kStore;
   Result<session::CaptureSettings> settings = capture_settings(options.capture);
   if (!settings) return settings.error();
   request.settings = std::move(*settings);
   const std::string& pytorch = options.capture.pytorch;
-  if (pytorch != "none")
-    request.pytorch = pytorch == "autograd-nvtx" ? session::PytorchRanges::kOperations : session::PytorchRanges::kOperationsAndShapes;
+  if (pytorch != "none") request.pytorch = pytorch == "autograd-nvtx" ? session::PytorchRanges::kOperations : session::PytorchRanges::kOperationsAndShapes;
   if (pytorch != "none" && !request.settings.trace_nvtx)
     return Error{"--pytorch marks operations with NVTX, which is not recorded. Add nvtx to --trace.", ErrorKind::kUsage};
   if (options.capture.python_functions != "none") {

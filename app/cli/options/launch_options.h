@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "options/capture_options.h"
 #include "collector/session/recording.h"
 #include "command.h"
+#include "options/capture_options.h"
 #include "options/range_options.h"
 #include "options/recording_options.h"
 #include "options/report_options.h"

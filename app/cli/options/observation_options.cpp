@@ -50,8 +50,7 @@ std::string storage_metrics_word(std::string& word, UnrecordedOptions& unrecorde
     const std::string argument = "--storage-metrics=" + std::string(part);
     const auto is_it = [&argument](const UnrecordedOptions::Item& item) { return item.argument == argument; };
     const bool is_known = std::any_of(unrecorded.items.begin(), unrecorded.items.end(), is_it);  // the word may be looked at several times
-    if (word.find(part) != std::string::npos && !is_known)
-      unrecorded.items.push_back({argument, "Disks of the machine are sampled, all of them."});
+    if (word.find(part) != std::string::npos && !is_known) unrecorded.items.push_back({argument, "Disks of the machine are sampled, all of them."});
   }
   if (word.starts_with("--") || word == "all") word = "true";
   if (word == "none") word = "false";
@@ -137,8 +136,7 @@ void describe_gpu_metrics(CLI::App& app, CaptureOptions& options) {
       ->type_name("HZ")
       ->default_str(options.gpu_metrics_frequency)
       ->group(kGroup);
-  app.add_option("--gpu-metrics-set", options.gpu_metrics_set,
-                 "What is sampled: default, light, nvml, or a file that names\none metric a line; help: the sets")
+  app.add_option("--gpu-metrics-set", options.gpu_metrics_set, "What is sampled: default, light, nvml, or a file that names\none metric a line; help: the sets")
       ->type_name("SET")
       ->check(help_or_text("--list-sets"))
       ->default_str("default")
@@ -150,17 +148,14 @@ Result<session::GpuMetricsSettings> gpu_metrics_settings(const CaptureOptions& o
   const std::string& devices = options.gpu_metrics_devices;
   const bool listed = !devices.empty() && devices.find_first_not_of("0123456789,") == std::string::npos;
   if (!listed && devices != "all" && devices != "cuda-visible" && devices != "none")
-    return Error{"--gpu-metrics-devices: \"" + devices + "\" is none of all, cuda-visible, none, or numbers such as 0,1.",
-                 ErrorKind::kUsage};
+    return Error{"--gpu-metrics-devices: \"" + devices + "\" is none of all, cuda-visible, none, or numbers such as 0,1.", ErrorKind::kUsage};
   const auto samples = frequency(options.gpu_metrics_frequency);
-  if (!samples)
-    return Error{"--gpu-metrics-frequency: \"" + options.gpu_metrics_frequency + "\" is no number from 10 to 200000.", ErrorKind::kUsage};
+  if (!samples) return Error{"--gpu-metrics-frequency: \"" + options.gpu_metrics_frequency + "\" is no number from 10 to 200000.", ErrorKind::kUsage};
   constexpr std::array kSets{"default", "light", "nvml"};
   const bool known_set = std::find(kSets.begin(), kSets.end(), options.gpu_metrics_set) != kSets.end();
   std::error_code ignored;
   if (!known_set && !std::filesystem::is_regular_file(options.gpu_metrics_set, ignored))
-    return Error{"--gpu-metrics-set: \"" + options.gpu_metrics_set + "\" is none of default, light and nvml, nor a file.",
-                 ErrorKind::kUsage};
+    return Error{"--gpu-metrics-set: \"" + options.gpu_metrics_set + "\" is none of default, light and nvml, nor a file.", ErrorKind::kUsage};
   if (devices != "none") settings.devices = devices;
   settings.set = options.gpu_metrics_set;
   settings.frequency = *samples;
@@ -216,7 +211,8 @@ void describe_threads(CLI::App& app, CaptureOptions& options) {
   app.add_flag("--python-sampling", options.python_sampling,
                "Samples of CPython, 3.9 to 3.15, name the Python functions\nthat run, read from outside at the same frequency [false]")
       ->group(kGroup);
-  app.add_option("--ftrace", options.tracepoints, "Events of the kernel on these threads, by the names that\ntracefs has: sched/sched_switch,block/block_rq_issue")
+  app.add_option("--ftrace", options.tracepoints,
+                 "Events of the kernel on these threads, by the names that\ntracefs has: sched/sched_switch,block/block_rq_issue")
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)

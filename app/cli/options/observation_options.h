@@ -4,8 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "options/capture_options.h"
 #include "collector/session/recording.h"
+#include "options/capture_options.h"
 
 namespace lanescope::cli {
 

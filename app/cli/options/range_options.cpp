@@ -38,8 +38,7 @@ void read_name(const std::string& text, CaptureRange& range) {
 
 // "repeat", "repeat:4", "repeat-shutdown:4", with a mode of nsys's behind it, which says when it makes its files: ours are there at once.
 Result<void> read_repeat(const std::string& text, CaptureRange& range) {
-  const Error wrong =
-      usage_error("--capture-range-end takes none, stop, stop-shutdown, repeat, repeat:N or repeat-shutdown:N, not \"" + text + "\".");
+  const Error wrong = usage_error("--capture-range-end takes none, stop, stop-shutdown, repeat, repeat:N or repeat-shutdown:N, not \"" + text + "\".");
   std::string rest = text;
   for (const char* mode : {":defer", ":sync", ":async"})
     if (rest.ends_with(mode)) rest.resize(rest.size() - std::string_view(mode).size());
@@ -67,12 +66,11 @@ void describe_range(CLI::App& app, RangeOptions& options, Targets targets) {
       ->default_str("none")
       ->group(kGroup);
   app.add_option("--capture-range-end", options.range_end,
-                 is_running
-                     ? "What its end does: none; stop, stop-shutdown: end the\nrecording; repeat[:N], repeat-shutdown:N: a file for each\n"
-                       "of (N) ranges. The program runs on"
-                     : "What its end does: none; stop: record nothing more;\n"
-                       "stop-shutdown: end the program, too (--kill); repeat[:N]:\n"
-                       "a file for each of (N) ranges; repeat-shutdown:N")
+                 is_running ? "What its end does: none; stop, stop-shutdown: end the\nrecording; repeat[:N], repeat-shutdown:N: a file for each\n"
+                              "of (N) ranges. The program runs on"
+                            : "What its end does: none; stop: record nothing more;\n"
+                              "stop-shutdown: end the program, too (--kill); repeat[:N]:\n"
+                              "a file for each of (N) ranges; repeat-shutdown:N")
       ->type_name("WHAT")
       ->default_str("stop-shutdown")
       ->group(kGroup);

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "options/capture_options.h"
 #include "collector/session/recording.h"
+#include "options/capture_options.h"
 
 namespace lanescope::cli {
 

@@ -34,12 +34,8 @@ void describe_recording(CLI::App& app, RecordingOptions& options, Targets target
   const bool is_running = targets == Targets::kRunning;
   constexpr const char* kWhen = "When";
   constexpr const char* kOutput = "Output";
-  app.add_option("-y,--delay", options.delay, "What happens before is not recorded")
-      ->type_name("SECONDS")
-      ->check(seconds_of_time(Zero::kTaken))
-      ->group(kWhen);
-  app.add_option("-d,--duration", options.duration,
-                 is_running ? "Then the recording ends" : "Then the recording ends, and the program too (--kill)")
+  app.add_option("-y,--delay", options.delay, "What happens before is not recorded")->type_name("SECONDS")->check(seconds_of_time(Zero::kTaken))->group(kWhen);
+  app.add_option("-d,--duration", options.duration, is_running ? "Then the recording ends" : "Then the recording ends, and the program too (--kill)")
       ->type_name("SECONDS")
       ->check(seconds_of_time(Zero::kRefused))
       ->group(kWhen);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "options/capture_options.h"
 #include "collector/session/recording.h"
+#include "options/capture_options.h"
 
 namespace lanescope::cli {
 

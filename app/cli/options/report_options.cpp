@@ -79,7 +79,8 @@ Reports make_reports(const std::filesystem::path& file, const ReportOptions& opt
     if (made) made(kStatisticsMade);
   }
   if (!is_anything_asked || !was_replaced()) return reports;
-  std::cerr << "lanescope: " << file.string() << " was replaced by another recording meanwhile: what was asked to be made of this one is not there, or is of the other one.\n";
+  std::cerr << "lanescope: " << file.string()
+            << " was replaced by another recording meanwhile: what was asked to be made of this one is not there, or is of the other one.\n";
   return Reports::kLacking;
 }
 

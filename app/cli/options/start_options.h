@@ -6,9 +6,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "options/capture_options.h"
 #include "collector/session/recording.h"
 #include "command.h"
+#include "options/capture_options.h"
 #include "options/range_options.h"
 #include "options/report_options.h"
 

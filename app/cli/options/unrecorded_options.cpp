@@ -49,8 +49,8 @@ constexpr std::array kUnrecorded{
     Option{"--cpu-core-metrics", kCountEvents},
     Option{"--cpu-socket-events", kCountEvents},
     Option{"--cpu-socket-metrics", kCountEvents},
-    Option{"--cuda-trace-scope", "Only the program and what it starts is recorded. Record one that runs already with: lanescope attach PID",
-           Kind::kValue, "process-tree"},
+    Option{"--cuda-trace-scope", "Only the program and what it starts is recorded. Record one that runs already with: lanescope attach PID", Kind::kValue,
+           "process-tree"},
     Option{"--dask", kNoPython},
     Option{"--defer-report", "It is not needed: a .trace is complete when its capture ends.", Kind::kFlag, "true"},
     Option{"--discard-environment", "It is not needed: the environment is never stored.", Kind::kFlag, "true"},
@@ -88,8 +88,7 @@ constexpr std::array kUnrecorded{
     Option{"--os-events", "Take --cpu-core-events=page-faults,context-switches"},
     Option{"--osrt-backtrace-depth", kWholeStacks},
     Option{"--osrt-backtrace-stack-size", kWholeStacks},
-    Option{"--process-scope", "The program and all that it starts is recorded; of threads also all others: -s system-wide", Kind::kValue,
-           "process-tree"},
+    Option{"--process-scope", "The program and all that it starts is recorded; of threads also all others: -s system-wide", Kind::kValue, "process-tree"},
     Option{"--python-sampling-frequency", "Python is sampled with all other code: say how often with --sampling-frequency."},
     Option{"--qnx-kernel-events", kNoQnx},
     Option{"--qnx-kernel-events-mode", kNoQnx},
@@ -219,10 +218,9 @@ void add_option(CLI::App& app, const Option& option, UnrecordedOptions& options)
     const bool is_granted = option.granted.empty() ? value == "false" || value == "none" : value == option.granted;
     if (!is_granted) options.items.push_back({std::string(option.name) + '=' + value, option.advice});
   };
-  CLI::Option* const added =
-      option.kind == Kind::kFlag
-          ? app.add_flag_function(option.name, [given](std::int64_t count) { given(count > 0 ? "true" : "false"); }, "")
-          : app.add_option_function<std::string>(option.name, given, "");
+  CLI::Option* const added = option.kind == Kind::kFlag ? app.add_flag_function(
+                                                              option.name, [given](std::int64_t count) { given(count > 0 ? "true" : "false"); }, "")
+                                                        : app.add_option_function<std::string>(option.name, given, "");
   added->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->group("");
 }
 

@@ -17,8 +17,7 @@ std::string seconds_text(Nanoseconds time) {
 
 Message place_text(const Trace& trace, const analysis::Place& place) {
   Message text;
-  if (!place.range.empty())
-    text = Message("{begin} to {end}", {{"begin", seconds_text(place.range.begin)}, {"end", seconds_text(place.range.end)}});
+  if (!place.range.empty()) text = Message("{begin} to {end}", {{"begin", seconds_text(place.range.begin)}, {"end", seconds_text(place.range.end)}});
   const auto add = [&](std::string_view pattern, std::uint64_t number) { text = listed(text, Message(pattern, {{"number", std::to_string(number)}})); };
   if (place.gpu != kNone) add("GPU {number}", trace.gpus()[place.gpu].ordinal);
   if (place.process != kNone) add("process {number}", trace.processes()[place.process].pid);
@@ -32,11 +31,10 @@ std::string findings_text(const Trace& trace, const Message& summary, std::span<
   const auto say = [&](const Message& message) { return message.in(language) + '\n'; };
   if (trace.event_count() == 0) return say("The trace holds no events.");
   std::string text = summary.empty() ? std::string() : say(summary);
-  const bool no_gpu =
-      std::none_of(trace.tracks().begin(), trace.tracks().end(), [](const Track& track) { return is_gpu_work(track.key.kind); });
+  const bool no_gpu = std::none_of(trace.tracks().begin(), trace.tracks().end(), [](const Track& track) { return is_gpu_work(track.key.kind); });
   if (no_gpu && findings.empty())
-    return text + say(Message("What its threads did: {command}",
-                              {{"command", std::string("lanescope stats -r thread_states,osrt_sum,nvtx_sum,cpu_samples FILE")}}));
+    return text +
+           say(Message("What its threads did: {command}", {{"command", std::string("lanescope stats -r thread_states,osrt_sum,nvtx_sum,cpu_samples FILE")}}));
   if (findings.empty()) return text + say("Nothing was found that costs much of the time.");
   std::size_t number = 0;
   for (const analysis::Finding& finding : findings) {

@@ -44,12 +44,8 @@ std::string_view word(const std::array<std::string_view, size>& words, std::size
 Json json_of(const JobPlace& place) {
   if (place == JobPlace{}) return nullptr;
   const auto known = [](const std::optional<std::uint32_t>& number) { return number ? Json(*number) : Json(nullptr); };
-  return {{"rank", known(place.rank)},
-          {"local_rank", known(place.local_rank)},
-          {"world_size", place.world_size > 0 ? Json(place.world_size) : Json(nullptr)},
-          {"launcher", place.launcher},
-          {"scheduler", place.scheduler},
-          {"job", place.job},
+  return {{"rank", known(place.rank)},  {"local_rank", known(place.local_rank)}, {"world_size", place.world_size > 0 ? Json(place.world_size) : Json(nullptr)},
+          {"launcher", place.launcher}, {"scheduler", place.scheduler},          {"job", place.job},
           {"step", place.step}};
 }
 

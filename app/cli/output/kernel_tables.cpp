@@ -104,18 +104,20 @@ stats::Table verdict_table(const RecordedMetrics& kernels, const Trace* trace) {
   }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.winnable > b.winnable; });
   for (const Row& row : rows)
-    table.add_row(row.winnable, kernels.weight(row.kernel), static_cast<std::int64_t>(row.kernel),
-                  table.add_text(std::string(kernels::bound_name(row.verdict->bound))), row.verdict->utilization,
-                  table.add_text(row.advice ? std::string(row.advice->rule) : std::string()), row.advice == nullptr ? 0.0 : row.advice->is_gain_known ? 100 * row.advice->gain : stats::kNoReal,
-                  table.add_text(kernels.metrics.kernels()[row.kernel].name), table.add_text(row.advice ? row.advice->seen.english() : std::string()),
-                  table.add_text(row.advice ? row.advice->what_to_do.english() : std::string()), table.add_text(row.verdict->pipes.english()),
-                  table.add_text(row.line));
+    table.add_row(
+        row.winnable, kernels.weight(row.kernel), static_cast<std::int64_t>(row.kernel), table.add_text(std::string(kernels::bound_name(row.verdict->bound))),
+        row.verdict->utilization, table.add_text(row.advice ? std::string(row.advice->rule) : std::string()),
+        row.advice == nullptr       ? 0.0
+        : row.advice->is_gain_known ? 100 * row.advice->gain
+                                    : stats::kNoReal,
+        table.add_text(kernels.metrics.kernels()[row.kernel].name), table.add_text(row.advice ? row.advice->seen.english() : std::string()),
+        table.add_text(row.advice ? row.advice->what_to_do.english() : std::string()), table.add_text(row.verdict->pipes.english()), table.add_text(row.line));
   return table;
 }
 
 stats::Table section_table(const RecordedMetrics& kernels, const std::vector<std::string>& wanted) {
-  stats::Table table({stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Kernel"), stats::texts("Section"), stats::texts("What"),
-                      stats::texts("Value")});
+  stats::Table table(
+      {stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Kernel"), stats::texts("Section"), stats::texts("What"), stats::texts("Value")});
   const auto is_wanted = [&wanted](std::string_view name) {
     return std::find_if(wanted.begin(), wanted.end(), [name](const std::string& each) { return each == "all" || each == name; }) != wanted.end();
   };
@@ -132,8 +134,8 @@ stats::Table section_table(const RecordedMetrics& kernels, const std::vector<std
 }
 
 stats::Table opcode_table(const Trace& trace) {
-  stats::Table table({stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Kernel"), stats::texts("Section"), stats::texts("What"),
-                      stats::texts("Value")});
+  stats::Table table(
+      {stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Kernel"), stats::texts("Section"), stats::texts("What"), stats::texts("Value")});
   std::int64_t number = 0;
   for (const kernels::InstructionMix& mix : kernels::instruction_mixes(trace)) {
     for (const kernels::SectionRow& row : kernels::opcode_rows(kernels::opcodes_of_a_launch(mix)))
@@ -145,8 +147,8 @@ stats::Table opcode_table(const Trace& trace) {
 }
 
 stats::Table raw_table(const RecordedMetrics& kernels) {
-  stats::Table table({stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Kernel"), stats::texts("Metric"), stats::texts("Unit"),
-                      stats::texts("Value")});
+  stats::Table table(
+      {stats::integers("ID", stats::Unit::kIdentifier), stats::texts("Kernel"), stats::texts("Metric"), stats::texts("Unit"), stats::texts("Value")});
   for (std::size_t number = 0; number < kernels.metrics.kernels().size(); ++number) {
     const ProfiledKernel& kernel = kernels.metrics.kernels()[number];
     for (std::size_t i = 0; i < kernel.values.size(); ++i)
@@ -179,7 +181,8 @@ stats::Table summary_table(const RecordedMetrics& kernels) {
       ++values.launches;
     }
   }
-  stats::Table table({stats::texts("Kernel"), stats::texts("Metric"), stats::texts("Unit"), stats::integers("Launches"), stats::texts("Minimum"), stats::texts("Maximum"), stats::texts("Average")});
+  stats::Table table({stats::texts("Kernel"), stats::texts("Metric"), stats::texts("Unit"), stats::integers("Launches"), stats::texts("Minimum"),
+                      stats::texts("Maximum"), stats::texts("Average")});
   for (const std::string_view name : names)
     for (std::size_t i = 0; i < metrics; ++i) {
       const Values& values = by_name[name][i];
@@ -198,8 +201,8 @@ void print_verdicts(const RecordedMetrics& kernels, const Trace* trace) {
     const kernels::Verdict verdict = kernels::judge(kernels.metrics, kernel);
     const double microseconds = static_cast<double>(kernels::duration(kernels.metrics, kernel)) / 1000;
     const double weight = static_cast<double>(kernels.weight(number)) / 1000;
-    std::cout << number << ". " << kernel.name << "\n   " << (microseconds > 0 ? rounded("%.1f us", microseconds) : "Its time was not measured") << ", bound by "
-              << kernels::bound_text(verdict);
+    std::cout << number << ". " << kernel.name << "\n   " << (microseconds > 0 ? rounded("%.1f us", microseconds) : "Its time was not measured")
+              << ", bound by " << kernels::bound_text(verdict);
     if (!kernels.measurements.empty() && kernels.measurements[number].passes > 0) std::cout << ". " << measurement_text(kernels.measurements[number]);
     std::cout << '\n';
     if (!verdict.pipes.empty()) std::cout << "   " << verdict.pipes << '\n';
@@ -210,7 +213,9 @@ void print_verdicts(const RecordedMetrics& kernels, const Trace* trace) {
       if (!advice.is_gain_known)
         std::cout << "what it could win is not known. ";
       else
-        std::cout << "up to " << (weight > 0 ? rounded("%.1f us", advice.gain * weight) + rounded(" (%.0f %%). ", 100 * advice.gain) : rounded("%.0f %%. ", 100 * advice.gain));
+        std::cout << "up to "
+                  << (weight > 0 ? rounded("%.1f us", advice.gain * weight) + rounded(" (%.0f %%). ", 100 * advice.gain)
+                                 : rounded("%.0f %%. ", 100 * advice.gain));
       std::cout << advice.seen << "\n      " << advice.what_to_do << '\n';
       if (lines[i]) std::cout << "      " << kernels::line_text(*lines[i]) << '\n';
     }

@@ -10,7 +10,8 @@
 
 namespace lanescope::cli {
 
-// Each cause with what it could win at most, the largest first. `trace` is the one that they are of, by whose samples and counts lines of source are named; null: there is none.
+// Each cause with what it could win at most, the largest first. `trace` is the one that they are of, by whose samples and counts lines of source are named;
+// null: there is none.
 [[nodiscard]] stats::Table verdict_table(const kernels::RecordedMetrics& kernels, const Trace* trace);
 // Of these sections, or of all where one is "all"; of every kernel, by weight.
 [[nodiscard]] stats::Table section_table(const kernels::RecordedMetrics& kernels, const std::vector<std::string>& sections);

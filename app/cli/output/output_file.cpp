@@ -78,9 +78,7 @@ Result<void> copy_to_standard_output(const std::filesystem::path& path) {
 
 }  // namespace
 
-void keep_as_private_as(std::span<const std::filesystem::path> inputs) {
-  keep_new_files_to(readers_of(inputs));
-}
+void keep_as_private_as(std::span<const std::filesystem::path> inputs) { keep_new_files_to(readers_of(inputs)); }
 
 Result<void> check_output(const std::string& input, const std::string& output, Overwrite overwrite) {
   std::error_code missing;  // what can't be looked at, opening it explains

@@ -39,16 +39,17 @@ std::vector<std::string> outputs_of(std::string_view list) {
       break;
     }
     const bool is_escaped = list[i] == '\\' && i + 1 < list.size() && list[i + 1] == ',';
-    if (is_escaped) outputs.back() += list[++i];
-    else if (list[i] == ',') outputs.emplace_back();
-    else outputs.back() += list[i];
+    if (is_escaped)
+      outputs.back() += list[++i];
+    else if (list[i] == ',')
+      outputs.emplace_back();
+    else
+      outputs.back() += list[i];
   }
   return outputs;
 }
 
-bool is_standard_output(const std::string& name) {
-  return name == "/dev/stdout" || name == "/dev/fd/1" || name == "/proc/self/fd/1";
-}
+bool is_standard_output(const std::string& name) { return name == "/dev/stdout" || name == "/dev/fd/1" || name == "/proc/self/fd/1"; }
 
 // Of files whose names begin so: they are made when all else is done, and may be what a program was run for.
 Result<void> check_folder_of(const std::filesystem::path& base) {
@@ -70,7 +71,8 @@ void TableOutput::add_options(CLI::App& app) {
       ->allow_extra_args(false)
       ->type_name("FORMAT");
   app.add_option("-o,--output", output_names_,
-                 "Where to: - the terminal (default); . files beside FILE; @COMMAND its input; else files that begin with this name, or one table's of this name where it ends as the format does (.csv); several "
+                 "Where to: - the terminal (default); . files beside FILE; @COMMAND its input; else files that begin with this name, or one table's of this "
+                 "name where it ends as the format does (.csv); several "
                  "are separated by commas (\\, stands for one within a name, and a command goes on to the end)")
       ->allow_extra_args(false)
       ->type_name("OUTPUT");
@@ -96,12 +98,13 @@ Result<void> TableOutput::prepare(const std::filesystem::path& input) {
       if (name.empty()) return Error{"-o " + list + " names an output that is empty. Leave it away.", ErrorKind::kUsage};
       std::error_code missing;
       const auto kind = std::filesystem::status(name, missing).type();
-      const bool is_no_file = kind == std::filesystem::file_type::character || kind == std::filesystem::file_type::fifo || kind == std::filesystem::file_type::socket ||
-                              kind == std::filesystem::file_type::block;
+      const bool is_no_file = kind == std::filesystem::file_type::character || kind == std::filesystem::file_type::fifo ||
+                              kind == std::filesystem::file_type::socket || kind == std::filesystem::file_type::block;
       if (name == "-" || is_standard_output(name))
         targets_.push_back({});
       else if (is_no_file)
-        return Error{"-o " + name + " is no place for files, whose names would begin so. To standard output: -o -; into a command: -o @COMMAND", ErrorKind::kUsage};
+        return Error{"-o " + name + " is no place for files, whose names would begin so. To standard output: -o -; into a command: -o @COMMAND",
+                     ErrorKind::kUsage};
       else if (name.starts_with('@'))
         targets_.push_back({Target::Kind::kCommand, name.substr(1)});
       else
@@ -117,7 +120,8 @@ Result<void> TableOutput::prepare(const std::filesystem::path& input) {
 Result<void> TableOutput::expect(Tables tables) {
   expected_ = tables;
   if (tables == Tables::kOne && targets_.size() > 1)
-    return Error{"-o names " + std::to_string(targets_.size()) + " outputs for one table. Name one; a comma within its name is written as \\,", ErrorKind::kUsage};
+    return Error{"-o names " + std::to_string(targets_.size()) + " outputs for one table. Name one; a comma within its name is written as \\,",
+                 ErrorKind::kUsage};
   if (tables == Tables::kOne) return {};
   bool has_json = false, has_other = false;
   for (std::size_t n = 0; n < std::max(targets_.size(), formats_.size()); ++n) {
@@ -146,9 +150,7 @@ stats::Format TableOutput::format_of_table(std::size_t n) const {
   return nth_or_last(targets_, n).kind == Target::Kind::kFile ? stats::Format::kCsv : stats::Format::kColumn;
 }
 
-bool TableOutput::is_for_people(std::size_t n) const {
-  return nth_or_last(targets_, n).kind == Target::Kind::kConsole && is_readable(format_of_table(n));
-}
+bool TableOutput::is_for_people(std::size_t n) const { return nth_or_last(targets_, n).kind == Target::Kind::kConsole && is_readable(format_of_table(n)); }
 
 bool TableOutput::is_json_on_console(std::size_t n) const {
   return nth_or_last(targets_, n).kind == Target::Kind::kConsole && format_of_table(n) == stats::Format::kJson;
@@ -166,8 +168,10 @@ Result<void> TableOutput::leave_out(std::size_t n, const std::string& request) c
 
 void TableOutput::finish() {
   if (expected_ == Tables::kOne) return;
-  if (in_object_ > 0) std::cout << "}\n";
-  else if (is_json_on_console(0)) std::cout << "{}\n";
+  if (in_object_ > 0)
+    std::cout << "}\n";
+  else if (is_json_on_console(0))
+    std::cout << "{}\n";
 }
 
 Result<void> TableOutput::write(std::size_t n, const TableHeading& heading, const stats::Table& table) {
@@ -215,8 +219,7 @@ Result<void> TableOutput::check_is_free(const std::string& name) const {
   return {};
 }
 
-Result<void> TableOutput::write_file(const std::string& base, const std::string& request, stats::Format format,
-                                     const std::string& text) const {
+Result<void> TableOutput::write_file(const std::string& base, const std::string& request, stats::Format format, const std::string& text) const {
   const std::string name = file_name(base, request, format);
   if (const auto free = check_is_free(name); !free) return free;
   const Result<void> written = write_text(name, force_overwrite_ ? Overwrite::kAllow : Overwrite::kRefuse, [&text](const auto& write) { return write(text); });

@@ -67,8 +67,7 @@ class TableOutput {
   // Of one table, a name that ends as its format does is the file's; else, and of several, a name begins with the base.
   [[nodiscard]] std::string file_name(const std::string& base, const std::string& request, stats::Format format) const;
   [[nodiscard]] Result<void> check_is_free(const std::string& name) const;
-  [[nodiscard]] Result<void> write_file(const std::string& base, const std::string& request, stats::Format format,
-                                        const std::string& text) const;
+  [[nodiscard]] Result<void> write_file(const std::string& base, const std::string& request, stats::Format format, const std::string& text) const;
   [[nodiscard]] std::string with_heading(const TableHeading& heading, stats::Format format, std::string text) const;
 
   std::vector<std::shared_ptr<const Trace>> sources_;
@@ -79,7 +78,7 @@ class TableOutput {
   bool quiet_ = false;
   bool force_overwrite_ = false;
   Tables expected_ = Tables::kOne;
-  std::size_t in_object_ = 0;  // tables of the JSON object that are written
+  std::size_t in_object_ = 0;           // tables of the JSON object that are written
   std::vector<stats::Format> formats_;  // empty: by target
   std::vector<Target> targets_;
   stats::TimeUnit time_unit_ = stats::TimeUnit::kNanoseconds;

@@ -57,7 +57,7 @@ struct EventCounts {
 struct FileFacts {
   std::optional<FileForm> form;  // none for files of other tools
   std::uint64_t bytes = 0;
-  std::uint64_t memory = 0;      // bytes that its events and counters take once it is open
+  std::uint64_t memory = 0;        // bytes that its events and counters take once it is open
   std::uint64_t event_budget = 0;  // bytes that events may take which are read when they are needed; 0 where all are in memory
 };
 [[nodiscard]] FileFacts facts_of(const std::string& file, const Trace& trace);

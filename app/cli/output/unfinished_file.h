@@ -7,7 +7,8 @@
 namespace lanescope::cli {
 
 // While it lives, SIGINT, SIGTERM and SIGHUP remove these files, and folders that are empty then, in this order, and new files that have
-// not taken their places (model/file/new_file.h), before they end the program; those of them that were ignored before still are. One at a time, of four paths at most.
+// not taken their places (model/file/new_file.h), before they end the program; those of them that were ignored before still are. One at a time, of four paths
+// at most.
 class UnfinishedFile {
  public:
   explicit UnfinishedFile(std::initializer_list<std::filesystem::path> paths);

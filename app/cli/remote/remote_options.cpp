@@ -9,9 +9,7 @@ namespace {
 constexpr const char* kGroup = "Another machine";
 constexpr std::array<std::string_view, 3> kRemote{"on", "remote-lanescope", "remote-folder"};
 
-std::string name_of(const CLI::Option& option) {
-  return option.get_lnames().empty() ? "-" + option.get_snames().front() : "--" + option.get_lnames().front();
-}
+std::string name_of(const CLI::Option& option) { return option.get_lnames().empty() ? "-" + option.get_snames().front() : "--" + option.get_lnames().front(); }
 
 // Of one option; lists in one value, as they are typed.
 std::vector<std::string> values_of(const CLI::Option& option) {
@@ -26,10 +24,11 @@ std::vector<std::string> values_of(const CLI::Option& option) {
 }  // namespace
 
 void describe_remote(CLI::App& app, RemoteOptions& options, RemoteFolder folder) {
-  CLI::Option* const on = app.add_option("--on", options.target,
-                 "Do it there: ssh:HOST, docker:CONTAINER, podman:CONTAINER,\nk8s:NAMESPACE/POD/CONTAINER, slurm:JOB/NODE or command:PREFIX")
-      ->type_name("TARGET")
-      ->group(kGroup);
+  CLI::Option* const on =
+      app.add_option("--on", options.target,
+                     "Do it there: ssh:HOST, docker:CONTAINER, podman:CONTAINER,\nk8s:NAMESPACE/POD/CONTAINER, slurm:JOB/NODE or command:PREFIX")
+          ->type_name("TARGET")
+          ->group(kGroup);
   app.add_option("--remote-lanescope", options.lanescope, "The program there")->type_name("PATH")->default_str("lanescope")->needs(on)->group(kGroup);
   if (folder == RemoteFolder::kOffered)
     app.add_option("--remote-folder", options.folder, "There, in which the program runs")
@@ -42,16 +41,16 @@ void describe_remote(CLI::App& app, RemoteOptions& options, RemoteFolder folder)
 Arguments options_for_there(const CLI::App& app, std::span<const std::string_view> kept_here) {
   Arguments arguments;
   for (const CLI::Option* option : app.get_options()) {
-    const auto is_kept = [option](std::string_view name) {
-      return !option->get_lnames().empty() && option->get_lnames().front() == name;
-    };
+    const auto is_kept = [option](std::string_view name) { return !option->get_lnames().empty() && option->get_lnames().front() == name; };
     // Those without a group are not recorded, which is said here, or are between programs.
     if (option->get_positional() || option->get_group().empty() || option->count() == 0 || option->results().empty() || option == app.get_help_ptr()) continue;
     if (std::any_of(kRemote.begin(), kRemote.end(), is_kept) || std::any_of(kept_here.begin(), kept_here.end(), is_kept)) continue;
     for (const std::string& value : values_of(*option)) {
       const std::string name = name_of(*option);
-      if (value.empty() || !name.starts_with("--")) arguments.insert(arguments.end(), {name, value});
-      else arguments.push_back(name + "=" + value);
+      if (value.empty() || !name.starts_with("--"))
+        arguments.insert(arguments.end(), {name, value});
+      else
+        arguments.push_back(name + "=" + value);
     }
   }
   return arguments;

@@ -12,9 +12,9 @@ namespace lanescope::cli {
 
 // As typed.
 struct RemoteOptions {
-  std::string target;     // empty: this machine
+  std::string target;                   // empty: this machine
   std::string lanescope = "lanescope";  // there
-  std::string folder;     // there, in which a program runs
+  std::string folder;                   // there, in which a program runs
 };
 
 enum class RemoteFolder { kOffered, kNone };

@@ -10,10 +10,10 @@
 #include "collector/remote/recording_name.h"
 #include "collector/remote/remote_work.h"
 #include "collector/session/planned_file.h"
-#include "session/recording_watch.h"
-#include "session/stopped_program.h"
 #include "remote/copy_command.h"
 #include "remote/text_from_there.h"
+#include "session/recording_watch.h"
+#include "session/stopped_program.h"
 #include "text.h"
 
 namespace lanescope::cli {
@@ -35,8 +35,7 @@ class WishBySignals {
  private:
   void take(int signal) {
     if (signal == SIGHUP) wish_ = remote::Wish::kLeave;
-    if (signal == SIGINT || signal == SIGTERM || signal == SIGQUIT)
-      wish_ = wish_ == remote::Wish::kGoOn ? remote::Wish::kStop : remote::Wish::kLeave;
+    if (signal == SIGINT || signal == SIGTERM || signal == SIGQUIT) wish_ = wish_ == remote::Wish::kGoOn ? remote::Wish::kStop : remote::Wish::kLeave;
     if (signal == SIGTSTP) stop_as_terminals_do();
   }
 
@@ -49,9 +48,7 @@ Result<fs::path> place_of(const CopyOptions& copy, std::size_t number) {
   const std::string& output = copy.output;
   const Result<std::optional<fs::path>> first = session::planned_file(output);
   if (!first) return first.error();
-  if (!*first)
-    return Error{"The output name \"" + output + "\" has %p, and the program's number is only known there. Leave it away.",
-                 ErrorKind::kUsage};
+  if (!*first) return Error{"The output name \"" + output + "\" has %p, and the program's number is only known there. Leave it away.", ErrorKind::kUsage};
   const bool has_number = number > 1 || copy.numbers == CopyOptions::Numbers::kAll;
   if (!has_number || output.empty() || output.find("%n") != std::string::npos) return **first;
   fs::path place = **first;
@@ -104,8 +101,8 @@ void tell_files(const remote::WorkOutcome& outcome, Originals originals) {
 // A program's signal is in the code of its recorder; one of its own ended that itself.
 int exit_code(const remote::WorkOutcome& outcome, bool is_recording) {
   if (outcome.is_known && outcome.signal != 0)
-    std::cerr << "lanescope: " << (is_recording ? "The recorder there" : "lanescope there") << " was ended by signal " << outcome.signal << " (" << strsignal(outcome.signal) << ")."
-              << (is_recording ? " The recording is cut off there; the program may run on." : "") << '\n';
+    std::cerr << "lanescope: " << (is_recording ? "The recorder there" : "lanescope there") << " was ended by signal " << outcome.signal << " ("
+              << strsignal(outcome.signal) << ")." << (is_recording ? " The recording is cut off there; the program may run on." : "") << '\n';
   if (outcome.is_known) return outcome.signal != 0 ? 128 + outcome.signal : outcome.code;
   return fail({"How it ended there is not known: its recorder was killed."});
 }
@@ -133,8 +130,7 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   const remote::WorkOutcome outcome = remote::work_on(settings);
   wish.release();
   if (!is_command) tell_files(outcome, is_recording && outcome.recording.empty() ? Originals::kRemoved : Originals::kKept);
-  if (!outcome.recording.empty())
-    std::cerr << "The recording is there still. Fetch it with: " << fetch_command(remote, outcome.recording) << '\n';
+  if (!outcome.recording.empty()) std::cerr << "The recording is there still. Fetch it with: " << fetch_command(remote, outcome.recording) << '\n';
   if (outcome.failure) return fail(with_advice(*outcome.failure, outcome, *target));
   bool lacks_reports = false;
   for (const remote::CopiedFile& file : outcome.files) lacks_reports = make_reports(file.path, copy.reports) == Reports::kLacking || lacks_reports;
@@ -160,9 +156,7 @@ int fetch_recording(const RemoteOptions& remote, const std::string& name, const 
   return work(remote, remote::ExistingRecording{name}, copy);
 }
 
-int fetch_file(const RemoteOptions& remote, const std::string& path, const CopyOptions& copy) {
-  return work(remote, remote::ForeignFile{path}, copy);
-}
+int fetch_file(const RemoteOptions& remote, const std::string& path, const CopyOptions& copy) { return work(remote, remote::ForeignFile{path}, copy); }
 
 int run_there(const RemoteOptions& remote, const std::string& command, const CLI::App& app) {
   Arguments arguments = options_for_there(app);

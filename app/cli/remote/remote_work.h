@@ -5,9 +5,9 @@
 
 #include "command.h"
 #include "model/file/new_file.h"
-#include "remote/remote_options.h"
 #include "options/range_options.h"
 #include "options/report_options.h"
+#include "remote/remote_options.h"
 
 namespace lanescope::cli {
 

@@ -24,7 +24,8 @@ Result<void> import_sources(const std::filesystem::path& recording, session::Sou
   if (!stored) return stored.error();
   say("Sources in the recording: " + counted(stored->files, "file") + ", " + bytes_text(stored->bytes) + ".");
   constexpr std::size_t kMostTold = 8;
-  for (std::size_t i = 0; i < std::min(kMostTold, stored->left_out.size()); ++i) say("Not in the recording: " + stored->left_out[i].first + " (" + stored->left_out[i].second + ").");
+  for (std::size_t i = 0; i < std::min(kMostTold, stored->left_out.size()); ++i)
+    say("Not in the recording: " + stored->left_out[i].first + " (" + stored->left_out[i].second + ").");
   if (stored->left_out.size() > kMostTold) say("Nor are " + std::to_string(stored->left_out.size() - kMostTold) + " more files.");
   if (stored->is_owners_now) say("The recording can be read by you alone from here on, as some of the sources can.");
   return {};

@@ -29,10 +29,10 @@ namespace {
 using namespace std::chrono_literals;
 
 struct Ran {
-  int code = 0;  // the program's, as a shell sees it
-  bool was_signalled = false;  // we were told to end meanwhile
-  bool was_warned = false;     // the recorder had something to say
-  bool was_stuck = false;      // the program was ended, since a kernel did not come to an end while it was measured
+  int code = 0;                      // the program's, as a shell sees it
+  bool was_signalled = false;        // we were told to end meanwhile
+  bool was_warned = false;           // the recorder had something to say
+  bool was_stuck = false;            // the program was ended, since a kernel did not come to an end while it was measured
   std::optional<FileIdentity> file;  // that was made
 };
 
@@ -58,7 +58,8 @@ class Watchdog {
     ended_since_ = now;
     std::cerr << "lanescope: The kernel " << printable(demangle(*kernel).substr(0, kLongestName), LineBreaks::kEscaped) << " did not come to an end within "
               << std::chrono::duration_cast<std::chrono::duration<double>>(patience_).count()
-              << " s while it was measured: it may wait for another kernel, or for the program, which can't run meanwhile. The program is ended; what was measured before is kept. Leave the kernel "
+              << " s while it was measured: it may wait for another kernel, or for the program, which can't run meanwhile. The program is ended; what was "
+                 "measured before is kept. Leave the kernel "
                  "out with --kernel-name, count it with --replay-mode range or application, or give it more time with --timeout.\n";
     recording.pass_on(SIGTERM);
     return true;
@@ -75,8 +76,8 @@ class Watchdog {
 enum class Ranges { kLeft, kFollowed };  // of NVTX, by which launches are chosen
 
 // One run of the program, recorded into the file; `counters` may be null.
-Result<Ran> run(const kernels::Program& program, session::KernelCounters* counters, const std::filesystem::path& file,
-                session::TargetOutput output, Ranges ranges, std::chrono::nanoseconds patience) {
+Result<Ran> run(const kernels::Program& program, session::KernelCounters* counters, const std::filesystem::path& file, session::TargetOutput output,
+                Ranges ranges, std::chrono::nanoseconds patience) {
   session::LaunchRequest request;
   request.command = program.command;
   request.working_directory = program.folder;
@@ -151,7 +152,8 @@ std::uint64_t number_of(const Trace& trace, const kernels::LaunchKind& kind) {
 }
 
 // Further runs of a program that has run once, whose output is not shown; none behind a signal.
-Result<void> run_again(const kernels::Program& program, session::KernelCounters& counters, std::size_t runs, const Ran& first, Ranges ranges, std::chrono::nanoseconds patience) {
+Result<void> run_again(const kernels::Program& program, session::KernelCounters& counters, std::size_t runs, const Ran& first, Ranges ranges,
+                       std::chrono::nanoseconds patience) {
   if (runs == 0) return {};
   const Result<PassingFolder> folder = PassingFolder::make();
   if (!folder) return folder.error();
@@ -173,8 +175,11 @@ Result<void> run_again(const kernels::Program& program, session::KernelCounters&
 std::string what_is_not_counted(const Trace& trace, const session::KernelCounterSettings& chosen) {
   const bool has_kernels = std::any_of(trace.tracks().begin(), trace.tracks().end(), [](const Track& track) { return track.key.kind == TrackKind::kKernels; });
   if (!has_kernels) return "No kernel was recorded of which instructions could be counted: the program launched none on a GPU.";
-  if (!chosen.kernel.empty()) return "No launch of kernel " + chosen.kernel + " was recorded of which instructions could be counted: there is none of that name, or all are in CUDA graphs.";
-  return "No launch of a kernel was recorded of which instructions could be counted: all are in CUDA graphs" + std::string(chosen.skip > 0 ? ", or before those that --launch-skip leaves." : ".");
+  if (!chosen.kernel.empty())
+    return "No launch of kernel " + chosen.kernel +
+           " was recorded of which instructions could be counted: there is none of that name, or all are in CUDA graphs.";
+  return "No launch of a kernel was recorded of which instructions could be counted: all are in CUDA graphs" +
+         std::string(chosen.skip > 0 ? ", or before those that --launch-skip leaves." : ".");
 }
 
 }  // namespace
@@ -186,13 +191,15 @@ std::vector<std::string> left_out_sentences(const session::AppendedCounters& app
     if (sentences.size() == kMostTold) break;
     sentences.push_back("Not measured: " + demangle(kernel).substr(0, kLongestName) + ". " + reason);
   }
-  if (appended.left_out.size() > kMostTold) sentences.push_back("Not measured either: " + std::to_string(appended.left_out.size() - kMostTold) + " more kernels.");
+  if (appended.left_out.size() > kMostTold)
+    sentences.push_back("Not measured either: " + std::to_string(appended.left_out.size() - kMostTold) + " more kernels.");
   return sentences;
 }
 
 Costliest costliest_kernels(const Trace& trace, const std::string& kernel, std::size_t most) {
   const NameChoice choice(kernel);
-  const std::vector<kernels::LaunchKind> kinds = kernels::launch_kinds(trace, [&choice](const kernels::KernelNameOf& name) { return choice.fits(name); }, 0);
+  const std::vector<kernels::LaunchKind> kinds = kernels::launch_kinds(
+      trace, [&choice](const kernels::KernelNameOf& name) { return choice.fits(name); }, 0);
   Costliest result;
   Nanoseconds chosen = 0, all = 0;
   for (const kernels::LaunchKind& kind : kinds) {
@@ -208,8 +215,8 @@ Costliest costliest_kernels(const Trace& trace, const std::string& kernel, std::
   return result;
 }
 
-Result<MeasuredProgram> record_kernels(const kernels::Program& program, session::KernelCounters& kernel_counters, const session::KernelCounterSettings& counters,
-                                       const std::filesystem::path& file) {
+Result<MeasuredProgram> record_kernels(const kernels::Program& program, session::KernelCounters& kernel_counters,
+                                       const session::KernelCounterSettings& counters, const std::filesystem::path& file) {
   const Result<std::size_t> runs = kernel_counters.runs();
   if (!runs) return runs.error();
   if (*runs > 1) tell({"The program runs " + std::to_string(*runs) + " times, for one pass each."});
@@ -234,17 +241,20 @@ Result<MeasuredProgram> record_kernels(const kernels::Program& program, session:
 namespace {
 
 // Behind the first run. What failed; none where all was counted that can be.
-std::optional<Error> count_instructions(const kernels::Program& program, const session::KernelCounterSettings& chosen, const std::filesystem::path& file, const Ran& first) {
+std::optional<Error> count_instructions(const kernels::Program& program, const session::KernelCounterSettings& chosen, const std::filesystem::path& file,
+                                        const Ran& first) {
   const auto trace = open_trace(file);
   if (!trace) return trace.error();
   const NameChoice choice(chosen.kernel);
-  std::vector<kernels::LaunchKind> kinds =
-      kernels::launch_kinds(**trace, [&choice](const kernels::KernelNameOf& name) { return choice.fits(name); }, chosen.skip);
+  std::vector<kernels::LaunchKind> kinds = kernels::launch_kinds(
+      **trace, [&choice](const kernels::KernelNameOf& name) { return choice.fits(name); }, chosen.skip);
   if (kinds.empty()) return Error{what_is_not_counted(**trace, chosen)};
   const std::size_t all = kinds.size();
   if (chosen.count != 0 && all > chosen.count) kinds.resize(chosen.count);
   tell({"CUPTI counts the instructions of one kernel in a run: the program runs again for each of " + std::to_string(kinds.size()) + " kernels and shapes" +
-        (kinds.size() < all ? " of " + std::to_string(all) + ", the most costly ones." : all > 1 ? ". Fewer: --kernel-name, --launch-count" : ".")});
+        (kinds.size() < all ? " of " + std::to_string(all) + ", the most costly ones."
+         : all > 1          ? ". Fewer: --kernel-name, --launch-count"
+                            : ".")});
   const Result<PassingFolder> folder = PassingFolder::make();
   if (!folder) return folder.error();
   session::KernelCounterSettings counters = chosen;
@@ -277,7 +287,8 @@ std::optional<Error> count_instructions(const kernels::Program& program, const s
       tell({"The program does not run again: nothing could be counted of " + name + "."});
       break;
     }
-    if (appended->launches == 0 && appended->left_out.empty()) tell({"Not counted: " + name + ". This time the program did not launch it where it was expected."});
+    if (appended->launches == 0 && appended->left_out.empty())
+      tell({"Not counted: " + name + ". This time the program did not launch it where it was expected."});
     if (ran->code != first.code) tell({"While instructions of " + name + " were counted, the program ended with " + std::to_string(ran->code) + "."});
   }
   tell({"Kernels and shapes of which instructions were counted: " + std::to_string(counted) + "."});
@@ -287,7 +298,7 @@ std::optional<Error> count_instructions(const kernels::Program& program, const s
 }  // namespace
 
 Result<MeasuredProgram> record_instruction_counts(const kernels::Program& program, const session::KernelCounterSettings& chosen,
-                                      const std::filesystem::path& file) {
+                                                  const std::filesystem::path& file) {
   const Result<Ran> first = run(program, nullptr, file, session::TargetOutput::kShowAndStore, Ranges::kLeft, {});
   if (!first) return first.error();
   MeasuredProgram measured{first->code, first->file, {}};

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "collector/session/kernel_counters.h"
-#include "model/kernels/program.h"
 #include "model/file/result.h"
 #include "model/file/trace_file.h"
+#include "model/kernels/program.h"
 
 namespace lanescope::cli {
 
@@ -33,13 +33,13 @@ struct MeasuredProgram {
 // How the program ended. Where passes take a run each (KernelReplay::kApplication), this is of the first run, and only its output is shown. The program's
 // output is its own; what there is to say of the recording goes to standard error. `file` must not exist. `kernel_counters` were started of `counters`.
 // Fails with one sentence where the program did not run.
-Result<MeasuredProgram> record_kernels(const kernels::Program& program, session::KernelCounters& kernel_counters, const session::KernelCounterSettings& counters,
-                                       const std::filesystem::path& file);
+Result<MeasuredProgram> record_kernels(const kernels::Program& program, session::KernelCounters& kernel_counters,
+                                       const session::KernelCounterSettings& counters, const std::filesystem::path& file);
 
 // The same of counts of instructions. CUPTI counts one kernel in a run of a program: the first run is recorded as it is, and then the program
 // runs once more for each kernel and shape that was chosen of that, the most costly first; its output is not shown then. A signal ends
 // what runs, and no further run begins.
 Result<MeasuredProgram> record_instruction_counts(const kernels::Program& program, const session::KernelCounterSettings& chosen,
-                                      const std::filesystem::path& file);
+                                                  const std::filesystem::path& file);
 
 }  // namespace lanescope::cli

@@ -21,9 +21,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kLook = 20ms;          // between looks at signals and messages
-constexpr auto kWord = 5s;            // then it is said that a program goes on that was asked for its end
-constexpr auto kGraceOfOthers = 5s;   // for processes that a program left behind that was asked for its end
+constexpr auto kLook = 20ms;         // between looks at signals and messages
+constexpr auto kWord = 5s;           // then it is said that a program goes on that was asked for its end
+constexpr auto kGraceOfOthers = 5s;  // for processes that a program left behind that was asked for its end
 
 void print_messages(session::Recording& recording) {
   for (const std::string& message : recording.take_messages()) std::cerr << "lanescope: " << message << '\n';
@@ -190,8 +190,8 @@ void print_outcome(const session::Recording& recording, const session::Recording
     bytes += file.bytes;
   }
   const std::vector<std::string> lost = losses(outcome);
-  const bool is_cut = std::any_of(outcome.files.begin(), outcome.files.end(),
-                                  [](const session::RecordedFile& file) { return file.reason == session::EndReason::kFileSize; });
+  const bool is_cut =
+      std::any_of(outcome.files.begin(), outcome.files.end(), [](const session::RecordedFile& file) { return file.reason == session::EndReason::kFileSize; });
   const bool whole = outcome.statistics.dropped == 0 && lost.empty() && !outcome.failure && !is_cut;
   if (!outcome.files.empty())
     std::cerr << counted(events, "event") << " in " << duration_text(outcome.statistics.elapsed.count()) << ", " << bytes_text(bytes)
@@ -206,8 +206,7 @@ void print_outcome(const session::Recording& recording, const session::Recording
 RecorderSignals::RecorderSignals() {
   sigfillset(&signals_);
   // Faults, what has no effect unless it is caught, and a reader of our output that went away.
-  for (const int signal :
-       {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS, SIGCHLD, SIGURG, SIGWINCH, SIGTTIN, SIGTTOU, SIGPIPE, SIGXFSZ})
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS, SIGCHLD, SIGURG, SIGWINCH, SIGTTIN, SIGTTOU, SIGPIPE, SIGXFSZ})
     sigdelset(&signals_, signal);
   sigset_t blocked = signals_;
   sigaddset(&blocked, SIGPIPE);  // it must not end the recording

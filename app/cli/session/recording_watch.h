@@ -52,10 +52,10 @@ struct Watched {
   Reports reports = Reports::kMade;
 };
 
-// Waits for the end; the first signal that asks for it ends the recording in order, the second at once, though the program goes on. What becomes of other signals is
-// told on standard error. Then nobody can ask the recording any more; large
-// files get their outlines (model/trace/outline.h); file, events and what was dropped are told on standard error; and what is to be made of
-// the files is made, which signals interrupt. `range`: what begins a capture, which is told where none began.
+// Waits for the end; the first signal that asks for it ends the recording in order, the second at once, though the program goes on. What becomes of other
+// signals is told on standard error. Then nobody can ask the recording any more; large files get their outlines (model/trace/outline.h); file, events and what
+// was dropped are told on standard error; and what is to be made of the files is made, which signals interrupt. `range`: what begins a capture, which is told
+// where none began.
 Watched watch(session::Recording& recording, SessionServer& server, RecorderSignals& signals, OnSignal on_signal, const session::CaptureRange& range);
 
 // What the recording lacks of what happened, a line each; empty where nothing.

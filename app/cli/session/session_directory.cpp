@@ -27,9 +27,9 @@ namespace {
 constexpr std::string_view kExtension = ".session";
 constexpr std::string_view kStartExtension = ".start";
 constexpr std::size_t kLargestAnswer = 64u << 10;
-constexpr std::chrono::seconds kHolding{5};  // for others to begin their sessions: each takes microseconds
-constexpr int kMostWaiting = 1024;           // to be let in: each look at a recorder that stands leaves two
-constexpr std::chrono::seconds kUntilTold{2};  // then it is told what is waited for
+constexpr std::chrono::seconds kHolding{5};          // for others to begin their sessions: each takes microseconds
+constexpr int kMostWaiting = 1024;                   // to be let in: each look at a recorder that stands leaves two
+constexpr std::chrono::seconds kUntilTold{2};        // then it is told what is waited for
 constexpr std::chrono::milliseconds kLettingIn{10};  // for a session to let us in, where it is only to be known whether it is there
 
 // For so long, or for ever where that is 0; each answer of it is then waited for as long. -1 where nobody answers; EAGAIN where nobody did in that time, as
@@ -66,8 +66,10 @@ channel::FileDescriptor hold(const std::filesystem::path& folder, std::chrono::m
 void remove_if_left(const std::filesystem::path& socket) {
   const int connection = connect_to(socket, kLettingIn);
   std::error_code ignored;
-  if (connection >= 0) close(connection);
-  else if (errno == ECONNREFUSED) std::filesystem::remove(socket, ignored);
+  if (connection >= 0)
+    close(connection);
+  else if (errno == ECONNREFUSED)
+    std::filesystem::remove(socket, ignored);
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -78,7 +80,8 @@ std::string listed(const std::vector<std::string>& names) {
 
 // And not one that has taken its place.
 bool is_file_at(int descriptor, const std::filesystem::path& path) {
-  struct stat file {}, there {};
+  struct stat file {
+  }, there{};
   return fstat(descriptor, &file) == 0 && stat(path.c_str(), &there) == 0 && file.st_dev == there.st_dev && file.st_ino == there.st_ino;
 }
 
@@ -111,12 +114,11 @@ bool is_folder_of_ours(const char* path) {
 
 Result<std::filesystem::path> session_folder() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  const std::filesystem::path folder = is_folder_of_ours(runtime) ? std::filesystem::path(runtime) / "lanescope"
-                                                                  : std::filesystem::path("/tmp/lanescope-" + std::to_string(getuid()));
+  const std::filesystem::path folder =
+      is_folder_of_ours(runtime) ? std::filesystem::path(runtime) / "lanescope" : std::filesystem::path("/tmp/lanescope-" + std::to_string(getuid()));
   mkdir(folder.c_str(), 0700);
   struct stat status {};
-  const bool is_ours =
-      lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == getuid() && (status.st_mode & 077) == 0;
+  const bool is_ours = lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == getuid() && (status.st_mode & 077) == 0;
   if (is_ours) return folder;
   return Error{"The folder of sessions " + folder.string() + " is not there or not yours alone. Set XDG_RUNTIME_DIR to one that is."};
 }

@@ -65,8 +65,8 @@ class SessionServer {
   channel::FileDescriptor wake_;
   std::mutex mutex_;
   std::condition_variable ordered_;
-  std::deque<Order> orders_;            // these are guarded by it, until close() has returned
-  std::vector<ReportOptions> starts_;   // of each start that was carried out
+  std::deque<Order> orders_;           // these are guarded by it, until close() has returned
+  std::vector<ReportOptions> starts_;  // of each start that was carried out
   std::deque<Handed> handed_;
   bool is_over_ = false;
   std::thread thread_, order_thread_;

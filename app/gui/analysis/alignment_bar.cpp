@@ -78,9 +78,9 @@ AlignmentBar::AlignmentBar(TracePair& pair, SelectionState& state, QWidget* pare
   connect(interleave_, &QPushButton::clicked, this,
           [this](bool checked) { emit rowsWished(checked ? timeline::TraceSides::kInterleaved : timeline::TraceSides::kApart); });
   reset->setToolTip(tr("Undoes the shift: B lies as it did when it was opened"));
-  at_selection_->setToolTip(tr(
-      "Shifts B so that the selected event and the one of the same name in the other trace begin together: choose an NVTX range of a step, "
-      "for example"));
+  at_selection_->setToolTip(
+      tr("Shifts B so that the selected event and the one of the same name in the other trace begin together: choose an NVTX range of a step, "
+         "for example"));
   swap->setToolTip(tr("Exchanges A and B: changes are then counted from the other trace"));
   connect(alignment_, &QComboBox::activated, this, &AlignmentBar::chooseAlignment);
   connect(shift_, &QLineEdit::editingFinished, this, &AlignmentBar::applyShift);

@@ -39,8 +39,8 @@ BubbleGroup group_of(const BubbleList& bubbles, const IdlePiece& piece, BubbleGr
 }
 
 // Adds what the launching thread was seen to run in the piece, as far as it lies within the window.
-void count_samples(const samples::ThreadSamples& all, const BubbleList& bubbles, const IdlePiece& piece,
-                   const std::optional<TimeRange>& window, samples::ChainCounts& chains) {
+void count_samples(const samples::ThreadSamples& all, const BubbleList& bubbles, const IdlePiece& piece, const std::optional<TimeRange>& window,
+                   samples::ChainCounts& chains) {
   const EventRef launch = bubbles.gaps[piece.gap].launch;
   if (all.empty() || piece.part.cause != analysis::IdleCause::kCpuCode || !launch.valid()) return;
   all.count(bubbles.trace->track_of(launch.lane).key.thread, window ? piece.part.range.intersected(*window) : piece.part.range, chains);
@@ -93,8 +93,7 @@ struct GapWords {
   std::string_view call;
 };
 
-GapWords words_of(const BubbleList& bubbles, const samples::ThreadSamples& samples, const GapShare& share,
-                  const std::optional<TimeRange>& window) {
+GapWords words_of(const BubbleList& bubbles, const samples::ThreadSamples& samples, const GapShare& share, const std::optional<TimeRange>& window) {
   std::map<analysis::IdleCause, Nanoseconds> causes;
   samples::ChainCounts chains;
   const IdlePiece* longest = &bubbles.pieces[share.first_piece];
@@ -107,8 +106,9 @@ GapWords words_of(const BubbleList& bubbles, const samples::ThreadSamples& sampl
   const auto main = std::max_element(causes.begin(), causes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   GapWords words{std::string(analysis::idle_cause_name(main->first)), sampled_text(*bubbles.trace, chains, 1), {}, {}};
   if (causes.size() > 1)
-    words.causes = Message("{cause}, and {number} more", {{"cause", Message(analysis::idle_cause_name(main->first))}, {"number", std::to_string(causes.size() - 1)}})
-                       .in(shown_language());
+    words.causes =
+        Message("{cause}, and {number} more", {{"cause", Message(analysis::idle_cause_name(main->first))}, {"number", std::to_string(causes.size() - 1)}})
+            .in(shown_language());
   if (longest->part.nvtx.valid()) words.range = bubbles.trace->name(bubbles.trace->event(longest->part.nvtx).name);
   words.call = call_text(*bubbles.trace, longest->part.call);
   return words;
@@ -140,8 +140,8 @@ BubbleList collect_bubbles(std::shared_ptr<const Trace> trace, Nanoseconds thres
     const Nanoseconds enqueued = gap.launch.valid() ? trace->lane(gap.launch.lane).start(gap.launch.index) : gap.range.begin;
     const ProcessId process = trace->track_of(gap.next.lane).key.process;
     for (const IdlePart& part : parts)
-      bubbles.pieces.push_back({part, static_cast<std::uint32_t>(bubbles.gaps.size()), families.of(part.nvtx),
-                                loop.recurrence(process, part.range.begin, enqueued)});
+      bubbles.pieces.push_back(
+          {part, static_cast<std::uint32_t>(bubbles.gaps.size()), families.of(part.nvtx), loop.recurrence(process, part.range.begin, enqueued)});
     bubbles.gaps.push_back(gap);
   };
   bubbles.gpus = analysis::visit_idle(*trace, threshold, visit, stop);
@@ -150,8 +150,8 @@ BubbleList collect_bubbles(std::shared_ptr<const Trace> trace, Nanoseconds thres
 }
 
 bool BubbleGroup::holds(const BubbleList& bubbles, const IdlePiece& piece) const {
-  return (!recurrence || *recurrence == piece.recurrence) && (!cause || *cause == piece.part.cause) &&
-         (!family || *family == piece.family) && (!call || *call == piece.part.call) && (!gpu || *gpu == bubbles.gaps[piece.gap].gpu);
+  return (!recurrence || *recurrence == piece.recurrence) && (!cause || *cause == piece.part.cause) && (!family || *family == piece.family) &&
+         (!call || *call == piece.part.call) && (!gpu || *gpu == bubbles.gaps[piece.gap].gpu);
 }
 
 std::optional<std::size_t> GroupedBubbles::rowNamed(const std::string& name) const {
@@ -194,20 +194,19 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
     return a.second.total > b.second.total;
   });
 
-  Table table({stats::integers("Idle", Unit::kNanoseconds), stats::reals("Share", Unit::kPercent), stats::texts("GPU"),
-               stats::words("Cause"), stats::texts(kSampledCodeTitle), stats::texts("NVTX range"), stats::texts("Call"),
-               stats::words("When"), stats::integers("Gaps"), stats::integers("Longest", Unit::kNanoseconds)});
+  Table table({stats::integers("Idle", Unit::kNanoseconds), stats::reals("Share", Unit::kPercent), stats::texts("GPU"), stats::words("Cause"),
+               stats::texts(kSampledCodeTitle), stats::texts("NVTX range"), stats::texts("Call"), stats::words("When"), stats::integers("Gaps"),
+               stats::integers("Longest", Unit::kNanoseconds)});
   const Trace& trace = *bubbles.trace;
   std::map<std::optional<Recurrence>, Nanoseconds> totals;  // of the loop and of what lies outside of it, where there is one
   for (const auto& [group, sum] : sorted) totals[group.recurrence] += sum.total;
   for (const auto& [group, sum] : sorted) {
     grouped.names.push_back(name_of(bubbles, group));
     table.add_row(sum.total, 100.0 * static_cast<double>(sum.total) / static_cast<double>(totals[group.recurrence]),
-                  text(table, group.gpu ? timeline::gpu_name(trace, *group.gpu) : ""),
-                  text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""),
+                  text(table, group.gpu ? timeline::gpu_name(trace, *group.gpu) : ""), text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""),
                   table.add_text(sampled_text(trace, sum.chains, 1)), text(table, group.family ? bubbles.families[*group.family] : ""),
-                  text(table, group.call ? call_text(trace, *group.call) : ""),
-                  text(table, group.recurrence ? recurrence_text(*group.recurrence) : ""), static_cast<std::int64_t>(sum.gaps), sum.longest_time);
+                  text(table, group.call ? call_text(trace, *group.call) : ""), text(table, group.recurrence ? recurrence_text(*group.recurrence) : ""),
+                  static_cast<std::int64_t>(sum.gaps), sum.longest_time);
     grouped.groups.push_back(group);
     grouped.longest.push_back(sum.longest);
     grouped.advice.push_back(advice_about(trace, group, sum));
@@ -233,9 +232,9 @@ ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, 
     shares.resize(kListedGaps);
   }
 
-  Table table({stats::integers("Idle", Unit::kNanoseconds), stats::integers(kGapTitle, Unit::kNanoseconds),
-               stats::integers("Start", Unit::kNanoseconds), stats::words("Cause"), stats::texts(kSampledCodeTitle),
-               stats::texts("NVTX range"), stats::texts("Call"), stats::texts("Before"), stats::texts("GPU")});
+  Table table({stats::integers("Idle", Unit::kNanoseconds), stats::integers(kGapTitle, Unit::kNanoseconds), stats::integers("Start", Unit::kNanoseconds),
+               stats::words("Cause"), stats::texts(kSampledCodeTitle), stats::texts("NVTX range"), stats::texts("Call"), stats::texts("Before"),
+               stats::texts("GPU")});
   const Trace& trace = *bubbles.trace;
   const samples::ThreadSamples samples(trace);
   std::map<GpuId, std::string> names_of_gpus;
@@ -246,9 +245,8 @@ ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, 
     listed.gaps.push_back(share.gap);
     listed.names.push_back(std::to_string(gap.gpu) + ' ' + std::to_string(gap.range.begin));
     const GapWords words = words_of(bubbles, samples, share, window);
-    table.add_row(share.time, gap.range.length(), gap.range.begin, table.add_text(words.causes), table.add_text(words.sampled),
-                  text(table, words.range), text(table, words.call), table.add_text(operation_text(trace, gap.next)),
-                  text(table, bubbles.gpus.size() < 2 ? "" : gpu));
+    table.add_row(share.time, gap.range.length(), gap.range.begin, table.add_text(words.causes), table.add_text(words.sampled), text(table, words.range),
+                  text(table, words.call), table.add_text(operation_text(trace, gap.next)), text(table, bubbles.gpus.size() < 2 ? "" : gpu));
   }
   listed.table = std::move(table);
   return listed;

@@ -34,8 +34,7 @@ class SampledCodeDelegate : public QStyledItemDelegate {
  protected:
   void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
     QStyledItemDelegate::initStyleOption(option, index);
-    if (index.model()->headerData(index.column(), Qt::Horizontal, Qt::DisplayRole) == shown_text(kSampledCodeTitle))
-      option->textElideMode = Qt::ElideMiddle;
+    if (index.model()->headerData(index.column(), Qt::Horizontal, Qt::DisplayRole) == shown_text(kSampledCodeTitle)) option->textElideMode = Qt::ElideMiddle;
   }
 };
 
@@ -50,7 +49,8 @@ QString parts_text(const BubbleList& bubbles, std::uint32_t gap) {
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   QStringList texts;
   for (const auto& [time, cause] : parts)
-    texts += BubblesPanel::tr("%1 %2 (%3)").arg(shown_text(analysis::idle_cause_name(cause)), duration_text(time), share_text(time, bubbles.gaps[gap].range.length()));
+    texts += BubblesPanel::tr("%1 %2 (%3)")
+                 .arg(shown_text(analysis::idle_cause_name(cause)), duration_text(time), share_text(time, bubbles.gaps[gap].range.length()));
   return BubblesPanel::tr("This gap: %1").arg(texts.join(QStringLiteral(", ")));
 }
 
@@ -258,7 +258,8 @@ void BubblesPanel::hideSilentColumns(ResultTable& view) {
     const auto text = [&](TableRow row) { return table.text(column.text(row)); };
     bool silent = column.has_texts() && !table.empty() && (in_group || text(0).empty());
     for (TableRow row = 1; row < table.row_count() && silent; ++row) silent = text(row) == text(0);
-    if (column.title == kGapTitle) silent = std::get<stats::Integers>(column.values) == std::get<stats::Integers>(table.columns().front().values);  // all of each gap counts
+    if (column.title == kGapTitle)
+      silent = std::get<stats::Integers>(column.values) == std::get<stats::Integers>(table.columns().front().values);  // all of each gap counts
     view.setColumnHidden(static_cast<int>(section), silent);
   }
   view.fitColumns();
@@ -318,8 +319,7 @@ void BubblesPanel::describeGap(TableRow row) {
   const std::uint32_t gap = shown_.listed.gaps[row];
   showAdvice(parts_text(*shown_.bubbles, gap));
   const EventRef launch = shown_.bubbles->gaps[gap].launch;
-  flame_graph_->setEnabled(launch.valid() &&
-                           SamplesPanel::hasChainsOf(*shown_.bubbles->trace, shown_.bubbles->trace->track_of(launch.lane).key.thread));
+  flame_graph_->setEnabled(launch.valid() && SamplesPanel::hasChainsOf(*shown_.bubbles->trace, shown_.bubbles->trace->track_of(launch.lane).key.thread));
   showGap(gap);
 }
 

@@ -59,13 +59,14 @@ stats::Table table_of(const TraceDiff& diff) {
 // Metrics have units of their own, so that values are texts.
 stats::Table table_of(const std::vector<CounterChange>& changes) {
   stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::texts("Between"), stats::words("Verdict"), stats::words("Reason"),
-                      stats::words("Metric"), stats::texts("A"), stats::texts("B"), stats::integers("Launches A"), stats::integers("Launches B"), stats::texts("Kernel")});
+                      stats::words("Metric"), stats::texts("A"), stats::texts("B"), stats::integers("Launches A"), stats::integers("Launches B"),
+                      stats::texts("Kernel")});
   const auto value = [&](double amount, kernels::ValueUnit unit) { return table.add_text(value_text(amount, unit).toStdString()); };
   for (const CounterChange& change : changes)
     table.add_row(std::isfinite(change.change) ? change.change : stats::kNoReal, table.add_text(interval_text(change)),
                   table.add_text(std::string(analysis::diff_verdict_name(change.verdict))), table.add_text(analysis::verdict_reason(change.verdict)),
-                  table.add_text(std::string(change.what)), value(change.first, change.unit),
-                  value(change.second, change.unit), static_cast<std::int64_t>(change.first_launches), static_cast<std::int64_t>(change.second_launches),
+                  table.add_text(std::string(change.what)), value(change.first, change.unit), value(change.second, change.unit),
+                  static_cast<std::int64_t>(change.first_launches), static_cast<std::int64_t>(change.second_launches),
                   table.add_text(timeline::compact_kernel_name(change.kernel)));
   return table;
 }
@@ -192,8 +193,7 @@ void DiffPanel::forget() {
 void DiffPanel::compare() {
   if (!isVisible() || std::exchange(is_compared_, true)) return;
   if (!pair_.isOpen())
-    return showSentence(
-        tr("Open another trace of the same program beside this one, to see what changed and what of that is more than noise."));
+    return showSentence(tr("Open another trace of the same program beside this one, to see what changed and what of that is more than noise."));
   showSentence(tr("Comparing…"));
   job_.start([this, first = pair_.first().trace, second = pair_.second().trace](const LatestJob::Context& job) {
     analysis::DiffOptions options;
@@ -248,8 +248,8 @@ void DiffPanel::showLaunches(const CounterChange& change, Side selected) {
 // Where only one of the traces has it, that one's is selected.
 void DiffPanel::showItem(const DiffItem& item, Side selected) {
   if (!pair_.isOpen() || item.kind == DiffKind::kGpuBusy) return;
-  search_.start([this, item, selected, first = pair_.first().trace, second = pair_.second().trace,
-                 filter = filter_of(item, iterations_), compared = is_by_iteration_ ? Compared::kIterations : Compared::kWholeTraces](const LatestJob::Context& job) {
+  search_.start([this, item, selected, first = pair_.first().trace, second = pair_.second().trace, filter = filter_of(item, iterations_),
+                 compared = is_by_iteration_ ? Compared::kIterations : Compared::kWholeTraces](const LatestJob::Context& job) {
     const auto find = [&](const Trace& trace, double mean) {
       if (item.kind == DiffKind::kGpuIdle) return longest_idle(trace, item.name, job.stop());
       // The longest iteration is the one that was disturbed most.

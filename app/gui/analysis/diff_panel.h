@@ -65,10 +65,10 @@ class DiffPanel : public QWidget {
   ResultTable* counters_;
   LatestJob job_;
   LatestJob search_;
-  bool is_compared_ = false;               // what the pair holds now
-  std::vector<analysis::DiffItem> items_;  // a row each
+  bool is_compared_ = false;                      // what the pair holds now
+  std::vector<analysis::DiffItem> items_;         // a row each
   std::vector<analysis::CounterChange> changes_;  // the same
-  std::string iterations_;                 // the family of ranges that traces were aligned by
+  std::string iterations_;                        // the family of ranges that traces were aligned by
   bool is_by_iteration_ = false;
 };
 

@@ -34,8 +34,7 @@ QString paragraph(const QString& label, const QString& text) {
 }
 
 stats::Table table_of(const std::vector<Finding>& findings) {
-  stats::Table table(
-      {stats::integers("Cost", stats::Unit::kNanoseconds), stats::texts("Finding"), stats::words("When"), stats::texts("Rule")});
+  stats::Table table({stats::integers("Cost", stats::Unit::kNanoseconds), stats::texts("Finding"), stats::words("When"), stats::texts("Rule")});
   for (const Finding& finding : findings)
     table.add_row(finding.cost > 0 ? finding.cost : stats::kNoInteger, table.add_text(finding.title.in(shown_language())),
                   table.add_text(std::string(finding.recurrence == analysis::Recurrence::kOnce ? to_translate("once") : "")),
@@ -180,8 +179,7 @@ void FindingsPanel::refresh() {
   arguments_->setVisible(chosen && !chosen->options.empty());
   if (chosen) {
     arguments_->setToolTip(options_text(*chosen));
-    if (!chosen->options.empty())
-      arguments_->setPlaceholderText(text_of(chosen->options.front().name) + u'=' + text_of(chosen->options.front().default_value));
+    if (!chosen->options.empty()) arguments_->setPlaceholderText(text_of(chosen->options.front().name) + u'=' + text_of(chosen->options.front().default_value));
   }
   QStringList words = {QStringLiteral("lanescope"), QStringLiteral("analyze")};
   if (!request().isEmpty()) words << QStringLiteral("-r") << request();
@@ -248,10 +246,10 @@ void FindingsPanel::showAnswers(const AnsweredTrace::Subject& of, Result<std::ve
   if (!found_.empty())
     describe(findings_->chosenRow().value_or(0));  // at first what costs most
   else
-    answer_->setPlainText(chosen                            ? messages.join(u'\n') + QStringLiteral("\n\n") + shown_text(chosen->description)
-                          : tables_.front().summary.empty() ? tr("Nothing was found that costs much of the time.")
-                                                            : shown_text(tables_.front().summary) + u'\n' +
-                                                                  tr("Nothing was found that costs much of the time."));
+    answer_->setPlainText(chosen ? messages.join(u'\n') + QStringLiteral("\n\n") + shown_text(chosen->description)
+                          : tables_.front().summary.empty()
+                              ? tr("Nothing was found that costs much of the time.")
+                              : shown_text(tables_.front().summary) + u'\n' + tr("Nothing was found that costs much of the time."));
   if (found_.empty() && pages_->count() > 1 && pages_->currentIndex() == 0) pages_->setCurrentIndex(1);
 }
 
@@ -301,12 +299,11 @@ void FindingsPanel::describe(TableRow row) {
   const Finding& finding = found_[row];
   const std::string described_before = std::exchange(described_name_, name_of(finding));
   const QString cost = finding.cost > 0 ? shown_text(analysis::cost_text(finding)) : QString();
-  answer_->document()->setDefaultStyleSheet(
-      QStringLiteral(".label { color: %1; }").arg(palette().color(QPalette::PlaceholderText).name(QColor::HexRgb)));
+  answer_->document()->setDefaultStyleSheet(QStringLiteral(".label { color: %1; }").arg(palette().color(QPalette::PlaceholderText).name(QColor::HexRgb)));
   const int place = described_before == name_of(finding) ? answer_->verticalScrollBar()->value() : 0;
   answer_->setHtml(unbroken(QStringLiteral("<p><b>%1</b></p>").arg(shown_text(finding.title).toHtmlEscaped()) +
-                            paragraph(tr("What to do"), shown_text(finding.advice)) +
-                            paragraph(tr("What was seen"), shown_text(finding.seen)) + paragraph(tr("What it costs"), cost)));
+                            paragraph(tr("What to do"), shown_text(finding.advice)) + paragraph(tr("What was seen"), shown_text(finding.seen)) +
+                            paragraph(tr("What it costs"), cost)));
   answer_->verticalScrollBar()->setValue(place);
 }
 

@@ -73,9 +73,9 @@ class FindingsPanel : public QWidget {
 
   LatestJob job_;
   PacedUpdate paced_;
-  AnsweredTrace::Subject asked_;     // what is looked through, or was last
+  AnsweredTrace::Subject asked_;  // what is looked through, or was last
   QString asked_request_;
-  AnsweredTrace::Subject answered_;  // what the answers are about, which may be an earlier state of what is asked
+  AnsweredTrace::Subject answered_;           // what the answers are about, which may be an earlier state of what is asked
   std::vector<analysis::Finding> found_;      // ranked: a row each
   std::optional<TableRow> described_;         // of them
   std::string described_name_;                // which one that is, also of an earlier state

@@ -25,7 +25,8 @@ std::optional<Spot> best_event(const Trace& trace, const EventFilter& filter, Co
   const auto recurs = [&](EventRef event) {
     const Nanoseconds start = trace.lane(event.lane).start(event.index);
     const std::optional<EventRef> launch = trace.launch_of(event);
-    return loop.recurrence(trace.track_of(event.lane).key.process, start, launch ? trace.lane(launch->lane).start(launch->index) : start) == analysis::Recurrence::kRecurring;
+    return loop.recurrence(trace.track_of(event.lane).key.process, start, launch ? trace.lane(launch->lane).start(launch->index) : start) ==
+           analysis::Recurrence::kRecurring;
   };
   EventRef best, best_of_loop;
   std::size_t looked_at = 0;
@@ -43,11 +44,13 @@ std::optional<Spot> best_event(const Trace& trace, const EventFilter& filter, Co
 }  // namespace
 
 std::optional<Spot> longest_event(const Trace& trace, const EventFilter& filter, Compared compared, const std::stop_token& stop) {
-  return best_event(trace, filter, compared, [](Nanoseconds duration) { return duration; }, stop);
+  return best_event(
+      trace, filter, compared, [](Nanoseconds duration) { return duration; }, stop);
 }
 
 std::optional<Spot> event_like(const Trace& trace, const EventFilter& filter, Compared compared, Nanoseconds duration, const std::stop_token& stop) {
-  return best_event(trace, filter, compared, [duration](Nanoseconds other) { return -std::abs(other - duration); }, stop);
+  return best_event(
+      trace, filter, compared, [duration](Nanoseconds other) { return -std::abs(other - duration); }, stop);
 }
 
 std::optional<Spot> longest_idle(const Trace& trace, const std::string& cause, const std::stop_token& stop) {

@@ -80,7 +80,7 @@ class TracePair : public QObject {
   Alignment alignment_ = Alignment::kStart;
   Nanoseconds shift_ = 0;
   std::optional<Place> place_;  // to show when the traces are combined
-  bool is_swapped_ = false;  // since the combined trace that is shown
+  bool is_swapped_ = false;     // since the combined trace that is shown
   LatestJob job_;
 };
 

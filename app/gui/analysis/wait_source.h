@@ -24,9 +24,9 @@ class WaitSource : public QObject {
 
   struct Chain {
     std::shared_ptr<const Trace> trace;
-    EventRef event;                      // that waited
-    std::vector<analysis::Wait> waits;   // the nearest first
-    Nanoseconds waited = 0;              // of the kernel of a collective: for the last rank; the rest of it is transfer
+    EventRef event;                     // that waited
+    std::vector<analysis::Wait> waits;  // the nearest first
+    Nanoseconds waited = 0;             // of the kernel of a collective: for the last rank; the rest of it is transfer
     // It, and what it waited for, as far as these are events.
     [[nodiscard]] std::vector<EventRef> events() const;
   };
@@ -40,7 +40,7 @@ class WaitSource : public QObject {
  signals:
   void changed();
   void followed(const std::vector<lanescope::EventRef>& events);  // somebody goes along this chain; none: no more
-  void ended(const QString& sentence);                               // it leads no further
+  void ended(const QString& sentence);                            // it leads no further
 
  private:
   struct Finder;  // of one trace, and the trace

@@ -15,7 +15,8 @@ constexpr std::array kSentences = {
     to_translate("Can't read {file} at byte {byte}: {reason}; what had been read by then is here."),
     to_translate("The file was cut, or written anew, while it was read: what had been read by then is here."),
     to_translate("The recording was cut off or is still being written: everything up to its last whole frame is here."),
-    to_translate("What follows byte {byte} was not read: the file unpacks to more than a recording of its size may hold (docs/file-format.md, Limits). Where you trust it, this makes one that is "
+    to_translate("What follows byte {byte} was not read: the file unpacks to more than a recording of its size may hold (docs/file-format.md, Limits). Where "
+                 "you trust it, this makes one that is "
                  "read whole: {command}"),
     to_translate("{count} frame could not be understood and was skipped."),
     to_translate("{count} frames could not be understood and were skipped."),

@@ -124,8 +124,9 @@ constexpr std::array kDiagnostics = {
     to_translate("The sources are not in the recording: others may read {file}, which can't be changed, and not the sources."),
     to_translate("GPU {count}, {gpu}: {metrics} metrics at {byte} Hz, fetched {way}."),
     to_translate("{count} Python stacks changed while they were read, and were dropped; programs were read {byte} times."),
-    to_translate("Metrics of GPU {count} could not be fetched as fast as they were counted, so some samples are missing: choose a lower --gpu-metrics-frequency or "
-                 "--gpu-metrics-set=light."),
+    to_translate(
+        "Metrics of GPU {count} could not be fetched as fast as they were counted, so some samples are missing: choose a lower --gpu-metrics-frequency or "
+        "--gpu-metrics-set=light."),
     to_translate("There is more to say of this recording, which is left out."),
     to_translate("GPU metrics can't be sampled here: {reason}"),
     to_translate("GPU metrics can't be sampled: {reason}"),

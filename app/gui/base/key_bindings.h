@@ -26,7 +26,7 @@ class KeyBindings : public QObject {
 
   [[nodiscard]] static KeyBindings& ofProcess();
 
-  void add(const Command& command);  // one that is known already stays as it is
+  void add(const Command& command);                                                 // one that is known already stays as it is
   [[nodiscard]] const std::vector<Command>& commands() const { return commands_; }  // in the order in which they were added
   [[nodiscard]] Keys keys(const QString& id) const;
 

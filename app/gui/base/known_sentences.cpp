@@ -42,7 +42,9 @@ std::optional<Known> match(std::string_view pattern, std::string_view text) {
     const std::string_view from = text.substr(at, kLongestValue);
     const std::size_t length = name == "count" || name == "byte"
                                    ? static_cast<std::size_t>(std::find_if_not(from.begin(), from.end(), is_of_number) - from.begin())
-                                   : next.empty() ? from.size() : next == "." && rest == next ? end_of_sentence(from) : from.find(next);
+                               : next.empty()                ? from.size()
+                               : next == "." && rest == next ? end_of_sentence(from)
+                                                             : from.find(next);
     if (length == 0 || length == std::string_view::npos) return std::nullopt;
     values.emplace_back(name, std::string(from.substr(0, length)));
     at += length;

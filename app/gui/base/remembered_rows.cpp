@@ -24,9 +24,7 @@ QString parent_path(const RowTree& tree, const std::vector<QString>& paths, RowI
   return tree.row(row).parent ? paths[*tree.row(row).parent] : QString();
 }
 
-bool contains(const std::vector<std::string>& keys, const std::string& key) {
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
+bool contains(const std::vector<std::string>& keys, const std::string& key) { return std::find(keys.begin(), keys.end(), key) != keys.end(); }
 
 // Those of `before` that stand for none of these rows.
 QStringList of_others(const QStringList& before, const QSet<QString>& here) {
@@ -79,8 +77,7 @@ RememberedRows remember(const RowTree& tree, const RowArrangement& arrangement, 
   return now;
 }
 
-RowArrangement arrange(const RowTree& tree, const RememberedRows& remembered, RowArrangement arrangement,
-                       const std::unordered_set<std::string>& known) {
+RowArrangement arrange(const RowTree& tree, const RememberedRows& remembered, RowArrangement arrangement, const std::unordered_set<std::string>& known) {
   const std::vector<QString> paths = row_paths(tree);
   QMap<QString, RowIndex> fresh;
   for (RowIndex index = 0; index < tree.rows().size(); ++index)

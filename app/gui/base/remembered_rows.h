@@ -28,8 +28,8 @@ struct RememberedRows {
 [[nodiscard]] RememberedRows remember(const timeline::RowTree& tree, const timeline::RowArrangement& arrangement, RememberedRows before);
 
 // Arranges the rows of the tree that are not among `known` (keys) as they are remembered.
-[[nodiscard]] timeline::RowArrangement arrange(const timeline::RowTree& tree, const RememberedRows& remembered,
-                                               timeline::RowArrangement arrangement, const std::unordered_set<std::string>& known);
+[[nodiscard]] timeline::RowArrangement arrange(const timeline::RowTree& tree, const RememberedRows& remembered, timeline::RowArrangement arrangement,
+                                               const std::unordered_set<std::string>& known);
 
 // What recordings of the same program have in common: the program and its script. "" where neither is known.
 [[nodiscard]] QString kind_of_trace(const Trace& trace);

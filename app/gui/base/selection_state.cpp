@@ -32,9 +32,7 @@ void SelectionState::setTrace(std::shared_ptr<const Trace> trace, TraceChange ch
   emit traceChanged(change);
 }
 
-EventRef SelectionState::inTrace(EventRef event, const Trace& of) const {
-  return trace_ ? timeline::find_again(of, event, *trace_) : EventRef{};
-}
+EventRef SelectionState::inTrace(EventRef event, const Trace& of) const { return trace_ ? timeline::find_again(of, event, *trace_) : EventRef{}; }
 
 void SelectionState::setVisibleRange(TimeRange range) {
   if (range == visible_range_) return;

@@ -24,9 +24,8 @@ struct Word {
   const char* name;
   Value value;
 };
-constexpr Word<session::CaptureTrigger> kTriggers[] = {{"none", session::CaptureTrigger::kNone},
-                                                       {"cudaProfilerApi", session::CaptureTrigger::kProfilerApi},
-                                                       {"nvtx", session::CaptureTrigger::kNvtxRange}};
+constexpr Word<session::CaptureTrigger> kTriggers[] = {
+    {"none", session::CaptureTrigger::kNone}, {"cudaProfilerApi", session::CaptureTrigger::kProfilerApi}, {"nvtx", session::CaptureTrigger::kNvtxRange}};
 constexpr Word<session::AfterCapture> kAfterRange[] = {{"none", session::AfterCapture::kGoOn},
                                                        {"stop", session::AfterCapture::kStop},
                                                        {"stop-shutdown", session::AfterCapture::kShutdown},
@@ -34,20 +33,15 @@ constexpr Word<session::AfterCapture> kAfterRange[] = {{"none", session::AfterCa
 constexpr Word<session::DomainRule> kDomainRules[] = {
     {"all", session::DomainRule::kAll}, {"include", session::DomainRule::kOnlyListed}, {"exclude", session::DomainRule::kAllButListed}};
 
-constexpr Word<cpu::CallChains> kCallChains[] = {{"fp", cpu::CallChains::kFramePointers},
-                                                 {"dwarf", cpu::CallChains::kDwarf},
-                                                 {"lbr", cpu::CallChains::kBranchRecords},
-                                                 {"none", cpu::CallChains::kNone}};
+constexpr Word<cpu::CallChains> kCallChains[] = {
+    {"fp", cpu::CallChains::kFramePointers}, {"dwarf", cpu::CallChains::kDwarf}, {"lbr", cpu::CallChains::kBranchRecords}, {"none", cpu::CallChains::kNone}};
 
-constexpr Word<ChainsOf> kChainsOf[] = {
-    {"none", ChainsOf::kNone}, {"sync", ChainsOf::kWaits}, {"kernel,memory", ChainsOf::kWork}, {"all", ChainsOf::kAll}};
+constexpr Word<ChainsOf> kChainsOf[] = {{"none", ChainsOf::kNone}, {"sync", ChainsOf::kWaits}, {"kernel,memory", ChainsOf::kWork}, {"all", ChainsOf::kAll}};
 constexpr Word<session::PytorchRanges> kPytorch[] = {{"none", session::PytorchRanges::kNone},
                                                      {"autograd-nvtx", session::PytorchRanges::kOperations},
                                                      {"autograd-shapes-nvtx", session::PytorchRanges::kOperationsAndShapes}};
 
-QString settings_path() {
-  return QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation) + QStringLiteral("/lanescope/lanescope-ui.ini");
-}
+QString settings_path() { return QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation) + QStringLiteral("/lanescope/lanescope-ui.ini"); }
 
 // Where what is remembered of a program stands: "launch/<hash>/".
 QString program_group(const char* purpose, const QString& program) {
@@ -165,9 +159,7 @@ timeline::WheelUse Settings::wheelUse() const {
 
 void Settings::setWheelUse(timeline::WheelUse use) { file_.setValue("timeline/wheel", use == timeline::WheelUse::kScroll ? "scroll" : "zoom"); }
 
-void Settings::setTheme(Theme theme) {
-  file_.setValue("window/theme", theme == Theme::kLight ? "light" : theme == Theme::kDark ? "dark" : "system");
-}
+void Settings::setTheme(Theme theme) { file_.setValue("window/theme", theme == Theme::kLight ? "light" : theme == Theme::kDark ? "dark" : "system"); }
 
 std::optional<QString> Settings::keys(const QString& command) const {
   const QVariant keys = file_.value("keys/" + command);

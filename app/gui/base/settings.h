@@ -86,7 +86,7 @@ class Settings {
   void rememberLaunch(const LaunchSettings& launch);
   [[nodiscard]] CaptureChoices attachChoices(const QString& program) const;  // as last used with a process of this name
   void rememberAttach(const AttachSettings& attach);
-  [[nodiscard]] QStringList remoteTargets() const;                            // newest first
+  [[nodiscard]] QStringList remoteTargets() const;                           // newest first
   [[nodiscard]] RemoteSettings remoteSettings(const QString& target) const;  // as last used there; the defaults for a target that is new
   void rememberRemote(const RemoteSettings& remote);
 

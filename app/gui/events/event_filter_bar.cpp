@@ -133,8 +133,7 @@ EventFilterBar::EventFilterBar(SelectionState& state, QWidget* parent)
   connect(run_, &QComboBox::activated, this, &EventFilterBar::applyFilter);
   connect(kind_, &QComboBox::activated, this, &EventFilterBar::applyFilter);
   connect(source_, &QComboBox::activated, this, &EventFilterBar::applyFilter);
-  connect(binding_, &QComboBox::activated, this,
-          [this] { state_.setTimeBinding(static_cast<TimeBinding>(binding_->currentData().toInt())); });
+  connect(binding_, &QComboBox::activated, this, [this] { state_.setTimeBinding(static_cast<TimeBinding>(binding_->currentData().toInt())); });
   connect(row_, &QToolButton::clicked, this, [this] { state_.setShownRow(std::nullopt); });
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kSnapshot) return paced_.request();

@@ -43,7 +43,7 @@ class EventFilterBar : public QWidget {
   ValueChips* values_;
   QComboBox* binding_;
   QLineEdit* text_;
-  QComboBox* run_;     // A, B or both; hidden where runs are not compared
+  QComboBox* run_;  // A, B or both; hidden where runs are not compared
   QComboBox* kind_;
   QComboBox* source_;  // a thread or a stream
   QLineEdit* minimum_;

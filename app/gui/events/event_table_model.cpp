@@ -32,12 +32,14 @@ std::vector<int> rows_of(const EventTableModel::Sought& sought, const EventList&
   std::vector<int> rows(sought.events.size(), -1);
   std::vector<std::pair<EventRef, std::size_t>> wanted;
   for (std::size_t i = 0; i < sought.events.size(); ++i)
-    if (const EventRef event = timeline::find_again(sought.list->values.trace(), sought.events[i], list.values.trace()); event.valid()) wanted.emplace_back(event, i);
+    if (const EventRef event = timeline::find_again(sought.list->values.trace(), sought.events[i], list.values.trace()); event.valid())
+      wanted.emplace_back(event, i);
   std::sort(wanted.begin(), wanted.end());
   std::size_t left = wanted.size();
   for (std::size_t row = 0; left > 0 && row < std::min(order.size(), kLargestTable); ++row) {
     if (row % 65'536 == 0 && stop.stop_requested()) return rows;
-    for (auto found = std::lower_bound(wanted.begin(), wanted.end(), std::pair(order[row], std::size_t{0})); found != wanted.end() && found->first == order[row]; ++found, --left)
+    for (auto found = std::lower_bound(wanted.begin(), wanted.end(), std::pair(order[row], std::size_t{0}));
+         found != wanted.end() && found->first == order[row]; ++found, --left)
       rows[found->second] = static_cast<int>(row);
   }
   return rows;
@@ -80,8 +82,7 @@ const EventFold* EventTableModel::foldAt(int row) const {
 
 std::optional<int> EventTableModel::rowOf(const std::pair<EventKind, std::string>& family) const {
   for (std::size_t i = 0; folds_ && i < folds_->size(); ++i)
-    if ((*folds_)[i].kind == family.first && (*folds_)[i].family == family.second)
-      return (*folds_)[i].count > 1 ? std::optional(first_rows_[i]) : std::nullopt;
+    if ((*folds_)[i].kind == family.first && (*folds_)[i].family == family.second) return (*folds_)[i].count > 1 ? std::optional(first_rows_[i]) : std::nullopt;
   return std::nullopt;
 }
 
@@ -203,8 +204,7 @@ QString EventTableModel::text(EventRef event, EventColumn column) const {
   const ColumnContent content = event_column_content(column);
   const bool is_state = column == EventColumn::kName && values.trace().track_of(event.lane).key.kind == TrackKind::kThreadStates;
   if (is_state || column == EventColumn::kKind) return shown_text(std::string_view(values.text(event, column)));  // words of ours
-  if (content == ColumnContent::kText || content == ColumnContent::kExtent || content == ColumnContent::kNumber ||
-      content == ColumnContent::kHundredths)
+  if (content == ColumnContent::kText || content == ColumnContent::kExtent || content == ColumnContent::kNumber || content == ColumnContent::kHundredths)
     return QString::fromStdString(values.text(event, column));
   const std::optional<std::int64_t> number = values.number(event, column);
   if (!number) return {};
@@ -229,8 +229,7 @@ QVariant EventTableModel::color(EventRef event) const {
   const bool is_nvtx = kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges || kind == TrackKind::kNvtxMarks;
   const std::uint32_t nvtx_color = is_nvtx ? trace.nvtx_detail(shown.detail).color : 0;
   const bool dark = QGuiApplication::palette().color(QPalette::Base).lightness() < 128;
-  return QColor::fromRgb(
-      timeline::event_color(kind, trace.name(shown.name), nvtx_color, dark ? timeline::ColorScheme::kDark : timeline::ColorScheme::kLight));
+  return QColor::fromRgb(timeline::event_color(kind, trace.name(shown.name), nvtx_color, dark ? timeline::ColorScheme::kDark : timeline::ColorScheme::kLight));
 }
 
 QVariant EventTableModel::data(const QModelIndex& index, int role) const {
@@ -296,19 +295,18 @@ QVariant EventTableModel::headerData(int section, Qt::Orientation orientation, i
   }
   if (role == Qt::InitialSortOrderRole) {  // what is long or large is looked for more often than what is short
     const ColumnContent content = column ? event_column_content(*column) : ColumnContent::kTime;
-    const bool large_first = content == ColumnContent::kDuration || content == ColumnContent::kBytes || content == ColumnContent::kThroughput || content == ColumnContent::kExtent;
+    const bool large_first =
+        content == ColumnContent::kDuration || content == ColumnContent::kBytes || content == ColumnContent::kThroughput || content == ColumnContent::kExtent;
     return large_first ? Qt::DescendingOrder : Qt::AscendingOrder;
   }
   if (role == Qt::ToolTipRole && column == EventColumn::kGapBefore)
     return tr("Idle time in front of the event on its row: on its stream, or on the row that is shown");
   if (role == Qt::ToolTipRole && column == EventColumn::kRun) return tr("Which of the two runs the event is of");
-  if (role == Qt::ToolTipRole && column == EventColumn::kQueueTime)
-    return tr("From the end of the call that launched the work to its start on the GPU");
+  if (role == Qt::ToolTipRole && column == EventColumn::kQueueTime) return tr("From the end of the call that launched the work to its start on the GPU");
   if (role == Qt::ToolTipRole && column == EventColumn::kOccupancy)
     return tr("The share of a multiprocessor's warps that it can hold of this kernel, by the shape of the launch");
   if (role == Qt::ToolTipRole && column == EventColumn::kSharedMemory) return tr("Static and dynamic shared memory of each block");
-  if (role == Qt::ToolTipRole && column == EventColumn::kWaves)
-    return tr("Blocks of the grid, by how many of them the GPU holds at once");
+  if (role == Qt::ToolTipRole && column == EventColumn::kWaves) return tr("Blocks of the grid, by how many of them the GPU holds at once");
   return {};
 }
 
@@ -337,8 +335,10 @@ void EventTableModel::order(std::shared_ptr<const EventList> list) {
       });
     };
     if (column == EventColumn::kStart && direction == SortDirection::kAscending) return deliver_order(Order(list, &list->events));  // as the list has them
-    if (list->events.size() > kSortedAtOnce && folding == Folding::kNone) deliver_first(first_events(values, list->events, column, direction, kFirstPage, job.stop()));
-    if (!job.stop().stop_requested()) deliver_order(std::make_shared<const std::vector<EventRef>>(sort_events(values, list->events, column, direction, job.stop())));
+    if (list->events.size() > kSortedAtOnce && folding == Folding::kNone)
+      deliver_first(first_events(values, list->events, column, direction, kFirstPage, job.stop()));
+    if (!job.stop().stop_requested())
+      deliver_order(std::make_shared<const std::vector<EventRef>>(sort_events(values, list->events, column, direction, job.stop())));
   });
 }
 

@@ -135,11 +135,11 @@ class EventTableModel : public QAbstractTableModel {
   std::function<Sought()> sought_ = [] { return Sought(); };
   std::vector<int> sought_rows_;
   std::shared_ptr<const EventList> list_;
-  std::shared_ptr<const EventList> wanted_;  // what the job orders; list_ once it has come
+  std::shared_ptr<const EventList> wanted_;                        // what the job orders; list_ once it has come
   Order order_ = std::make_shared<const std::vector<EventRef>>();  // shorter than the list while only the first page is known
-  Stored stored_;  // of a list that is too long to be held, once it is whole
-  bool is_as_wanted_ = false;           // by the column that is wanted, or in folds
-  mutable std::vector<EventRef> page_;  // of it, from...
+  Stored stored_;                                                  // of a list that is too long to be held, once it is whole
+  bool is_as_wanted_ = false;                                      // by the column that is wanted, or in folds
+  mutable std::vector<EventRef> page_;                             // of it, from...
   mutable std::uint64_t page_begin_ = 0;
   EventColumn sort_column_ = EventColumn::kStart;
   SortDirection direction_ = SortDirection::kAscending;

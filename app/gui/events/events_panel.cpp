@@ -31,14 +31,13 @@ struct InitialColumn {
   int characters;
 };
 constexpr InitialColumn kInitialColumns[] = {
-    {EventColumn::kName, 34},        {EventColumn::kStart, 16},     {EventColumn::kDuration, 12}, {EventColumn::kGapBefore, 14},
-    {EventColumn::kQueueTime, 12},   {EventColumn::kNvtxRange, 20}, {EventColumn::kKind, 12},     {EventColumn::kStream, 11},
-    {EventColumn::kThread, 18},      {EventColumn::kBytes, 11},     {EventColumn::kGrid, 15},     {EventColumn::kBlock, 13},
-    {EventColumn::kMemory, 18},      {EventColumn::kThroughput, 12}, {EventColumn::kCorrelation, 13},
+    {EventColumn::kName, 34},      {EventColumn::kStart, 16}, {EventColumn::kDuration, 12}, {EventColumn::kGapBefore, 14},  {EventColumn::kQueueTime, 12},
+    {EventColumn::kNvtxRange, 20}, {EventColumn::kKind, 12},  {EventColumn::kStream, 11},   {EventColumn::kThread, 18},     {EventColumn::kBytes, 11},
+    {EventColumn::kGrid, 15},      {EventColumn::kBlock, 13}, {EventColumn::kMemory, 18},   {EventColumn::kThroughput, 12}, {EventColumn::kCorrelation, 13},
 };
 
 constexpr int kRunCharacters = 7;  // its title, with the sign of sorting
-constexpr int kCellMargin = 4;      // px in front of a cell's text, about
+constexpr int kCellMargin = 4;     // px in front of a cell's text, about
 
 }  // namespace
 
@@ -166,7 +165,8 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) {
     const EventFold* fold = model_->foldAt(index.row());
     const int at = pressed_at_.x() - table_->visualRect(index).left();
-    const bool is_on_sign = EventTableModel::eventColumn(index.column()) == EventColumn::kName && at >= 0 && at < 2 * table_->fontMetrics().averageCharWidth() + kCellMargin;
+    const bool is_on_sign =
+        EventTableModel::eventColumn(index.column()) == EventColumn::kName && at >= 0 && at < 2 * table_->fontMetrics().averageCharWidth() + kCellMargin;
     if (is_on_sign && fold != nullptr && EventTableModel::canOpen(*fold)) activate(index);
   });
   table_->setMouseTracking(true);
@@ -194,9 +194,7 @@ void EventsPanel::zoomTo(EventRef listed) {
 }
 
 // The list is of an earlier state of the trace while a recording grows.
-EventRef EventsPanel::inTrace(EventRef listed) const {
-  return model_->events() ? state_.inTrace(listed, model_->events()->values.trace()) : EventRef{};
-}
+EventRef EventsPanel::inTrace(EventRef listed) const { return model_->events() ? state_.inTrace(listed, model_->events()->values.trace()) : EventRef{}; }
 
 EventRef EventsPanel::inList(EventRef event) const {
   return model_->events() && state_.trace() ? timeline::find_again(*state_.trace(), event, model_->events()->values.trace()) : EventRef{};
@@ -508,7 +506,8 @@ EventsPanel::Chosen EventsPanel::selectedEvents() const {
       if (const EventRef event = model_->event(row); event.valid()) choose(event);
       // A closed family is copied with its events; those of an open one have lines of their own.
       const EventFold* fold = model_->foldAt(row);
-      if (fold != nullptr && EventTableModel::canOpen(*fold) && model_->stateOf(*fold) == FoldState::kClosed) std::for_each(fold->events.begin(), fold->events.end(), choose);
+      if (fold != nullptr && EventTableModel::canOpen(*fold) && model_->stateOf(*fold) == FoldState::kClosed)
+        std::for_each(fold->events.begin(), fold->events.end(), choose);
     }
     next = std::max(next, bottom + 1);
   }
@@ -527,9 +526,10 @@ void EventsPanel::copySelection() {
     if (!complete) return;
     job.deliver([this, text = QString::fromStdString(text), copied_events = chosen.events.size(), count = chosen.count] {
       QGuiApplication::clipboard()->setText(text);
-      emit copied(copied_events == count ? QString()
-                                         : tr("The first %1 of %2 selected events are in the clipboard, which takes no more. Export them as CSV to have all.")
-                                               .arg(QString::fromStdString(timeline::format_count(copied_events)), QString::fromStdString(timeline::format_count(count))));
+      emit copied(copied_events == count
+                      ? QString()
+                      : tr("The first %1 of %2 selected events are in the clipboard, which takes no more. Export them as CSV to have all.")
+                            .arg(QString::fromStdString(timeline::format_count(copied_events)), QString::fromStdString(timeline::format_count(count))));
     });
   });
 }

@@ -93,14 +93,14 @@ class EventsPanel : public QWidget {
   QLabel* nothing_;  // why nothing is listed, in place of the table
   QLabel* count_;
   QToolButton* fold_;
-  QPoint pressed_at_;  // of the table's viewport
+  QPoint pressed_at_;                                                // of the table's viewport
   std::optional<std::pair<EventKind, std::string>> current_family_;  // whose line is the current one
-  QLabel* ordering_;  // of more events than are held: how far their order or families are, and what these can't do
+  QLabel* ordering_;    // of more events than are held: how far their order or families are, and what these can't do
   double ordered_ = 0;  // share of it
   QString order_failure_;
   enum class BeginsAtTop { kNo, kYes };
   BeginsAtTop begins_at_top_ = BeginsAtTop::kYes;  // what is listed next
-  std::optional<TablePlace> left_;  // where its user was in the list that is being replaced
+  std::optional<TablePlace> left_;                 // where its user was in the list that is being replaced
   bool compares_runs_ = false;                     // so that events say of which they are
   bool is_choosing_ = false;                       // while the table tells others of its current line
   LatestJob copying_;

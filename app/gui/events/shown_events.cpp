@@ -23,8 +23,7 @@ bool is_of(const Trace& trace, const std::vector<timeline::LaneSource>& sources,
 
 // Samples and thread states are many, and seldom what a list of all events is looked at for: they are in it where their kind is asked for.
 bool is_listed_on_request(TrackKind kind) {
-  return kind == TrackKind::kThreadStates || kind == TrackKind::kProcessors || kind == TrackKind::kCpuSamples ||
-         kind == TrackKind::kBacktraces;
+  return kind == TrackKind::kThreadStates || kind == TrackKind::kProcessors || kind == TrackKind::kCpuSamples || kind == TrackKind::kBacktraces;
 }
 
 EventScope scope_of(const Trace& trace, const std::optional<ShownRow>& row, std::optional<EventKind> kind) {
@@ -57,11 +56,10 @@ ShownEvents::ShownEvents(SelectionState& state, QObject* parent) : QObject(paren
   for (PacedUpdate* update : {&moved_, &grown_}) update->after(job_);
   connect(&moved_, &PacedUpdate::due, this, [this] { gather(TraceChange::kOther); });
   connect(&grown_, &PacedUpdate::due, this, [this] { gather(TraceChange::kSnapshot); });
-  connect(&state, &SelectionState::traceChanged, this,
-          [this](TraceChange change) {
-            if (change == TraceChange::kOther) however_many_ = false;
-            change == TraceChange::kOther ? gather(change) : grown_.request();
-          });
+  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    if (change == TraceChange::kOther) however_many_ = false;
+    change == TraceChange::kOther ? gather(change) : grown_.request();
+  });
   connect(&state, &SelectionState::shownRowChanged, this, [this] { gather(TraceChange::kOther); });
   connect(&state, &SelectionState::filterChanged, this, [this] { gather(TraceChange::kOther); });
   connect(&state, &SelectionState::timeBindingChanged, this, [this] { gather(TraceChange::kOther); });

@@ -46,7 +46,8 @@ QString Exports::chooseFile(const QString& title, const QString& source, const Q
   dialog.setAcceptMode(QFileDialog::AcceptSave);
   dialog.setNameFilters(filters);
   dialog.setDefaultSuffix(kinds.first().suffix.mid(1));
-  connect(&dialog, &QFileDialog::filterSelected, &dialog, [&](const QString& filter) { dialog.setDefaultSuffix(kinds[filters.indexOf(filter)].suffix.mid(1)); });
+  connect(&dialog, &QFileDialog::filterSelected, &dialog,
+          [&](const QString& filter) { dialog.setDefaultSuffix(kinds[filters.indexOf(filter)].suffix.mid(1)); });
   dialog.selectFile(name + kinds.first().suffix);
   if (dialog.exec() != QDialog::Accepted || dialog.selectedFiles().isEmpty()) return {};
   const QString chosen = dialog.selectedFiles().first();
@@ -60,7 +61,8 @@ QString Exports::chooseFile(const QString& title, const QString& source, const Q
 
 // The dialog has asked about another name.
 bool Exports::replaces(const QString& path) {
-  QMessageBox box(QMessageBox::Warning, tr("The file exists"), tr("%1 exists already. Replace it?").arg(QFileInfo(path).fileName()), QMessageBox::Cancel, window());
+  QMessageBox box(QMessageBox::Warning, tr("The file exists"), tr("%1 exists already. Replace it?").arg(QFileInfo(path).fileName()), QMessageBox::Cancel,
+                  window());
   const QPushButton* replace = box.addButton(tr("Replace"), QMessageBox::AcceptRole);
   box.exec();
   return box.clickedButton() == replace;

@@ -49,7 +49,7 @@ class Exports : public QWidget {
   void write(const Destination& to, Write write);
   [[nodiscard]] bool isWriting() const { return job_.isRunning(); }
   [[nodiscard]] const QString& path() const { return path_; }  // that is written, or was last
-  void stop();  // nothing is written then, unless it was whole already
+  void stop();                                                 // nothing is written then, unless it was whole already
 
  signals:
   void begun();  // a file is written from now on

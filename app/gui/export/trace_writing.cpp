@@ -29,9 +29,8 @@ std::string_view suffix_of(TraceFormat format) noexcept {
 
 TraceFormat format_of(std::string_view path) noexcept {
   const QString name = QString::fromUtf8(path.data(), static_cast<qsizetype>(path.size()));
-  const auto* const found = std::find_if(kTraceFormats.begin(), kTraceFormats.end(), [&](TraceFormat format) {
-    return name.endsWith(QLatin1String(suffix_of(format).data()), Qt::CaseInsensitive);
-  });
+  const auto* const found = std::find_if(kTraceFormats.begin(), kTraceFormats.end(),
+                                         [&](TraceFormat format) { return name.endsWith(QLatin1String(suffix_of(format).data()), Qt::CaseInsensitive); });
   return found == kTraceFormats.end() ? TraceFormat::kTrace : *found;
 }
 
@@ -40,8 +39,8 @@ Result<void> write_text(const Exports::Destination& to, const std::stop_token& s
   if (!place) return place.error();
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(fdopen(fcntl(place->descriptor(), F_DUPFD_CLOEXEC, 0), "wb"), std::fclose);
   const bool written = file != nullptr && write([&](std::string_view text) {
-    return !stop.stop_requested() && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
-  });
+                         return !stop.stop_requested() && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
+                       });
   if (stop.stop_requested()) return stopped_export();
   if (!written || std::fflush(file.get()) != 0) return Error{to.path + " can't be written: " + std::strerror(errno) + "."};
   if (to.source)
@@ -51,9 +50,8 @@ Result<void> write_text(const Exports::Destination& to, const std::stop_token& s
 
 Exports::Write csv_writer(std::shared_ptr<const stats::Table> table) {
   return [table = std::move(table)](const Exports::Destination& to, const std::stop_token& stop) {
-    return write_text(to, stop, [&](const TextConsumer& consumer) {
-      return consumer(stats::format_table(*table, stats::Format::kCsv, stats::TimeUnit::kNanoseconds));
-    });
+    return write_text(to, stop,
+                      [&](const TextConsumer& consumer) { return consumer(stats::format_table(*table, stats::Format::kCsv, stats::TimeUnit::kNanoseconds)); });
   };
 }
 

@@ -1,5 +1,5 @@
-#include "base/texts.h"
 #include "fleet/fleet_file.h"
+#include "base/texts.h"
 
 #include <cmath>
 #include <limits>

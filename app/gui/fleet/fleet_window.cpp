@@ -22,7 +22,12 @@ constexpr qsizetype kMostRanksNamed = 4;  // of the ranks that are chosen
 }  // namespace
 
 FleetWindow::FleetWindow(FleetFile fleet, const QString& path, QWidget* parent)
-    : QDialog(parent), fleet_(std::move(fleet)), measure_(new QComboBox), view_(new HeatMapView), legend_(new QLabel), chosen_(new QLabel),
+    : QDialog(parent),
+      fleet_(std::move(fleet)),
+      measure_(new QComboBox),
+      view_(new HeatMapView),
+      legend_(new QLabel),
+      chosen_(new QLabel),
       open_(new QPushButton(tr("&Open"))) {
   setWindowTitle(tr("Fleet – %1").arg(QFileInfo(path).absoluteDir().dirName()));
   setAttribute(Qt::WA_DeleteOnClose);
@@ -73,7 +78,10 @@ void FleetWindow::showMap(int number) {
         low = std::min(low, value);
         high = std::max(high, value);
       }
-  legend_->setText(tr("From %1 to %2 %3. Click a cell to choose a rank at a step; Ctrl+click adds a rank, Shift+click all ranks up to there.").arg(low, 0, 'g', 4).arg(high, 0, 'g', 4).arg(map.unit));
+  legend_->setText(tr("From %1 to %2 %3. Click a cell to choose a rank at a step; Ctrl+click adds a rank, Shift+click all ranks up to there.")
+                       .arg(low, 0, 'g', 4)
+                       .arg(high, 0, 'g', 4)
+                       .arg(map.unit));
   view_->setMap(&map);
 }
 

@@ -15,8 +15,8 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kSpace = 6;               // pixels
-constexpr int kLongestLabel = 80;       // characters that are drawn
+constexpr int kSpace = 6;          // pixels
+constexpr int kLongestLabel = 80;  // characters that are drawn
 
 }  // namespace
 
@@ -29,7 +29,8 @@ HeatMapView::HeatMapView(QWidget* parent) : QAbstractScrollArea(parent) {
 
 void HeatMapView::setMap(const FleetMap* map) {
   map_ = map;
-  const bool fits = map_ != nullptr && column_ < columnCount() && std::all_of(rows_.begin(), rows_.end(), [&](int row) { return row < static_cast<int>(map_->rows.size()); });
+  const bool fits =
+      map_ != nullptr && column_ < columnCount() && std::all_of(rows_.begin(), rows_.end(), [&](int row) { return row < static_cast<int>(map_->rows.size()); });
   if (!fits) {
     column_ = -1;
     rows_.clear();
@@ -172,9 +173,12 @@ void HeatMapView::scrollTo(int row) {
 void HeatMapView::mousePressEvent(QMouseEvent* event) {
   const std::optional<Cell> cell = cellAt(event->position().toPoint());
   if (!cell || event->button() != Qt::LeftButton) return QAbstractScrollArea::mousePressEvent(event);
-  if ((event->modifiers() & Qt::ControlModifier) != 0 && column_ >= 0) toggle(cell->row);
-  else if ((event->modifiers() & Qt::ShiftModifier) != 0 && column_ >= 0) chooseUpTo(cell->row);
-  else choose(cell->row, cell->column);
+  if ((event->modifiers() & Qt::ControlModifier) != 0 && column_ >= 0)
+    toggle(cell->row);
+  else if ((event->modifiers() & Qt::ShiftModifier) != 0 && column_ >= 0)
+    chooseUpTo(cell->row);
+  else
+    choose(cell->row, cell->column);
 }
 
 void HeatMapView::mouseDoubleClickEvent(QMouseEvent* event) {
@@ -231,8 +235,10 @@ bool HeatMapView::viewportEvent(QEvent* event) {
   auto* help = static_cast<QHelpEvent*>(event);
   const std::optional<Cell> cell = cellAt(help->pos());
   // Escaped: a label says what a file says.
-  if (cell) QToolTip::showText(help->globalPos(), QStringLiteral("<p>%1</p>").arg(toolTipOf(cell->row, cell->column).toHtmlEscaped()), viewport());
-  else QToolTip::hideText();
+  if (cell)
+    QToolTip::showText(help->globalPos(), QStringLiteral("<p>%1</p>").arg(toolTipOf(cell->row, cell->column).toHtmlEscaped()), viewport());
+  else
+    QToolTip::hideText();
   return true;
 }
 

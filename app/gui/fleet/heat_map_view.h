@@ -1,7 +1,8 @@
 // A measure of ranks by steps: a row for each rank, the darker (on dark themes, the brighter) the larger. Cells that are not known stay empty.
 //
 // Click chooses a cell, Ctrl+click a further rank at the same step, Shift+click all ranks up to there, Ctrl+A all. Arrow keys move, with Ctrl a
-// second rank; Enter and a double-click activate. Where columns are narrower than a pixel, each pixel shows the largest value in it. Cost of painting: O(cells in sight).
+// second rank; Enter and a double-click activate. Where columns are narrower than a pixel, each pixel shows the largest value in it. Cost of painting: O(cells
+// in sight).
 #pragma once
 
 #include <algorithm>
@@ -23,11 +24,11 @@ class HeatMapView : public QAbstractScrollArea {
   // Must outlive the view, or be replaced. What is chosen stays where the map has as many rows and columns.
   void setMap(const FleetMap* map);
 
-  [[nodiscard]] int column() const { return column_; }                    // the chosen step; -1: none
-  [[nodiscard]] const std::vector<int>& rows() const { return rows_; }    // in the order in which they were chosen
+  [[nodiscard]] int column() const { return column_; }                  // the chosen step; -1: none
+  [[nodiscard]] const std::vector<int>& rows() const { return rows_; }  // in the order in which they were chosen
   void choose(int row, int column);
   // At the chosen step:
-  void toggle(int row);     // adds it, or takes it away where it is not the only one
+  void toggle(int row);      // adds it, or takes it away where it is not the only one
   void chooseUpTo(int row);  // and all between it and the first one
 
   [[nodiscard]] QRect rectangle(int row, int column) const;  // in the viewport

@@ -18,12 +18,12 @@ struct CodeNumber {
 };
 
 struct CodeRow {
-  QString place;   // "45", "0x0120"
+  QString place;  // "45", "0x0120"
   QString text;
   double share = 0;  // of all samples, 0 to 1
   QString reason;    // that holds most of them
   QString tip;
-  bool is_source = true;  // else a heading
+  bool is_source = true;                 // else a heading
   std::vector<CodeNumber> numbers = {};  // one for each further column; or none
 };
 

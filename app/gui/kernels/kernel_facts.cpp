@@ -12,8 +12,13 @@ namespace {
 
 KernelFacts::Counters counters_of(const kernels::RecordedMetrics& recorded, std::size_t number, Message where) {
   const kernels::ProfiledKernel& kernel = recorded.metrics.kernels()[number];
-  return {std::move(where), kernels::judge(recorded.metrics, kernel), kernels::sections(recorded.metrics, kernel), kernels::roofline(recorded.metrics, kernel),
-          kernels::memory_traffic(recorded.metrics, kernel), kernels::duration(recorded.metrics, kernel), recorded.own_clock(number)};
+  return {std::move(where),
+          kernels::judge(recorded.metrics, kernel),
+          kernels::sections(recorded.metrics, kernel),
+          kernels::roofline(recorded.metrics, kernel),
+          kernels::memory_traffic(recorded.metrics, kernel),
+          kernels::duration(recorded.metrics, kernel),
+          recorded.own_clock(number)};
 }
 
 std::optional<KernelFacts::Counters> find_counters(const KernelRecordsOfTrace& records, const KernelFacts& facts,
@@ -53,7 +58,8 @@ std::uint64_t launches_before(const KernelFacts& facts) {
 }  // namespace
 
 std::shared_ptr<const KernelRecordsOfTrace> read_kernel_records(std::shared_ptr<const Trace> trace) {
-  auto records = std::make_shared<KernelRecordsOfTrace>(KernelRecordsOfTrace{trace, kernels::recorded_metrics(*trace), {}, kernels::sampled_part(*trace), kernels::instruction_mixes(*trace)});
+  auto records = std::make_shared<KernelRecordsOfTrace>(
+      KernelRecordsOfTrace{trace, kernels::recorded_metrics(*trace), {}, kernels::sampled_part(*trace), kernels::instruction_mixes(*trace)});
   if (!trace->kernel_records().windows.empty()) records->stalls = kernels::sum_stalls(*trace, kernels::SumBy::kKernel);
   return records;
 }

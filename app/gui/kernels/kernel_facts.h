@@ -32,12 +32,12 @@ struct KernelRecordsOfTrace {
 struct KernelFacts {
   EventRef event;  // the launch that is asked about, and its trace
   std::shared_ptr<const Trace> trace;
-  std::string name;         // readable, whole
-  std::string brief_name;   // without namespaces and parameters
+  std::string name;        // readable, whole
+  std::string brief_name;  // without namespaces and parameters
   KernelDetail detail;
   Gpu gpu;
   Nanoseconds duration = 0;
-  kernels::AllLaunches all;  // of its name and shape
+  kernels::AllLaunches all;           // of its name and shape
   std::uint64_t launches_before = 0;  // of kernels of its brief name, in its process, without those of CUDA graphs
 
   // Single kernels of a CUDA graph are not measured: the graph is one launch.
@@ -55,12 +55,12 @@ struct KernelFacts {
     kernels::Roofline roofline;
     kernels::MemoryTraffic memory;
     Nanoseconds duration = 0;
-    std::optional<double> own_clock = {};  // Hz, as RecordedMetrics::own_clock()
+    std::optional<double> own_clock = {};                        // Hz, as RecordedMetrics::own_clock()
     std::vector<std::optional<kernels::CostlyLine>> lines = {};  // of each advice of the verdict, where the trace that is shown tells it
   };
   std::optional<Counters> counters;
   std::vector<kernels::OpcodeCount> opcodes;  // of a launch of its name, as the mean of those of which instructions were counted; empty where none were
-  std::optional<kernels::StallSum> stalls;  // of all launches of its name
+  std::optional<kernels::StallSum> stalls;    // of all launches of its name
   std::optional<kernels::SampledPart> sampled;
 };
 

@@ -36,9 +36,10 @@ class Rows {
   }
   [[nodiscard]] QString table(const QString& title) const {
     if (text_.isEmpty()) return {};
-    const QString heading = baseline_ == Baseline::kBeside ? QStringLiteral("<tr><td></td><td align='right' class='label'>%1</td><td align='right' class='label'>%2</td></tr>")
-                                                .arg(tr("now"), tr("baseline"))
-                                          : QString();
+    const QString heading =
+        baseline_ == Baseline::kBeside
+            ? QStringLiteral("<tr><td></td><td align='right' class='label'>%1</td><td align='right' class='label'>%2</td></tr>").arg(tr("now"), tr("baseline"))
+            : QString();
     return QStringLiteral("<p><b>%1</b></p><table cellspacing='0' cellpadding='1'>%2%3</table>").arg(title, heading, text_);
   }
 
@@ -50,13 +51,12 @@ class Rows {
 QString launch_table(const KernelFacts& facts, const KernelFacts* baseline) {
   Rows rows(beside(baseline));
   const auto add = [&](const char* label, const auto& text_of) { rows.add(tr(label), text_of(facts), baseline != nullptr ? text_of(*baseline) : QString()); };
-  const auto extent = [](const std::uint32_t (&size)[3]) { return QStringLiteral("%1 × %2 × %3").arg(size[0]).arg(size[1]).arg(size[2]); };
+  const auto extent = [](const std::uint32_t(&size)[3]) { return QStringLiteral("%1 × %2 × %3").arg(size[0]).arg(size[1]).arg(size[2]); };
   add("Grid", [&](const KernelFacts& of) { return extent(of.detail.grid); });
   add("Block", [&](const KernelFacts& of) { return extent(of.detail.block); });
   add("Registers a thread", [](const KernelFacts& of) { return QString::number(of.detail.registers_per_thread); });
-  add("Shared memory a block", [](const KernelFacts& of) {
-    return html(timeline::format_bytes(std::uint64_t{of.detail.static_shared_memory} + of.detail.dynamic_shared_memory));
-  });
+  add("Shared memory a block",
+      [](const KernelFacts& of) { return html(timeline::format_bytes(std::uint64_t{of.detail.static_shared_memory} + of.detail.dynamic_shared_memory)); });
   add("Theoretical occupancy", [](const KernelFacts& of) { return of.occupancy ? html(timeline::format_share(of.occupancy->share())) : QString(); });
   add("Limited by", [](const KernelFacts& of) { return of.occupancy ? said(kernels::limiters_text(*of.occupancy)) : QString(); });
   add("Waves", [](const KernelFacts& of) { return of.waves ? shown_text(kernels::waves_text(*of.waves)) : QString(); });
@@ -64,7 +64,8 @@ QString launch_table(const KernelFacts& facts, const KernelFacts* baseline) {
   add("Multiprocessors without a block",
       [](const KernelFacts& of) { return of.waves ? html(timeline::format_share(of.waves->idle_multiprocessors())) : QString(); });
   QString text = rows.table(tr("Launch and occupancy"));
-  for (const kernels::Relief& relief : facts.reliefs) text += QStringLiteral("<br>%1").arg(tr("More occupancy with %1").arg(said(kernels::relief_text(relief, facts.detail))));
+  for (const kernels::Relief& relief : facts.reliefs)
+    text += QStringLiteral("<br>%1").arg(tr("More occupancy with %1").arg(said(kernels::relief_text(relief, facts.detail))));
   return text;
 }
 
@@ -96,7 +97,8 @@ QString section_tables(const KernelFacts& facts, const KernelFacts* baseline) {
 // A link to the source; empty where there is none.
 QString line_html(const std::optional<kernels::CostlyLine>& line) {
   if (!line) return {};
-  return QStringLiteral("<br><a href='%1%2'>%3</a>").arg(kSourceLink, QString::fromUtf8(QUrl::toPercentEncoding(QString::fromStdString(line->place))), said(kernels::line_text(*line)));
+  return QStringLiteral("<br><a href='%1%2'>%3</a>")
+      .arg(kSourceLink, QString::fromUtf8(QUrl::toPercentEncoding(QString::fromStdString(line->place))), said(kernels::line_text(*line)));
 }
 
 // Of which launch the counters are, and how it ran then.
@@ -105,16 +107,16 @@ QString measured_text(const KernelFacts::Counters& counters) {
   QString text = counters.verdict.advice.empty() ? tr("Counters %1, which took %2 then.").arg(where, duration)
                                                  : tr("Counters %1, which took %2 then; gains are of all launches of this shape.").arg(where, duration);
   if (counters.own_clock)
-    text += u' ' + tr("Measured at the clock that the GPU had (%1), with caches as they were.").arg(value_text(*counters.own_clock, kernels::ValueUnit::kHertz));
+    text +=
+        u' ' + tr("Measured at the clock that the GPU had (%1), with caches as they were.").arg(value_text(*counters.own_clock, kernels::ValueUnit::kHertz));
   return text;
 }
 
 QString verdict_text(const KernelFacts& facts) {
   const KernelFacts::Counters& counters = *facts.counters;
   QString text = QStringLiteral("<p>%1</p>")
-                     .arg(counters.verdict.utilization > 0
-                              ? tr("Bound by <b>%1</b>.").arg(said(kernels::bound_text(counters.verdict)))
-                              : tr("It was not measured what bounds it."));
+                     .arg(counters.verdict.utilization > 0 ? tr("Bound by <b>%1</b>.").arg(said(kernels::bound_text(counters.verdict)))
+                                                           : tr("It was not measured what bounds it."));
   if (!counters.verdict.pipes.empty()) text += QStringLiteral("<p class='label'>%1</p>").arg(said(counters.verdict.pipes));
   const QString measured = QStringLiteral("<p class='label'>%1</p>").arg(measured_text(counters));
   if (counters.verdict.advice.empty()) return text + QStringLiteral("<p>%1</p>").arg(tr("No change stands out that would make it faster.")) + measured;
@@ -123,10 +125,11 @@ QString verdict_text(const KernelFacts& facts) {
   for (std::size_t i = 0; i < counters.verdict.advice.size(); ++i) {
     const kernels::Advice& advice = counters.verdict.advice[i];
     text += QStringLiteral("<tr><td align='right'><b>%1</b></td><td><b>%2</b> <span class='label'>%3</span><br>%4%6<br><span class='label'>%5</span></td></tr>")
-                .arg(advice.is_gain_known ? html(timeline::format_duration(static_cast<Nanoseconds>(advice.gain * static_cast<double>(time)))) : QStringLiteral("?"),
+                .arg(advice.is_gain_known ? html(timeline::format_duration(static_cast<Nanoseconds>(advice.gain * static_cast<double>(time))))
+                                          : QStringLiteral("?"),
                      said(kernels::cause_name(advice.rule)),
-                     advice.is_gain_known ? tr("up to %1 of each launch").arg(html(timeline::format_share(advice.gain))) : tr("what it could win is not known"), said(advice.seen), said(advice.what_to_do),
-                     i < counters.lines.size() ? line_html(counters.lines[i]) : QString());
+                     advice.is_gain_known ? tr("up to %1 of each launch").arg(html(timeline::format_share(advice.gain))) : tr("what it could win is not known"),
+                     said(advice.seen), said(advice.what_to_do), i < counters.lines.size() ? line_html(counters.lines[i]) : QString());
   }
   return text + QStringLiteral("</table>") + measured;
 }
@@ -142,7 +145,8 @@ QString opcode_table(const KernelFacts& facts, const KernelFacts* baseline) {
   double all = 0;
   for (const kernels::OpcodeCount& each : facts.opcodes) all += static_cast<double>(each.executed);
   for (const kernels::OpcodeCount& each : facts.opcodes)
-    rows.add(html(each.opcode), tr("%1 (%2)").arg(number_text(static_cast<double>(each.executed)), html(timeline::format_share(static_cast<double>(each.executed) / all))),
+    rows.add(html(each.opcode),
+             tr("%1 (%2)").arg(number_text(static_cast<double>(each.executed)), html(timeline::format_share(static_cast<double>(each.executed) / all))),
              baseline != nullptr ? number_of(baseline->opcodes, each.opcode) : QString());
   return rows.table(tr("Instructions by opcode, as warps executed them"));
 }
@@ -186,8 +190,17 @@ QString operations_text(double a_second) {
 }
 
 QStringList counters_command(const KernelFacts& facts, const QString& file) {
-  QStringList words{QStringLiteral("kernels"), QStringLiteral("--set"), QStringLiteral("full"), QStringLiteral("-k"), QString::fromStdString(facts.brief_name),
-                    QStringLiteral("-s"), QString::number(facts.launches_before), QStringLiteral("-c"), QStringLiteral("1"), QStringLiteral("--save"), file,
+  QStringList words{QStringLiteral("kernels"),
+                    QStringLiteral("--set"),
+                    QStringLiteral("full"),
+                    QStringLiteral("-k"),
+                    QString::fromStdString(facts.brief_name),
+                    QStringLiteral("-s"),
+                    QString::number(facts.launches_before),
+                    QStringLiteral("-c"),
+                    QStringLiteral("1"),
+                    QStringLiteral("--save"),
+                    file,
                     QStringLiteral("--")};
   return words + program_of(facts);
 }
@@ -202,8 +215,7 @@ QString kernel_html(const KernelFacts& facts, const KernelFacts* baseline, const
   if (baseline != nullptr)
     text += QStringLiteral("<p class='label'>%1%2</p>")
                 .arg(tr("Baseline: %1, %2").arg(html(baseline->brief_name), html(timeline::format_duration(baseline->duration))),
-                     baseline->counters ? tr(", bound by %1").arg(said(kernels::bound_text(baseline->counters->verdict)))
-                                        : QString());
+                     baseline->counters ? tr(", bound by %1").arg(said(kernels::bound_text(baseline->counters->verdict))) : QString());
   if (facts.counters)
     text += verdict_text(facts);
   else if (facts.is_of_graph())

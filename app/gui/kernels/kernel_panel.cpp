@@ -19,8 +19,8 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kTextWidth = 640;    // px at first
-constexpr int kChartsWidth = 520;  // px at first
+constexpr int kTextWidth = 640;     // px at first
+constexpr int kChartsWidth = 520;   // px at first
 constexpr int kStallsHeight = 180;  // px at first
 constexpr int kLeastChart = 30;     // px
 
@@ -48,7 +48,8 @@ std::vector<StallChart::Bar> bars_of(const KernelFacts& facts, QString& title) {
       title = QObject::tr("Where warps stood: %1 samples, taken in %2 of the time")
                   .arg(samples, QString::fromStdString(format_small_percent(facts.sampled->percent())));
     for (const kernels::StallCount& stall : facts.stalls->stalls)
-      bars.push_back({text_of(stall.reason), 100.0 * static_cast<double>(stall.samples) / static_cast<double>(std::max<std::uint64_t>(1, facts.stalls->samples)),
+      bars.push_back({text_of(stall.reason),
+                      100.0 * static_cast<double>(stall.samples) / static_cast<double>(std::max<std::uint64_t>(1, facts.stalls->samples)),
                       tip_of(stall.reason)});
     return bars;
   }
@@ -57,7 +58,7 @@ std::vector<StallChart::Bar> bars_of(const KernelFacts& facts, QString& title) {
     if (section.name != "WarpStateStats" || section.rows.size() < 2) continue;
     const double all = section.rows.front().value;
     title = QObject::tr("What a warp does in the %1 cycles between two instructions").arg(all, 0, 'g', 3);
-    for (std::size_t i = 1; i < section.rows.size(); ++i) 
+    for (std::size_t i = 1; i < section.rows.size(); ++i)
       bars.push_back({text_of(section.rows[i].label.english()), all > 0 ? 100 * section.rows[i].value / all : 0, tip_of(section.rows[i].label.english())});
   }
   return bars;
@@ -130,7 +131,8 @@ void KernelPanel::layOut() {
   browser_->setOpenLinks(false);
   connect(browser_, &QTextBrowser::anchorClicked, this, [this](const QUrl& link) {
     const QString text = link.toString(QUrl::FullyEncoded);
-    if (text.startsWith(QLatin1String(kSourceLink))) emit sourceLineRequested(QUrl::fromPercentEncoding(text.mid(static_cast<qsizetype>(qstrlen(kSourceLink))).toUtf8()));
+    if (text.startsWith(QLatin1String(kSourceLink)))
+      emit sourceLineRequested(QUrl::fromPercentEncoding(text.mid(static_cast<qsizetype>(qstrlen(kSourceLink))).toUtf8()));
   });
   browser_->setAccessibleName(tr("Kernel"));
   charts_->addWidget(stalls_);
@@ -212,8 +214,8 @@ void KernelPanel::present() {
   source_->setEnabled(facts_ != nullptr);
   pin_->setEnabled(facts_ != nullptr || baseline_ != nullptr);
   pin_->setText(baseline_ ? tr("Remove the baseline") : tr("Pin as baseline"));
-  const QString text = facts_ ? kernel_html(*facts_, baseline_.get(), palette())
-                              : QStringLiteral("<p>%1</p>").arg(tr("Select a kernel, or a call that launches one."));
+  const QString text =
+      facts_ ? kernel_html(*facts_, baseline_.get(), palette()) : QStringLiteral("<p>%1</p>").arg(tr("Select a kernel, or a call that launches one."));
   if (text != shown_) {  // so that its user's place stays
     const int place = browser_->verticalScrollBar()->value();
     shown_ = text;

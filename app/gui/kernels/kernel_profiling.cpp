@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kTick = 1s;
-constexpr int kPatienceMs = 3'000;  // that a program has to end by itself
+constexpr int kPatienceMs = 3'000;          // that a program has to end by itself
 constexpr qsizetype kMostErrors = 8 << 10;  // bytes that are kept
 
 QString find_recorder() {
@@ -44,8 +44,11 @@ std::shared_ptr<const Trace> read(const QString& file, const KernelFacts& facts,
   }
   const kernels::RecordedMetrics recorded = kernels::recorded_metrics(**trace);
   if (recorded.of_kind(facts.name, facts.detail, {})) return *trace;
-  problem = QObject::tr("Kernel %1 was not measured: this time the program did not launch it with this shape where it was expected.").arg(QString::fromStdString(facts.brief_name));
-  if (!recorded.left_out.empty()) problem = QObject::tr("Kernel %1 was not measured. %2").arg(QString::fromStdString(facts.brief_name), QString::fromStdString(recorded.left_out.front().reason));
+  problem = QObject::tr("Kernel %1 was not measured: this time the program did not launch it with this shape where it was expected.")
+                .arg(QString::fromStdString(facts.brief_name));
+  if (!recorded.left_out.empty())
+    problem =
+        QObject::tr("Kernel %1 was not measured. %2").arg(QString::fromStdString(facts.brief_name), QString::fromStdString(recorded.left_out.front().reason));
   return nullptr;
 }
 

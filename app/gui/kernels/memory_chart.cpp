@@ -20,10 +20,10 @@ using kernels::MemoryLevel;
 using kernels::MemoryPlace;
 using kernels::MemoryWay;
 
-constexpr int kChartMargin = 8;          // px
-constexpr int kHead = 5;            // px of an arrow's head
-constexpr double kWarmest = 0.75;   // of the colour, at 100 %
-constexpr int kColumns = 4;         // of boxes
+constexpr int kChartMargin = 8;                 // px
+constexpr int kHead = 5;                        // px of an arrow's head
+constexpr double kWarmest = 0.75;               // of the colour, at 100 %
+constexpr int kColumns = 4;                     // of boxes
 constexpr double kThinnest = 1, kThickest = 4;  // px of arrows
 
 // Shared memory stands below the L1 cache.

@@ -16,9 +16,9 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr double kAxisRoom = 10;         // by which axes reach beyond what is drawn
-constexpr int kLeastHeight = 60;      // px
-constexpr int kRoomForLegend = 420;   // px of width, from which it stands beside the chart
+constexpr double kAxisRoom = 10;     // by which axes reach beyond what is drawn
+constexpr int kLeastHeight = 60;     // px
+constexpr int kRoomForLegend = 420;  // px of width, from which it stands beside the chart
 constexpr double kMarkerSize = 9;    // px
 constexpr double kLineWidth = 1.5;   // px
 constexpr double kTera = 1e12;

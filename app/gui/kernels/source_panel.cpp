@@ -25,10 +25,10 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kSearchWidth = 220;  // px at most
+constexpr int kSearchWidth = 220;                // px at most
 constexpr qsizetype kMostCharacters = 32 << 20;  // of all sources of a kernel; further ones count as not found
 constexpr qsizetype kLongestLine = 1000;         // characters that are shown: painting takes as long as a line is
-constexpr std::uint32_t kAround = 12;  // lines of a file that are shown around those that have instructions
+constexpr std::uint32_t kAround = 12;            // lines of a file that are shown around those that have instructions
 
 // What most samples say, of those for which something can be done.
 QString reason_of(const std::vector<kernels::StallCount>& stalls) {
@@ -241,15 +241,17 @@ void SourcePanel::showNote(const QString& failure) {
     const QString kernel = QString::fromStdString(code_->kernel.substr(0, code_->kernel.find('(')));
     const std::uint64_t executed = code_->code.counts.of(kernels::Count::kExecuted);
     const QString samples = QString::fromStdString(timeline::format_count(code_->code.samples));
-    text = executed == 0                 ? tr("%1: %2 samples").arg(kernel, samples)
+    text = executed == 0              ? tr("%1: %2 samples").arg(kernel, samples)
            : code_->code.samples == 0 ? tr("%1: %2 instructions executed").arg(kernel, short_number(executed))
-                                         : tr("%1: %2 samples, %3 instructions executed").arg(kernel, samples, short_number(executed));
+                                      : tr("%1: %2 samples, %3 instructions executed").arg(kernel, samples, short_number(executed));
     const bool has_lines = !code_->code.files.empty();
     QStringList missing, changed;
     for (std::size_t i = 0; i < code_->sources.size(); ++i) {
       const auto compiled = static_cast<qint64>(code_->code.file_bytes[i]);
-      if (!code_->sources[i]) missing += file_name(code_->code.files[i]);
-      else if (compiled != 0 && compiled != code_->sources[i]->bytes) changed += file_name(code_->code.files[i]);
+      if (!code_->sources[i])
+        missing += file_name(code_->code.files[i]);
+      else if (compiled != 0 && compiled != code_->sources[i]->bytes)
+        changed += file_name(code_->code.files[i]);
     }
     if (!has_lines) text += tr(" · without lines: compile with -lineinfo");
     if (!changed.isEmpty()) text += tr(" · changed since it was compiled, so lines may be others: %1").arg(changed.join(QStringLiteral(", ")));
@@ -280,7 +282,8 @@ void SourcePanel::showLines() {
       const auto add = [&](std::uint32_t number, const kernels::CodeLine* line) {
         CodeRow row;
         row.place = QString::number(number);
-        if (source && number >= 1 && number <= source->lines.size()) row.text = source->lines[number - 1].left(kLongestLine).replace(u'\t', QStringLiteral("    "));
+        if (source && number >= 1 && number <= source->lines.size())
+          row.text = source->lines[number - 1].left(kLongestLine).replace(u'\t', QStringLiteral("    "));
         if (line != nullptr) {
           row.share = static_cast<double>(line->samples) / static_cast<double>(std::max<std::uint64_t>(1, code.samples));
           row.reason = reason_of(line->stalls);
@@ -322,7 +325,8 @@ void SourcePanel::showInstructions() {
       row.reason = reason_of(instruction.stalls);
       row.tip = tip_of(instruction.stalls, instruction.samples);
       row.numbers = counts.numbers(instruction.counts);
-      if (!instruction.inlined_into.empty()) row.tip += (row.tip.isEmpty() ? QString() : QStringLiteral("\n")) + tr("inlined into %1").arg(QString::fromStdString(instruction.inlined_into));
+      if (!instruction.inlined_into.empty())
+        row.tip += (row.tip.isEmpty() ? QString() : QStringLiteral("\n")) + tr("inlined into %1").arg(QString::fromStdString(instruction.inlined_into));
       if (const auto stride = kernels::stride_of(instruction.counts, instruction.access_bytes))
         row.tip += (row.tip.isEmpty() ? QString() : QStringLiteral("\n")) + tr("stride between threads: %1").arg(shown_text(kernels::stride_text(*stride)));
       rows.push_back(std::move(row));

@@ -57,7 +57,7 @@ class SourcePanel : public QWidget {
     kernels::KernelCode code;
     std::vector<std::optional<SourceText>> sources;  // one a file
     bool has_disassembler = false;
-    bool has_operands = false;                       // which it gave
+    bool has_operands = false;  // which it gave
   };
 
   void layOut();
@@ -93,8 +93,8 @@ class SourcePanel : public QWidget {
   Wanted asked_;  // last
   std::shared_ptr<const Code> code_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> places_;  // file and line of each row of lines_; kNoFile: of none
-  QString wanted_;        // the line that is to be chosen; empty: none
-  bool follows_ = false;  // one table chooses a row for the other
+  QString wanted_;                                               // the line that is to be chosen; empty: none
+  bool follows_ = false;                                         // one table chooses a row for the other
   PacedUpdate paced_;
   LatestJob job_;
 };

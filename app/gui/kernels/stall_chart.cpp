@@ -9,8 +9,8 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kMargin = 8;         // px
-constexpr int kFewestBars = 2;     // that there is room for
+constexpr int kMargin = 8;      // px
+constexpr int kFewestBars = 2;  // that there is room for
 constexpr int kUsualBars = 8;
 constexpr double kBarHeight = 0.62;  // of a row
 constexpr double kLeast = 0.5;       // percent; shorter bars are none
@@ -60,7 +60,8 @@ void StallChart::paintEvent(QPaintEvent*) {
     const QRect line(kMargin, kMargin + row * static_cast<int>(i + 1), width() - 2 * kMargin, row);
     if (line.bottom() > height()) return;
     painter.setPen(palette().color(QPalette::Text));
-    painter.drawText(QRect(line.left(), line.top(), names, row), Qt::AlignRight | Qt::AlignVCenter, fontMetrics().elidedText(bar.reason, Qt::ElideRight, names));
+    painter.drawText(QRect(line.left(), line.top(), names, row), Qt::AlignRight | Qt::AlignVCenter,
+                     fontMetrics().elidedText(bar.reason, Qt::ElideRight, names));
     const double length = room * bar.share / longest;
     const double height = row * kBarHeight;
     painter.fillRect(QRectF(left, line.top() + (row - height) / 2, std::max(1.0, length), height), palette().highlight());

@@ -35,8 +35,8 @@ class LiveRecording : public QObject {
   // Brings the agent into a process that runs, which may take seconds: on the job's thread. `done` is called on this one, with one sentence
   // where it failed; not at all when the job was cancelled, which leaves the process as it is, and no file.
   static void attach(const AttachSettings& settings, LatestJob& job, std::function<void(Started)> done);
-  // Starts a program on other machines, or attaches to a process on one. Fails with one sentence where what is asked for makes no sense; what the link comes to is told by
-  // message() and ended().
+  // Starts a program on other machines, or attaches to a process on one. Fails with one sentence where what is asked for makes no sense; what the link comes to
+  // is told by message() and ended().
   static Started launchElsewhere(const RemoteSettings& settings);
   ~LiveRecording() override;
 
@@ -47,7 +47,7 @@ class LiveRecording : public QObject {
   [[nodiscard]] ProgramAtEnd programAtEnd() const { return program_at_end_; }
   [[nodiscard]] bool wasAttachedTo() const { return source_->wasAttachedTo(); }
   [[nodiscard]] pid_t pid() const { return source_->pid(); }
-  [[nodiscard]] QString path() const;  // of the file; empty while there is none
+  [[nodiscard]] QString path() const;         // of the file; empty while there is none
   [[nodiscard]] QStringList further() const;  // see RecordingSource::further()
   [[nodiscard]] session::RecordingStatistics statistics() const { return source_->statistics(); }
   [[nodiscard]] std::optional<RecordingSource::Elsewhere> elsewhere() const { return source_->elsewhere(); }

@@ -12,8 +12,10 @@ class LocalSource : public RecordingSource {
   explicit LocalSource(std::unique_ptr<session::Recording> recording) : recording_(std::move(recording)) {}
 
   void stop(Program program) override {
-    if (program == Program::kEnds) recording_->shut_down(SIGTERM);
-    else recording_->stop(session::StopMode::kOrderly);
+    if (program == Program::kEnds)
+      recording_->shut_down(SIGTERM);
+    else
+      recording_->stop(session::StopMode::kOrderly);
   }
   void stopAtOnce() override { recording_->stop(session::StopMode::kAtOnce); }
   [[nodiscard]] bool hasEnded() const override { return recording_->state() == session::RecordingState::kEnded; }
@@ -35,8 +37,6 @@ class LocalSource : public RecordingSource {
 
 }  // namespace
 
-std::unique_ptr<RecordingSource> local_source(std::unique_ptr<session::Recording> recording) {
-  return std::make_unique<LocalSource>(std::move(recording));
-}
+std::unique_ptr<RecordingSource> local_source(std::unique_ptr<session::Recording> recording) { return std::make_unique<LocalSource>(std::move(recording)); }
 
 }  // namespace lanescope::ui

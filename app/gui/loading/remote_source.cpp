@@ -168,7 +168,8 @@ class RemoteSource : public RecordingSource {
       Error failure = *outcome.failure;
       failure.text = printable(failure.text, LineBreaks::kEscaped);
       if (!outcome.recording.empty())
-        failure.text += " The recording is on " + work_.target + " still: lanescope fetch --on " + remote::quoted_for_shell(work_.target) + " --recording " + outcome.recording;
+        failure.text += " The recording is on " + work_.target + " still: lanescope fetch --on " + remote::quoted_for_shell(work_.target) + " --recording " +
+                        outcome.recording;
       outcome_.failure = std::move(failure);
     }
     for (const remote::CopiedFile& file : outcome.files) {
@@ -224,8 +225,10 @@ class RemoteSources : public RecordingSource {
     session::RecordingOutcome whole;
     for (const auto& source : sources_) {
       const session::RecordingOutcome part = source->outcome();
-      if (source == sources_.front()) whole = part;
-      else whole.files.insert(whole.files.end(), part.files.begin(), part.files.end());
+      if (source == sources_.front())
+        whole = part;
+      else
+        whole.files.insert(whole.files.end(), part.files.begin(), part.files.end());
       if (source == sources_.front() || !part.failure) continue;
       whole.failure = whole.failure ? Error{whole.failure->text + " " + part.failure->text} : *part.failure;
     }
@@ -282,8 +285,7 @@ Result<std::unique_ptr<RecordingSource>> remote_source(const RemoteSettings& set
   if (!all) return all.error();
   const pid_t process = settings.what == Target::kRunning ? process_of(settings) : 0;
   if (all->size() == 1)
-    return std::unique_ptr<RecordingSource>(
-        new RemoteSource(std::move(all->front()), output_pattern(settings.launch.output, {}), process, std::move(sink)));
+    return std::unique_ptr<RecordingSource>(new RemoteSource(std::move(all->front()), output_pattern(settings.launch.output, {}), process, std::move(sink)));
   std::vector<std::unique_ptr<RecordingSource>> sources;
   for (remote::WorkSettings& work : *all) {
     const QString output = output_of_machine(settings.launch.output, QString::fromStdString(work.target));

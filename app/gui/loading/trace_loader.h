@@ -22,8 +22,8 @@ class TraceLoader : public QObject {
 
   // In place of what is still being loaded; all that arrives bears the ticket. Several files, and those of a folder, are one trace.
   void load(const QStringList& paths, Ticket ticket);
-  void cancel();                                  // ends with what has been read until then, and cancelled()
-  void abandon();                                 // nothing follows
+  void cancel();   // ends with what has been read until then, and cancelled()
+  void abandon();  // nothing follows
   [[nodiscard]] bool isLoading() const { return job_.isRunning(); }
 
  signals:

@@ -40,7 +40,8 @@ Result<void> write(const std::filesystem::path& path, const Notes& notes, const 
     std::filesystem::remove(path, error);
     return error ? Result<void>(Error{path.string() + " can't be removed: " + error.message() + "."}) : Result<void>();
   }
-  return write_text({path.string(), readers_of({&trace, 1})}, {}, [&](const TextConsumer& consumer) { return consumer(format_notes(notes, trace.filename().string())); });
+  return write_text({path.string(), readers_of({&trace, 1})}, {},
+                    [&](const TextConsumer& consumer) { return consumer(format_notes(notes, trace.filename().string())); });
 }
 
 }  // namespace
@@ -81,7 +82,8 @@ void NotesKeeper::load(Place& place) {
   }
   if (place.notes.left_out == 0) return;
   place.may_write = false;  // what is left out would be gone
-  emit said(tr("%1 has more than %2 notes, or some of more than %3 bytes: not all are shown, and changes are not kept.").arg(name).arg(kMostNotes).arg(kLongestNote));
+  emit said(
+      tr("%1 has more than %2 notes, or some of more than %3 bytes: not all are shown, and changes are not kept.").arg(name).arg(kMostNotes).arg(kLongestNote));
 }
 
 NotesKeeper::Reading NotesKeeper::read(const Place& place, Notes& notes) {
@@ -104,7 +106,8 @@ void NotesKeeper::show(const std::vector<std::vector<Note>>& notes, const std::v
   for (std::size_t i = 0; i < places_.size(); ++i)
     for (const Note& note : notes[i]) markers.push_back({places_[i].clock(note.time), QString::fromStdString(note.text)});
   for (const timeline::TimelineView::Marker& marker : made)
-    if (std::none_of(markers.begin(), markers.end(), [&](const auto& each) { return each.time == marker.time && each.text == marker.text; })) markers.push_back(marker);
+    if (std::none_of(markers.begin(), markers.end(), [&](const auto& each) { return each.time == marker.time && each.text == marker.text; }))
+      markers.push_back(marker);
   std::stable_sort(markers.begin(), markers.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
   view_.setMarkers(std::move(markers));
 }
@@ -142,7 +145,10 @@ std::vector<std::vector<Note>> NotesKeeper::notesOfPlaces() const {
   };
   match([](Nanoseconds time, const std::string& text) { return std::pair(time, text); }, [](const Shown& was, const Note&) { return *was.note; });
   match([](Nanoseconds time, const std::string&) { return time; }, [](const Shown& was, const Note& now) { return Note{was.note->time, now.text}; });
-  match([](Nanoseconds, const std::string& text) { return text; }, [this](const Shown& was, const Note& now) { return Note{places_[was.place].clock.back(now.time), now.text}; });
+  match([](Nanoseconds, const std::string& text) { return text; },
+        [this](const Shown& was, const Note& now) {
+          return Note{places_[was.place].clock.back(now.time), now.text};
+        });
   for (const Note& note : left) mine.front().push_back({places_.front().clock.back(note.time), note.text});
   for (std::vector<Note>& notes : mine) std::stable_sort(notes.begin(), notes.end(), [](const Note& a, const Note& b) { return a.time < b.time; });
   return mine;
@@ -179,7 +185,8 @@ bool NotesKeeper::keep(Place& place, const std::vector<Note>& mine) {
   Notes there;
   const Reading reading = read(place, there);
   if (reading == Reading::kRefused || there.left_out > 0) {
-    emit notKept(tr("%1 was changed by somebody else, and can't be read as notes now: markers of this trace are not kept.").arg(QFileInfo(fileOf(place.trace_file)).fileName()));
+    emit notKept(tr("%1 was changed by somebody else, and can't be read as notes now: markers of this trace are not kept.")
+                     .arg(QFileInfo(fileOf(place.trace_file)).fileName()));
     return false;
   }
   Notes notes = reading == Reading::kDone ? merge_notes(place.notes, mine, there) : Notes{mine, place.notes.other_lines};

@@ -32,7 +32,7 @@ class NotesKeeper : public QObject {
   [[nodiscard]] static QString fileOf(const QString& trace_file) { return trace_file + QStringLiteral(".notes"); }
 
  signals:
-  void said(const QString& sentence);  // of notes that can't be read: markers are not kept as long as the trace is shown
+  void said(const QString& sentence);     // of notes that can't be read: markers are not kept as long as the trace is shown
   void saving();                          // what was said when markers were kept last is no longer so
   void notKept(const QString& sentence);  // of markers that can't be written, or not as they are
 
@@ -41,9 +41,9 @@ class NotesKeeper : public QObject {
   // A file that has notes of its own.
   struct Place {
     QString trace_file;
-    ClockLine clock;         // from its times to those that are shown
-    Notes notes;             // as they were in the file when it was last read or written here
-    bool may_write = true;   // not over a file that could not be read
+    ClockLine clock;        // from its times to those that are shown
+    Notes notes;            // as they were in the file when it was last read or written here
+    bool may_write = true;  // not over a file that could not be read
     [[nodiscard]] bool isOf(const Place& other) const { return trace_file == other.trace_file && clock == other.clock; }
   };
   // The notes that the file has now.

@@ -24,17 +24,16 @@ namespace {
 constexpr std::size_t kShownWaits = 3;   // hops of what an event waited for
 constexpr std::size_t kLinkedWork = 50;  // GPU events listed of one call; a CUDA graph launches thousands
 
-QString property_row(const QString& label, const QString& value) {
-  return QStringLiteral("<tr><td class='label'>%1</td><td>%2</td></tr>").arg(label, value);
-}
+QString property_row(const QString& label, const QString& value) { return QStringLiteral("<tr><td class='label'>%1</td><td>%2</td></tr>").arg(label, value); }
 
 // Why GPUs were idle in the range, a line a cause.
 QString idle_rows(const RangeSummary& summary) {
   QString rows;
   for (const auto& [gpu, causes] : summary.idle)
     for (const timeline::IdleTime::CauseTime& cause : causes)
-      rows += property_row(QObject::tr("%1 idle").arg(html(timeline::gpu_name(*summary.trace, gpu))),
-                           html(timeline::format_duration(cause.time)) + QStringLiteral("&nbsp; ") + shown_text(analysis::idle_cause_name(cause.cause)).toHtmlEscaped());
+      rows += property_row(
+          QObject::tr("%1 idle").arg(html(timeline::gpu_name(*summary.trace, gpu))),
+          html(timeline::format_duration(cause.time)) + QStringLiteral("&nbsp; ") + shown_text(analysis::idle_cause_name(cause.cause)).toHtmlEscaped());
   return rows;
 }
 
@@ -57,9 +56,7 @@ QString communication_rows(const RangeSummary& summary) {
   return rows;
 }
 
-QString link(EventRef event, const QString& text) {
-  return QStringLiteral("<a href='event:%1/%2'>%3</a>").arg(event.lane).arg(event.index).arg(text);
-}
+QString link(EventRef event, const QString& text) { return QStringLiteral("<a href='event:%1/%2'>%3</a>").arg(event.lane).arg(event.index).arg(text); }
 
 std::optional<EventRef> linked_event(const QUrl& url) {
   const QStringList parts = url.path().split(u'/');
@@ -70,8 +67,7 @@ std::optional<EventRef> linked_event(const QUrl& url) {
 QString link_with_time(const Trace& trace, EventRef ref) {
   const Event event = trace.event(ref);
   return QObject::tr("%1 <span class='label'>%2 at %3</span>")
-      .arg(link(ref, html(timeline::event_title(trace, ref))), html(timeline::format_duration(event.duration)),
-           html(timeline::format_time(event.start)));
+      .arg(link(ref, html(timeline::event_title(trace, ref))), html(timeline::format_duration(event.duration)), html(timeline::format_time(event.start)));
 }
 
 QString work_html(const Trace& trace, EventRef call) {
@@ -159,9 +155,8 @@ void DetailsPanel::show() {
     body = QStringLiteral("<p class='label'>%1</p>").arg(tr("Select an event to see what is known of it."));
   body = unbroken(body);
   const QString dimmed = palette().color(QPalette::PlaceholderText).name(QColor::HexRgb);
-  browser_->document()->setDefaultStyleSheet(
-      QStringLiteral(".label { color: %1; } td { padding-right: 8px; } a { color: %2; text-decoration: none; }")
-          .arg(dimmed, palette().color(QPalette::Link).name()));
+  browser_->document()->setDefaultStyleSheet(QStringLiteral(".label { color: %1; } td { padding-right: 8px; } a { color: %2; text-decoration: none; }")
+                                                 .arg(dimmed, palette().color(QPalette::Link).name()));
   if (body == shown_body_ && dimmed == shown_color_) return;  // so that its user's place and selected text stay
   shown_body_ = body;
   shown_color_ = dimmed;
@@ -178,9 +173,12 @@ QString DetailsPanel::eventHtml(EventRef event) const {
   const std::string whole = timeline::event_title(trace, event);
   QString title = shown_text(timeline::event_words(trace, event));
   if (event_kind(trace, event) == EventKind::kKernel) title = shown_name(trace, EventKind::kKernel, trace.event(event).name);
-  if (event_kind(trace, event) == EventKind::kKernel && title.toStdString() != whole) rows += property_row(tr("Whole name"), html(whole));  // it may fill the panel
+  if (event_kind(trace, event) == EventKind::kKernel && title.toStdString() != whole)
+    rows += property_row(tr("Whole name"), html(whole));  // it may fill the panel
   if (const std::string family = name_family(whole); family != whole)
-    rows += property_row(tr("Family"), QStringLiteral("<a href='family:%1'>%2</a>").arg(QString::fromLatin1(QUrl::toPercentEncoding(QString::fromStdString(family))), html(family)));
+    rows += property_row(
+        tr("Family"),
+        QStringLiteral("<a href='family:%1'>%2</a>").arg(QString::fromLatin1(QUrl::toPercentEncoding(QString::fromStdString(family))), html(family)));
   return QStringLiteral("<p><b>%1</b></p>%2<table cellspacing='0' cellpadding='1'>%3</table>").arg(title.toHtmlEscaped(), waitsHtml(event), rows);
 }
 
@@ -193,14 +191,16 @@ QString DetailsPanel::waitsHtml(EventRef event) const {
   if (own == 0 && chain->waited > 0) {
     const Nanoseconds whole = chain->trace->event(event).duration;
     lines += tr("This rank waited for another for %1 of %2; the transfer took %3.")
-                 .arg(html(timeline::format_duration(chain->waited)), html(timeline::format_duration(whole)), html(timeline::format_duration(whole - chain->waited)));
+                 .arg(html(timeline::format_duration(chain->waited)), html(timeline::format_duration(whole)),
+                      html(timeline::format_duration(whole - chain->waited)));
   }
   for (std::size_t i = own; i < std::min(chain->waits.size(), own + kShownWaits); ++i) {
     const analysis::Wait& wait = chain->waits[i];
-    lines += QStringLiteral("<span class='label'>%1</span> %2")
-                 .arg(shown_text(analysis::wait_words(*chain->trace, wait)).toHtmlEscaped(),
-                      wait.event.valid() ? link_with_time(*chain->trace, wait.event)
-                                         : tr("%1 at %2").arg(html(timeline::format_duration(wait.time.length())), html(timeline::format_time(wait.time.begin))));
+    lines +=
+        QStringLiteral("<span class='label'>%1</span> %2")
+            .arg(shown_text(analysis::wait_words(*chain->trace, wait)).toHtmlEscaped(),
+                 wait.event.valid() ? link_with_time(*chain->trace, wait.event)
+                                    : tr("%1 at %2").arg(html(timeline::format_duration(wait.time.length())), html(timeline::format_time(wait.time.begin))));
   }
   if (chain->waits.size() > own + kShownWaits) lines += tr("and %1 more: press Y").arg(chain->waits.size() - own - kShownWaits);
   return lines.isEmpty() ? QString() : QStringLiteral("<p>%1<br>%2</p>").arg(tr("Waited for:"), lines.join(QStringLiteral("<br>")));
@@ -225,8 +225,7 @@ QString DetailsPanel::rangeHtml(TimeRange range) const {
       rows += property_row(shown_text(properties[i].label).toHtmlEscaped(),
                            value_html(*state_.trace(), state_.inTrace(properties[i].event, *idle->trace()), properties[i]));
   } else {
-    rows = property_row(tr("Begin"), html(timeline::format_time(range.begin))) +
-           property_row(tr("End"), html(timeline::format_time(range.end))) +
+    rows = property_row(tr("Begin"), html(timeline::format_time(range.begin))) + property_row(tr("End"), html(timeline::format_time(range.end))) +
            property_row(tr("Duration"), html(timeline::format_duration(range.length())));
   }
   for (std::size_t gpu = 0; is_summed && gpu < summary_->busy.size(); ++gpu)
@@ -265,8 +264,7 @@ void DetailsPanel::summarize() {
 
 void DetailsPanel::copyAll() const {
   if (state_.trace() && state_.selectedEvent().valid() && !(shows_range_ && wantedRange()))
-    QGuiApplication::clipboard()->setText(
-        QString::fromStdString(timeline::as_text(timeline::describe_event(*state_.trace(), state_.selectedEvent()))));
+    QGuiApplication::clipboard()->setText(QString::fromStdString(timeline::as_text(timeline::describe_event(*state_.trace(), state_.selectedEvent()))));
   else
     QGuiApplication::clipboard()->setText(text());
 }

@@ -1,5 +1,6 @@
 // Everything that is known of the selected event, as text that can be selected and copied, with links to what it launched, what launched
-// it and what it waited for; or of the selected range: the gap of a GPU that it is, how busy GPUs are in it, and durations by name. Whichever was selected last.
+// it and what it waited for; or of the selected range: the gap of a GPU that it is, how busy GPUs are in it, and durations by name. Whichever was selected
+// last.
 #pragma once
 
 #include <QTextBrowser>

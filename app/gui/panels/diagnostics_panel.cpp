@@ -29,7 +29,7 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kExecutable = 6;  // column of processes
+constexpr int kExecutable = 6;                 // column of processes
 constexpr std::size_t kMostOutput = 4u << 20;  // bytes that are shown: to lay out a text takes many times its size
 
 // Qt takes the square of a paragraph's length to lay it out.
@@ -92,9 +92,7 @@ void fit_columns(QTreeWidget& list, int columns) {
 
 QString count_text(std::uint64_t count) { return QString::fromStdString(timeline::format_count(count)); }
 
-QString severity_text(int severity) {
-  return severity >= 2 ? QObject::tr("Error") : severity == 1 ? QObject::tr("Warning") : QObject::tr("Information");
-}
+QString severity_text(int severity) { return severity >= 2 ? QObject::tr("Error") : severity == 1 ? QObject::tr("Warning") : QObject::tr("Information"); }
 
 QString escaped_row(const QString& label, const QString& value) {
   if (value.isEmpty()) return {};
@@ -147,8 +145,8 @@ DiagnosticsPanel::DiagnosticsPanel(SelectionState& state, QWidget* parent)
       state_(state),
       tabs_(new QTabWidget(this)),
       recording_(new QTextBrowser(this)),
-      processes_(list_with({tr("Process"), tr("How it ended"), tr("Produced"), tr("Dropped"), tr("Late"), tr("Invalid"), tr("Executable")},
-                           tr("Processes"), this)),
+      processes_(
+          list_with({tr("Process"), tr("How it ended"), tr("Produced"), tr("Dropped"), tr("Late"), tr("Invalid"), tr("Executable")}, tr("Processes"), this)),
       messages_(list_with({tr("Time"), tr("Severity"), tr("Process"), tr("Message")}, tr("Messages"), this)),
       output_(new QPlainTextEdit(this)) {
   auto* column = new QVBoxLayout(this);
@@ -236,11 +234,9 @@ void DiagnosticsPanel::show() {
 
 void DiagnosticsPanel::showRecording(const Trace& trace) {
   const Provenance& from = trace.provenance();
-  QString rows = escaped_row(tr("Format"), QString::fromStdString(from.format)) +
-                 escaped_row(tr("Recorded by"), QString::fromStdString(from.producer)) +
+  QString rows = escaped_row(tr("Format"), QString::fromStdString(from.format)) + escaped_row(tr("Recorded by"), QString::fromStdString(from.producer)) +
                  escaped_row(tr("Host"), QString::fromStdString(from.host_name)) +
-                 escaped_row(tr("Operating system"), QString::fromStdString(from.operating_system)) +
-                 escaped_row(tr("Command"), command_text(from.command)) +
+                 escaped_row(tr("Operating system"), QString::fromStdString(from.operating_system)) + escaped_row(tr("Command"), command_text(from.command)) +
                  escaped_row(tr("Working directory"), QString::fromStdString(from.working_directory));
   if (from.utc_epoch != 0)
     rows += escaped_row(tr("Began"), QLocale().toString(QDateTime::fromMSecsSinceEpoch(from.utc_epoch / 1'000'000), QLocale::LongFormat));
@@ -269,9 +265,9 @@ void DiagnosticsPanel::showProcesses(const Trace& trace) {
     const Completeness& counts = process.completeness;
     QTreeWidgetItem* item = line_of(*processes_, static_cast<int>(id));
     const bool runs = now_ == Recording::kGoesOn && process.end_kind == ProcessEndKind::kUnknown;
-    set_texts(*item, {isolated(QString::fromStdString(process_label(trace, id))), runs ? tr("still running") : process_end_text(process), count_text(counts.produced),
-                      count_text(counts.dropped), count_text(counts.late), count_text(counts.invalid),
-                      QString::fromStdString(process.executable)});
+    set_texts(*item,
+              {isolated(QString::fromStdString(process_label(trace, id))), runs ? tr("still running") : process_end_text(process), count_text(counts.produced),
+               count_text(counts.dropped), count_text(counts.late), count_text(counts.invalid), QString::fromStdString(process.executable)});
     item->setToolTip(kExecutable, QString::fromStdString(process.executable));
     for (int column = 2; column < kExecutable; ++column) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
   }
@@ -286,8 +282,7 @@ void DiagnosticsPanel::showMessages(const Trace& trace) {
     const QString process = message.process == kNone ? QString() : isolated(QString::fromStdString(process_label(trace, message.process)));
     QTreeWidgetItem* item = line_of(*messages_, line++);
     const QString text = is_translated ? shown_text(diagnostic_message(message.text)) : QString::fromStdString(message.text);
-    set_texts(*item, {QString::fromStdString(timeline::format_time(message.time, 1'000'000)), severity_text(message.severity), process,
-                      text});
+    set_texts(*item, {QString::fromStdString(timeline::format_time(message.time, 1'000'000)), severity_text(message.severity), process, text});
     item->setToolTip(3, text);
   }
   if (messages_->topLevelItemCount() != known) fit_columns(*messages_, messages_->columnCount() - 1);

@@ -38,7 +38,13 @@ std::vector<PivotGroup> as_shown(std::vector<PivotGroup> groups, const std::vect
 }  // namespace
 
 PivotPage::PivotPage(SelectionState& state, QWidget* parent)
-    : QWidget(parent), state_(state), first_(new QComboBox(this)), second_(new QComboBox(this)), kind_(new QComboBox(this)), progress_(new QLabel(this)), table_(new ResultTable(tr("Sums by columns"), this)) {
+    : QWidget(parent),
+      state_(state),
+      first_(new QComboBox(this)),
+      second_(new QComboBox(this)),
+      kind_(new QComboBox(this)),
+      progress_(new QLabel(this)),
+      table_(new ResultTable(tr("Sums by columns"), this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -164,7 +170,8 @@ void PivotPage::compute() {
 
 void PivotPage::show(std::vector<PivotGroup> groups) {
   groups_ = std::move(groups);
-  const auto table = std::make_shared<stats::Table>(stats::pivot_table(made_by_, as_shown(groups_, made_by_, made_of_->values.trace()), stats::ValuesAt::kFront));
+  const auto table =
+      std::make_shared<stats::Table>(stats::pivot_table(made_by_, as_shown(groups_, made_by_, made_of_->values.trace()), stats::ValuesAt::kFront));
   table_->setTable(table);
   emit groupChosen();
 }

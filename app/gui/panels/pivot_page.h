@@ -40,7 +40,7 @@ class PivotPage : public QWidget {
 
  signals:
   void columnsChanged();
-  void groupChosen();    // or none is any more
+  void groupChosen();      // or none is any more
   void eventsRequested();  // those that are listed now are to be seen
 
  private:
@@ -54,9 +54,9 @@ class PivotPage : public QWidget {
 
   SelectionState& state_;
   std::shared_ptr<const EventList> events_;
-  std::vector<PivotColumn> made_by_;  // what the table is by
+  std::vector<PivotColumn> made_by_;          // what the table is by
   std::shared_ptr<const EventList> made_of_;  // whose events groups_ sums; not events_ while those are added up
-  std::vector<PivotGroup> groups_;    // rows of the table
+  std::vector<PivotGroup> groups_;            // rows of the table
   QComboBox* first_;
   QComboBox* second_;
   QComboBox* kind_;  // the one of the filter of events

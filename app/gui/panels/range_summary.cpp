@@ -55,8 +55,7 @@ std::uint64_t count_within(const Trace& trace, std::span<const LaneId> lanes, Ti
 
 }  // namespace
 
-std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace,
-                                                    const std::shared_ptr<const timeline::IdleTime>& idle,
+std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace, const std::shared_ptr<const timeline::IdleTime>& idle,
                                                     const std::shared_ptr<const timeline::CommunicationTime>& communication, TimeRange range,
                                                     const std::stop_token& stop) {
   auto summary = std::make_shared<RangeSummary>(RangeSummary{trace, range, {}, {}, {}, {}, {}});

@@ -110,9 +110,7 @@ void ReportPage::refresh() {
       const std::size_t rows = table->row_count();
       table_->setTable(std::make_shared<const stats::Table>(*std::move(table)));
       if (rows == 0)
-        showMessage(tr("The trace does not contain %1%2.")
-                        .arg(shown_text(wanted.report->data),
-                             wanted.time ? tr(" in this part of time") : QString()));
+        showMessage(tr("The trace does not contain %1%2.").arg(shown_text(wanted.report->data), wanted.time ? tr(" in this part of time") : QString()));
       else if (rows == kMostReportRows)
         showMessage(tr("The first %1 rows. The command line prints all.").arg(QString::fromStdString(timeline::format_count(kMostReportRows))));
       else

@@ -56,8 +56,7 @@ void StatisticsModel::setStatistics(std::shared_ptr<const Trace> trace, std::vec
 
 void StatisticsModel::setHovered(EventKind kind, NameId name) {
   const auto repaint = [this] {
-    if (const std::optional<int> row = rowOf(hovered_kind_, hovered_name_))
-      emit dataChanged(index(*row, 0), index(*row, kColumns - 1), {Qt::BackgroundRole});
+    if (const std::optional<int> row = rowOf(hovered_kind_, hovered_name_)) emit dataChanged(index(*row, 0), index(*row, kColumns - 1), {Qt::BackgroundRole});
   };
   repaint();
   hovered_kind_ = kind;
@@ -73,15 +72,15 @@ NameId StatisticsModel::entryName(EventKind kind, NameId name) const {
 
 std::optional<int> StatisticsModel::rowOf(EventKind kind, NameId name) const {
   const NameId wanted = entryName(kind, name);
-  const auto found =
-      std::find_if(entries_.begin(), entries_.end(), [&](const NameStatistics& entry) { return entry.kind == kind && entry.name == wanted; });
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const NameStatistics& entry) { return entry.kind == kind && entry.name == wanted; });
   return found == entries_.end() ? std::nullopt : std::optional(static_cast<int>(found - entries_.begin()));
 }
 
 std::optional<int> StatisticsModel::rowNamed(EventKind kind, std::string_view name) const {
   const auto of = [this](std::string_view each) { return grouping_ == Grouping::kFamilies ? name_family(each) : std::string(each); };
   const std::string wanted = of(name);
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const NameStatistics& entry) { return entry.kind == kind && of(trace_->name(entry.name)) == wanted; });
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const NameStatistics& entry) { return entry.kind == kind && of(trace_->name(entry.name)) == wanted; });
   return found == entries_.end() ? std::nullopt : std::optional(static_cast<int>(found - entries_.begin()));
 }
 
@@ -111,8 +110,7 @@ QString StatisticsModel::text(const NameStatistics& entry, int column) const {
 QVariant StatisticsModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   if (role == Qt::TextAlignmentRole) return QVariant((is_text(index.column()) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
-  if (role == Qt::BackgroundRole && entry(index.row()).name == hovered_name_ && entry(index.row()).kind == hovered_kind_)
-    return hover_color();
+  if (role == Qt::BackgroundRole && entry(index.row()).name == hovered_name_ && entry(index.row()).kind == hovered_kind_) return hover_color();
   if (role == Qt::DisplayRole) return text(entry(index.row()), index.column());
   if (role == Qt::ToolTipRole && index.column() == kName) {
     const std::string_view whole = trace_->name(entry(index.row()).name);
@@ -155,9 +153,8 @@ void StatisticsModel::sortEntries() {
     if (sort_column_ == kKind) return a.kind < b.kind;
     return number(a, sort_column_) < number(b, sort_column_);
   };
-  std::stable_sort(entries_.begin(), entries_.end(), [&](const NameStatistics& a, const NameStatistics& b) {
-    return sort_order_ == Qt::AscendingOrder ? ascending(a, b) : ascending(b, a);
-  });
+  std::stable_sort(entries_.begin(), entries_.end(),
+                   [&](const NameStatistics& a, const NameStatistics& b) { return sort_order_ == Qt::AscendingOrder ? ascending(a, b) : ascending(b, a); });
 }
 
 }  // namespace lanescope::ui

@@ -27,8 +27,8 @@ namespace {
 
 constexpr std::size_t kHistogramBins = 60;
 constexpr std::size_t kUtilisationPieces = 200;
-constexpr int kTableWidth = 950;  // px at first
-constexpr int kChartWidth = 270;  // px at first
+constexpr int kTableWidth = 950;    // px at first
+constexpr int kChartWidth = 270;    // px at first
 constexpr int kLegibleChart = 110;  // px of height: with less, a chart leaves out the marks of its axes
 constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {21, 11, 12, 11, 8, 11, 11, 11, 11, 11};
 
@@ -63,7 +63,8 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
     connect(&state, changed, this, &StatisticsPanel::showCommand);
   connect(&state, &SelectionState::selectedRangeChanged, this, &StatisticsPanel::showCommand);
   connect(&state, &SelectionState::visibleRangeChanged, this, &StatisticsPanel::showCommand);
-  for (const LatestJob* job : std::initializer_list<const LatestJob*>{&picking_job_, &statistics_job_, &histogram_job_, &utilisation_job_, &pivot_->summing()}) shown.waitFor(*job);
+  for (const LatestJob* job : std::initializer_list<const LatestJob*>{&picking_job_, &statistics_job_, &histogram_job_, &utilisation_job_, &pivot_->summing()})
+    shown.waitFor(*job);
   connect(&shown, &ShownEvents::changed, this, [this] {
     if (isVisible()) compute();
   });
@@ -76,10 +77,8 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
   connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &StatisticsPanel::computeHistogram);
   connect(table_, &QTableView::doubleClicked, this, &StatisticsPanel::filterToName);
   // The longest event of a name stands for it in other views, and the name of an event for the event here.
-  connect(table_, &QTableView::entered, this,
-          [this](const QModelIndex& index) { state_.setHoveredEvent(longestOf(index)); });
-  connect(table_, &QTableView::clicked, this,
-          [this](const QModelIndex& index) { state_.setSelectedEvent(longestOf(index)); });
+  connect(table_, &QTableView::entered, this, [this](const QModelIndex& index) { state_.setHoveredEvent(longestOf(index)); });
+  connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) { state_.setSelectedEvent(longestOf(index)); });
   connect(&state, &SelectionState::hoveredEventChanged, this, [this](EventRef event) {
     const auto entry = entryOf(event);
     model_->setHovered(entry ? entry->first : EventKind::kKernel, entry ? entry->second : kNone);
@@ -119,8 +118,7 @@ void StatisticsPanel::layOut() {
   pages_->addWidget(table_);
   pages_->addWidget(report_);
   pages_->addWidget(pivot_);
-  for (QWidget* chart : {static_cast<QWidget*>(durations_), static_cast<QWidget*>(utilisation_)})
-    chart->setMinimumSize(kChartWidth / 2, 60);
+  for (QWidget* chart : {static_cast<QWidget*>(durations_), static_cast<QWidget*>(utilisation_)}) chart->setMinimumSize(kChartWidth / 2, 60);
   column->addWidget(splitter, 1);
 
   command_->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -135,8 +133,7 @@ void StatisticsPanel::layOut() {
   table_->setMouseTracking(true);
   table_->viewport()->installEventFilter(this);
   QHeaderView* header = table_->horizontalHeader();
-  for (int i = 0; i < StatisticsModel::kColumns; ++i)
-    header->resizeSection(i, table_->fontMetrics().horizontalAdvance(u'0') * kCharactersOfColumn[i]);
+  for (int i = 0; i < StatisticsModel::kColumns; ++i) header->resizeSection(i, table_->fontMetrics().horizontalAdvance(u'0') * kCharactersOfColumn[i]);
   header->setObjectName(QStringLiteral("statistics-header"));
   header->setSortIndicator(StatisticsModel::kTotal, Qt::DescendingOrder);
   table_->setSortingEnabled(true);
@@ -151,10 +148,8 @@ void StatisticsPanel::fillChoice() {
   choice_->setItemData(2, tr("Sums of the listed events by one or two of their columns: stream, grid, range, process and others"), Qt::ToolTipRole);
   choice_->insertSeparator(3);
   for (const stats::Report& report : stats::reports()) {
-    choice_->addItem(shown_text(report.title),
-                     QString::fromUtf8(report.name.data(), static_cast<qsizetype>(report.name.size())));
-    choice_->setItemData(choice_->count() - 1,
-                         shown_text(report.description), Qt::ToolTipRole);
+    choice_->addItem(shown_text(report.title), QString::fromUtf8(report.name.data(), static_cast<qsizetype>(report.name.size())));
+    choice_->setItemData(choice_->count() - 1, shown_text(report.description), Qt::ToolTipRole);
   }
 }
 
@@ -320,9 +315,7 @@ void StatisticsPanel::showSelected() {
 }
 
 // As it stands in the trace that is shown.
-EventRef StatisticsPanel::longestOf(const QModelIndex& index) const {
-  return state_.inTrace(model_->entry(index.row()).longest, *model_->trace());
-}
+EventRef StatisticsPanel::longestOf(const QModelIndex& index) const { return state_.inTrace(model_->entry(index.row()).longest, *model_->trace()); }
 
 const NameStatistics* StatisticsPanel::selectedEntry() const {
   const QModelIndexList rows = table_->selectionModel()->selectedRows();
@@ -349,14 +342,17 @@ void StatisticsPanel::computeHistogram() {
     if (!values.empty()) is_meant = [has = std::make_shared<const HasValues>(trace, values)](EventRef event) { return (*has)(event); };
     DurationHistogram histogram;
     if (list->stream) {
-      const EventStream events = name ? events_named(trace, *list->stream, name->first, name->second, by) : is_meant ? kept_of(*list->stream, is_meant) : *list->stream;
+      const EventStream events = name       ? events_named(trace, *list->stream, name->first, name->second, by)
+                                 : is_meant ? kept_of(*list->stream, is_meant)
+                                            : *list->stream;
       histogram = duration_histogram(trace, events, kHistogramBins, job.stop());
     } else if (name || is_meant) {
       std::vector<EventRef> events;
       if (name)
         events = events_named(trace, list->events, name->first, name->second, by);
       else
-        std::copy_if(list->events.begin(), list->events.end(), std::back_inserter(events), [&](EventRef event) { return !job.stop().stop_requested() && is_meant(event); });
+        std::copy_if(list->events.begin(), list->events.end(), std::back_inserter(events),
+                     [&](EventRef event) { return !job.stop().stop_requested() && is_meant(event); });
       histogram = duration_histogram(trace, events, kHistogramBins);
     } else {
       histogram = duration_histogram(trace, list->events, kHistogramBins);
@@ -375,7 +371,8 @@ void StatisticsPanel::computeUtilisation() {
   }
   const TimeRange range = answered_.boundRange().value_or(trace->extent());
   utilisation_job_.start([this, trace, range, source = utilisation_source_](const LatestJob::Context& job) mutable {
-    if (!source || source->trace() != trace) source = std::make_shared<const UtilisationSource>(trace, std::make_shared<const timeline::CommunicationTime>(*trace, job.stop()));
+    if (!source || source->trace() != trace)
+      source = std::make_shared<const UtilisationSource>(trace, std::make_shared<const timeline::CommunicationTime>(*trace, job.stop()));
     const Utilisation utilisation = source->over(range, kUtilisationPieces);
     job.deliver([this, source, utilisation] {
       utilisation_source_ = source;

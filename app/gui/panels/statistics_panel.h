@@ -1,5 +1,5 @@
-// Durations by name of the shown events, their sums by columns, or a report; beside them how durations are distributed and how busy GPUs were over time. The name
-// of the selected event is selected, that of the event under the cursor marked; and the other way round, a name's longest event.
+// Durations by name of the shown events, their sums by columns, or a report; beside them how durations are distributed and how busy GPUs were over time. The
+// name of the selected event is selected, that of the event under the cursor marked; and the other way round, a name's longest event.
 //
 // Nothing is computed while the panel is hidden.
 #pragma once
@@ -41,7 +41,8 @@ class StatisticsPanel : public QWidget {
   [[nodiscard]] PivotPage& pivot() { return *pivot_; }
   [[nodiscard]] QString command() const { return command_->text(); }
   [[nodiscard]] bool isComputing() const {
-    return picking_job_.isRunning() || statistics_job_.isRunning() || histogram_job_.isRunning() || utilisation_job_.isRunning() || report_->isComputing() || pivot_->isComputing();
+    return picking_job_.isRunning() || statistics_job_.isRunning() || histogram_job_.isRunning() || utilisation_job_.isRunning() || report_->isComputing() ||
+           pivot_->isComputing();
   }
 
  signals:

@@ -46,8 +46,7 @@ Utilisation UtilisationSource::over(TimeRange range, std::size_t pieces) const {
   if (range.empty()) return utilisation;
   std::vector<Nanoseconds> edges;
   for (std::size_t piece = 0; piece <= pieces; ++piece)
-    edges.push_back(range.begin +
-                    static_cast<Nanoseconds>(static_cast<double>(range.length()) * static_cast<double>(piece) / static_cast<double>(pieces)));
+    edges.push_back(range.begin + static_cast<Nanoseconds>(static_cast<double>(range.length()) * static_cast<double>(piece) / static_cast<double>(pieces)));
   std::vector<Nanoseconds> busy(pieces);
   std::map<GpuId, std::vector<double>> waits = waitsOf(edges);
   for (const Gpu& each : gpus_) {

@@ -29,8 +29,7 @@ struct Utilisation {
 class UtilisationSource {
  public:
   // `communication`: null where waits for other ranks are left out. O(GPU events).
-  explicit UtilisationSource(const std::shared_ptr<const Trace>& trace,
-                             std::shared_ptr<const timeline::CommunicationTime> communication = nullptr);
+  explicit UtilisationSource(const std::shared_ptr<const Trace>& trace, std::shared_ptr<const timeline::CommunicationTime> communication = nullptr);
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const { return trace_; }
   // O(GPUs · pieces · log n).
   [[nodiscard]] Utilisation over(TimeRange range, std::size_t pieces) const;

@@ -43,8 +43,7 @@ QLineSeries* steps(const QString& name, const std::vector<double>& shares, TimeR
 // Of several GPUs, the legend says it in its place.
 QString title_of(const Utilisation& utilisation) {
   const auto gpus = static_cast<qsizetype>(utilisation.gpus.size());
-  if (utilisation.omitted > 0)
-    return QObject::tr("The first %1 of %2 GPUs busy over time").arg(gpus).arg(gpus + static_cast<qsizetype>(utilisation.omitted));
+  if (utilisation.omitted > 0) return QObject::tr("The first %1 of %2 GPUs busy over time").arg(gpus).arg(gpus + static_cast<qsizetype>(utilisation.omitted));
   if (gpus > kMostNamed) return QObject::tr("%1 GPUs busy over time").arg(gpus);
   if (gpus > 1) return {};
   const GpuUtilisation& gpu = utilisation.gpus.front();

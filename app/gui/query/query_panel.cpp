@@ -25,20 +25,17 @@ namespace {
 
 constexpr std::size_t kMostAnswers = 200'000;  // what sorts at once; the command line prints all
 constexpr std::size_t kAnswerBins = 60;
-constexpr int kEditorWidth = 430;  // px at first
-constexpr int kResultWidth = 700;   // px at first
-constexpr int kResultChartWidth = 240;   // px at first
+constexpr int kEditorWidth = 430;       // px at first
+constexpr int kResultWidth = 700;       // px at first
+constexpr int kResultChartWidth = 240;  // px at first
 
 // What the answer found, each with its first text. Null where rows say no times. `shift`: from its times to those that are shown.
 std::shared_ptr<const timeline::AnswerRow> row_of(const stats::Table& table, Nanoseconds shift) {
   const auto text = std::find_if(table.columns().begin(), table.columns().end(), [](const stats::Column& column) { return column.has_texts(); });
-  const auto text_at = [&](TableRow row) {
-    return text == table.columns().end() ? std::string() : std::string(table.text(text->text(row)));
-  };
+  const auto text_at = [&](TableRow row) { return text == table.columns().end() ? std::string() : std::string(table.text(text->text(row))); };
   std::vector<timeline::AnsweredRange> ranges;
   for (TableRow row = 0; row < table.row_count(); ++row)
-    if (const std::optional<TimeRange> time = time_of_row(table, row))
-      ranges.push_back({{time->begin + shift, time->end + shift}, text_at(row)});
+    if (const std::optional<TimeRange> time = time_of_row(table, row)) ranges.push_back({{time->begin + shift, time->end + shift}, text_at(row)});
   if (ranges.empty()) return nullptr;
   const std::string count = timeline::format_counted(ranges.size(), "range").in(shown_language());
   return std::make_shared<const timeline::AnswerRow>(QueryPanel::tr("Answer: %1").arg(QString::fromStdString(count)).toStdString(), std::move(ranges));
@@ -139,7 +136,8 @@ void QueryPanel::layOut() {
   recent_->menu()->setToolTipsVisible(true);
   editor_->setAccessibleName(tr("SQL query"));
   editor_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
-  editor_->setPlaceholderText(QStringLiteral("SELECT short_name, count(*), sum(duration)\nFROM kernels\nWHERE start >= :begin AND start < :end\nGROUP BY 1 ORDER BY 3 DESC"));
+  editor_->setPlaceholderText(
+      QStringLiteral("SELECT short_name, count(*), sum(duration)\nFROM kernels\nWHERE start >= :begin AND start < :end\nGROUP BY 1 ORDER BY 3 DESC"));
   editor_->setToolTip(tr("<p>SELECT statements of SQLite over these tables. :begin and :end are the selected part of time, or all of it; "
                          "family(name) takes the counters out of a name.</p>") +
                       tables_text());

@@ -87,10 +87,10 @@ class QueryPanel : public QWidget {
   DurationChart* chart_;
   QCheckBox* on_timeline_;
   std::shared_ptr<const timeline::AnswerRow> row_;  // of the answer; null where it says no times
-  QString asked_;                             // the question that was answered, or is being; empty: none
-  QString answered_question_;                 // that of which the answer is in the table
-  qsizetype recalled_ = -1;                   // which of those that were asked before stands in the field; -1: none
-  QString draft_;                             // that was typed before the first of them came
+  QString asked_;                                   // the question that was answered, or is being; empty: none
+  QString answered_question_;                       // that of which the answer is in the table
+  qsizetype recalled_ = -1;                         // which of those that were asked before stands in the field; -1: none
+  QString draft_;                                   // that was typed before the first of them came
   query::TimeUse time_ = query::TimeUse::kWhole;
   Asked asked_of_;  // last
   Asked made_of_;   // what is in the table; of no trace where there is nothing

@@ -32,8 +32,8 @@ std::string_view possible(const ProcessSummary& process) {
 }
 
 stats::Table table_of(const std::vector<ProcessSummary>& processes) {
-  stats::Table table({stats::identifiers("PID"), stats::texts("Name"), stats::words("CUDA"), stats::words("Can be attached to"),
-                      stats::texts("User"), stats::texts("Command")});
+  stats::Table table({stats::identifiers("PID"), stats::texts("Name"), stats::words("CUDA"), stats::words("Can be attached to"), stats::texts("User"),
+                      stats::texts("Command")});
   for (const ProcessSummary& process : processes)
     table.add_row(std::int64_t{process.pid}, table.add_text(process.name), table.add_text(process.uses_cuda ? "yes" : ""),
                   table.add_text(std::string(possible(process))), table.add_text(process.user), table.add_text(process.command_line));
@@ -215,18 +215,18 @@ void AttachDialog::showChosen() {
   const ProcessSummary* process = chosen();
   attach_->setEnabled(process && (outside_->isChecked() ? process->observation_refusal : process->refusal).empty());
   const QString wanted = filter_->text().trimmed();
-  problem_->setText(process && !failure_.isEmpty()       ? failure_
-                    : process                            ? prospects(*process)
-                    : shown_.empty() && !wanted.isEmpty() ? tr("No process has \"%1\" in its name, command line or process id.").arg(wanted)
-                                                          : tr("Choose the process to record. It runs on when the recording stops, and can be attached to again."));
+  problem_->setText(process && !failure_.isEmpty() ? failure_
+                    : process                      ? prospects(*process)
+                    : shown_.empty() && !wanted.isEmpty()
+                        ? tr("No process has \"%1\" in its name, command line or process id.").arg(wanted)
+                        : tr("Choose the process to record. It runs on when the recording stops, and can be attached to again."));
 }
 
 QString AttachDialog::prospects(const ProcessSummary& process) const {
   const QString name = QStringLiteral("%1 (%2)").arg(QString::fromStdString(process.name)).arg(process.pid);
   if (outside_->isChecked())
-    return process.observation_refusal.empty()
-               ? tr("No thread of %1 is stopped. What it did before is not recorded.").arg(name)
-               : QString::fromStdString(process.observation_refusal);
+    return process.observation_refusal.empty() ? tr("No thread of %1 is stopped. What it did before is not recorded.").arg(name)
+                                               : QString::fromStdString(process.observation_refusal);
   if (process.refusal.empty()) return tr("%1 will stand still for a few milliseconds. What it did before is not recorded.").arg(name);
   const QString refusal = QString::fromStdString(process.refusal);
   return process.observation_refusal.empty() ? tr("%1 Its threads can be recorded from outside.").arg(refusal) : refusal;

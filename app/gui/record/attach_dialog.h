@@ -15,8 +15,8 @@
 #include "base/latest_job.h"
 #include "base/settings.h"
 #include "collector/attach/process_list.h"
-#include "record/output_field.h"
 #include "record/capture_form.h"
+#include "record/output_field.h"
 #include "tables/result_table.h"
 
 namespace lanescope::ui {

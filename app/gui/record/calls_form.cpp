@@ -1,5 +1,5 @@
-#include "base/texts.h"
 #include "record/calls_form.h"
+#include "base/texts.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -90,7 +90,8 @@ CallsForm::CallsForm(QFormLayout& form, Target target)
   form.addRow(tr("Runtimes"), runtimes);
   // They are put in front of the program before it starts.
   if (target == Target::kRunning) {
-    for (QWidget* field : {static_cast<QWidget*>(pytorch_), static_cast<QWidget*>(python_ranges_of_), static_cast<QWidget*>(mpi_)}) form.setRowVisible(field, false);
+    for (QWidget* field : {static_cast<QWidget*>(pytorch_), static_cast<QWidget*>(python_ranges_of_), static_cast<QWidget*>(mpi_)})
+      form.setRowVisible(field, false);
     form.setRowVisible(runtimes, false);
   }
   for (const QCheckBox* box : {nvtx_, os_runtime_}) QObject::connect(box, &QCheckBox::toggled, nvtx_, [this] { showFitting(); });
@@ -136,7 +137,8 @@ void CallsForm::readInto(CaptureChoices& choices) const {
   choices.os_runtime_chains_from = chains_from_->value();
   choices.file_access = files_->isChecked();
   choices.trace_mpi = mpi_->isChecked();
-  for (std::size_t i = 0; i < runtimes_.size(); ++i) choose_library(choices, QString::fromLatin1(kRuntimes[i].trace), runtimes_[i]->isChecked() ? LibraryCalls::kRecorded : LibraryCalls::kLeftOut);
+  for (std::size_t i = 0; i < runtimes_.size(); ++i)
+    choose_library(choices, QString::fromLatin1(kRuntimes[i].trace), runtimes_[i]->isChecked() ? LibraryCalls::kRecorded : LibraryCalls::kLeftOut);
 }
 
 }  // namespace lanescope::ui

@@ -87,8 +87,6 @@ session::CaptureSettings capture_settings(const CaptureChoices& choices) {
   return settings;
 }
 
-std::chrono::nanoseconds seconds(double value) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(value));
-}
+std::chrono::nanoseconds seconds(double value) { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(value)); }
 
 }  // namespace lanescope::ui

@@ -43,10 +43,10 @@ struct CaptureChoices {
   double delay = 0;                                // s; what happens before is not recorded
   double duration = 0;                             // s; then the recording ends; 0: it goes on
   ProgramAtEnd program_at_end = ProgramAtEnd::kEnds;
-  bool wait_for_children = true;                   // the recording of a launched program ends with its recorded children
-  bool all_calls = false;                          // also CUDA calls that say nothing about time
-  int os_runtime_threshold = 1000;                 // ns; shorter calls are left out
-  int os_runtime_chains_from = 80'000;             // ns; which code makes calls that take so long; 0: of none
+  bool wait_for_children = true;        // the recording of a launched program ends with its recorded children
+  bool all_calls = false;               // also CUDA calls that say nothing about time
+  int os_runtime_threshold = 1000;      // ns; shorter calls are left out
+  int os_runtime_chains_from = 80'000;  // ns; which code makes calls that take so long; 0: of none
   session::DomainRule domain_rule = session::DomainRule::kAll;
   QStringList domains;                                               // "default" is the one without a name
   session::CaptureTrigger trigger = session::CaptureTrigger::kNone;  // not kRequest
@@ -63,8 +63,8 @@ struct CaptureChoices {
   cpu::CallChains call_chains = cpu::CallChains::kFramePointers;
   int sampling_frequency = 1000;  // Hz
   bool system_calls = false;
-  QStringList kernel_events;   // "sched/sched_switch"
-  QStringList counted_events;  // of cpu::counted_events()
+  QStringList kernel_events;     // "sched/sched_switch"
+  QStringList counted_events;    // of cpu::counted_events()
   bool network_metrics = false;  // of the machine, as the next
   bool storage_metrics = false;
   bool gpu_metrics = false;

@@ -1,5 +1,5 @@
-#include "base/texts.h"
 #include "record/cuda_form.h"
+#include "base/texts.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -11,8 +11,8 @@ using session::GraphLevel;
 using session::Preset;
 
 constexpr int kPresetsGraphLevel = -1;
-constexpr int kLongestChainless = 1'000'000'000;   // ns
-constexpr int kLongestInterval = 86'400'000;  // ms
+constexpr int kLongestChainless = 1'000'000'000;  // ns
+constexpr int kLongestInterval = 86'400'000;      // ms
 
 struct Library {
   const char* trace;  // as in session::library_traces()
@@ -67,9 +67,7 @@ CudaForm::CudaForm(QFormLayout& form, Target target)
   chains->addWidget(call_chains_from_);
   form.addRow(tr("Call chai&ns"), chains);
   if (auto* label = qobject_cast<QLabel*>(form.labelForField(chains))) label->setBuddy(call_chains_of_);
-  const auto showFitting = [this] {
-    call_chains_from_->setEnabled(call_chains_of_->currentData().toInt() != static_cast<int>(ChainsOf::kNone));
-  };
+  const auto showFitting = [this] { call_chains_from_->setEnabled(call_chains_of_->currentData().toInt() != static_cast<int>(ChainsOf::kNone)); };
   QObject::connect(call_chains_of_, &QComboBox::currentIndexChanged, trace_, showFitting);
   showFitting();
   auto* line = new QWidget;
@@ -102,8 +100,7 @@ void CudaForm::set(const CaptureChoices& choices) {
   choose(call_chains_of_, static_cast<int>(choices.call_chains_of));
   call_chains_from_->setValue(choices.call_chains_from);
   flush_interval_->setValue(choices.flush_interval);
-  for (std::size_t i = 0; i < libraries_.size(); ++i)
-    libraries_[i]->setChecked(choices.libraries.contains(QLatin1String(kLibraries[i].trace)));
+  for (std::size_t i = 0; i < libraries_.size(); ++i) libraries_[i]->setChecked(choices.libraries.contains(QLatin1String(kLibraries[i].trace)));
 }
 
 void CudaForm::readInto(CaptureChoices& choices) const {
@@ -118,7 +115,8 @@ void CudaForm::readInto(CaptureChoices& choices) const {
   choices.call_chains_of = static_cast<ChainsOf>(call_chains_of_->currentData().toInt());
   choices.call_chains_from = call_chains_from_->value();
   choices.flush_interval = flush_interval_->value();
-  for (std::size_t i = 0; i < libraries_.size(); ++i) choose_library(choices, QString::fromLatin1(kLibraries[i].trace), libraries_[i]->isChecked() ? LibraryCalls::kRecorded : LibraryCalls::kLeftOut);
+  for (std::size_t i = 0; i < libraries_.size(); ++i)
+    choose_library(choices, QString::fromLatin1(kLibraries[i].trace), libraries_[i]->isChecked() ? LibraryCalls::kRecorded : LibraryCalls::kLeftOut);
 }
 
 }  // namespace lanescope::ui

@@ -38,8 +38,8 @@ QString program_problem(const LaunchSettings& launch) {
   if (!folder.isDir()) return QObject::tr("There is no folder %1 to start the program in.").arg(folder.filePath());
   const bool is_path = launch.program.contains(u'/');
   if (!is_path) {
-    const bool has_own_path = !launch.inherit_environment || std::any_of(launch.environment.begin(), launch.environment.end(),
-                                                                        [](const QString& line) { return line.startsWith(u"PATH="); });
+    const bool has_own_path = !launch.inherit_environment ||
+                              std::any_of(launch.environment.begin(), launch.environment.end(), [](const QString& line) { return line.startsWith(u"PATH="); });
     return has_own_path || !QStandardPaths::findExecutable(launch.program).isEmpty()
                ? QString()
                : QObject::tr("There is no program named %1. Give its path, or a name that is found in PATH.").arg(launch.program);

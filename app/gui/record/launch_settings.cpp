@@ -55,14 +55,12 @@ Result<session::LaunchRequest> launch_request(const LaunchSettings& settings) {
   if (settings.capture.trigger == session::CaptureTrigger::kNvtxRange && settings.capture.range.isEmpty())
     return Error{"Name the NVTX range to record.", ErrorKind::kUsage};
   if (settings.capture.gpu_metrics && !names_gpus(settings.capture.gpu_metrics_devices))
-    return Error{"GPUs are named by their numbers, such as 0,1, not \"" + settings.capture.gpu_metrics_devices.toStdString() + "\".",
-                 ErrorKind::kUsage};
+    return Error{"GPUs are named by their numbers, such as 0,1, not \"" + settings.capture.gpu_metrics_devices.toStdString() + "\".", ErrorKind::kUsage};
   apply(settings.capture, request);
   request.inherit_environment = settings.inherit_environment ? session::InheritEnvironment::kYes : session::InheritEnvironment::kNo;
   request.overwrite = settings.overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
   request.wait_for = settings.capture.wait_for_children ? session::WaitFor::kAll : session::WaitFor::kPrimary;
-  const bool range_ends_it =
-      settings.capture.trigger != session::CaptureTrigger::kNone && settings.capture.after_range == session::AfterCapture::kShutdown;
+  const bool range_ends_it = settings.capture.trigger != session::CaptureTrigger::kNone && settings.capture.after_range == session::AfterCapture::kShutdown;
   if (range_ends_it || settings.capture.program_at_end == ProgramAtEnd::kEnds) request.end_signal = SIGTERM;
   if (settings.capture.trace_nvtx) request.pytorch = settings.capture.pytorch;
   if (settings.capture.trace_nvtx && !settings.capture.python_ranges_of.isEmpty()) {

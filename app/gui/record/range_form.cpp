@@ -1,5 +1,5 @@
-#include "base/texts.h"
 #include "record/range_form.h"
+#include "base/texts.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -69,8 +69,7 @@ RangeForm::RangeForm(QFormLayout& form, Target target)
   range_domain_->setPlaceholderText(tr("Domain; * is every one"));
   range_domain_->setAccessibleName(tr("Domain of the range"));
   const bool is_running = target == Target::kRunning;
-  after_->addItem(is_running ? tr("End the recording; the program runs on") : tr("End the program"),
-                  static_cast<int>(AfterCapture::kShutdown));
+  after_->addItem(is_running ? tr("End the recording; the program runs on") : tr("End the program"), static_cast<int>(AfterCapture::kShutdown));
   if (!is_running) after_->addItem(tr("Record nothing more"), static_cast<int>(AfterCapture::kStop));
   after_->addItem(tr("Make a file for each range"), static_cast<int>(AfterCapture::kRepeat));
   after_->addItem(tr("Continue to record"), static_cast<int>(AfterCapture::kGoOn));

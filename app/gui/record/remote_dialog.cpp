@@ -48,10 +48,14 @@ QString examination_text(const QByteArray& json) {
     if (part.isEmpty()) continue;
     const QString text = QStringLiteral("%1: %2").arg(part.value("subject").toString(), part.value("text").toString().simplified());
     const QString name = part.value("part").toString();
-    if (name == u"gpus" || (name == u"driver" && part.value("verdict").toString() != u"ok")) lines << text;
-    else if (part.value("verdict").toString() != u"ok") limits << text;
-    else continue;
-    for (const QJsonValue& remedy : part.value("remedies").toArray()) (name == u"gpus" || name == u"driver" ? lines : limits) << QStringLiteral("    ") + remedy.toString();
+    if (name == u"gpus" || (name == u"driver" && part.value("verdict").toString() != u"ok"))
+      lines << text;
+    else if (part.value("verdict").toString() != u"ok")
+      limits << text;
+    else
+      continue;
+    for (const QJsonValue& remedy : part.value("remedies").toArray())
+      (name == u"gpus" || name == u"driver" ? lines : limits) << QStringLiteral("    ") + remedy.toString();
   }
   return shown((lines + limits).join(u'\n').toStdString());
 }

@@ -1,5 +1,5 @@
-// Asks for a program to record on another machine, or on several at once, or for a process that runs on one. Remembers what was last asked for, machine by machine, and shows what can be recorded
-// there before anything begins.
+// Asks for a program to record on another machine, or on several at once, or for a process that runs on one. Remembers what was last asked for, machine by
+// machine, and shows what can be recorded there before anything begins.
 #pragma once
 
 #include <functional>

@@ -47,9 +47,7 @@ void add_calls(RemoteOptions& options, const CaptureChoices& choices) {
 }
 
 void add_cuda(RemoteOptions& options, const CaptureChoices& choices) {
-  options.add("preset", std::string(choices.preset == session::Preset::kLight  ? "light"
-                                    : choices.preset == session::Preset::kDeep ? "deep"
-                                                                               : "default"));
+  options.add("preset", std::string(choices.preset == session::Preset::kLight ? "light" : choices.preset == session::Preset::kDeep ? "deep" : "default"));
   if (choices.graph_level) options.add("cuda-graph-trace", std::string(*choices.graph_level == session::GraphLevel::kNode ? "node" : "graph"));
   options.add("cuda-flush-interval", choices.flush_interval);
   options.add("cuda-trace-all-apis", choices.all_calls);

@@ -14,9 +14,9 @@
 namespace lanescope::ui {
 
 struct RemoteSettings {
-  QString target;     // as lanescope profile --on takes it
-  QString lanescope;  // the program there; empty: lanescope, in the PATH of a command
-  LaunchSettings launch;  // its folder is there, empty: where commands begin; the output file is here
+  QString target;                   // as lanescope profile --on takes it
+  QString lanescope;                // the program there; empty: lanescope, in the PATH of a command
+  LaunchSettings launch;            // its folder is there, empty: where commands begin; the output file is here
   Target what = Target::kLaunched;  // kRunning: what `launch` has of a program counts for nothing but its capture and its output file
   QString process;                  // kRunning: its number, perhaps with more text behind
   QString further;                  // kLaunched: more targets, where the same begins at the same time; words as of a shell

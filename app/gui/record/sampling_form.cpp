@@ -1,5 +1,5 @@
-#include "base/texts.h"
 #include "record/sampling_form.h"
+#include "base/texts.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -102,7 +102,8 @@ SamplingForm::SamplingForm(QFormLayout& form)
   kernel_events_->setToolTip(tr("Names of folders in /sys/kernel/tracing/events. Recording them may need rights: lanescope status says which."));
   counted_events_->setAccessibleName(tr("Events that are counted"));
   counted_events_->setPlaceholderText(tr("Such as instructions, cycles, cache-misses, page-faults"));
-  counted_events_->setToolTip(tr("How often they happen to the threads, ten times a second. lanescope profile --cpu-core-events=help says which can be counted."));
+  counted_events_->setToolTip(
+      tr("How often they happen to the threads, ten times a second. lanescope profile --cpu-core-events=help says which can be counted."));
   auto* kernel = new QHBoxLayout;
   kernel->addWidget(system_calls_);
   kernel->addWidget(kernel_events_, 1);
@@ -115,19 +116,16 @@ SamplingForm::SamplingForm(QFormLayout& form)
   form.addRow(tr("GPU &metrics"), metrics);
   form.addRow(QString(), in_a_line({gpu_metrics_set_}));
   if (auto* label = qobject_cast<QLabel*>(form.labelForField(metrics))) label->setBuddy(gpu_metrics_);
-  for (const QCheckBox* box : {thread_states_, samples_, gpu_metrics_})
-    QObject::connect(box, &QCheckBox::toggled, samples_, [this] { showFitting(); });
+  for (const QCheckBox* box : {thread_states_, samples_, gpu_metrics_}) QObject::connect(box, &QCheckBox::toggled, samples_, [this] { showFitting(); });
   showFitting();
 }
 
 void SamplingForm::showFitting() const {
-  for (QWidget* field :
-       {static_cast<QWidget*>(call_chains_), static_cast<QWidget*>(sampling_frequency_), static_cast<QWidget*>(python_functions_)})
+  for (QWidget* field : {static_cast<QWidget*>(call_chains_), static_cast<QWidget*>(sampling_frequency_), static_cast<QWidget*>(python_functions_)})
     field->setEnabled(samples_->isChecked());
   debug_folders_->setEnabled(samples_->isChecked());
   scope_->setEnabled(thread_states_->isChecked() || samples_->isChecked());
-  for (QWidget* field : {static_cast<QWidget*>(gpu_metrics_devices_), static_cast<QWidget*>(gpu_metrics_set_),
-                         static_cast<QWidget*>(gpu_metrics_frequency_)})
+  for (QWidget* field : {static_cast<QWidget*>(gpu_metrics_devices_), static_cast<QWidget*>(gpu_metrics_set_), static_cast<QWidget*>(gpu_metrics_frequency_)})
     field->setEnabled(gpu_metrics_->isChecked());
 }
 

@@ -19,9 +19,7 @@ class CallTreeModel : public QAbstractItemModel {
   CallTreeModel(samples::CallTreeOrder order, QObject* parent) : QAbstractItemModel(parent), order_(order) {}
 
   void setProfile(std::shared_ptr<const Trace> trace, std::shared_ptr<const SampleProfile> profile);  // null: none
-  [[nodiscard]] std::uint32_t node(const QModelIndex& index) const {
-    return index.isValid() ? static_cast<std::uint32_t>(index.internalId()) : 0;
-  }
+  [[nodiscard]] std::uint32_t node(const QModelIndex& index) const { return index.isValid() ? static_cast<std::uint32_t>(index.internalId()) : 0; }
   [[nodiscard]] QString functionName(const QModelIndex& index) const;
 
   [[nodiscard]] QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
@@ -32,9 +30,7 @@ class CallTreeModel : public QAbstractItemModel {
   [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
  private:
-  [[nodiscard]] const samples::CallTree& tree() const {
-    return order_ == samples::CallTreeOrder::kTopDown ? profile_->top_down : profile_->bottom_up;
-  }
+  [[nodiscard]] const samples::CallTree& tree() const { return order_ == samples::CallTreeOrder::kTopDown ? profile_->top_down : profile_->bottom_up; }
   [[nodiscard]] std::string cell(std::uint32_t node, int column) const;
 
   samples::CallTreeOrder order_;

@@ -210,8 +210,7 @@ void FlameGraphView::paintEvent(QPaintEvent* event) {
     const bool above = box.depth < profile_->top_down.node(focus_).depth;  // callers of what is in focus step back
     QColor color = colorOf(box.node);
     if (found) color = QColor(0xc0, 0x3f, 0xd0);
-    if (above || (searching && !found))
-      color = QColor::fromRgb(timeline::blend(color.rgb(), palette().color(QPalette::Base).rgb(), searching ? 0.6 : 0.45));
+    if (above || (searching && !found)) color = QColor::fromRgb(timeline::blend(color.rgb(), palette().color(QPalette::Base).rgb(), searching ? 0.6 : 0.45));
     // One pixel of the background between neighbours, where there is room for it.
     painter.fillRect(area.adjusted(0, 0, area.width() > 3 ? -1 : 0, -1), color);
     if (area.width() >= kNarrowestLabel) {
@@ -234,8 +233,7 @@ QString FlameGraphView::toolTipOf(std::uint32_t node) const {
   if (node != 0) {
     const samples::SampledFunction& function = tree.function_of(node);
     const QString place = text(source_text(*trace_, function)), module = text(samples::module_text(*trace_, function));
-    if (!place.isEmpty() || !module.isEmpty())
-      lines << (place.isEmpty() || module.isEmpty() ? place + module : place + " · " + module).toHtmlEscaped();
+    if (!place.isEmpty() || !module.isEmpty()) lines << (place.isEmpty() || module.isEmpty() ? place + module : place + " · " + module).toHtmlEscaped();
     if (const auto meaning = kernels::stall_meaning(function.name); function.kind == FrameKind::kWarpState && !meaning.waits_for.empty())
       lines << tr("Warps wait for: %1").arg(shown_text(meaning.waits_for).toHtmlEscaped());
   }

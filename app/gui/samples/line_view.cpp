@@ -14,7 +14,7 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kCountCharacters = 10;               // of a share
+constexpr int kCountCharacters = 10;          // of a share
 constexpr std::uint32_t kMostLines = 50'000;  // of a file: longer ones are shown around the chosen line
 
 }  // namespace
@@ -30,9 +30,8 @@ LineView::LineView(QWidget* parent) : QWidget(parent), title_(new QLabel(this)),
   title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   title_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   code_->setToolTip(tr("Double-click a line to open it in the editor. N goes to the line with the next most samples."));
-  connect(code_, &QAbstractItemView::activated, this, [this](const QModelIndex& index) {
-    emit lineActivated(QString::fromStdString(file_), numbers_[static_cast<std::size_t>(index.row())]);
-  });
+  connect(code_, &QAbstractItemView::activated, this,
+          [this](const QModelIndex& index) { emit lineActivated(QString::fromStdString(file_), numbers_[static_cast<std::size_t>(index.row())]); });
   auto* key = new QShortcut(QKeySequence(Qt::Key_N), this);
   key->setContext(Qt::WidgetWithChildrenShortcut);
   connect(key, &QShortcut::activated, this, [this] { code_->chooseRow(code_->nextHotRow()); });
@@ -47,7 +46,8 @@ void LineView::setProfile(std::shared_ptr<const Trace> trace, std::shared_ptr<co
     file_.clear();
     return present();
   }
-  const auto known = std::find_if(profile_->lines.begin(), profile_->lines.end(), [this](const samples::LineWeight& line) { return trace_->name(line.file) == file_; });
+  const auto known =
+      std::find_if(profile_->lines.begin(), profile_->lines.end(), [this](const samples::LineWeight& line) { return trace_->name(line.file) == file_; });
   if (known == profile_->lines.end()) return showLine(profile_->lines.front());
   if (!job_.isRunning()) present();
 }

@@ -43,8 +43,7 @@ struct ProfileRequest {
 };
 
 // Null when asked to stop. O(samples + distinct chains · depth + call nodes of the trace).
-[[nodiscard]] std::shared_ptr<const SampleProfile> make_profile(const Trace& trace, const ProfileRequest& request,
-                                                                const std::stop_token& stop);
+[[nodiscard]] std::shared_ptr<const SampleProfile> make_profile(const Trace& trace, const ProfileRequest& request, const std::stop_token& stop);
 
 // "train.py:30", "" where that is not known.
 [[nodiscard]] std::string source_text(const Trace& trace, const samples::SampledFunction& function);

@@ -38,8 +38,8 @@ TrackKind kind_of_threads(StackSource source) {
   return TrackKind::kCudaApi;
 }
 
-constexpr int kNothingPage = 5;    // behind the views
-constexpr int kFirstTextColumn = 4;  // of the tables
+constexpr int kNothingPage = 5;       // behind the views
+constexpr int kFirstTextColumn = 4;   // of the tables
 constexpr int kNarrowestChoice = 10;  // of a choice, in a window that is narrow
 
 }  // namespace
@@ -81,8 +81,7 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
   connect(calls_, &QComboBox::currentIndexChanged, this, [this] {
     if (isVisible()) compute();
   });
-  connect(binding_, &QComboBox::activated, this,
-          [this] { state_.setTimeBinding(static_cast<TimeBinding>(binding_->currentData().toInt())); });
+  connect(binding_, &QComboBox::activated, this, [this] { state_.setTimeBinding(static_cast<TimeBinding>(binding_->currentData().toInt())); });
   leave_with_escape(*search_, [this] {
     const auto view = static_cast<View>(view_->currentIndex());
     QWidget* const about = view == View::kFunctions ? functions_ : view == View::kLines ? static_cast<QWidget*>(lines_) : flame_;
@@ -93,8 +92,7 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
     filterRows();
     showNote();
   });
-  for (ResultTable* table : {functions_, lines_})
-    connect(table->model(), &QAbstractItemModel::layoutChanged, this, &SamplesPanel::filterRows);  // sorted anew
+  for (ResultTable* table : {functions_, lines_}) connect(table->model(), &QAbstractItemModel::layoutChanged, this, &SamplesPanel::filterRows);  // sorted anew
   connect(lines_, &ResultTable::rowChosen, this, [this](TableRow row) { line_view_->showLine(profile_->lines[row]); });
   connect(line_view_, &LineView::lineActivated, this, &SamplesPanel::lineActivated);
   connect(lines_, &ResultTable::rowActivated, this, [this](TableRow row) {
@@ -103,9 +101,8 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
   });
   connect(flame_, &FlameGraphView::focusChanged, this, &SamplesPanel::showNote);
   connect(flame_, &FlameGraphView::functionActivated, this, &SamplesPanel::functionActivated);
-  connect(functions_, &ResultTable::rowActivated, this, [this](TableRow row) {
-    emit functionActivated(QString::fromStdString(profile_->top_down.functions()[profile_->functions[row].function].name));
-  });
+  connect(functions_, &ResultTable::rowActivated, this,
+          [this](TableRow row) { emit functionActivated(QString::fromStdString(profile_->top_down.functions()[profile_->functions[row].function].name)); });
   connect(&state, &SelectionState::timeBindingChanged, this, [this] {
     binding_->setCurrentIndex(binding_->findData(static_cast<int>(state_.timeBinding())));
     refresh();
@@ -145,9 +142,9 @@ void SamplesPanel::layOut() {
   calls_->addItem(tr("Python only"), static_cast<int>(CallChoice::kPythonOnly));
   calls_->addItem(tr("All calls"), static_cast<int>(CallChoice::kAll));
   calls_->setAccessibleName(tr("Which calls of a chain"));
-  calls_->setToolTip(tr(
-      "Without the interpreter: Python's functions and what they call in libraries. Python only: what they call counts as theirs. Threads "
-      "that run no Python are shown whole."));
+  calls_->setToolTip(
+      tr("Without the interpreter: Python's functions and what they call in libraries. Python only: what they call counts as theirs. Threads "
+         "that run no Python are shown whole."));
   view_->setAccessibleName(tr("View of the call chains"));
   source_->setAccessibleName(tr("Which call chains"));
   binding_->setAccessibleName(tr("Part of time"));
@@ -191,8 +188,8 @@ void SamplesPanel::layOut() {
   line_parts->addWidget(lines_);
   line_parts->addWidget(line_view_);
   line_parts->setChildrenCollapsible(false);
-  for (QWidget* page : {static_cast<QWidget*>(flame_), static_cast<QWidget*>(top_down_), static_cast<QWidget*>(bottom_up_),
-                        static_cast<QWidget*>(functions_), static_cast<QWidget*>(line_parts), static_cast<QWidget*>(nothing_)})
+  for (QWidget* page : {static_cast<QWidget*>(flame_), static_cast<QWidget*>(top_down_), static_cast<QWidget*>(bottom_up_), static_cast<QWidget*>(functions_),
+                        static_cast<QWidget*>(line_parts), static_cast<QWidget*>(nothing_)})
     pages_->addWidget(page);
   top_down_->header()->setObjectName(QStringLiteral("samples-top-down"));
   bottom_up_->header()->setObjectName(QStringLiteral("samples-bottom-up"));
@@ -211,8 +208,7 @@ QTreeView* SamplesPanel::addTree(CallTreeModel& model, const QString& name) {
   const int digit = fontMetrics().horizontalAdvance(u'0');
   constexpr int kCharacters[CallTreeModel::kColumns] = {70, 9, 9, 12, 12, 26, 24};
   for (int section = 0; section < CallTreeModel::kColumns; ++section) tree->header()->resizeSection(section, digit * kCharacters[section]);
-  connect(tree, &QTreeView::doubleClicked, this,
-          [this, &model](const QModelIndex& index) { emit functionActivated(model.functionName(index)); });
+  connect(tree, &QTreeView::doubleClicked, this, [this, &model](const QModelIndex& index) { emit functionActivated(model.functionName(index)); });
   tree->setContextMenuPolicy(Qt::ActionsContextMenu);
   const auto offer = [&](const QString& text, auto act) {
     auto* action = new QAction(text, tree);
@@ -222,8 +218,7 @@ QTreeView* SamplesPanel::addTree(CallTreeModel& model, const QString& name) {
   };
   offer(tr("Expand all below  (*)"), [tree] { tree->expandRecursively(tree->currentIndex()); });
   offer(tr("Find its samples on the rows"), [this, tree, &model] { emit functionActivated(model.functionName(tree->currentIndex())); });
-  QAction* copy = offer(tr("Copy the function's name"),
-                        [tree, &model] { QGuiApplication::clipboard()->setText(model.functionName(tree->currentIndex())); });
+  QAction* copy = offer(tr("Copy the function's name"), [tree, &model] { QGuiApplication::clipboard()->setText(model.functionName(tree->currentIndex())); });
   copy->setShortcut(QKeySequence::Copy);
   copy->setShortcutContext(Qt::WidgetShortcut);
   return tree;
@@ -270,8 +265,9 @@ void SamplesPanel::fillThreads() {
       for (const TrackId id : trace->tracks_of(process, kind)) {
         const Track& track = trace->tracks()[id];
         if (std::exchange(first, false))
-          entries.emplace_back(isolated(QStringLiteral("[%1] %2").arg(trace->processes()[process].pid).arg(QString::fromStdString(trace->processes()[process].name))),
-                               QStringLiteral("process:%1").arg(process));
+          entries.emplace_back(
+              isolated(QStringLiteral("[%1] %2").arg(trace->processes()[process].pid).arg(QString::fromStdString(trace->processes()[process].name))),
+              QStringLiteral("process:%1").arg(process));
         const Thread& thread = trace->threads()[track.key.thread];
         entries.emplace_back(isolated(QStringLiteral("    [%1] %2").arg(thread.tid).arg(QString::fromStdString(thread.name))),
                              QStringLiteral("thread:%1").arg(track.key.thread));
@@ -430,9 +426,7 @@ void SamplesPanel::expandMainPath() {
   for (QModelIndex call = top_down_model_->index(0, 0); call.isValid();) {
     top_down_->expand(call);
     const QModelIndex heaviest = top_down_model_->index(0, 0, call);
-    const auto amount = [&](const QModelIndex& index) {
-      return samples::amount(tree.node(top_down_model_->node(index)).total, profile_->by);
-    };
+    const auto amount = [&](const QModelIndex& index) { return samples::amount(tree.node(top_down_model_->node(index)).total, profile_->by); };
     if (!heaviest.isValid() || amount(heaviest) < kMostOfIt * amount(call)) return;
     call = heaviest;
   }
@@ -449,12 +443,11 @@ void SamplesPanel::showNote() {
   note_->clear();
   if (!any) {
     nothing_->setText(state_.trace() && has_stacks(*state_.trace(), stackSource()) ? tr("There are none in this part of time and of this thread.")
-                                                                              : missingText());
+                                                                                   : missingText());
     return;
   }
   QString text = shown_text(weight_text(profile_->top_down.total(), profile_->source));
-  if (flame && !search_->text().isEmpty())
-    text += tr(" · found in %1").arg(QString::fromStdString(timeline::format_share(flame_->foundShare())));
+  if (flame && !search_->text().isEmpty()) text += tr(" · found in %1").arg(QString::fromStdString(timeline::format_share(flame_->foundShare())));
   if (table && !search_->text().isEmpty()) text += tr(" · %1 of %2 functions").arg(shown_rows_).arg(functions_->model()->rowCount());
   if (lines && !search_->text().isEmpty()) text += tr(" · %1 of %2 lines").arg(shown_rows_).arg(lines_->model()->rowCount());
   if (lines && profile_->line_table && profile_->lines.empty())

@@ -1,5 +1,5 @@
-// What threads were seen to run, where their calls came from, or what GPUs ran for them: as a flame graph, as call trees, as tables of functions and of source lines. Of the part of
-// time that lists are about, of all threads, one process or one thread. Of programs with Python, all calls of a chain or those that its
+// What threads were seen to run, where their calls came from, or what GPUs ran for them: as a flame graph, as call trees, as tables of functions and of source
+// lines. Of the part of time that lists are about, of all threads, one process or one thread. Of programs with Python, all calls of a chain or those that its
 // authors know.
 //
 // Nothing is computed while the panel is hidden, and all of it off the GUI thread.
@@ -41,9 +41,7 @@ class SamplesPanel : public QWidget {
   [[nodiscard]] static bool hasChainsOfProcess(const Trace& trace, ProcessId process);
   [[nodiscard]] const std::shared_ptr<const SampleProfile>& profile() const { return profile_; }
   [[nodiscard]] FlameGraphView& flameGraph() { return *flame_; }
-  [[nodiscard]] QTreeView& tree(samples::CallTreeOrder order) {
-    return order == samples::CallTreeOrder::kTopDown ? *top_down_ : *bottom_up_;
-  }
+  [[nodiscard]] QTreeView& tree(samples::CallTreeOrder order) { return order == samples::CallTreeOrder::kTopDown ? *top_down_ : *bottom_up_; }
   [[nodiscard]] ResultTable& functions() { return *functions_; }
   [[nodiscard]] ResultTable& lines() { return *lines_; }
   [[nodiscard]] LineView& source() { return *line_view_; }
@@ -51,7 +49,7 @@ class SamplesPanel : public QWidget {
   [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending() || line_view_->isComputing(); }
 
  signals:
-  void functionActivated(const QString& name);  // its samples are to be found
+  void functionActivated(const QString& name);                           // its samples are to be found
   void lineActivated(const QString& recorded_path, std::uint32_t line);  // its source is to be opened
 
  protected:
@@ -67,7 +65,7 @@ class SamplesPanel : public QWidget {
   void refresh();
   void clear();
   void compute();
-  void filterRows();  // of the table in front
+  void filterRows();      // of the table in front
   void expandMainPath();  // of the call tree, top-down
   void showNote();
   void offerCalls();

@@ -1,5 +1,5 @@
-#include "base/texts.h"
 #include "session/recording_end.h"
+#include "base/texts.h"
 
 #include <algorithm>
 #include <csignal>
@@ -30,8 +30,8 @@ QString exit_text(const session::ExitStatus& status) {
 QString attached_end_text(const RecordingFacts& facts, const Trace* whole) {
   if (whole == nullptr) return tr("The process %1 has ended.").arg(facts.pid);
   const auto& processes = whole->processes();
-  const auto found = std::find_if(processes.rbegin(), processes.rend(),
-                                  [&](const Process& process) { return process.pid == static_cast<std::uint32_t>(facts.pid); });
+  const auto found =
+      std::find_if(processes.rbegin(), processes.rend(), [&](const Process& process) { return process.pid == static_cast<std::uint32_t>(facts.pid); });
   if (found == processes.rend()) return tr("The process %1 has ended.").arg(facts.pid);
   const QString name = QStringLiteral("%1 (%2)").arg(QString::fromStdString(found->name)).arg(facts.pid);
   switch (found->end_kind) {
@@ -68,8 +68,7 @@ QString program_text(const session::RecordingOutcome& outcome, const RecordingFa
 std::vector<Notice> end_messages(const session::RecordingOutcome& outcome, const RecordingFacts& facts, const Trace* whole) {
   std::vector<Notice> messages;
   if (outcome.failure) messages.push_back({QString::fromStdString(outcome.failure->text), MessageWeight::kError});
-  if (facts.path.isEmpty() && !outcome.failure)
-    messages.push_back({tr("The recording ended before it began: nothing was recorded."), MessageWeight::kNote});
+  if (facts.path.isEmpty() && !outcome.failure) messages.push_back({tr("The recording ended before it began: nothing was recorded."), MessageWeight::kNote});
   const bool has_ended = facts.target == Target::kRunning && outcome.reason == EndReason::kTargetExited;
   const QString of_program = has_ended ? attached_end_text(facts, whole) : program_text(outcome, facts);
   if (!of_program.isEmpty()) messages.push_back({of_program, MessageWeight::kNote});

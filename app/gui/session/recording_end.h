@@ -21,7 +21,7 @@ struct Notice {
 
 // What the outcome does not know of the recording.
 struct RecordingFacts {
-  QString path;  // of its file; empty where there is none
+  QString path;   // of its file; empty where there is none
   pid_t pid = 0;  // 0: not known here
   Target target = Target::kLaunched;
   ProgramAtEnd program_at_end = ProgramAtEnd::kRunsOn;

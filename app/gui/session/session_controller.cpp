@@ -35,8 +35,7 @@ RecordingFacts facts_of(const LiveRecording& recording) {
 SessionController::SessionController(SelectionState& state, QObject* parent) : QObject(parent), state_(state) {
   connectLoader(first_);
   connectLoader(second_);
-  connect(&pair_, &TracePair::combined, this,
-          [this](const TracePointer& trace, TraceChange change) { run(event::PairArrived{pair_ticket_, change}, trace); });
+  connect(&pair_, &TracePair::combined, this, [this](const TracePointer& trace, TraceChange change) { run(event::PairArrived{pair_ticket_, change}, trace); });
   connect(&pair_, &TracePair::sidesChanged, this, [this] {
     if (pair_.isOpen()) setFiles({pair_.first().path});
   });
@@ -158,8 +157,7 @@ std::vector<std::filesystem::path> SessionController::files() const {
 
 void SessionController::carryOut(const SessionEffect& effect, const TracePointer& trace) {
   std::visit(
-      Overloaded{[this](const effect::Ask& ask) { emit asked(ask.wish); },
-                 [this](const effect::Begin& begin) { emit begun(begin.wish); },
+      Overloaded{[this](const effect::Ask& ask) { emit asked(ask.wish); }, [this](const effect::Begin& begin) { emit begun(begin.wish); },
                  [this](const effect::BeginElsewhere& begin) { emit begunElsewhere(begin.wish); },
                  [this](const effect::Read& read) {
                    if (machine_.state() != SessionState::kEnded) emit somethingBegan();

@@ -54,9 +54,9 @@ class SessionController : public QObject {
   [[nodiscard]] bool isRecording() const { return state() == SessionState::kRecording; }
   [[nodiscard]] bool isReading() const { return machine_.awaits(Source::kFile) || machine_.awaits(Source::kSecondFile); }
   [[nodiscard]] bool isCompleting() const { return !let_go_.empty(); }  // recordings that others took the place of
-  [[nodiscard]] bool isSettled() const;  // nothing is under way
-  [[nodiscard]] QString file() const { return files_.value(0); }         // that holds what is shown; of several, the first; empty: none
-  [[nodiscard]] const QStringList& paths() const { return files_; }      // the same, of several as one all of them
+  [[nodiscard]] bool isSettled() const;                                 // nothing is under way
+  [[nodiscard]] QString file() const { return files_.value(0); }        // that holds what is shown; of several, the first; empty: none
+  [[nodiscard]] const QStringList& paths() const { return files_; }     // the same, of several as one all of them
   // All that hold what is shown: both sides of a pair, and for a folder the files in it.
   [[nodiscard]] std::vector<std::filesystem::path> files() const;
   [[nodiscard]] LiveRecording* recording() { return recording_.get(); }  // null: none
@@ -75,10 +75,10 @@ class SessionController : public QObject {
   void recordingBegan();
   void recordingProgressed(const lanescope::session::RecordingStatistics& statistics);
   void recordingEnded();
-  void completed();  // a recording that another one took the place of
-  void opened(const QString& path);        // the first file, whole
-  void swapped();                          // the sides of the pair, as it is shown now: the first is another file
-  void openedBeside(const QString& path);  // the second one
+  void completed();                                           // a recording that another one took the place of
+  void opened(const QString& path);                           // the first file, whole
+  void swapped();                                             // the sides of the pair, as it is shown now: the first is another file
+  void openedBeside(const QString& path);                     // the second one
   void failed(const QString& sentence, const QString& path);  // to open the file
   void said(const lanescope::ui::Notice& message);
 

@@ -42,11 +42,11 @@ enum class WishKind {
   kLaunch,
   kAttach,
   kRecordElsewhere,  // on another machine
-  kClose,  // the window
+  kClose,            // the window
 };
 struct Wish {
   WishKind kind = WishKind::kOpen;
-  QString path;          // kOpen, kOpenBeside: of a file, or of a folder that stands for the traces in it
+  QString path;              // kOpen, kOpenBeside: of a file, or of a folder that stands for the traces in it
   QStringList further = {};  // kOpen: what makes one trace with it
   QString beside = {};       // kOpen: what is opened beside it then
   bool operator==(const Wish&) const = default;
@@ -90,7 +90,7 @@ struct SnapshotReady {  // to be drawn, after MakeReady
 };
 struct RecordingEnded {
   Ticket from;
-  QString file;  // empty: nothing was recorded
+  QString file;              // empty: nothing was recorded
   QStringList further = {};  // that make one trace with it
 };
 struct PairArrived {
@@ -100,11 +100,10 @@ struct PairArrived {
 
 }  // namespace session_event
 
-using SessionEvent = std::variant<session_event::Wished, session_event::Answered, session_event::SecondClosed, session_event::LoadingCancelled,
-                                  session_event::StopWished, session_event::RecordingBegan, session_event::PartArrived,
-                                  session_event::FileArrived, session_event::FileFailed, session_event::FileCancelled,
-                                  session_event::SnapshotArrived, session_event::SnapshotReady, session_event::RecordingEnded,
-                                  session_event::PairArrived>;
+using SessionEvent =
+    std::variant<session_event::Wished, session_event::Answered, session_event::SecondClosed, session_event::LoadingCancelled, session_event::StopWished,
+                 session_event::RecordingBegan, session_event::PartArrived, session_event::FileArrived, session_event::FileFailed, session_event::FileCancelled,
+                 session_event::SnapshotArrived, session_event::SnapshotReady, session_event::RecordingEnded, session_event::PairArrived>;
 
 namespace session_effect {
 
@@ -158,17 +157,16 @@ struct SayPartIsShown {};  // of a file whose loading was cancelled
 
 using SessionEffect =
     std::variant<session_effect::Ask, session_effect::Begin, session_effect::BeginElsewhere, session_effect::Read, session_effect::CancelReading,
-                 session_effect::AbandonReading, session_effect::Follow, session_effect::LetGo, session_effect::StopRecording,
-                 session_effect::Show, session_effect::MakeReady, session_effect::OpenPair, session_effect::ClosePair,
-                 session_effect::ShowFirst, session_effect::SayOpened, session_effect::SayFailed,
-                 session_effect::SayPartIsShown>;
+                 session_effect::AbandonReading, session_effect::Follow, session_effect::LetGo, session_effect::StopRecording, session_effect::Show,
+                 session_effect::MakeReady, session_effect::OpenPair, session_effect::ClosePair, session_effect::ShowFirst, session_effect::SayOpened,
+                 session_effect::SayFailed, session_effect::SayPartIsShown>;
 
 class SessionMachine {
  public:
   [[nodiscard]] std::vector<SessionEffect> handle(const SessionEvent& event);
 
   [[nodiscard]] SessionState state() const { return state_; }
-  [[nodiscard]] Ticket shown() const { return shown_; }             // generation 0: nothing is shown
+  [[nodiscard]] Ticket shown() const { return shown_; }  // generation 0: nothing is shown
   [[nodiscard]] bool awaits(Source source) const { return awaited(source) != 0; }
   [[nodiscard]] bool isPairOpen() const { return awaits(Source::kPair); }
   // What begins once the recording has ended.
@@ -199,7 +197,7 @@ class SessionMachine {
   void closePair();
   void show(Ticket from, TraceChange change);
   void endReading(Source source);  // the file came, or does not come
-  Ticket start(Source source);      // a new generation
+  Ticket start(Source source);     // a new generation
   [[nodiscard]] std::uint64_t& awaited(Source source) { return awaited_.at(static_cast<std::size_t>(source)); }
   [[nodiscard]] std::uint64_t awaited(Source source) const { return awaited_.at(static_cast<std::size_t>(source)); }
   [[nodiscard]] bool isAwaited(Ticket ticket) const { return ticket.generation != 0 && awaited(ticket.source) == ticket.generation; }

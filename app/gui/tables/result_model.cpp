@@ -17,7 +17,8 @@ using stats::Table;
 using stats::Unit;
 
 bool is_same(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, {}, [](unsigned char c) { return std::tolower(c); }, [](unsigned char c) { return std::tolower(c); });
+  return std::ranges::equal(
+      a, b, {}, [](unsigned char c) { return std::tolower(c); }, [](unsigned char c) { return std::tolower(c); });
 }
 
 bool ends_with_word(std::string_view title, std::string_view word) {
@@ -76,14 +77,11 @@ void sort_by_number(Number number, Qt::SortOrder direction, std::vector<TableRow
 }
 
 void sort_by_text(const Table& table, const Column& column, Qt::SortOrder direction, std::vector<TableRow>& order) {
-  const auto smaller = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) < std::tolower(static_cast<unsigned char>(b));
-  };
+  const auto smaller = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) < std::tolower(static_cast<unsigned char>(b)); };
   std::stable_sort(order.begin(), order.end(), [&](TableRow left, TableRow right) {
     const std::string_view a = table.text(column.text(left)), b = table.text(column.text(right));
     if (a.empty() || b.empty()) return !a.empty() && b.empty();
-    return direction == Qt::AscendingOrder ? std::ranges::lexicographical_compare(a, b, smaller)
-                                           : std::ranges::lexicographical_compare(b, a, smaller);
+    return direction == Qt::AscendingOrder ? std::ranges::lexicographical_compare(a, b, smaller) : std::ranges::lexicographical_compare(b, a, smaller);
   });
 }
 
@@ -139,9 +137,7 @@ void ResultModel::setTable(std::shared_ptr<const Table> table) {
 }
 
 int ResultModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(order_.size()); }
-int ResultModel::columnCount(const QModelIndex& parent) const {
-  return parent.isValid() || !table_ ? 0 : static_cast<int>(table_->columns().size());
-}
+int ResultModel::columnCount(const QModelIndex& parent) const { return parent.isValid() || !table_ ? 0 : static_cast<int>(table_->columns().size()); }
 
 QVariant ResultModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};

@@ -204,9 +204,8 @@ void ResultTable::copySelection() const {
   };
   add_line([&](const stats::Column& column) { text += stats::shown_title(column, kPlainUnit); });
   for (const QModelIndex& index : rows)
-    add_line([&](const stats::Column& column) {
-      stats::append_cell(text, *table, column, model_->tableRow(index.row()), kPlainUnit, stats::Separators::kNone);
-    });
+    add_line(
+        [&](const stats::Column& column) { stats::append_cell(text, *table, column, model_->tableRow(index.row()), kPlainUnit, stats::Separators::kNone); });
   QGuiApplication::clipboard()->setText(QString::fromStdString(text));
 }
 

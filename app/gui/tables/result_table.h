@@ -67,9 +67,9 @@ class ResultTable : public QuietFocus<QTableView> {
 
   ResultModel* model_;
   bool fitting_ = false;
-  bool is_being_filled_ = false;  // a line that becomes the current one by that was not chosen by anybody
-  std::vector<std::string> names_;  // of the table's rows; empty: they have none
-  std::vector<std::string> titles_;                                // of the last table's columns
+  bool is_being_filled_ = false;                                  // a line that becomes the current one by that was not chosen by anybody
+  std::vector<std::string> names_;                                // of the table's rows; empty: they have none
+  std::vector<std::string> titles_;                               // of the last table's columns
   std::pair<int, Qt::SortOrder> sorted_{-1, Qt::AscendingOrder};  // by the user
   QVariantMap chosen_widths_;
 };

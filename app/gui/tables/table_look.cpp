@@ -74,8 +74,7 @@ void fit_columns(QTableView& table, const std::map<int, int>& chosen) {
   std::vector<int*> texts;  // of `widths`
   for (int column = 0; column < header->count(); ++column) {
     const bool is_number = (table.model()->headerData(column, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignRight) != 0;
-    if (!is_number && !header->isSectionHidden(column) && !chosen.contains(column))
-      texts.push_back(&widths[static_cast<std::size_t>(column)]);
+    if (!is_number && !header->isSectionHidden(column) && !chosen.contains(column)) texts.push_back(&widths[static_cast<std::size_t>(column)]);
   }
   const int room = table.viewport()->width();
   shrink(widths, texts, room, character * kWideInCharacters);

@@ -17,8 +17,7 @@ int lines_shown_above(const QTableView& table, int line) {
 
 }  // namespace
 
-TablePlace::TablePlace(const QTableView& table)
-    : scrolled_(table.verticalScrollBar()->value()), scrolled_right_(table.horizontalScrollBar()->value()) {
+TablePlace::TablePlace(const QTableView& table) : scrolled_(table.verticalScrollBar()->value()), scrolled_right_(table.horizontalScrollBar()->value()) {
   const QModelIndex current = table.currentIndex();
   std::size_t selected = 0;
   for (const QItemSelectionRange& range : table.selectionModel()->selection()) selected += static_cast<std::size_t>(range.height());

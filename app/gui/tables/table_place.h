@@ -29,7 +29,7 @@ class TablePlace {
   int column_ = 0;                 // of the current one
   int scrolled_ = 0;               // lines above the first one in sight, and pixels to the left
   int scrolled_right_ = 0;
-  int above_current_ = kGone;      // lines in sight above the current one; kGone: it is not in sight
+  int above_current_ = kGone;  // lines in sight above the current one; kGone: it is not in sight
 };
 
 }  // namespace lanescope::ui

@@ -119,8 +119,8 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
 
 void MainWindow::addPanels() {
   docks_ = std::make_unique<PanelDocks>(*this);
-  const QStringList titles = {tr("Events"), tr("Statistics"),  tr("Bubbles"),     tr("Findings"),
-                              tr("Diff"),   tr("Flame Graph"), tr("Query"), tr("Notes"), tr("Kernel"), tr("Source"), tr("Diagnostics"), tr("Details")};
+  const QStringList titles = {tr("Events"), tr("Statistics"), tr("Bubbles"), tr("Findings"), tr("Diff"),        tr("Flame Graph"),
+                              tr("Query"),  tr("Notes"),      tr("Kernel"),  tr("Source"),   tr("Diagnostics"), tr("Details")};
   QWidget* const panels[] = {events_, statistics_, bubbles_, findings_, diff_, samples_, query_, notes_, kernel_, source_, diagnostics_, details_};
   for (qsizetype i = 0; i < titles.size(); ++i) docks_->add(titles[i], panelNames()[i], panels[i], *actions_.panels);
   docks_->layOut(kPanelHeight, kInitialSize.width() - kDetailsWidth, kDetailsWidth);
@@ -130,22 +130,22 @@ void MainWindow::enableActions() {
   const bool has_trace = state_.trace() != nullptr;
   const bool has_event = state_.selectedEvent().valid();
   actions_.copy_details->setEnabled(has_event);
-  for (QAction* action : {actions_.zoom_to_selection, actions_.clear_selection})
-    action->setEnabled(has_event || state_.selectedRange().has_value());
+  for (QAction* action : {actions_.zoom_to_selection, actions_.clear_selection}) action->setEnabled(has_event || state_.selectedRange().has_value());
   actions_.stop->setEnabled(isRecording());
   actions_.follow_live->setEnabled(isRecording());
   actions_.back->setEnabled(timeline_->canGoBack());
   actions_.forward->setEnabled(timeline_->canGoForward());
-  for (QAction* action : {actions_.save_as, actions_.export_csv, actions_.copy_picture, actions_.save_picture, actions_.zoom_in, actions_.zoom_out, actions_.fit, actions_.go_to_time, actions_.mark,
-                          actions_.longest_gaps, actions_.find, actions_.find_next, actions_.find_previous, actions_.filter_rows,
-                          actions_.filter_events, actions_.navigate->menuAction(), actions_.rows->menuAction()})
+  for (QAction* action : {actions_.save_as, actions_.export_csv, actions_.copy_picture, actions_.save_picture, actions_.zoom_in, actions_.zoom_out,
+                          actions_.fit, actions_.go_to_time, actions_.mark, actions_.longest_gaps, actions_.find, actions_.find_next, actions_.find_previous,
+                          actions_.filter_rows, actions_.filter_events, actions_.navigate->menuAction(), actions_.rows->menuAction()})
     action->setEnabled(has_trace);
 }
 
 bool MainWindow::isSettled() const {
-  return session_.isSettled() && !timeline_->isMakingReady() && !shown_.isGathering() && !events_->isSorting() && !events_->isCopying() && !statistics_->isComputing() && !search_->isSearching() &&
-         !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() && !samples_->isComputing() && !query_->isComputing() && !kernel_->isComputing() && !source_->isComputing() &&
-         !exports_->isWriting() && !alignment_->isAligning() && !idle_->isComputing() && !waits_->isComputing() && !details_->isComputing() && !diagnostics_->isLooking();
+  return session_.isSettled() && !timeline_->isMakingReady() && !shown_.isGathering() && !events_->isSorting() && !events_->isCopying() &&
+         !statistics_->isComputing() && !search_->isSearching() && !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() &&
+         !samples_->isComputing() && !query_->isComputing() && !kernel_->isComputing() && !source_->isComputing() && !exports_->isWriting() &&
+         !alignment_->isAligning() && !idle_->isComputing() && !waits_->isComputing() && !details_->isComputing() && !diagnostics_->isLooking();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

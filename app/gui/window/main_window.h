@@ -15,8 +15,8 @@
 #include "analysis/findings_panel.h"
 #include "analysis/idle_time_source.h"
 #include "analysis/wait_source.h"
-#include "base/selection_state.h"
 #include "base/key_bindings.h"
+#include "base/selection_state.h"
 #include "base/settings.h"
 #include "base/wheel_rule.h"
 #include "events/events_panel.h"
@@ -37,12 +37,12 @@
 #include "tables/result_table.h"
 #include "timeline/widget/timeline_command.h"
 #include "timeline/widget/timeline_view.h"
-#include "window/timeline/event_search.h"
-#include "window/message_area.h"
 #include "window/docks/panel_docks.h"
+#include "window/message_area.h"
 #include "window/start/recent_files.h"
-#include "window/timeline/row_memory.h"
 #include "window/start/start_page.h"
+#include "window/timeline/event_search.h"
+#include "window/timeline/row_memory.h"
 #include "window/timeline/timeline_binding.h"
 #include "window/trace_status.h"
 #include "window/window_actions.h"
@@ -215,10 +215,10 @@ class MainWindow : public QMainWindow, public TableFiles {
   Exports* exports_;
   WindowActions actions_;
   RecentFiles* recent_;
-  std::vector<QAction*> bound_actions_;  // that have keys of the whole window
+  std::vector<QAction*> bound_actions_;                                                  // that have keys of the whole window
   std::vector<std::pair<QAction*, const timeline::TimelineCommand*>> timeline_entries_;  // of menus, which show keys of the timeline
   std::unique_ptr<PanelDocks> docks_;
-  QTimer reading_;                         // runs while events are read when they are needed
+  QTimer reading_;  // runs while events are read when they are needed
   std::size_t told_problems_ = 0;
   struct {
     TimeRange visible;

@@ -11,27 +11,27 @@
 #include <QMessageBox>
 #include <QPushButton>
 
+#include "base/editor.h"
+#include "base/file_path.h"
+#include "base/leave_field.h"
+#include "base/texts.h"
+#include "export/picture_dialog.h"
+#include "export/save_dialog.h"
+#include "export/trace_writing.h"
+#include "kernels/source_files.h"
 #include "model/file/privacy.h"
 #include "model/import/open_trace.h"
-#include "base/texts.h"
 #include "model/text/language.h"
 #include "model/trace/demanded_segments.h"
 #include "timeline/core/describe.h"
 #include "timeline/widget/shown_text.h"
 #include "timeline/widget/timeline_command.h"
-#include "base/editor.h"
-#include "base/file_path.h"
-#include "base/leave_field.h"
-#include "export/picture_dialog.h"
-#include "export/save_dialog.h"
-#include "export/trace_writing.h"
-#include "kernels/source_files.h"
 #include "window/keys/key_bindings_dialog.h"
 #include "window/keys/keys_dialog.h"
-#include "window/main_window.h"
-#include "window/timeline/picture.h"
-#include "window/quitting.h"
 #include "window/look/theme.h"
+#include "window/main_window.h"
+#include "window/quitting.h"
+#include "window/timeline/picture.h"
 
 namespace lanescope::ui {
 namespace {
@@ -64,9 +64,8 @@ void MainWindow::connectActions() {
   connect(actions_.open_fleet, &QAction::triggered, this, &MainWindow::chooseFleet);
   connect(actions_.save_as, &QAction::triggered, this, &MainWindow::saveAs);
   connect(exports_, &Exports::begun, this, [this] { messages_->settle(MessageSubject::kExport); });
-  connect(exports_, &Exports::ended, this, [this](const QString& sentence, MessageWeight weight) {
-    messages_->showAnew(sentence, weight, MessageSubject::kExport);
-  });
+  connect(exports_, &Exports::ended, this,
+          [this](const QString& sentence, MessageWeight weight) { messages_->showAnew(sentence, weight, MessageSubject::kExport); });
   connect(actions_.export_csv, &QAction::triggered, this, &MainWindow::exportEvents);
   connect(events_, &EventsPanel::exportRequested, this, &MainWindow::exportEvents);
   connect(events_, &EventsPanel::copied, this, [this](const QString& sentence) {
@@ -81,8 +80,7 @@ void MainWindow::connectActions() {
   connect(start_, &StartPage::fileRequested, this, &MainWindow::openFile);
   connect(actions_.copy_details, &QAction::triggered, this, [this] {
     if (state_.trace() && state_.selectedEvent().valid())
-      QGuiApplication::clipboard()->setText(
-          QString::fromStdString(timeline::as_text(timeline::describe_event(*state_.trace(), state_.selectedEvent()))));
+      QGuiApplication::clipboard()->setText(QString::fromStdString(timeline::as_text(timeline::describe_event(*state_.trace(), state_.selectedEvent()))));
   });
   connect(actions_.find, &QAction::triggered, search_, &EventSearch::focusText);
   connect(actions_.find_next, &QAction::triggered, search_, &EventSearch::next);
@@ -108,7 +106,8 @@ void MainWindow::connectActions() {
   });
   connect(actions_.memory, &QAction::triggered, this, &MainWindow::chooseMemory);
   connect(actions_.editor, &QAction::triggered, this, &MainWindow::chooseEditor);
-  connect(actions_.copy_picture, &QAction::triggered, this, [this] { QGuiApplication::clipboard()->setImage(timeline_->picture(timeline_->devicePixelRatioF())); });
+  connect(actions_.copy_picture, &QAction::triggered, this,
+          [this] { QGuiApplication::clipboard()->setImage(timeline_->picture(timeline_->devicePixelRatioF())); });
   connect(actions_.save_picture, &QAction::triggered, this, &MainWindow::savePicture);
   connect(details_, &DetailsPanel::sourceRequested, this, &MainWindow::openSource);
   connect(source_, &SourcePanel::sourceRequested, this, &MainWindow::openSource);
@@ -281,10 +280,8 @@ void MainWindow::connectViewActions() {
   connect(search_, &EventSearch::left, this, to_timeline);
   connect(actions_.row_filter, &QLineEdit::returnPressed, this, to_timeline);
   leave_with_escape(*actions_.row_filter, to_timeline);
-  connect(actions_.follow_live, &QAction::triggered, this,
-          [this](bool follow) { timeline_->setFollowLive(follow ? FollowLive::kYes : FollowLive::kNo); });
-  connect(timeline_, &TimelineView::followLiveChanged, this,
-          [this](FollowLive follow) { actions_.follow_live->setChecked(follow == FollowLive::kYes); });
+  connect(actions_.follow_live, &QAction::triggered, this, [this](bool follow) { timeline_->setFollowLive(follow ? FollowLive::kYes : FollowLive::kNo); });
+  connect(timeline_, &TimelineView::followLiveChanged, this, [this](FollowLive follow) { actions_.follow_live->setChecked(follow == FollowLive::kYes); });
   connect(actions_.row_filter, &QLineEdit::textChanged, timeline_, &TimelineView::setRowFilter);
   const std::pair<QAction*, timeline::WheelUse> wheel[] = {{actions_.wheel_zooms, timeline::WheelUse::kZoom},
                                                            {actions_.wheel_scrolls, timeline::WheelUse::kScroll}};
@@ -317,8 +314,9 @@ void MainWindow::showEdits() {
 // Of a recording whose events are read when they are needed, gaps are looked for once somebody asks.
 void MainWindow::lookForGaps() {
   if (!state_.trace() || has_memory_for_events(*state_.trace()) || idle_->isComputing()) return;
-  messages_->showAnew(tr("Looking for gaps of GPUs reads all events of this recording once. They are shaded as soon as they are known; G then goes to the next."),
-                      MessageWeight::kNote, MessageSubject::kGaps);
+  messages_->showAnew(
+      tr("Looking for gaps of GPUs reads all events of this recording once. They are shaded as soon as they are known; G then goes to the next."),
+      MessageWeight::kNote, MessageSubject::kGaps);
   idle_->look();
 }
 
@@ -409,7 +407,8 @@ void MainWindow::chooseBeside() {
 
 void MainWindow::saveAs() {
   const std::shared_ptr<const Trace> trace = state_.trace();
-  if (trace->provenance().outline_only) return showFailure(tr("Only the outline of the trace is loaded so far. Save it when all of it is loaded."), MessageSubject::kExport);
+  if (trace->provenance().outline_only)
+    return showFailure(tr("Only the outline of the trace is loaded so far. Save it when all of it is loaded."), MessageSubject::kExport);
   timeline::RowData rows = timeline_->shownRows();
   SaveDialog dialog(trace, {state_.selectedRange(), timeline_->visibleRange(), {std::move(rows.lanes), std::move(rows.counters)}}, this);
   if (dialog.exec() != QDialog::Accepted) return;

@@ -33,13 +33,15 @@ void MainWindow::connectKernels() {
   connect(&profiling_, &KernelProfiling::progressed, kernel_, &KernelPanel::showProgress);
   connect(&profiling_, &KernelProfiling::progressed, this, &MainWindow::closeWhenDone);  // its end is one, too
   connect(&profiling_, &KernelProfiling::failed, this, [this](const QString& sentence) { showFailure(sentence); });
-  connect(&profiling_, &KernelProfiling::measured, this, [this](std::shared_ptr<const Trace> recording, const QString& file, const std::shared_ptr<const Trace>& of) {
-    recent_->add(file);
-    messages_->show(tr("The counters are in %1.").arg(file), MessageWeight::kNote);
-    const std::shared_ptr<const Trace> shown = pair().isOpen() ? pair().first().trace : state_.trace();
-    const bool is_of_shown = shown && of && shown->provenance().command == of->provenance().command && shown->provenance().utc_epoch == of->provenance().utc_epoch;
-    if (is_of_shown) kernel_->addCounters(std::move(recording));  // else another program is shown by now
-  });
+  connect(&profiling_, &KernelProfiling::measured, this,
+          [this](std::shared_ptr<const Trace> recording, const QString& file, const std::shared_ptr<const Trace>& of) {
+            recent_->add(file);
+            messages_->show(tr("The counters are in %1.").arg(file), MessageWeight::kNote);
+            const std::shared_ptr<const Trace> shown = pair().isOpen() ? pair().first().trace : state_.trace();
+            const bool is_of_shown =
+                shown && of && shown->provenance().command == of->provenance().command && shown->provenance().utc_epoch == of->provenance().utc_epoch;
+            if (is_of_shown) kernel_->addCounters(std::move(recording));  // else another program is shown by now
+          });
   source_->setSourceFolders(settings_.panelPart(QStringLiteral("sourceFolders")).toStringList());
   samples_->setSourceFolders(source_->sourceFolders());
   connect(source_, &SourcePanel::sourceFoldersChanged, samples_, &SamplesPanel::setSourceFolders);
@@ -50,7 +52,8 @@ void MainWindow::connectKernels() {
 // Asks first: the program is started again, with all that it does.
 void MainWindow::profileKernel(std::shared_ptr<const KernelFacts> facts) {
   if (profiling_.isRunning()) return;
-  if (isRecording()) return showFailure(tr("A program is being recorded. Stop the recording first: counters can be read by one program at a time."), MessageSubject::kRecording);
+  if (isRecording())
+    return showFailure(tr("A program is being recorded. Stop the recording first: counters can be read by one program at a time."), MessageSubject::kRecording);
   const KernelProfiling::Run run = KernelProfiling::plan(*facts, session_.file());
   const QString recorded = QString::fromStdString(facts->trace->provenance().working_directory);
   QString text = tr("This starts the program again, and reads the counters of one launch of %1 while it runs.").arg(QString::fromStdString(facts->brief_name));

@@ -47,7 +47,9 @@ void MainWindow::connectSession() {
   connect(timeline_, &timeline::TimelineView::traceReady, &session_, &SessionController::showReady);
   connect(&session_, &SessionController::fileChanged, this, &MainWindow::showTitle);
   connect(&session_.pair(), &TracePair::sidesChanged, this, &MainWindow::showTitle);
-  connect(&session_.pair(), &TracePair::sidesChanged, this, [this] { before_swap_ = {timeline_->visibleRange(), state_.selectedEvent(), state_.selectedRange(), state_.filter()}; });
+  connect(&session_.pair(), &TracePair::sidesChanged, this, [this] {
+    before_swap_ = {timeline_->visibleRange(), state_.selectedEvent(), state_.selectedRange(), state_.filter()};
+  });
   connect(&session_, &SessionController::swapped, this, &MainWindow::showSwapped);
   connect(&session_, &SessionController::somethingBegan, messages_, &MessageArea::clear);
   connect(&session_, &SessionController::somethingBegan, this, [this] {  // who goes on wants the window, and the others
@@ -83,21 +85,20 @@ void MainWindow::connectSession() {
   connect(&session_, &SessionController::begunElsewhere, this, &MainWindow::windowWished, Qt::QueuedConnection);
   connect(notes_keeper_, &NotesKeeper::said, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
   connect(notes_keeper_, &NotesKeeper::saving, this, [this] { messages_->settle(MessageSubject::kNotes); });
-  connect(notes_keeper_, &NotesKeeper::notKept, this, [this](const QString& sentence) {
-    messages_->show(sentence, MessageWeight::kNote, MessageSubject::kNotes);
-  });
+  connect(notes_keeper_, &NotesKeeper::notKept, this,
+          [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote, MessageSubject::kNotes); });
   connect(&session_.pair(), &TracePair::placed, this, [this](TimeRange range, EventRef event) { show_place(state_, range, event); });
   connect(alignment_, &AlignmentBar::rowsWished, timeline_, &timeline::TimelineView::setTraceSides);
   connect(timeline_, &timeline::TimelineView::rowArrangementChanged, this, [this] { alignment_->showRows(timeline_->traceSides()); });
   connect(alignment_, &AlignmentBar::closeRequested, &session_, &SessionController::closeSecond);
-  connect(alignment_, &AlignmentBar::refused, this, [this](const QString& sentence) {
-    messages_->showAnew(sentence, MessageWeight::kNote, MessageSubject::kAlignment);
-  });
+  connect(alignment_, &AlignmentBar::refused, this,
+          [this](const QString& sentence) { messages_->showAnew(sentence, MessageWeight::kNote, MessageSubject::kAlignment); });
   for (const auto settles : {&TracePair::alignmentChanged, &TracePair::sidesChanged})
     connect(&pair(), settles, this, [this] { messages_->settle(MessageSubject::kAlignment); });
 }
 
-// What was in sight, selected and filtered stays so, at the times of the trace that is the first now. Markers are the first trace's: they are those of its file.
+// What was in sight, selected and filtered stays so, at the times of the trace that is the first now. Markers are the first trace's: they are those of its
+// file.
 void MainWindow::showSwapped() {
   const Nanoseconds shift = pair().shift();  // of the trace that was the first
   const auto shifted = [shift](TimeRange range) { return TimeRange{range.begin + shift, range.end + shift}; };
@@ -167,7 +168,8 @@ void MainWindow::start(const Wish& wish) {
 
 // A dialog or menu that is open is within a function of some window, which this one must outlive.
 void MainWindow::closeSoon() {
-  const bool is_within = QApplication::activeModalWidget() != nullptr || QApplication::activePopupWidget() != nullptr || QThread::currentThread()->loopLevel() > 1;
+  const bool is_within =
+      QApplication::activeModalWidget() != nullptr || QApplication::activePopupWidget() != nullptr || QThread::currentThread()->loopLevel() > 1;
   if (!is_within) return close(), void();
   QTimer::singleShot(kCloseInterval, this, &MainWindow::closeSoon);
 }

@@ -15,17 +15,17 @@ namespace lanescope::ui {
 // What a message is about, so that it goes once that is settled.
 enum class MessageSubject {
   kItself,
-  kExport,      // files that are written, and why one is not
-  kAlignment,   // of two traces
-  kNotes,       // that are kept beside the trace
-  kEditor,      // of source files
-  kGaps,        // of GPUs
-  kWaits,       // what an event waited for
-  kClipboard,   // what it has of the selected events
-  kFleet,       // its file
-  kLanguage,    // of the next start
-  kRecording,   // what has to wait for its end
-  kClosing,     // of the window, later
+  kExport,     // files that are written, and why one is not
+  kAlignment,  // of two traces
+  kNotes,      // that are kept beside the trace
+  kEditor,     // of source files
+  kGaps,       // of GPUs
+  kWaits,      // what an event waited for
+  kClipboard,  // what it has of the selected events
+  kFleet,      // its file
+  kLanguage,   // of the next start
+  kRecording,  // what has to wait for its end
+  kClosing,    // of the window, later
 };
 
 class MessageArea : public QFrame {
@@ -37,10 +37,10 @@ class MessageArea : public QFrame {
   // Of several, errors are in sight first, then the newest note; the others wait. What is said already is not said twice: as an
   // error, where it is one and a note.
   void show(const QString& sentence, MessageWeight weight, MessageSubject subject = MessageSubject::kItself);
-  void settle(MessageSubject subject);  // what was said of it is answered, or no longer so: kItself is never
+  void settle(MessageSubject subject);                                                   // what was said of it is answered, or no longer so: kItself is never
   void showAnew(const QString& sentence, MessageWeight weight, MessageSubject subject);  // in place of what was said of the subject
-  void closeFirst();  // and shows the next one
-  void withdraw(const QString& end);  // what ends so is no longer true
+  void closeFirst();                                                                     // and shows the next one
+  void withdraw(const QString& end);                                                     // what ends so is no longer true
   void clear();
   [[nodiscard]] QString text() const { return messages_.empty() ? QString() : messages_.front().sentence; }  // that is in sight
   struct Message : Notice {

@@ -1,5 +1,5 @@
-#include "base/texts.h"
 #include "window/recording_question.h"
+#include "base/texts.h"
 
 #include <QCheckBox>
 #include <QFileInfo>
@@ -17,7 +17,8 @@ struct Words {
 };
 
 Words words_of(const Wish& wish) {
-  const QString name = wish.beside.isEmpty() ? QFileInfo(wish.path).fileName() : tr("%1 and %2").arg(QFileInfo(wish.path).fileName(), QFileInfo(wish.beside).fileName());
+  const QString name =
+      wish.beside.isEmpty() ? QFileInfo(wish.path).fileName() : tr("%1 and %2").arg(QFileInfo(wish.path).fileName(), QFileInfo(wish.beside).fileName());
   switch (wish.kind) {
     case WishKind::kOpen:
     case WishKind::kOpenBeside:
@@ -25,8 +26,7 @@ Words words_of(const Wish& wish) {
     case WishKind::kLaunch:
     case WishKind::kAttach:
     case WishKind::kRecordElsewhere:
-      return {tr("A recording is running in this window. Where should the next one run?"), tr("In a new window"),
-              tr("Stop this one when the next has begun")};
+      return {tr("A recording is running in this window. Where should the next one run?"), tr("In a new window"), tr("Stop this one when the next has begun")};
     case WishKind::kClose:
       return {tr("A recording is running in this window. Stop it and close the window?"), {}, tr("Stop and close")};
   }
@@ -67,7 +67,8 @@ session_event::Answer ask_about_recording(QWidget& window, const Wish& wish, Liv
   auto* elsewhere = words.elsewhere.isEmpty() ? nullptr : box.addButton(words.elsewhere, QMessageBox::AcceptRole);
   auto* here = box.addButton(words.here, elsewhere ? QMessageBox::DestructiveRole : QMessageBox::AcceptRole);
   box.setDefaultButton(elsewhere ? elsewhere : here);
-  auto* ends = recording.wasAttachedTo() || recording.elsewhere() || recording.isStopping() ? nullptr : new QCheckBox(tr("When stopped, end the program, too"), &box);
+  auto* ends =
+      recording.wasAttachedTo() || recording.elsewhere() || recording.isStopping() ? nullptr : new QCheckBox(tr("When stopped, end the program, too"), &box);
   if (ends) ends->setChecked(recording.programAtEnd() == ProgramAtEnd::kEnds);
   box.setCheckBox(ends);
   box.exec();

@@ -27,13 +27,10 @@ Result<NewFile> file_of(const ScreenshotRequest& request) {
 
 }  // namespace
 
-Screenshot::Screenshot(MainWindow& window, ScreenshotRequest request, QObject* parent)
-    : QObject(parent), window_(window), request_(std::move(request)) {
+Screenshot::Screenshot(MainWindow& window, ScreenshotRequest request, QObject* parent) : QObject(parent), window_(window), request_(std::move(request)) {
   timer_.setInterval(kLookIntervalMs);
   connect(&timer_, &QTimer::timeout, this, &Screenshot::look);
-  connect(&window_, &MainWindow::failed, this, [this](const QString& sentence) {
-    end(sentence);
-  });
+  connect(&window_, &MainWindow::failed, this, [this](const QString& sentence) { end(sentence); });
   connect(&window_, &MainWindow::opened, this, [this] {
     loaded_ = true;
     show_view(window_, request_.view);

@@ -18,7 +18,7 @@ namespace {
 constexpr int kProgressSteps = 1000;
 constexpr int kProgressWidth = 160;  // px
 constexpr QStringView kBetweenParts = u"  ·  ";
-constexpr int kEdge = 6;             // px between the text and the window's edges
+constexpr int kEdge = 6;  // px between the text and the window's edges
 
 std::uint64_t listed_count(const Trace& trace) {
   const EventScope scope = listed_scope(trace);
@@ -33,10 +33,8 @@ QString origin_text(const Provenance& from) {
     const QDateTime began = QDateTime::fromMSecsSinceEpoch(from.utc_epoch / 1'000'000);
     text = QObject::tr("recorded %1").arg(age_text(began.secsTo(QDateTime::currentDateTime())));
   }
-  if (!from.host_name.empty())
-    text += (text.isEmpty() ? QObject::tr("recorded on %1") : QObject::tr(" on %1")).arg(QString::fromStdString(from.host_name));
-  if (from.format != "Lanescope" && !from.format.empty())
-    text += (text.isEmpty() ? QString() : QStringLiteral(" · ")) + QString::fromStdString(from.format);
+  if (!from.host_name.empty()) text += (text.isEmpty() ? QObject::tr("recorded on %1") : QObject::tr(" on %1")).arg(QString::fromStdString(from.host_name));
+  if (from.format != "Lanescope" && !from.format.empty()) text += (text.isEmpty() ? QString() : QStringLiteral(" · ")) + QString::fromStdString(from.format);
   return text;
 }
 
@@ -161,8 +159,7 @@ void TraceStatus::showTime() {
   const TimeRange range = state_.selectedRange().value_or(state_.visibleRange());
   const Nanoseconds resolution = std::max<Nanoseconds>(1, range.length() / 1000);
   time_->setText(tr("%1 %2 – %3   Δ %4")
-                     .arg(state_.selectedRange() ? tr("selected") : tr("visible"),
-                          QString::fromStdString(timeline::format_time(range.begin, resolution)),
+                     .arg(state_.selectedRange() ? tr("selected") : tr("visible"), QString::fromStdString(timeline::format_time(range.begin, resolution)),
                           QString::fromStdString(timeline::format_time(range.end, resolution)),
                           QString::fromStdString(timeline::format_duration(range.length()))));
 }

@@ -6,8 +6,8 @@
 
 #include "base/texts.h"
 #include "timeline/widget/shown_text.h"
-#include "window/timeline/event_search.h"
 #include "window/look/glyphs.h"
+#include "window/timeline/event_search.h"
 
 namespace lanescope::ui {
 namespace {
@@ -140,8 +140,7 @@ void add_toolbar(QMainWindow& window, EventSearch& search, WindowActions& action
   actions.toolbar->addSeparator();
   for (QAction* action : {actions.back, actions.forward, actions.fit}) {
     actions.toolbar->addAction(action);
-    if (auto* button = qobject_cast<QToolButton*>(actions.toolbar->widgetForAction(action)))
-      button->setToolButtonStyle(Qt::ToolButtonIconOnly);
+    if (auto* button = qobject_cast<QToolButton*>(actions.toolbar->widgetForAction(action))) button->setToolButtonStyle(Qt::ToolButtonIconOnly);
   }
   actions.toolbar->addSeparator();
   actions.row_filter = new QLineEdit(&window);
@@ -191,8 +190,7 @@ std::vector<std::pair<QString, QString>> shortcuts(const QMainWindow& window) {
     if (!menu->menu()) continue;
     for (const QAction* action : menu->menu()->actions()) {
       if (action->shortcut().isEmpty()) continue;
-      const std::pair<QString, QString> entry(action->shortcut().toString(QKeySequence::NativeText),
-                                              without_mnemonic(action->text()).remove(u'…'));
+      const std::pair<QString, QString> entry(action->shortcut().toString(QKeySequence::NativeText), without_mnemonic(action->text()).remove(u'…'));
       if (std::find(entries.begin(), entries.end(), entry) == entries.end()) entries.push_back(entry);
     }
   }

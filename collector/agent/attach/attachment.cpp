@@ -31,10 +31,10 @@
 namespace lanescope::agent::attach {
 namespace {
 
-constexpr int kLookMilliseconds = 500;          // between looks for libraries that were loaded meanwhile
+constexpr int kLookMilliseconds = 500;              // between looks for libraries that were loaded meanwhile
 constexpr std::int64_t kReadyAgain = kMillisecond;  // between looks of those who wait for that
-constexpr int kListenMilliseconds = 1'000;      // between looks whether the program has closed the listener
-constexpr std::int64_t kListenAgain = kSecond;  // where it has, and another can't be had
+constexpr int kListenMilliseconds = 1'000;          // between looks whether the program has closed the listener
+constexpr std::int64_t kListenAgain = kSecond;      // where it has, and another can't be had
 
 struct Invitation {
   OwnDescriptor socket;
@@ -48,9 +48,9 @@ struct Attachment {
   std::atomic<Progress> progress{Progress::kReady};
   Invitation pending;
   void (*record_cuda)() = nullptr;
-  bool is_served = false;  // the thread runs
-  bool listens = false;    // in an armed process
-  OwnDescriptor listener;  // then, but while there is none
+  bool is_served = false;                    // the thread runs
+  bool listens = false;                      // in an armed process
+  OwnDescriptor listener;                    // then, but while there is none
   char name[channel::kArmedNameBytes] = {};  // of the listener
 };
 constinit Attachment attachment;
@@ -138,10 +138,10 @@ void tell_unreadable(Component component, const char* format, std::size_t files)
 
 void tell(const LateNvtx& found) noexcept {
   char text[160];
-  tell_unreadable(Component::kNvtx, "Of %zu of the loaded files no NVTX is recorded: what they were loaded from was cut short or replaced since.", found.unreadable);
+  tell_unreadable(Component::kNvtx, "Of %zu of the loaded files no NVTX is recorded: what they were loaded from was cut short or replaced since.",
+                  found.unreadable);
   if (found.owned_by_other != 0) {
-    const int length = std::snprintf(text, sizeof(text), "The NVTX ranges of %zu libraries go to another tool, which was there first.",
-                                     found.owned_by_other);
+    const int length = std::snprintf(text, sizeof(text), "The NVTX ranges of %zu libraries go to another tool, which was there first.", found.owned_by_other);
     report(Component::kNvtx, ComponentState::kOwnedByOther, Severity::kWarning, {text, static_cast<std::size_t>(length)});
   }
   if (found.taken_over != 0) {
@@ -176,7 +176,8 @@ void redirect_os_calls(const OsCalls& traced) noexcept {
   const auto redirect = osrt::redirect.load(std::memory_order_acquire);
   if (redirect == nullptr) return;
   const Redirected result = redirect(traced.are_recorded ? osrt::Recorded::kCalls : osrt::Recorded::kPythonLock);
-  tell_unreadable(Component::kOsRuntime, "Of %zu of the loaded files no calls into the C library are recorded: what they were loaded from was cut short or replaced since.",
+  tell_unreadable(Component::kOsRuntime,
+                  "Of %zu of the loaded files no calls into the C library are recorded: what they were loaded from was cut short or replaced since.",
                   result.unreadable_files);
 }
 

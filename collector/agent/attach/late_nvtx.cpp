@@ -81,8 +81,7 @@ Library describe(const dl_phdr_info& information) noexcept {
     const Address begin = information.dlpi_addr + segment.p_vaddr;
     if (segment.p_type == PT_GNU_RELRO) read_only = {begin, begin + segment.p_memsz};
     if (segment.p_type != PT_LOAD) continue;
-    if ((segment.p_flags & PF_X) != 0 && library.code_count < kMaximumSegments)
-      library.code[library.code_count++] = {begin, begin + segment.p_memsz};
+    if ((segment.p_flags & PF_X) != 0 && library.code_count < kMaximumSegments) library.code[library.code_count++] = {begin, begin + segment.p_memsz};
     if ((segment.p_flags & PF_W) != 0 && library.data_count < kMaximumSegments)
       library.data[library.data_count++] = {begin, begin + segment.p_filesz};  // what is not in the file is zero at first
   }
@@ -102,9 +101,9 @@ bool points_to_itself(const Globals& globals, Address end) noexcept {
 
 bool looks_like_globals(const Globals& globals, const Library& library, Address end) noexcept {
   return globals.callbacks.struct_size == sizeof(NvtxExportTableCallbacks) && globals.state <= kComplete &&
-         globals.version.struct_size == sizeof(NvtxExportTableVersionInfo) && globals.version.version == 3 &&
-         globals.version.reserved0 == 0 && library.has_code(address_of(globals.callbacks.GetModuleFunctionTable)) &&
-         library.has_code(address_of(globals.version.SetInjectionNvtxVersion)) && points_to_itself(globals, end);
+         globals.version.struct_size == sizeof(NvtxExportTableVersionInfo) && globals.version.version == 3 && globals.version.reserved0 == 0 &&
+         library.has_code(address_of(globals.callbacks.GetModuleFunctionTable)) && library.has_code(address_of(globals.version.SetInjectionNvtxVersion)) &&
+         points_to_itself(globals, end);
 }
 
 Library* own_library() noexcept {
@@ -124,8 +123,8 @@ Library* own_library() noexcept {
 // Calls visit(slot) for every function that the library's tables name.
 template <typename Visit>
 void for_each_function(const Globals& globals, const Library& library, Visit visit) noexcept {
-  for (const NvtxCallbackModule module : {NVTX_CB_MODULE_CORE, NVTX_CB_MODULE_CUDA, NVTX_CB_MODULE_OPENCL, NVTX_CB_MODULE_CUDART,
-                                          NVTX_CB_MODULE_CORE2, NVTX_CB_MODULE_SYNC}) {
+  for (const NvtxCallbackModule module :
+       {NVTX_CB_MODULE_CORE, NVTX_CB_MODULE_CUDA, NVTX_CB_MODULE_OPENCL, NVTX_CB_MODULE_CUDART, NVTX_CB_MODULE_CORE2, NVTX_CB_MODULE_SYNC}) {
     NvtxFunctionTable table = nullptr;
     unsigned int size = 0;
     if (globals.callbacks.GetModuleFunctionTable(module, &table, &size) == 0 || table == nullptr || size > kMaximumTableSize) continue;
@@ -253,8 +252,7 @@ void find_nvtx(const dl_phdr_info& information, NvtxOfFile& nvtx) noexcept {
   if (information.dlpi_addr != 0) return for_each_filled_word(dynamic_section_of(information), look_at);
   for (std::size_t i = 0; i < nvtx.library.data_count; ++i) {
     const Range& range = nvtx.library.data[i];
-    for (Address word = (range.begin + sizeof(Address) - 1) / sizeof(Address) * sizeof(Address); word < range.end; word += sizeof(Address))
-      look_at(word);
+    for (Address word = (range.begin + sizeof(Address) - 1) / sizeof(Address) * sizeof(Address); word < range.end; word += sizeof(Address)) look_at(word);
   }
 }
 

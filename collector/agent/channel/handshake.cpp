@@ -119,8 +119,8 @@ int connect_to(int socket, const Address& session) noexcept {
 }
 
 enum class Listener {
-  kSession,   // as far as is known
-  kUnknown,   // users have other numbers here
+  kSession,  // as far as is known
+  kUnknown,  // users have other numbers here
   kStranger,
 };
 Listener who_listens(int socket, const Address& session) noexcept {

@@ -187,9 +187,7 @@ channel::SharedMemory join_recording() noexcept {
 
 bool has_joined() noexcept { return state_now(std::memory_order_acquire) == State::kJoined; }
 
-bool is_awaited_by_session() noexcept {
-  return state_now(std::memory_order_acquire) == State::kUntried && may_join() && session_listens(session_address());
-}
+bool is_awaited_by_session() noexcept { return state_now(std::memory_order_acquire) == State::kUntried && may_join() && session_listens(session_address()); }
 
 void on_absence(void (*absent)()) noexcept { membership.absent = absent; }
 

@@ -21,8 +21,8 @@ namespace lanescope::agent {
 // Remembers what the environment says, while the agent is loaded. Later, another thread may be changing it.
 void read_environment() noexcept;
 
-// Joins if that was not tried yet, while other callers wait (ten seconds at most: channel/handshake.h). Returns the shared memory, which is empty where there is
-// no session.
+// Joins if that was not tried yet, while other callers wait (ten seconds at most: channel/handshake.h). Returns the shared memory, which is empty where there
+// is no session.
 channel::SharedMemory join_recording() noexcept;
 
 // Whether this process is a member. One load.

@@ -21,9 +21,7 @@ void* map_where_there_is_room(int file, std::uint64_t bytes) noexcept {
 }
 
 // Only where there is no room beside it: a program that locks what it maps has all of it filled.
-void* map_over(void* place, int file, std::uint64_t bytes) noexcept {
-  return system::map(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file);
-}
+void* map_over(void* place, int file, std::uint64_t bytes) noexcept { return system::map(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file); }
 
 }  // namespace
 

@@ -123,8 +123,7 @@ ThreadState* ThreadWriter::free_state(ThreadState& first) const noexcept {
 }
 
 void ThreadWriter::count_lost(ThreadState& state) noexcept {
-  if (state.header->settings.recording.load(std::memory_order_relaxed) != 0)
-    state.header->status.ringless_dropped.fetch_add(1, std::memory_order_relaxed);
+  if (state.header->settings.recording.load(std::memory_order_relaxed) != 0) state.header->status.ringless_dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool ThreadWriter::find_ring() noexcept {

@@ -79,7 +79,7 @@ class [[nodiscard]] ThreadWriter {
   static bool is_absent(std::uint32_t generation) noexcept { return absent_in == generation && generation != 0; }
   static constinit thread_local ThreadState* current;
   static constinit thread_local std::uint32_t absent_in;  // generation in which this thread found no session
-  static constinit thread_local const void* attaching;  // who does, on the stack; null: nobody
+  static constinit thread_local const void* attaching;    // who does, on the stack; null: nobody
 
   ThreadState* state_ = nullptr;
 };

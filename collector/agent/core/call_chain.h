@@ -9,7 +9,8 @@
 
 namespace lanescope::agent {
 
-// Looks for what unwinds, and walks once, so that later walks need nothing of the kernel. Loads a library perhaps, so not where the caller may hold a lock of the program's. False where there is none.
+// Looks for what unwinds, and walks once, so that later walks need nothing of the kernel. Loads a library perhaps, so not where the caller may hold a lock of
+// the program's. False where there is none.
 bool prepare_call_chains() noexcept;
 [[nodiscard]] bool can_take_call_chains() noexcept;
 
@@ -20,9 +21,7 @@ class CallChain {
   CallChain() noexcept;
 
   // As a record of type kCallChain carries it. Valid as long as this.
-  [[nodiscard]] std::string_view text() const noexcept {
-    return {reinterpret_cast<const char*>(addresses_), depth_ * sizeof(addresses_[0])};
-  }
+  [[nodiscard]] std::string_view text() const noexcept { return {reinterpret_cast<const char*>(addresses_), depth_ * sizeof(addresses_[0])}; }
 
  private:
   friend struct CallChainWalk;

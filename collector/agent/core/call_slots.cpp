@@ -80,8 +80,7 @@ void* replacement(std::span<const Redirection> redirections, const File& file, A
 bool is_writable(Address place) noexcept {
   constexpr long kAddNothing = 0x10000000;  // FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)
   std::uint32_t nobody_waits = 0;
-  return system::system_call(SYS_futex, system::word(&nobody_waits), FUTEX_WAKE_OP_PRIVATE, 0, 0, static_cast<long>(place), kAddNothing) >=
-         0;
+  return system::system_call(SYS_futex, system::word(&nobody_waits), FUTEX_WAKE_OP_PRIVATE, 0, 0, static_cast<long>(place), kAddNothing) >= 0;
 }
 
 std::size_t redirect(std::span<const Redirection> redirections, const File& file, const LoaderTable<ElfW(Rela)>& table) noexcept {

@@ -21,7 +21,7 @@ struct DynamicSection {
   const char* names = nullptr;
   LoaderTable<ElfW(Rela)> calls;
   LoaderTable<ElfW(Rela)> others;
-  std::size_t relative = 0;          // of `others`, the first so many: of addresses within the file
+  std::size_t relative = 0;                 // of `others`, the first so many: of addresses within the file
   LoaderTable<ElfW(Addr)> relative_packed;  // as DT_RELR has them
 };
 

@@ -59,10 +59,9 @@ void* address(Parameters function) noexcept {
   return reinterpret_cast<void*>(function);
 }
 
-constexpr const char* kNames[kFunctions] = {"pthread_mutex_lock",         "pthread_mutex_trylock", "pthread_mutex_timedlock",
-                                            "pthread_mutex_unlock",       "pthread_rwlock_rdlock", "pthread_rwlock_tryrdlock",
-                                            "pthread_rwlock_timedrdlock", "pthread_rwlock_wrlock", "pthread_rwlock_trywrlock",
-                                            "pthread_rwlock_timedwrlock", "pthread_rwlock_unlock"};
+constexpr const char* kNames[kFunctions] = {"pthread_mutex_lock",       "pthread_mutex_trylock",      "pthread_mutex_timedlock",    "pthread_mutex_unlock",
+                                            "pthread_rwlock_rdlock",    "pthread_rwlock_tryrdlock",   "pthread_rwlock_timedrdlock", "pthread_rwlock_wrlock",
+                                            "pthread_rwlock_trywrlock", "pthread_rwlock_timedwrlock", "pthread_rwlock_unlock"};
 
 }  // namespace
 

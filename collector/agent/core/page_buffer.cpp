@@ -18,8 +18,8 @@ PageBuffer::~PageBuffer() {
 bool PageBuffer::grow(std::size_t more) noexcept {
   std::size_t capacity = capacity_ == 0 ? kFirstBytes : capacity_ * 2;
   while (capacity - size_ < more) capacity *= 2;
-  void* pages = data_ == nullptr ? system::map(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1)
-                                 : system::remap(data_, capacity_, capacity);
+  void* pages =
+      data_ == nullptr ? system::map(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1) : system::remap(data_, capacity_, capacity);
   if (pages == nullptr) {
     failed_ = true;
     return false;

@@ -26,9 +26,7 @@ inline std::uint32_t thread_id() noexcept { return static_cast<std::uint32_t>(sy
 inline std::int32_t process_id() noexcept { return static_cast<std::int32_t>(system_call(SYS_getpid)); }
 
 inline int close(int descriptor) noexcept { return static_cast<int>(system_call(SYS_close, descriptor)); }
-inline long read(int descriptor, void* bytes, std::size_t size) noexcept {
-  return system_call(SYS_read, descriptor, word(bytes), static_cast<long>(size));
-}
+inline long read(int descriptor, void* bytes, std::size_t size) noexcept { return system_call(SYS_read, descriptor, word(bytes), static_cast<long>(size)); }
 inline long write(int descriptor, const void* bytes, std::size_t size) noexcept {
   return system_call(SYS_write, descriptor, word(bytes), static_cast<long>(size));
 }
@@ -87,14 +85,11 @@ inline long send(int socket, const void* bytes, std::size_t size, int flags) noe
 inline long receive(int socket, void* bytes, std::size_t size, int flags) noexcept {
   return system_call(SYS_recvfrom, socket, word(bytes), static_cast<long>(size), flags);
 }
-inline long receive_message(int socket, msghdr* message, int flags) noexcept {
-  return system_call(SYS_recvmsg, socket, word(message), flags);
-}
+inline long receive_message(int socket, msghdr* message, int flags) noexcept { return system_call(SYS_recvmsg, socket, word(message), flags); }
 // `milliseconds` < 0: without end.
 inline int poll(pollfd* descriptors, std::size_t count, int milliseconds) noexcept {
   const timespec limit{.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1'000'000L};
-  return static_cast<int>(
-      system_call(SYS_ppoll, word(descriptors), static_cast<long>(count), milliseconds < 0 ? 0 : word(&limit), 0, sizeof(std::uint64_t)));
+  return static_cast<int>(system_call(SYS_ppoll, word(descriptors), static_cast<long>(count), milliseconds < 0 ? 0 : word(&limit), 0, sizeof(std::uint64_t)));
 }
 
 inline void sleep(std::int64_t nanoseconds) noexcept {

@@ -56,15 +56,13 @@ std::uint32_t call_group(const char* name) noexcept {
 void enable_backtraces(const Functions& functions, CUpti_SubscriberHandle subscriber, std::uint32_t groups) noexcept {
   if (groups == 0 || !prepare_call_chains()) return;
   chosen_groups.store(groups, std::memory_order_relaxed);
-  for_chosen_calls(functions, groups,
-                   [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) { functions.enable_callback(1, subscriber, domain, id); });
+  for_chosen_calls(functions, groups, [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) { functions.enable_callback(1, subscriber, domain, id); });
 }
 
 void disable_backtraces(const Functions& functions, CUpti_SubscriberHandle subscriber, std::uint32_t groups) noexcept {
   if (groups == 0) return;
   chosen_groups.store(0, std::memory_order_relaxed);
-  for_chosen_calls(functions, groups,
-                   [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) { functions.enable_callback(0, subscriber, domain, id); });
+  for_chosen_calls(functions, groups, [&](CUpti_CallbackDomain domain, CUpti_CallbackId id) { functions.enable_callback(0, subscriber, domain, id); });
 }
 
 bool takes_chains_of(std::uint32_t group) noexcept { return (chosen_groups.load(std::memory_order_relaxed) & group) != 0; }
@@ -88,8 +86,7 @@ void follow_call(CUpti_CallbackDomain domain, const CUpti_CallbackData& call) no
   if (start == 0) return;  // it began before it was asked about
   const channel::Settings& settings = writer.settings();
   if (settings.recording.load(std::memory_order_relaxed) == 0) return;
-  if (now - start >= settings.backtrace_threshold_ns.load(std::memory_order_relaxed))
-    write_chain(writer, start, now - start, call.correlationId);
+  if (now - start >= settings.backtrace_threshold_ns.load(std::memory_order_relaxed)) write_chain(writer, start, now - start, call.correlationId);
 }
 
 }  // namespace lanescope::agent::cupti

@@ -85,8 +85,7 @@ void forget_event(const void* handle) noexcept {
 
 void await_record(const void* handle, std::uint32_t correlation) noexcept {
   const ScopedLock lock(events_lock);
-  if (const NamedEvent* event = find_event(handle); event != nullptr)
-    events.awaited[correlation % kAwaitedRecords] = {correlation, event->name};
+  if (const NamedEvent* event = find_event(handle); event != nullptr) events.awaited[correlation % kAwaitedRecords] = {correlation, event->name};
 }
 
 struct EventCall {
@@ -95,17 +94,16 @@ struct EventCall {
   enum class Use { kRecords, kDestroys } use;
 };
 // Each has the event as its first parameter.
-constexpr EventCall kEventCalls[] = {
-    {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaEventRecord_v3020, EventCall::Use::kRecords},
-    {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaEventRecord_ptsz_v7000, EventCall::Use::kRecords},
-    {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaEventRecordWithFlags_v11010, EventCall::Use::kRecords},
-    {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaEventRecordWithFlags_ptsz_v11010, EventCall::Use::kRecords},
-    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventRecord, EventCall::Use::kRecords},
-    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventRecord_ptsz, EventCall::Use::kRecords},
-    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventRecordWithFlags, EventCall::Use::kRecords},
-    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventRecordWithFlags_ptsz, EventCall::Use::kRecords},
-    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventDestroy, EventCall::Use::kDestroys},
-    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventDestroy_v2, EventCall::Use::kDestroys}};
+constexpr EventCall kEventCalls[] = {{CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaEventRecord_v3020, EventCall::Use::kRecords},
+                                     {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaEventRecord_ptsz_v7000, EventCall::Use::kRecords},
+                                     {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaEventRecordWithFlags_v11010, EventCall::Use::kRecords},
+                                     {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaEventRecordWithFlags_ptsz_v11010, EventCall::Use::kRecords},
+                                     {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventRecord, EventCall::Use::kRecords},
+                                     {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventRecord_ptsz, EventCall::Use::kRecords},
+                                     {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventRecordWithFlags, EventCall::Use::kRecords},
+                                     {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventRecordWithFlags_ptsz, EventCall::Use::kRecords},
+                                     {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventDestroy, EventCall::Use::kDestroys},
+                                     {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventDestroy_v2, EventCall::Use::kDestroys}};
 
 // ---- Contexts and streams ----------------------------------------------------------------------------------------------------------
 
@@ -121,8 +119,7 @@ Numbers numbers_of(const Functions& functions, CudaHandle kind, void* handle) no
   Numbers numbers;
   if (context == nullptr || functions.get_context_id(context, &numbers.context) != CUPTI_SUCCESS) return {};
   if (kind == CudaHandle::kContext) return numbers;
-  const bool has_stream =
-      functions.get_stream_id != nullptr && functions.get_stream_id(context, stream, 0, &numbers.stream) == CUPTI_SUCCESS;
+  const bool has_stream = functions.get_stream_id != nullptr && functions.get_stream_id(context, stream, 0, &numbers.stream) == CUPTI_SUCCESS;
   return has_stream ? numbers : Numbers{};
 }
 
@@ -146,13 +143,12 @@ void tell_cuda_names(const Functions& functions) noexcept {
 }
 
 void watch_event_calls(const Functions& functions, CUpti_SubscriberHandle subscriber, EventNames names) noexcept {
-  for (const EventCall& call : kEventCalls)
-    functions.enable_callback(names == EventNames::kFollowed ? 1 : 0, subscriber, call.domain, call.id);
+  for (const EventCall& call : kEventCalls) functions.enable_callback(names == EventNames::kFollowed ? 1 : 0, subscriber, call.domain, call.id);
 }
 
 bool follow_event_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
-  const auto* const known = std::find_if(std::begin(kEventCalls), std::end(kEventCalls),
-                                         [&](const EventCall& each) { return each.domain == domain && each.id == id; });
+  const auto* const known =
+      std::find_if(std::begin(kEventCalls), std::end(kEventCalls), [&](const EventCall& each) { return each.domain == domain && each.id == id; });
   if (known == std::end(kEventCalls)) return false;
   if (!has_names.load(std::memory_order_acquire) || call.callbackSite != CUPTI_API_ENTER || call.functionParams == nullptr) return true;
   const void* handle = *static_cast<const void* const*>(call.functionParams);

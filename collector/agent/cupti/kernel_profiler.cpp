@@ -86,7 +86,8 @@ void KernelProfiler::watch(const Functions& functions, CUpti_SubscriberHandle su
 
 void KernelProfiler::begin(const channel::Settings& settings, encode::FrameWriter& frames) noexcept {
   const kernels::Request request{collection_of(settings), settings.pc_sampling_period.load(std::memory_order_relaxed),
-                                 settings.pc_window_ms.load(std::memory_order_relaxed) * kMillisecond, settings.pc_every_ms.load(std::memory_order_relaxed) * kMillisecond,
+                                 settings.pc_window_ms.load(std::memory_order_relaxed) * kMillisecond,
+                                 settings.pc_every_ms.load(std::memory_order_relaxed) * kMillisecond,
                                  arrival_ == Arrival::kLate ? kernels::Request::Contexts::kSomeBefore : kernels::Request::Contexts::kAllTold};
   if (request.collection == channel::KernelCollection::kNone) return;
   frames_ = &frames;

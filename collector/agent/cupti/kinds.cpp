@@ -121,8 +121,7 @@ void enable_extras(const Functions& functions, const EventChoice& choice, Enable
   if (wants(choice, channel::kMemoryUsage)) enabled.memory_usage.result = enable_all(functions, kMemoryUsageKinds);
   if (!wants(choice, channel::kCudaEvents) || functions.enable_event_timestamps == nullptr) return;
   enabled.cuda_events.result = functions.enable_event_timestamps(1);
-  if (const CUptiResult result = enable_all(functions, kCudaEventKinds); enabled.cuda_events.result == CUPTI_SUCCESS)
-    enabled.cuda_events.result = result;
+  if (const CUptiResult result = enable_all(functions, kCudaEventKinds); enabled.cuda_events.result == CUPTI_SUCCESS) enabled.cuda_events.result = result;
 }
 
 void disable_extras(const Functions& functions, const EventChoice& choice) noexcept {

@@ -14,11 +14,12 @@
 namespace lanescope::agent::cupti {
 namespace {
 
-constexpr std::int64_t kLongestWait = 5 * kSecond;         // of a launch that is held
+constexpr std::int64_t kLongestWait = 5 * kSecond;  // of a launch that is held
 // For so many times the patience that was in vain nothing is held again: at first, and as tries in vain follow each other, twice as many each time.
 constexpr std::int64_t kLeastCalm = 2, kMostCalm = 20;
 constexpr std::int64_t kLongestCalm = 2 * kSecond;
-constexpr std::int64_t kUnfollowed = 50 * kMillisecond;  // for launches that began before they were followed; one waits for a kernel to end where the queue is full
+constexpr std::int64_t kUnfollowed =
+    50 * kMillisecond;  // for launches that began before they were followed; one waits for a kernel to end where the queue is full
 
 constinit std::atomic<std::uint32_t> followed{0};  // how often they began to be; 0: they are not
 constinit std::uint32_t times_followed = 0;
@@ -48,9 +49,10 @@ constinit thread_local Kind counted_as = Kind::kUncounted;
 
 // All calls of the driver but those that certainly neither load code, nor enqueue, nor wait: also a question (cuKernelGetFunction, cuOccupancy...) loads code.
 bool is_launch(std::string_view name) noexcept {
-  constexpr std::string_view kOthers[] = {"cuCtxGetCurrent", "cuCtxSetCurrent", "cuCtxPushCurrent",    "cuCtxPopCurrent",        "cuDeviceGet",  "cuDriverGetVersion",  "cuGetError",
-                                          "cuGetProcAddress", "cuPointerGet",   "cuStreamQuery",       "cuStreamIsCapturing",    "cuStreamGetCaptureInfo", "cuEventQuery", "cuEventElapsedTime",
-                                          "cuProfiler"};
+  constexpr std::string_view kOthers[] = {"cuCtxGetCurrent", "cuCtxSetCurrent",    "cuCtxPushCurrent",    "cuCtxPopCurrent",
+                                          "cuDeviceGet",     "cuDriverGetVersion", "cuGetError",          "cuGetProcAddress",
+                                          "cuPointerGet",    "cuStreamQuery",      "cuStreamIsCapturing", "cuStreamGetCaptureInfo",
+                                          "cuEventQuery",    "cuEventElapsedTime", "cuProfiler"};
   return name.starts_with("cu") && std::none_of(std::begin(kOthers), std::end(kOthers), [name](std::string_view other) { return name.starts_with(other); });
 }
 
@@ -114,8 +116,7 @@ void follow_launches(const Functions& functions, CUpti_SubscriberHandle subscrib
   if (followed.load() != 0) return;
   for (CUpti_CallbackId id = 1; id < CUPTI_DRIVER_TRACE_CBID_SIZE; ++id) {
     const char* name = nullptr;
-    if (functions.get_callback_name(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) != CUPTI_SUCCESS || name == nullptr || !is_launch(name))
-      continue;
+    if (functions.get_callback_name(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) != CUPTI_SUCCESS || name == nullptr || !is_launch(name)) continue;
     is_followed[id].store(true);
     waits_for_gpu[id].store(std::string_view(name).find("Synchronize") != std::string_view::npos);
     std::uint32_t was_enabled = 0;

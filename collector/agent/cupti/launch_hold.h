@@ -15,10 +15,10 @@ void leave_launches(const Functions& functions, CUpti_SubscriberHandle subscribe
 
 // Launches that begin wait in their callbacks until let_launches_go(). Whether those that were under way have come back, but for the one in which this thread
 // is; where they have not, launches do not wait any more. Calls that wait for the GPU (cu...Synchronize) get `patience` ns to come back, in which nobody is
-// held; then others get what is left of it, and half of it at least. Where that was in vain the program gets twice as long for itself, and twice that after each
-// further try in vain, up to twenty times the patience and 2 s: within that the answer is false at once, unless it ends within the patience. A launch that has waited for 5 s lets all go, and nothing is held in the process from
-// then on. One that began more than 50 ms before launches were followed, and is under way still, is not seen. Requires: launches are followed, and nobody
-// holds them.
+// held; then others get what is left of it, and half of it at least. Where that was in vain the program gets twice as long for itself, and twice that after
+// each further try in vain, up to twenty times the patience and 2 s: within that the answer is false at once, unless it ends within the patience. A launch that
+// has waited for 5 s lets all go, and nothing is held in the process from then on. One that began more than 50 ms before launches were followed, and is under
+// way still, is not seen. Requires: launches are followed, and nobody holds them.
 bool hold_launches(std::int64_t patience) noexcept;
 void let_launches_go() noexcept;
 

@@ -225,10 +225,9 @@ bool resolve_all(void* library, Functions& f) noexcept {
   resolve(library, "cuptiActivityEnableCudaEventDeviceTimestamps", f.enable_event_timestamps);
   return resolve(library, "cuptiGetVersion", f.get_version) && resolve(library, "cuptiGetResultString", f.get_result_string) &&
          resolve(library, "cuptiSubscribe", f.subscribe) && resolve(library, "cuptiEnableCallback", f.enable_callback) &&
-         resolve(library, "cuptiGetCallbackName", f.get_callback_name) &&
-         resolve(library, "cuptiActivityRegisterCallbacks", f.register_callbacks) && resolve(library, "cuptiActivityEnable", f.enable) &&
-         resolve(library, "cuptiActivityDisable", f.disable) && resolve(library, "cuptiActivityFlushAll", f.flush_all) &&
-         resolve(library, "cuptiActivityGetNextRecord", f.get_next_record) &&
+         resolve(library, "cuptiGetCallbackName", f.get_callback_name) && resolve(library, "cuptiActivityRegisterCallbacks", f.register_callbacks) &&
+         resolve(library, "cuptiActivityEnable", f.enable) && resolve(library, "cuptiActivityDisable", f.disable) &&
+         resolve(library, "cuptiActivityFlushAll", f.flush_all) && resolve(library, "cuptiActivityGetNextRecord", f.get_next_record) &&
          resolve(library, "cuptiActivityGetNumDroppedRecords", f.get_dropped_records);
 }
 

@@ -17,7 +17,7 @@ struct Functions {
   decltype(&::cuptiEnableCallback) enable_callback = nullptr;
   decltype(&::cuptiGetCallbackName) get_callback_name = nullptr;
   decltype(&::cuptiGetCallbackState) get_callback_state = nullptr;  // optional
-  decltype(&::cuptiSetThreadIdType) set_thread_id_type = nullptr;  // optional
+  decltype(&::cuptiSetThreadIdType) set_thread_id_type = nullptr;   // optional
   decltype(&::cuptiActivityRegisterCallbacks) register_callbacks = nullptr;
   decltype(&::cuptiActivityEnable) enable = nullptr;
   decltype(&::cuptiActivityDisable) disable = nullptr;

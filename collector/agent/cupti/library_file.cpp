@@ -68,9 +68,9 @@ struct Segments {
 };
 
 bool is_library(const ElfW(Ehdr) & header) noexcept {
-  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
-         header.e_ident[EI_DATA] == ELFDATA2LSB && header.e_type == ET_DYN && header.e_machine == kMachine &&
-         header.e_phentsize == sizeof(ElfW(Phdr)) && header.e_phnum > 0 && header.e_phnum <= kMostSegments;
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
+         header.e_type == ET_DYN && header.e_machine == kMachine && header.e_phentsize == sizeof(ElfW(Phdr)) && header.e_phnum > 0 &&
+         header.e_phnum <= kMostSegments;
 }
 
 bool segments_are_whole(const File& file, const Segments& segments) noexcept {
@@ -108,10 +108,10 @@ bool dynamic_is_sound(const File& file, const Segments& segments, const ElfW(Phd
   const auto lies_within = [&](ElfW(Sxword) place, ElfW(Sxword) bytes) {
     return value(place) == 0 || segments.hold(value(place), bytes == DT_NULL ? 1 : value(bytes));
   };
-  return has_end && value(DT_SYMTAB) != 0 && value(DT_STRTAB) != 0 && lies_within(DT_STRTAB, DT_STRSZ) &&
-         lies_within(DT_SYMTAB, DT_SYMENT) && lies_within(DT_RELA, DT_RELASZ) && lies_within(DT_JMPREL, DT_PLTRELSZ) &&
-         lies_within(DT_INIT_ARRAY, DT_INIT_ARRAYSZ) && lies_within(DT_GNU_HASH, DT_NULL) && lies_within(DT_HASH, DT_NULL) &&
-         lies_within(DT_VERSYM, DT_NULL) && lies_within(DT_VERNEED, DT_NULL) && lies_within(DT_INIT, DT_NULL);
+  return has_end && value(DT_SYMTAB) != 0 && value(DT_STRTAB) != 0 && lies_within(DT_STRTAB, DT_STRSZ) && lies_within(DT_SYMTAB, DT_SYMENT) &&
+         lies_within(DT_RELA, DT_RELASZ) && lies_within(DT_JMPREL, DT_PLTRELSZ) && lies_within(DT_INIT_ARRAY, DT_INIT_ARRAYSZ) &&
+         lies_within(DT_GNU_HASH, DT_NULL) && lies_within(DT_HASH, DT_NULL) && lies_within(DT_VERSYM, DT_NULL) && lies_within(DT_VERNEED, DT_NULL) &&
+         lies_within(DT_INIT, DT_NULL);
 }
 
 bool is_whole(const File& file) noexcept {

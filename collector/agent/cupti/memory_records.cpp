@@ -44,11 +44,9 @@ void RecordReader::add(const CUpti_ActivityMemory4& record) noexcept {
 void RecordReader::add(const CUpti_ActivityMemoryPool3& record) noexcept {
   encode::MemoryUsage usage;
   if (!convert(record.timestamp, record.timestamp, usage.time)) return;
-  usage.operation = record.memoryPoolOperationType == CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED
-                        ? encode::MemoryUsageOperation::kPoolCreation
-                    : record.memoryPoolOperationType == CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED
-                        ? encode::MemoryUsageOperation::kPoolDestruction
-                        : encode::MemoryUsageOperation::kPoolTrim;
+  usage.operation = record.memoryPoolOperationType == CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED     ? encode::MemoryUsageOperation::kPoolCreation
+                    : record.memoryPoolOperationType == CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED ? encode::MemoryUsageOperation::kPoolDestruction
+                                                                                                            : encode::MemoryUsageOperation::kPoolTrim;
   usage.address = usage.pool = record.address;
   usage.bytes = usage.operation == encode::MemoryUsageOperation::kPoolTrim ? record.minBytesToKeep : 0;
   usage.memory_kind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;

@@ -148,8 +148,7 @@ void RecordReader::add(const CUpti_ActivityKernel10& record) noexcept {
   if (kernel_counters::take_record(record)) return;  // its times come with its counters
   encode::Kernel kernel;
   // A forced flush delivers kernels that still run: with no end, which last until now, when the recording ends, or without any time.
-  if (reading_ == Reading::kLast && record.start == 0 && record.name != nullptr && first_unfinished_.empty())
-    first_unfinished_ = record.name;
+  if (reading_ == Reading::kLast && record.start == 0 && record.name != nullptr && first_unfinished_.empty()) first_unfinished_ = record.name;
   const bool unfinished = record.start != 0 && record.end == 0;
   const auto now = unfinished ? static_cast<std::uint64_t>(read_clock(CLOCK_REALTIME)) : 0;
   if (!convert(record.start, unfinished ? std::max(now, record.start) : record.end, kernel.time)) return;
@@ -241,8 +240,7 @@ void RecordReader::add(const CUpti_ActivitySynchronization2& record) noexcept {
   synchronization.queue = events_.queue({device_of_context(record.contextId), record.contextId, applicable(record.streamId)});
   synchronization.event = applicable(record.cudaEventId);
   synchronization.correlation = record.correlationId;
-  if (event_records_ == EventRecords::kPresent && synchronization.event != 0)
-    synchronization.event_record = applicable_record(record.cudaEventSyncId);
+  if (event_records_ == EventRecords::kPresent && synchronization.event != 0) synchronization.event_record = applicable_record(record.cudaEventSyncId);
   events_.add(synchronization);
 }
 

@@ -26,8 +26,7 @@ enum class EventRecords { kAbsent, kPresent };
 
 class RecordReader {
  public:
-  RecordReader(const Functions& functions, encode::EventEncoder& events, encode::FrameWriter& frames,
-               const encode::ClockMap& clocks) noexcept
+  RecordReader(const Functions& functions, encode::EventEncoder& events, encode::FrameWriter& frames, const encode::ClockMap& clocks) noexcept
       : functions_(functions), events_(events), frames_(frames), clocks_(clocks) {}
 
   // Whether synchronizations say which recording of an event they waited for: where CUDA events are recorded, with a CUPTI that has both.

@@ -53,8 +53,7 @@ bool has_name(const char* subscriber) noexcept { return *subscriber != '\0' && s
 
 }  // namespace
 
-Tracer::Tracer(const Library& library, channel::SharedMemory memory, std::uint32_t process_instance) noexcept
-    : library_(library), memory_(memory) {
+Tracer::Tracer(const Library& library, channel::SharedMemory memory, std::uint32_t process_instance) noexcept : library_(library), memory_(memory) {
   write_for(memory, process_instance);
 }
 
@@ -84,11 +83,9 @@ void Tracer::report_failure(CUptiResult result) noexcept {
                   "LANESCOPE_CUPTI_LIBRARY.",
                   cupti, library_.driver_version / 1000, library_.driver_version % 1000 / 10);
     case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
-      return tell(ComponentState::kNoPermission, Severity::kError,
-                  "GPU activity is not recorded: the driver does not let this user do that (%s).", name);
+      return tell(ComponentState::kNoPermission, Severity::kError, "GPU activity is not recorded: the driver does not let this user do that (%s).", name);
     default:
-      return tell(ComponentState::kFailed, Severity::kError, "GPU activity is not recorded: %s answered %d (%s).", cupti,
-                  static_cast<int>(result), name);
+      return tell(ComponentState::kFailed, Severity::kError, "GPU activity is not recorded: %s answered %d (%s).", cupti, static_cast<int>(result), name);
   }
 }
 
@@ -118,8 +115,7 @@ bool Tracer::subscribe() noexcept {
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
     owner[sizeof(owner) - 1] = '\0';
     tell(ComponentState::kOwnedByOther, Severity::kError,
-         "GPU activity is not recorded: CUPTI is in use by %s; switch that off in the target and record again.",
-         has_name(owner) ? owner : "another profiler");
+         "GPU activity is not recorded: CUPTI is in use by %s; switch that off in the target and record again.", has_name(owner) ? owner : "another profiler");
     return false;
   }
   if (result != CUPTI_SUCCESS) report_failure(result);
@@ -133,8 +129,7 @@ bool Tracer::take_cupti(Arrival arrival) noexcept {
   CUptiResult refusal = enable_callbacks(functions, subscriber_);
   if (refusal == CUPTI_SUCCESS) refusal = functions.register_callbacks(on_request, on_complete);
   const bool records_activity = !kernel_counters::excludes_activity();
-  if (refusal == CUPTI_SUCCESS && records_activity)
-    refusal = arrival == Arrival::kLate ? enable_resources_late(functions) : enable_resources(functions);
+  if (refusal == CUPTI_SUCCESS && records_activity) refusal = arrival == Arrival::kLate ? enable_resources_late(functions) : enable_resources(functions);
   if (refusal != CUPTI_SUCCESS) {
     report_failure(refusal);
     give_cupti_back();
@@ -168,8 +163,7 @@ bool Tracer::start_recording(Arrival arrival) noexcept {
   if (is_over_) return false;
   if (!start_thread()) {
     give_cupti_back();
-    report(Component::kCupti, ComponentState::kFailed, Severity::kError,
-           "GPU activity is not recorded: the target can't start another thread.");
+    report(Component::kCupti, ComponentState::kFailed, Severity::kError, "GPU activity is not recorded: the target can't start another thread.");
     return false;
   }
   tell_cuda_names(library_.functions);
@@ -178,8 +172,7 @@ bool Tracer::start_recording(Arrival arrival) noexcept {
 
 bool Tracer::start(Arrival arrival) noexcept {
   if (!buffers_.prepare()) {
-    report(Component::kCupti, ComponentState::kFailed, Severity::kError,
-           "GPU activity is not recorded: the target has no memory left for buffers.");
+    report(Component::kCupti, ComponentState::kFailed, Severity::kError, "GPU activity is not recorded: the target has no memory left for buffers.");
     return false;
   }
   bool started = false;
@@ -251,8 +244,7 @@ void Tracer::note_fault() noexcept {
 void Tracer::wake() noexcept { channel::ring_agent(*bell_.load(std::memory_order_acquire)); }
 
 void Tracer::follow(channel::SharedMemory memory, std::uint32_t process_instance) noexcept {
-  if (!has_thread_.load(std::memory_order_acquire))
-    return report(Component::kCupti, ComponentState::kFailed, Severity::kError, kFaultedBefore);
+  if (!has_thread_.load(std::memory_order_acquire)) return report(Component::kCupti, ComponentState::kFailed, Severity::kError, kFaultedBefore);
   {
     const ScopedLock lock(next_lock_);
     session_places.hold(&memory.header());

@@ -117,7 +117,7 @@ class Tracer {
     std::uint32_t process_instance = 0;
   };
   Lock next_lock_;
-  std::optional<Session> next_;  // that follow() named
+  std::optional<Session> next_;                                  // that follow() named
   std::atomic<const channel::SharedHeader*> followed_{nullptr};  // of the last one that was begun
 
   std::atomic<bool> has_thread_{false};

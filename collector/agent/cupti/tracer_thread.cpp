@@ -29,8 +29,7 @@ constexpr std::int64_t kWaitForRunningWork = 100 * kMillisecond;  // at the end,
 
 constexpr std::size_t kSignalStackBytes = 64u << 10;
 
-constexpr const char* kFaultedInRun =
-    "GPU activity is not recorded from here on: CUPTI faulted when it was asked for records. The program runs on.";
+constexpr const char* kFaultedInRun = "GPU activity is not recorded from here on: CUPTI faulted when it was asked for records. The program runs on.";
 constexpr const char* kFaultedAtEnd =
     "GPU activity at the end of the program is missing: CUPTI faulted when it was asked for it. The program goes on to its end.";
 
@@ -354,8 +353,7 @@ void Tracer::publish_counts() noexcept {
   status.cupti_produced.store(counts.produced, std::memory_order_relaxed);
   status.cupti_invalid.store(counts.invalid, std::memory_order_relaxed);
   status.cupti_unfinished.store(counts.unfinished, std::memory_order_relaxed);
-  status.cupti_dropped.store(dropped_by_cupti_ + discarded_records_.load(std::memory_order_relaxed) + events_->dropped(),
-                             std::memory_order_relaxed);
+  status.cupti_dropped.store(dropped_by_cupti_ + discarded_records_.load(std::memory_order_relaxed) + events_->dropped(), std::memory_order_relaxed);
   status.frameless_dropped.store(events_->dropped(), std::memory_order_relaxed);
 }
 

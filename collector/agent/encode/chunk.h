@@ -125,22 +125,19 @@ constexpr std::uint32_t graph(const Event& event) noexcept {
   return event.graph.graph;
 }
 
-using KernelChunk =
-    Chunk<Kernel, 16, Times<1>, Value<3, &Kernel::name>, Value<4, &Kernel::queue>, Delta<5, &Kernel::correlation>, Value<6, &Kernel::shape>,
-          Delta<7, &graph_node<Kernel>, Presence::kIfAnySaysSo>, Value<8, &graph<Kernel>, Presence::kIfAnySaysSo>, Unfinished<9>>;
+using KernelChunk = Chunk<Kernel, 16, Times<1>, Value<3, &Kernel::name>, Value<4, &Kernel::queue>, Delta<5, &Kernel::correlation>, Value<6, &Kernel::shape>,
+                          Delta<7, &graph_node<Kernel>, Presence::kIfAnySaysSo>, Value<8, &graph<Kernel>, Presence::kIfAnySaysSo>, Unfinished<9>>;
 
-using CopyChunk =
-    Chunk<Copy, 17, Times<1>, Value<3, &Copy::bytes>, Value<4, &Copy::queue>, Delta<5, &Copy::correlation>, Value<6, &Copy::shape>,
-          Delta<7, &graph_node<Copy>, Presence::kIfAnySaysSo>, Value<8, &graph<Copy>, Presence::kIfAnySaysSo>,
-          Fixed<9, &Copy::virtual_address, Presence::kIfAnySaysSo>, Value<10, &Copy::migration_cause, Presence::kIfAnySaysSo>>;
+using CopyChunk = Chunk<Copy, 17, Times<1>, Value<3, &Copy::bytes>, Value<4, &Copy::queue>, Delta<5, &Copy::correlation>, Value<6, &Copy::shape>,
+                        Delta<7, &graph_node<Copy>, Presence::kIfAnySaysSo>, Value<8, &graph<Copy>, Presence::kIfAnySaysSo>,
+                        Fixed<9, &Copy::virtual_address, Presence::kIfAnySaysSo>, Value<10, &Copy::migration_cause, Presence::kIfAnySaysSo>>;
 
-using SetChunk =
-    Chunk<Set, 18, Times<1>, Value<3, &Set::bytes>, Value<4, &Set::value>, Value<5, &Set::queue>, Delta<6, &Set::correlation>,
-          Value<7, &Set::memory_kind>, Delta<8, &graph_node<Set>, Presence::kIfAnySaysSo>, Value<9, &graph<Set>, Presence::kIfAnySaysSo>>;
+using SetChunk = Chunk<Set, 18, Times<1>, Value<3, &Set::bytes>, Value<4, &Set::value>, Value<5, &Set::queue>, Delta<6, &Set::correlation>,
+                       Value<7, &Set::memory_kind>, Delta<8, &graph_node<Set>, Presence::kIfAnySaysSo>, Value<9, &graph<Set>, Presence::kIfAnySaysSo>>;
 
 // Calls of one thread into one API: all events have the same of both.
-class ApiChunk : public Chunk<ApiCall, 19, Times<3>, Value<5, &ApiCall::name>, Delta<6, &ApiCall::correlation>,
-                              Value<7, &ApiCall::result, Presence::kIfAnySaysSo>> {
+class ApiChunk
+    : public Chunk<ApiCall, 19, Times<3>, Value<5, &ApiCall::name>, Delta<6, &ApiCall::correlation>, Value<7, &ApiCall::result, Presence::kIfAnySaysSo>> {
  public:
   void add(const ApiCall& event) noexcept {
     thread_ = event.thread;
@@ -160,9 +157,9 @@ class ApiChunk : public Chunk<ApiCall, 19, Times<3>, Value<5, &ApiCall::name>, D
   Api api_ = Api::kRuntime;
 };
 
-using SynchronizationChunk = Chunk<Synchronization, 20, Times<1>, Value<3, &Synchronization::type>, Value<4, &Synchronization::queue>,
-                                   Value<5, &Synchronization::event>, Delta<6, &Synchronization::correlation>,
-                                   Value<7, &Synchronization::event_record, Presence::kIfAnySaysSo>>;
+using SynchronizationChunk =
+    Chunk<Synchronization, 20, Times<1>, Value<3, &Synchronization::type>, Value<4, &Synchronization::queue>, Value<5, &Synchronization::event>,
+          Delta<6, &Synchronization::correlation>, Value<7, &Synchronization::event_record, Presence::kIfAnySaysSo>>;
 
 template <std::uint32_t kFieldOfChunk>
 using SpanChunk = Chunk<Span, kFieldOfChunk, Times<1>, Value<3, &Span::name>, Value<4, &Span::thread, Presence::kIfAnySaysSo>,
@@ -170,23 +167,21 @@ using SpanChunk = Chunk<Span, kFieldOfChunk, Times<1>, Value<3, &Span::name>, Va
 using OverheadChunk = SpanChunk<21>;
 using CompilationChunk = SpanChunk<22>;
 
-using GraphLaunchChunk =
-    Chunk<GraphLaunch, 23, Times<1>, Value<3, &GraphLaunch::queue>, Delta<4, &GraphLaunch::correlation>, Value<5, &GraphLaunch::graph>>;
+using GraphLaunchChunk = Chunk<GraphLaunch, 23, Times<1>, Value<3, &GraphLaunch::queue>, Delta<4, &GraphLaunch::correlation>, Value<5, &GraphLaunch::graph>>;
 
-using PageFaultChunk = Chunk<PageFault, 27, Times<1>, Value<3, &PageFault::device, Presence::kIfAnySaysSo>, Fixed<4, &PageFault::address>,
-                             Value<5, &PageFault::count>, Value<6, &PageFault::access, Presence::kIfAnySaysSo>,
-                             Fixed<7, &PageFault::program_counter, Presence::kIfAnySaysSo>,
-                             Value<8, &PageFault::function, Presence::kIfAnySaysSo>, Value<9, &PageFault::module, Presence::kIfAnySaysSo>>;
+using PageFaultChunk =
+    Chunk<PageFault, 27, Times<1>, Value<3, &PageFault::device, Presence::kIfAnySaysSo>, Fixed<4, &PageFault::address>, Value<5, &PageFault::count>,
+          Value<6, &PageFault::access, Presence::kIfAnySaysSo>, Fixed<7, &PageFault::program_counter, Presence::kIfAnySaysSo>,
+          Value<8, &PageFault::function, Presence::kIfAnySaysSo>, Value<9, &PageFault::module, Presence::kIfAnySaysSo>>;
 
 using MemoryUsageChunk =
-    Chunk<MemoryUsage, 31, Times<1, Extent::kInstants>, Value<2, &MemoryUsage::operation>, Delta<3, &MemoryUsage::address>,
-          Value<4, &MemoryUsage::bytes>, Value<5, &MemoryUsage::memory_kind>, Value<6, &MemoryUsage::queue>,
-          Delta<7, &MemoryUsage::correlation>, Value<8, &MemoryUsage::name, Presence::kIfAnySaysSo>,
-          Fixed<9, &MemoryUsage::pool, Presence::kIfAnySaysSo>, Value<10, &MemoryUsage::pool_size, Presence::kIfAnySaysSo>,
-          Value<11, &MemoryUsage::pool_utilized, Presence::kIfAnySaysSo>,
+    Chunk<MemoryUsage, 31, Times<1, Extent::kInstants>, Value<2, &MemoryUsage::operation>, Delta<3, &MemoryUsage::address>, Value<4, &MemoryUsage::bytes>,
+          Value<5, &MemoryUsage::memory_kind>, Value<6, &MemoryUsage::queue>, Delta<7, &MemoryUsage::correlation>,
+          Value<8, &MemoryUsage::name, Presence::kIfAnySaysSo>, Fixed<9, &MemoryUsage::pool, Presence::kIfAnySaysSo>,
+          Value<10, &MemoryUsage::pool_size, Presence::kIfAnySaysSo>, Value<11, &MemoryUsage::pool_utilized, Presence::kIfAnySaysSo>,
           Value<12, &MemoryUsage::pool_release_threshold, Presence::kIfAnySaysSo>>;
 
-using CudaEventChunk = Chunk<CudaEvent, 32, Times<1, Extent::kInstants>, Value<2, &CudaEvent::queue>, Value<3, &CudaEvent::event>,
-                             Value<4, &CudaEvent::record>, Delta<5, &CudaEvent::correlation>>;
+using CudaEventChunk = Chunk<CudaEvent, 32, Times<1, Extent::kInstants>, Value<2, &CudaEvent::queue>, Value<3, &CudaEvent::event>, Value<4, &CudaEvent::record>,
+                             Delta<5, &CudaEvent::correlation>>;
 
 }  // namespace lanescope::agent::encode

@@ -121,8 +121,8 @@ ApiChunk* EventEncoder::api_chunk(std::uint32_t thread, Api api) noexcept {
 }
 
 void EventEncoder::add(const ApiCall& event) noexcept {
-  const bool again = api_chunks_ != nullptr && api_chunks_->chunk.times().count() != 0 && api_chunks_->chunk.thread() == event.thread &&
-                     api_chunks_->chunk.api() == event.api;
+  const bool again =
+      api_chunks_ != nullptr && api_chunks_->chunk.times().count() != 0 && api_chunks_->chunk.thread() == event.thread && api_chunks_->chunk.api() == event.api;
   ApiChunk* chunk = again ? &api_chunks_->chunk : api_chunk(event.thread, event.api);
   if (chunk == nullptr) {
     ++dropped_;

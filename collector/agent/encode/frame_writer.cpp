@@ -40,8 +40,7 @@ bool FrameWriter::make_frame(FrameType type, std::span<const std::byte> payload,
   header.codec = Codec::kZstd;
   header.source = kSourceAgent;
   ZSTD_CCtx* context = ZSTD_initStaticCCtx(compressor_.data(), compressor_.free_bytes());
-  std::size_t size =
-      context == nullptr ? payload.size() : ZSTD_compressCCtx(context, stored, bound, payload.data(), payload.size(), kCompressionLevel);
+  std::size_t size = context == nullptr ? payload.size() : ZSTD_compressCCtx(context, stored, bound, payload.data(), payload.size(), kCompressionLevel);
   if (ZSTD_isError(size) || size >= payload.size()) {
     size = payload.size();
     std::memcpy(stored, payload.data(), size);

@@ -11,9 +11,7 @@
 
 namespace lanescope::agent::encode {
 
-constexpr std::uint64_t zigzag(std::int64_t value) noexcept {
-  return static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63);
-}
+constexpr std::uint64_t zigzag(std::int64_t value) noexcept { return static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63); }
 
 class ProtoWriter {
  public:
@@ -27,9 +25,7 @@ class ProtoWriter {
   // sint32, sint64.
   void signed_field(std::uint32_t field, std::int64_t value) noexcept { unsigned_field(field, zigzag(value)); }
   // int32: negative values take ten bytes.
-  void int32_field(std::uint32_t field, std::int32_t value) noexcept {
-    unsigned_field(field, static_cast<std::uint64_t>(std::int64_t{value}));
-  }
+  void int32_field(std::uint32_t field, std::int32_t value) noexcept { unsigned_field(field, static_cast<std::uint64_t>(std::int64_t{value})); }
   // fixed64.
   void fixed64_field(std::uint32_t field, std::uint64_t value) noexcept {
     if (value == 0) return;

@@ -34,7 +34,7 @@ using channel::CounterOutcome;
 using channel::CounterRecord;
 using cupti::tell;
 
-constexpr std::int64_t kPlanPatience = 20 * kSecond;   // for the host's plan, which takes the driver's time to start
+constexpr std::int64_t kPlanPatience = 20 * kSecond;  // for the host's plan, which takes the driver's time to start
 constexpr std::int64_t kLongMeasurement = 10 * kSecond;
 constexpr std::size_t kMostContexts = 16;
 constexpr char kCaptured[] = "A CUDA graph was being captured, at one launch of it at least.";
@@ -60,14 +60,14 @@ struct Measurement {
 struct CountedRange {
   ContextCounters* counters = nullptr;  // null: none is counted
   const Set* set = nullptr;
-  std::uint32_t correlation = 0;  // of its first launch
-  std::int64_t begin = 0;         // ns, of the monotonic clock
-  std::uint64_t spent = 0;        // ns
-  bool has_told = false;          // of one that was left out
+  std::uint32_t correlation = 0;         // of its first launch
+  std::int64_t begin = 0;                // ns, of the monotonic clock
+  std::uint64_t spent = 0;               // ns
+  bool has_told = false;                 // of one that was left out
   std::atomic<std::uint32_t> number{0};  // nvtx::times_included() of the last that was looked at
   std::atomic<std::uint64_t> launches{0};
-  std::atomic<bool> is_open{false};      // it is counted
-  std::atomic<bool> is_lost{false};      // and can't be, and ends with a later launch
+  std::atomic<bool> is_open{false};  // it is counted
+  std::atomic<bool> is_lost{false};  // and can't be, and ends with a later launch
 };
 
 // All of it is of the thread that has closed the gate, but for what is atomic and the file.
@@ -141,8 +141,9 @@ void give_up(const Refusal& refusal) noexcept {
 
 void put(std::initializer_list<std::span<const std::byte>> record) noexcept {
   if (!all().file.write(record))
-    give_up("Counters of kernels are not read from here on: there is no room for them, on the disk of the recording's folder (TMPDIR) or by the limit "
-            "of the program's files (ulimit -f).");
+    give_up(
+        "Counters of kernels are not read from here on: there is no room for them, on the disk of the recording's folder (TMPDIR) or by the limit "
+        "of the program's files (ulimit -f).");
 }
 
 void write_record(CounterOutcome outcome, const Launch& launch, const Measurement& measurement, std::uint64_t spent, std::string_view reason,
@@ -251,8 +252,7 @@ ContextCounters* counters_of(CUcontext context) noexcept {
   }
   if (free->sets().empty()) {
     if (!free->is_planned())
-      tell(ComponentState::kVersionMismatch, Severity::kWarning, "Counters of kernels are not read on a GPU of chip %s: it was not planned for.",
-           free->chip());
+      tell(ComponentState::kVersionMismatch, Severity::kWarning, "Counters of kernels are not read on a GPU of chip %s: it was not planned for.", free->chip());
     state.store(State::kOver);
     return nullptr;
   }
@@ -277,7 +277,8 @@ bool is_fitting(LaunchEntry& entry, const Launch& launch) noexcept {
   return entry.fits;
 }
 
-// One that is launched while a stream is captured, into the graph or beside it, is not measured: nothing may wait then. It does not count as a launch of its kind.
+// One that is launched while a stream is captured, into the graph or beside it, is not measured: nothing may wait then. It does not count as a launch of its
+// kind.
 void name_captured(const Launch& launch) noexcept {
   const ScopedLock lock(table_lock);
   LaunchEntry* const entry = launch.name.empty() ? nullptr : all().table.find(launch);
@@ -351,8 +352,9 @@ bool begin_measurement(const Launch& launch, LaunchEntry& entry) noexcept {
   const Set* const set = choose_set(*counters, entry);
   if (set == nullptr) {
     if (c.sets.is_spent())
-      give_up("Counters of kernels are not read from here on: CUPTI can't change what it counts any more often in a process. The mode kernel "
-              "counts all in the same launch.");
+      give_up(
+          "Counters of kernels are not read from here on: CUPTI can't change what it counts any more often in a process. The mode kernel "
+          "counts all in the same launch.");
     return false;
   }
   const std::uint32_t group = group_of(entry);
@@ -492,7 +494,8 @@ void follow_range(const Launch& launch) noexcept {
     c.gate.open();
   }
   const std::uint32_t number = nvtx::times_included();
-  if (nvtx::is_included() && c.range.number.load() != number && !c.range.is_open.load() && !is_captured(launch) && await_end_of_kernels(launch.context) && c.gate.close()) {
+  if (nvtx::is_included() && c.range.number.load() != number && !c.range.is_open.load() && !is_captured(launch) && await_end_of_kernels(launch.context) &&
+      c.gate.close()) {
     if (c.range.number.exchange(number) != number) {
       if (cupti::call_cupti([&] { begin_range(launch); }) == Guarded::kFaulted)
         give_up("Counters of kernels are not read from here on: CUPTI faulted when it was asked for them. The program runs on.");
@@ -524,8 +527,7 @@ void enter(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
     Launch graph = launch;
     graph.name = "CUDA graph";
     const ScopedLock lock(table_lock);
-    if (LaunchEntry* entry = nvtx::is_included() ? c.table.find(graph) : nullptr)
-      leave_out(*entry, graph, "Kernels of graphs are not measured one by one.");
+    if (LaunchEntry* entry = nvtx::is_included() ? c.table.find(graph) : nullptr) leave_out(*entry, graph, "Kernels of graphs are not measured one by one.");
   } else if (is_captured(launch)) {
     name_captured(launch);
   } else {
@@ -621,8 +623,10 @@ void follow_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
       return is_begin ? enter(id, call) : leave(id, call);
     case CallKind::kBeginCapture:
       // One that did not begin is none.
-      if (is_begin) ++captures;
-      else if (has_failed(call)) --captures;
+      if (is_begin)
+        ++captures;
+      else if (has_failed(call))
+        --captures;
       return;
     case CallKind::kEndCapture:
       if (!is_begin && captures > 0 && has_ended_capture(call)) --captures;
@@ -668,7 +672,7 @@ bool take_record(const CUpti_ActivityKernel10& record) noexcept {
   kernel.device = record.deviceId;
   kernel.context = record.contextId;
   kernel.stream = record.streamId;
-  const auto set = [](std::uint32_t (&extent)[3], auto x, auto y, auto z) {
+  const auto set = [](std::uint32_t(&extent)[3], auto x, auto y, auto z) {
     extent[0] = static_cast<std::uint32_t>(x);
     extent[1] = static_cast<std::uint32_t>(y);
     extent[2] = static_cast<std::uint32_t>(z);

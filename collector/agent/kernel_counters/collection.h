@@ -1,8 +1,9 @@
 // Hardware counters of chosen kernel launches, or counts of their instructions, read while the program runs.
 //
 // Each chosen launch is measured by itself: the other threads' launches wait, CUPTI counts one kernel, and what it counted goes to a file as
-// it is; the host makes values of it. Or all that runs while a range of NVTX is open is counted together (CounterReplay::kRange), from the first launch in it to its end. A launch within the capture of a graph, a graph, and a kernel that may wait for others
-// (collectives, cooperative launches) are left alone, and named. A refusal of CUPTI ends the counting in one sentence; the program goes on.
+// it is; the host makes values of it. Or all that runs while a range of NVTX is open is counted together (CounterReplay::kRange), from the first launch in it
+// to its end. A launch within the capture of a graph, a graph, and a kernel that may wait for others (collectives, cooperative launches) are left alone, and
+// named. A refusal of CUPTI ends the counting in one sentence; the program goes on.
 //
 // Threads: any, where nothing else is said.
 #pragma once

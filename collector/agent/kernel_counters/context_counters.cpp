@@ -86,8 +86,7 @@ Refusal ContextCounters::configure(const Set& set) noexcept {
   asked.numMetrics = set.count;
   asked.maxNumOfRanges = kRanges;
   asked.maxNumRangeTreeNodes = kRanges;
-  if (const CUptiResult result = functions_->get_data_size(&asked); result != CUPTI_SUCCESS)
-    return {"cuptiRangeProfilerGetCounterDataSize", result};
+  if (const CUptiResult result = functions_->get_data_size(&asked); result != CUPTI_SUCCESS) return {"cuptiRangeProfilerGetCounterDataSize", result};
   const std::size_t size = asked.counterDataSize;
   image_.clear();
   if (!image_.reserve(size)) return {"mmap", CUPTI_ERROR_OUT_OF_MEMORY};
@@ -149,8 +148,7 @@ Refusal ContextCounters::end() noexcept {
   CUpti_RangeProfiler_GetCounterDataInfo_Params info{CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE};
   info.pCounterDataImage = reinterpret_cast<const std::uint8_t*>(image_.bytes().data());
   info.counterDataImageSize = image_.size();
-  if (const CUptiResult result = functions_->get_data_info(&info); result != CUPTI_SUCCESS)
-    return {"cuptiRangeProfilerGetCounterDataInfo", result};
+  if (const CUptiResult result = functions_->get_data_info(&info); result != CUPTI_SUCCESS) return {"cuptiRangeProfilerGetCounterDataInfo", result};
   has_one_range_ = stop.isAllPassSubmitted != 0 && info.numTotalRanges == kRanges && decode.numOfRangeDropped == 0;
   return {};
 }

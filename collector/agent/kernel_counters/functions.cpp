@@ -45,8 +45,7 @@ bool resolve(const void* function_of_cupti, Functions& f) noexcept {
          find(cupti, "cuptiRangeProfilerDisable", f.disable) && find(cupti, "cuptiRangeProfilerSetConfig", f.set_config) &&
          find(cupti, "cuptiRangeProfilerStart", f.start) && find(cupti, "cuptiRangeProfilerStop", f.stop) &&
          find(cupti, "cuptiRangeProfilerDecodeData", f.decode) && find(cupti, "cuptiRangeProfilerGetCounterDataSize", f.get_data_size) &&
-         find(cupti, "cuptiRangeProfilerCounterDataImageInitialize", f.initialize_data) &&
-         find(cupti, "cuptiRangeProfilerGetCounterDataInfo", f.get_data_info);
+         find(cupti, "cuptiRangeProfilerCounterDataImageInitialize", f.initialize_data) && find(cupti, "cuptiRangeProfilerGetCounterDataInfo", f.get_data_info);
 }
 
 }  // namespace lanescope::agent::kernel_counters

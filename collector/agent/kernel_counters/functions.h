@@ -43,15 +43,14 @@ struct Functions {
   decltype(&::cuptiSassMetricsGetDataProperties) sass_data_properties = nullptr;
   decltype(&::cuptiSassMetricsFlushData) sass_flush = nullptr;
   decltype(&::cuptiGetCubinCrc) get_cubin_crc = nullptr;
-  CUresult (*synchronize)() = nullptr;                               // cuCtxSynchronize
+  CUresult (*synchronize)() = nullptr;                                   // cuCtxSynchronize
   CUresult (*is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;  // cuStreamIsCapturing
 };
 
 // Whether instructions can be counted with them.
 [[nodiscard]] inline bool has_sass_metrics(const Functions& f) noexcept {
-  return f.sass_properties != nullptr && f.sass_set_config != nullptr && f.sass_enable != nullptr &&
-         f.sass_disable != nullptr && f.sass_data_properties != nullptr && f.sass_flush != nullptr && f.get_cubin_crc != nullptr &&
-         f.synchronize != nullptr;
+  return f.sass_properties != nullptr && f.sass_set_config != nullptr && f.sass_enable != nullptr && f.sass_disable != nullptr &&
+         f.sass_data_properties != nullptr && f.sass_flush != nullptr && f.get_cubin_crc != nullptr && f.synchronize != nullptr;
 }
 
 // Whether ranges can be counted with them.

@@ -52,8 +52,10 @@ Refusal InstructionCounters::begin() noexcept {
 Refusal InstructionCounters::end() noexcept {
   image_.clear();
   Refusal refusal;
-  if (functions_->synchronize() != CUDA_SUCCESS) refusal = {"cuCtxSynchronize", CUPTI_ERROR_UNKNOWN};
-  else refusal = take();
+  if (functions_->synchronize() != CUDA_SUCCESS)
+    refusal = {"cuCtxSynchronize", CUPTI_ERROR_UNKNOWN};
+  else
+    refusal = take();
   CUpti_SassMetricsDisable_Params disable{CUpti_SassMetricsDisable_Params_STRUCT_SIZE};
   disable.ctx = context_;
   const CUptiResult result = functions_->sass_disable(&disable);
@@ -64,8 +66,7 @@ Refusal InstructionCounters::end() noexcept {
 Refusal InstructionCounters::take() noexcept {
   CUpti_SassMetricsGetDataProperties_Params asked{CUpti_SassMetricsGetDataProperties_Params_STRUCT_SIZE};
   asked.ctx = context_;
-  if (const CUptiResult result = functions_->sass_data_properties(&asked); result != CUPTI_SUCCESS)
-    return {"cuptiSassMetricsGetDataProperties", result};
+  if (const CUptiResult result = functions_->sass_data_properties(&asked); result != CUPTI_SUCCESS) return {"cuptiSassMetricsGetDataProperties", result};
   const std::size_t count = asked.numOfPatchedInstructionRecords;
   const std::size_t values = asked.numOfInstances * known_count_;
   if (count == 0 || values == 0) return {};

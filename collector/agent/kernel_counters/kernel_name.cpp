@@ -40,8 +40,8 @@ std::string_view function_name(std::string_view mangled) noexcept {
 }
 
 bool is_collective(std::string_view mangled) noexcept {
-  for (const std::string_view part : {"nccl", "nvshmem", "msccl", "cross_device_reduce", "multimem_all_", "one_shot_all_reduce", "two_shot_all_reduce", "ShotAllReduce",
-                                      "shotAllreduce", "allreduce_fusion_kernel", "deep_ep"})
+  for (const std::string_view part : {"nccl", "nvshmem", "msccl", "cross_device_reduce", "multimem_all_", "one_shot_all_reduce", "two_shot_all_reduce",
+                                      "ShotAllReduce", "shotAllreduce", "allreduce_fusion_kernel", "deep_ep"})
     if (mangled.find(part) != std::string_view::npos) return true;
   return false;
 }

@@ -12,15 +12,15 @@
 namespace lanescope::agent::kernel_counters {
 
 struct LaunchEntry {
-  std::uint64_t key = 0;        // channel::launch_kind(); 0: a free place
-  std::uint64_t seen = 0;       // launches
-  std::uint64_t due = 0;        // of the launches, from 0, the next that is measured where only some are
-  std::uint64_t second = 0;     // and the second of them; 0: there is none
-  std::uint64_t counted = 0;    // sets that its group has, a bit each
-  std::uint32_t group = 0;      // of measurements that belong together; 0: none has begun
-  std::uint32_t groups = 0;     // that are complete
-  bool fits = false;            // its name is one that was asked for
-  bool was_left_out = false;    // and it has been told
+  std::uint64_t key = 0;      // channel::launch_kind(); 0: a free place
+  std::uint64_t seen = 0;     // launches
+  std::uint64_t due = 0;      // of the launches, from 0, the next that is measured where only some are
+  std::uint64_t second = 0;   // and the second of them; 0: there is none
+  std::uint64_t counted = 0;  // sets that its group has, a bit each
+  std::uint32_t group = 0;    // of measurements that belong together; 0: none has begun
+  std::uint32_t groups = 0;   // that are complete
+  bool fits = false;          // its name is one that was asked for
+  bool was_left_out = false;  // and it has been told
 };
 
 class LaunchTable {

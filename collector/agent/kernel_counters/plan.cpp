@@ -69,8 +69,7 @@ bool Plan::check() noexcept {
     const auto* name = reinterpret_cast<const char*>(bytes_ + at + set->config_bytes);
     const char* const end = name + set->name_bytes;
     if (end[-1] != '\0') return false;
-    names_[i] = static_cast<const char**>(
-        system::map(nullptr, set->metrics * sizeof(char*), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1));
+    names_[i] = static_cast<const char**>(system::map(nullptr, set->metrics * sizeof(char*), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1));
     if (names_[i] == nullptr) return false;
     std::uint32_t count = 0;
     for (; name < end && count < set->metrics; name += strlen(name) + 1) names_[i][count++] = name;

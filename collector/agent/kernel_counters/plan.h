@@ -35,7 +35,7 @@ class Plan {
   [[nodiscard]] channel::CounterReplay replay() const noexcept { return plan_->replay; }
   // Those for a chip, in their order.
   [[nodiscard]] std::size_t sets_for(const char* chip, std::span<Set> sets) const noexcept;
-  [[nodiscard]] bool fits(std::string_view mangled) const noexcept;  // by its name
+  [[nodiscard]] bool fits(std::string_view mangled) const noexcept;                    // by its name
   [[nodiscard]] const channel::ChosenKind* chosen(std::uint64_t kind) const noexcept;  // null where it is not, or none is
 
  private:

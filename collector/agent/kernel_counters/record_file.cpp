@@ -30,8 +30,7 @@ int RecordFile::descriptor() noexcept {
   if (const int known = file_.number(); known >= 0) return known;
   constexpr int kFromHere = -100;  // AT_FDCWD
   constexpr long kForUs = 0600;
-  const long opened =
-      system::system_call(SYS_openat, kFromHere, system::word(path_), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, kForUs);
+  const long opened = system::system_call(SYS_openat, kFromHere, system::word(path_), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, kForUs);
   file_ = OwnDescriptor::keep(static_cast<int>(opened));
   return file_.number();
 }

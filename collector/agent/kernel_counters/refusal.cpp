@@ -23,8 +23,8 @@ void tell_refusal(const Refusal& refusal, const Functions& functions) noexcept {
                   "watches it, pause that with: dcgmi profile --pause",
                   name);
     default:
-      return tell(ComponentState::kFailed, Severity::kWarning, "Counters of kernels are not read from here on: %s answered %d (%s).",
-                  refusal.step, static_cast<int>(refusal.result), name);
+      return tell(ComponentState::kFailed, Severity::kWarning, "Counters of kernels are not read from here on: %s answered %d (%s).", refusal.step,
+                  static_cast<int>(refusal.result), name);
   }
 }
 

@@ -3,9 +3,7 @@
 namespace lanescope::agent::kernel_counters {
 namespace {
 
-std::uint64_t bit_of(const ContextCounters& counters, const Set& set) noexcept {
-  return std::uint64_t{1} << (&set - counters.sets().data());
-}
+std::uint64_t bit_of(const ContextCounters& counters, const Set& set) noexcept { return std::uint64_t{1} << (&set - counters.sets().data()); }
 
 }  // namespace
 

@@ -31,8 +31,8 @@ class Host {
   // Between these two, launches of the program can be held, which costs each some tenths of a microsecond. One thread at a time, as what follows.
   virtual void follow_launches() noexcept = 0;
   virtual void leave_launches() noexcept = 0;
-  // Launches that begin wait from the first to the second, unless that takes seconds. Whether those under way have come back within so many ns (agent/cupti/launch_hold.h):
-  // where one has not, nothing that begins, ends or pauses sampling may be asked of CUPTI, or both may stop for good.
+  // Launches that begin wait from the first to the second, unless that takes seconds. Whether those under way have come back within so many ns
+  // (agent/cupti/launch_hold.h): where one has not, nothing that begins, ends or pauses sampling may be asked of CUPTI, or both may stop for good.
   virtual bool hold_launches(std::int64_t patience) noexcept = 0;
   virtual void let_launches_go() noexcept = 0;
   // Until the end of the collection module_loaded() tells at each launch of its code as well: it may have been loaded before anybody listened.

@@ -19,12 +19,14 @@ constexpr std::int64_t kBeginPatience = 100 * kMillisecond;  // with launches un
 constexpr std::int64_t kEndPatience = 2 * kSecond;
 constexpr std::int64_t kLongPutOff = 5 * kSecond;
 constexpr char kPutOff[] =
-    "Windows of PC samples are put off: the program is within calls of CUDA that do not come back, and to begin or end sampling meanwhile could stop both for good. "
+    "Windows of PC samples are put off: the program is within calls of CUDA that do not come back, and to begin or end sampling meanwhile could stop both for "
+    "good. "
     "There are windows once it is within none for a moment.";
 constexpr char kLost[] =
     "PC samples of a CUDA context from its last moments are lost: it ended while other threads were within calls of CUDA that do not come back.";
 constexpr char kGoesOn[] =
-    "PC sampling stays on in the program, which runs on: the program is within a call of CUDA that does not come back, and to end sampling meanwhile could stop "
+    "PC sampling stays on in the program, which runs on: the program is within a call of CUDA that does not come back, and to end sampling meanwhile could "
+    "stop "
     "both for good. It ends with the next recording of PC samples, or with the CUDA context.";
 
 }  // namespace
@@ -122,7 +124,8 @@ void PcCollector::context_created(CUcontext context) noexcept {
   const bool is_first = request_.contexts == Request::Contexts::kAllTold &&
                         std::none_of(std::begin(samplers_), std::end(samplers_), [](const auto& sampler) { return sampler && sampler->context() != nullptr; });
   add(context);
-  // Nothing is launched before there is a context. Where there are others, the agent's own thread begins between launches; of what is not to begin is told here.
+  // Nothing is launched before there is a context. Where there are others, the agent's own thread begins between launches; of what is not to begin is told
+  // here.
   if (is_first || !awaits_sampling()) sample_free_gpus();
 }
 
@@ -276,9 +279,12 @@ void PcCollector::end_window() noexcept {
 }
 
 void PcCollector::follow_put_off(bool could_change) noexcept {
-  if (could_change) put_off_since_ = 0;
-  else if (put_off_since_ == 0) put_off_since_ = monotonic_now();
-  else if (monotonic_now() - put_off_since_ >= kLongPutOff) tell_once(Outcome::kWorks, kPutOff);
+  if (could_change)
+    put_off_since_ = 0;
+  else if (put_off_since_ == 0)
+    put_off_since_ = monotonic_now();
+  else if (monotonic_now() - put_off_since_ >= kLongPutOff)
+    tell_once(Outcome::kWorks, kPutOff);
 }
 
 void PcCollector::take(PcSampler& sampler) noexcept { tell(sampler.take()); }
@@ -339,7 +345,8 @@ void PcCollector::tell(CUptiResult result) noexcept {
       char sentence[256];
       const char* name = "unknown error";
       functions_.get_result_string(result, &name);
-      std::snprintf(sentence, sizeof(sentence), "PC samples of a CUDA context are not recorded from here on: CUPTI answered %d (%s).", static_cast<int>(result), name);
+      std::snprintf(sentence, sizeof(sentence), "PC samples of a CUDA context are not recorded from here on: CUPTI answered %d (%s).", static_cast<int>(result),
+                    name);
       return tell_once(Outcome::kFailed, sentence);
     }
   }

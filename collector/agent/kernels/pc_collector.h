@@ -71,8 +71,8 @@ class PcCollector final : public Collector {
   Request request_;
   bool is_collecting_ = false;
   bool is_in_window_ = false;
-  std::int64_t window_begun_ = 0;  // the last
-  std::int64_t next_change_ = 0;   // when one is to begin or to end
+  std::int64_t window_begun_ = 0;   // the last
+  std::int64_t next_change_ = 0;    // when one is to begin or to end
   std::int64_t put_off_since_ = 0;  // since when it could not; 0: it could
   bool has_told_ = false;
   bool has_told_of_code_ = false;

@@ -20,7 +20,7 @@ constexpr std::string_view kNotIssued = "_not_issued";
 constexpr std::uint32_t kUsualPeriod = 20;
 // Compute capability from which on a period that is set explicitly yields no samples.
 constexpr int kFirstWithoutPeriods = 10;
-constexpr int kMostFetches = 256;              // in one call: a million PCs
+constexpr int kMostFetches = 256;  // in one call: a million PCs
 
 }  // namespace
 
@@ -100,14 +100,14 @@ CUptiResult PcSampler::configure(std::uint32_t period, Times times) noexcept {
     attributes[count].attributeType = type;
     return attributes[count++];
   };
-  add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE).attributeData.collectionModeData.collectionMode =
-      CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
+  add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE).attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
   auto& reasons = add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON).attributeData.stallReasonData;
   reasons.stallReasonCount = reason_count_;
   reasons.pStallReasonIndex = indexes;
   add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER).attributeData.samplingDataBufferData.samplingDataBuffer = &remaining_.data;
   if (period != 0) add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD).attributeData.samplingPeriodData.samplingPeriod = period;
-  if (times == Times::kWindows) add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL).attributeData.enableStartStopControlData.enableStartStopControl = 1;
+  if (times == Times::kWindows)
+    add(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL).attributeData.enableStartStopControlData.enableStartStopControl = 1;
   CUpti_PCSamplingConfigurationInfoParams parameters{};
   parameters.size = CUpti_PCSamplingConfigurationInfoParamsSize;
   parameters.ctx = context_;

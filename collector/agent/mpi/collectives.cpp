@@ -86,8 +86,7 @@ void describe_scatter(Facts& facts, Handle handle, int root, const Sides& sides,
   if (takes_no_part(group, root)) return;
   const bool sends = is_root(group, root);
   if (sends) facts.bytes = bytes_of(sent(group), sides.send_type);
-  if (!(sends && (group.connects_two_groups || is_in_place(sides.receive))))
-    facts.received_bytes = bytes_of(sides.receive_count, sides.receive_type);
+  if (!(sends && (group.connects_two_groups || is_in_place(sides.receive)))) facts.received_bytes = bytes_of(sides.receive_count, sides.receive_type);
 }
 
 // Everybody sends to, and receives from, everybody. In place, what is received is what is sent, too.
@@ -122,55 +121,48 @@ auto of_all(const Count* counts) noexcept {
 
 LANESCOPE_MPI_COLLECTIVE(MPI_Barrier, MPI_Ibarrier, , kCollective, (Handle a), (a), describe_plain(facts, a))
 
-#define LANESCOPE_MPI_COLLECTIVES(suffix, Count)                                                                                          \
-  LANESCOPE_MPI_COLLECTIVE(MPI_Bcast, MPI_Ibcast, suffix, kRootedCollective, (void* a, Count b, Handle c, int d, Handle e),               \
-                           (a, b, c, d, e), describe_broadcast(facts, e, d, b, c))                                                        \
-  LANESCOPE_MPI_COLLECTIVE(MPI_Reduce, MPI_Ireduce, suffix, kRootedCollective,                                                            \
-                           (const void* a, void* b, Count c, Handle d, Handle e, int f, Handle g), (a, b, c, d, e, f, g),                 \
-                           describe_reduce(facts, g, f, c, d))                                                                            \
-  LANESCOPE_MPI_COLLECTIVE(MPI_Allreduce, MPI_Iallreduce, suffix, kCollective,                                                            \
-                           (const void* a, void* b, Count c, Handle d, Handle e, Handle f), (a, b, c, d, e, f),                           \
-                           describe_all_reduce(facts, f, c, d))                                                                           \
-  LANESCOPE_MPI_COLLECTIVE(MPI_Scan, MPI_Iscan, suffix, kCollective, (const void* a, void* b, Count c, Handle d, Handle e, Handle f),     \
-                           (a, b, c, d, e, f), describe_all_reduce(facts, f, c, d))                                                       \
-  LANESCOPE_MPI_COLLECTIVE(MPI_Exscan, MPI_Iexscan, suffix, kCollective, (const void* a, void* b, Count c, Handle d, Handle e, Handle f), \
-                           (a, b, c, d, e, f), describe_all_reduce(facts, f, c, d))                                                       \
-  LANESCOPE_MPI_COLLECTIVE(MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, suffix, kCollective,                                      \
-                           (const void* a, void* b, Count c, Handle d, Handle e, Handle f), (a, b, c, d, e, f),                           \
-                           describe_reduce_scatter_block(facts, f, c, d))                                                                 \
-  LANESCOPE_MPI_COLLECTIVE(MPI_Gather, MPI_Igather, suffix, kRootedCollective,                                                            \
-                           (const void* a, Count b, Handle c, void* d, Count e, Handle f, int g, Handle h), (a, b, c, d, e, f, g, h),     \
-                           describe_gather(facts, h, g, {a, b, c, d, 0, f}, of_each(e)))                                                  \
-  LANESCOPE_MPI_COLLECTIVE(MPI_Scatter, MPI_Iscatter, suffix, kRootedCollective,                                                          \
-                           (const void* a, Count b, Handle c, void* d, Count e, Handle f, int g, Handle h), (a, b, c, d, e, f, g, h),     \
-                           describe_scatter(facts, h, g, {a, 0, c, d, e, f}, of_each(b)))                                                 \
-  LANESCOPE_MPI_COLLECTIVE(MPI_Allgather, MPI_Iallgather, suffix, kCollective,                                                            \
-                           (const void* a, Count b, Handle c, void* d, Count e, Handle f, Handle g), (a, b, c, d, e, f, g),               \
-                           describe_all(facts, g, {a, b, c, d, 0, f}, once(b), of_each(e)))                                               \
-  LANESCOPE_MPI_COLLECTIVE(MPI_Alltoall, MPI_Ialltoall, suffix, kCollective,                                                              \
-                           (const void* a, Count b, Handle c, void* d, Count e, Handle f, Handle g), (a, b, c, d, e, f, g),               \
-                           describe_all(facts, g, {a, 0, c, d, 0, f}, of_each(b), of_each(e)))
+#define LANESCOPE_MPI_COLLECTIVES(suffix, Count)                                                                                                               \
+  LANESCOPE_MPI_COLLECTIVE(MPI_Bcast, MPI_Ibcast, suffix, kRootedCollective, (void* a, Count b, Handle c, int d, Handle e), (a, b, c, d, e),                   \
+                           describe_broadcast(facts, e, d, b, c))                                                                                              \
+  LANESCOPE_MPI_COLLECTIVE(MPI_Reduce, MPI_Ireduce, suffix, kRootedCollective, (const void* a, void* b, Count c, Handle d, Handle e, int f, Handle g),         \
+                           (a, b, c, d, e, f, g), describe_reduce(facts, g, f, c, d))                                                                          \
+  LANESCOPE_MPI_COLLECTIVE(MPI_Allreduce, MPI_Iallreduce, suffix, kCollective, (const void* a, void* b, Count c, Handle d, Handle e, Handle f),                \
+                           (a, b, c, d, e, f), describe_all_reduce(facts, f, c, d))                                                                            \
+  LANESCOPE_MPI_COLLECTIVE(MPI_Scan, MPI_Iscan, suffix, kCollective, (const void* a, void* b, Count c, Handle d, Handle e, Handle f), (a, b, c, d, e, f),      \
+                           describe_all_reduce(facts, f, c, d))                                                                                                \
+  LANESCOPE_MPI_COLLECTIVE(MPI_Exscan, MPI_Iexscan, suffix, kCollective, (const void* a, void* b, Count c, Handle d, Handle e, Handle f), (a, b, c, d, e, f),  \
+                           describe_all_reduce(facts, f, c, d))                                                                                                \
+  LANESCOPE_MPI_COLLECTIVE(MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, suffix, kCollective,                                                           \
+                           (const void* a, void* b, Count c, Handle d, Handle e, Handle f), (a, b, c, d, e, f), describe_reduce_scatter_block(facts, f, c, d)) \
+  LANESCOPE_MPI_COLLECTIVE(MPI_Gather, MPI_Igather, suffix, kRootedCollective,                                                                                 \
+                           (const void* a, Count b, Handle c, void* d, Count e, Handle f, int g, Handle h), (a, b, c, d, e, f, g, h),                          \
+                           describe_gather(facts, h, g, {a, b, c, d, 0, f}, of_each(e)))                                                                       \
+  LANESCOPE_MPI_COLLECTIVE(MPI_Scatter, MPI_Iscatter, suffix, kRootedCollective,                                                                               \
+                           (const void* a, Count b, Handle c, void* d, Count e, Handle f, int g, Handle h), (a, b, c, d, e, f, g, h),                          \
+                           describe_scatter(facts, h, g, {a, 0, c, d, e, f}, of_each(b)))                                                                      \
+  LANESCOPE_MPI_COLLECTIVE(MPI_Allgather, MPI_Iallgather, suffix, kCollective, (const void* a, Count b, Handle c, void* d, Count e, Handle f, Handle g),       \
+                           (a, b, c, d, e, f, g), describe_all(facts, g, {a, b, c, d, 0, f}, once(b), of_each(e)))                                             \
+  LANESCOPE_MPI_COLLECTIVE(MPI_Alltoall, MPI_Ialltoall, suffix, kCollective, (const void* a, Count b, Handle c, void* d, Count e, Handle f, Handle g),         \
+                           (a, b, c, d, e, f, g), describe_all(facts, g, {a, 0, c, d, 0, f}, of_each(b), of_each(e)))
 
 LANESCOPE_MPI_COLLECTIVES(, int)
 LANESCOPE_MPI_COLLECTIVES(_c, std::int64_t)
 
 // A count for each rank: those with 64 bits can't be passed on to a library that has none, and are not stood before.
-LANESCOPE_MPI_COLLECTIVE(MPI_Reduce_scatter, MPI_Ireduce_scatter, , kCollective,
-                         (const void* a, void* b, const int* c, Handle d, Handle e, Handle f), (a, b, c, d, e, f),
-                         describe_reduce_scatter(facts, f, c, d))
+LANESCOPE_MPI_COLLECTIVE(MPI_Reduce_scatter, MPI_Ireduce_scatter, , kCollective, (const void* a, void* b, const int* c, Handle d, Handle e, Handle f),
+                         (a, b, c, d, e, f), describe_reduce_scatter(facts, f, c, d))
 LANESCOPE_MPI_COLLECTIVE(MPI_Gatherv, MPI_Igatherv, , kRootedCollective,
-                         (const void* a, int b, Handle c, void* d, const int* e, const int* f, Handle g, int h, Handle i),
-                         (a, b, c, d, e, f, g, h, i), describe_gather(facts, i, h, {a, b, c, d, 0, g}, of_all(e)))
+                         (const void* a, int b, Handle c, void* d, const int* e, const int* f, Handle g, int h, Handle i), (a, b, c, d, e, f, g, h, i),
+                         describe_gather(facts, i, h, {a, b, c, d, 0, g}, of_all(e)))
 LANESCOPE_MPI_COLLECTIVE(MPI_Scatterv, MPI_Iscatterv, , kRootedCollective,
-                         (const void* a, const int* b, const int* c, Handle d, void* e, int f, Handle g, int h, Handle i),
-                         (a, b, c, d, e, f, g, h, i), describe_scatter(facts, i, h, {a, 0, d, e, f, g}, of_all(b)))
+                         (const void* a, const int* b, const int* c, Handle d, void* e, int f, Handle g, int h, Handle i), (a, b, c, d, e, f, g, h, i),
+                         describe_scatter(facts, i, h, {a, 0, d, e, f, g}, of_all(b)))
 LANESCOPE_MPI_COLLECTIVE(MPI_Allgatherv, MPI_Iallgatherv, , kCollective,
-                         (const void* a, int b, Handle c, void* d, const int* e, const int* f, Handle g, Handle h),
-                         (a, b, c, d, e, f, g, h), describe_all(facts, h, {a, b, c, d, 0, g}, once(b), of_all(e)))
+                         (const void* a, int b, Handle c, void* d, const int* e, const int* f, Handle g, Handle h), (a, b, c, d, e, f, g, h),
+                         describe_all(facts, h, {a, b, c, d, 0, g}, once(b), of_all(e)))
 LANESCOPE_MPI_COLLECTIVE(MPI_Alltoallv, MPI_Ialltoallv, , kCollective,
                          (const void* a, const int* b, const int* c, Handle d, void* e, const int* f, const int* g, Handle h, Handle i),
                          (a, b, c, d, e, f, g, h, i), describe_all(facts, i, {a, 0, d, e, 0, h}, of_all(b), of_all(f)))
 LANESCOPE_MPI_COLLECTIVE(MPI_Alltoallw, MPI_Ialltoallw, , kCollective,
-                         (const void* a, const int* b, const int* c, const void* d, void* e, const int* f, const int* g, const void* h,
-                          Handle i),
+                         (const void* a, const int* b, const int* c, const void* d, void* e, const int* f, const int* g, const void* h, Handle i),
                          (a, b, c, d, e, f, g, h, i), describe_plain(facts, i))

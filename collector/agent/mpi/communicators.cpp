@@ -45,8 +45,7 @@ Handle world() noexcept {
 }
 
 bool is_null(std::uint64_t handle) noexcept {
-  static const std::uint64_t null =
-      abi().has_pointer_handles ? reinterpret_cast<std::uint64_t>(find_object("ompi_mpi_comm_null")) : 0x04000000;
+  static const std::uint64_t null = abi().has_pointer_handles ? reinterpret_cast<std::uint64_t>(find_object("ompi_mpi_comm_null")) : 0x04000000;
   return handle == 0 || handle == null;
 }
 
@@ -109,12 +108,10 @@ int world_rank(Handle handle, int rank) noexcept {
   const ScopedLock locked(lock);
   Known* entry = find(handle);
   if (entry == nullptr || entry->is_world || rank < 0 || rank >= entry->about.size) return rank;
-  if (!entry->has_group)
-    entry->has_group = call(entry->about.connects_two_groups ? comm_remote_group : comm_group, handle, &entry->group) == 0;
+  if (!entry->has_group) entry->has_group = call(entry->about.connects_two_groups ? comm_remote_group : comm_group, handle, &entry->group) == 0;
   if (!has_world_group) has_world_group = call(comm_group, world(), &world_group) == 0;
   int translated = -1;
-  if (!entry->has_group || !has_world_group || call(group_translate_ranks, entry->group, 1, &rank, world_group, &translated) != 0)
-    return rank;
+  if (!entry->has_group || !has_world_group || call(group_translate_ranks, entry->group, 1, &rank, world_group, &translated) != 0) return rank;
   return translated < 0 ? rank : translated;
 }
 

@@ -37,9 +37,7 @@ struct Abi {
 // nothing is read of them.
 [[nodiscard]] bool has_standard_abi() noexcept;
 
-[[nodiscard]] inline std::uint64_t value_of(Handle handle) noexcept {
-  return abi().has_pointer_handles ? handle : static_cast<std::uint32_t>(handle);
-}
+[[nodiscard]] inline std::uint64_t value_of(Handle handle) noexcept { return abi().has_pointer_handles ? handle : static_cast<std::uint32_t>(handle); }
 // Of the handle that lies there; 0 for a null pointer.
 [[nodiscard]] std::uint64_t value_at(const void* handle) noexcept;
 

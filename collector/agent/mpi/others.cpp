@@ -26,8 +26,7 @@ LANESCOPE_MPI_COMPLETION(MPI_Testsome, (int a, void* b, int* c, int* d, void* e)
 
 // ---- Begin and end ----------------------------------------------------------------------------------------------------------------------
 
-#define LANESCOPE_MPI_OTHER(name, parameters, arguments, describe, conclude) \
-  LANESCOPE_MPI(name, kOther, kNone, parameters, arguments, describe, conclude)
+#define LANESCOPE_MPI_OTHER(name, parameters, arguments, describe, conclude) LANESCOPE_MPI(name, kOther, kNone, parameters, arguments, describe, conclude)
 #define LANESCOPE_MPI_PLAIN(name, parameters, arguments) LANESCOPE_MPI_OTHER(name, parameters, arguments, , says_nothing_more)
 
 LANESCOPE_MPI_PLAIN(MPI_Init, (int* a, char*** b), (a, b))
@@ -62,16 +61,13 @@ LANESCOPE_MPI_OTHER(MPI_Comm_disconnect, (void* a), (a), forget(value_at(a)), sa
 
 using Offset = std::int64_t;  // MPI_Aint, MPI_Offset
 
-LANESCOPE_MPI_TRANSFER(MPI_Put, (const void* a, int b, Handle c, int d, Offset e, int f, Handle g, Handle h), (a, b, c, d, e, f, g, h), d,
+LANESCOPE_MPI_TRANSFER(MPI_Put, (const void* a, int b, Handle c, int d, Offset e, int f, Handle g, Handle h), (a, b, c, d, e, f, g, h), d, bytes_of(b, c))
+LANESCOPE_MPI_TRANSFER(MPI_Get, (void* a, int b, Handle c, int d, Offset e, int f, Handle g, Handle h), (a, b, c, d, e, f, g, h), d, bytes_of(b, c))
+LANESCOPE_MPI_TRANSFER(MPI_Accumulate, (const void* a, int b, Handle c, int d, Offset e, int f, Handle g, Handle h, Handle i), (a, b, c, d, e, f, g, h, i), d,
                        bytes_of(b, c))
-LANESCOPE_MPI_TRANSFER(MPI_Get, (void* a, int b, Handle c, int d, Offset e, int f, Handle g, Handle h), (a, b, c, d, e, f, g, h), d,
-                       bytes_of(b, c))
-LANESCOPE_MPI_TRANSFER(MPI_Accumulate, (const void* a, int b, Handle c, int d, Offset e, int f, Handle g, Handle h, Handle i),
-                       (a, b, c, d, e, f, g, h, i), d, bytes_of(b, c))
-LANESCOPE_MPI_TRANSFER(MPI_Fetch_and_op, (const void* a, void* b, Handle c, int d, Offset e, Handle f, Handle g), (a, b, c, d, e, f, g), d,
-                       bytes_of(1, c))
-LANESCOPE_MPI_TRANSFER(MPI_Compare_and_swap, (const void* a, const void* b, void* c, Handle d, int e, Offset f, Handle g),
-                       (a, b, c, d, e, f, g), e, bytes_of(1, d))
+LANESCOPE_MPI_TRANSFER(MPI_Fetch_and_op, (const void* a, void* b, Handle c, int d, Offset e, Handle f, Handle g), (a, b, c, d, e, f, g), d, bytes_of(1, c))
+LANESCOPE_MPI_TRANSFER(MPI_Compare_and_swap, (const void* a, const void* b, void* c, Handle d, int e, Offset f, Handle g), (a, b, c, d, e, f, g), e,
+                       bytes_of(1, d))
 LANESCOPE_MPI_WINDOW(MPI_Win_create, (void* a, Offset b, int c, Handle d, Handle e, void* f), (a, b, c, d, e, f))
 LANESCOPE_MPI_WINDOW(MPI_Win_allocate, (Offset a, int b, Handle c, Handle d, void* e, void* f), (a, b, c, d, e, f))
 LANESCOPE_MPI_WINDOW(MPI_Win_allocate_shared, (Offset a, int b, Handle c, Handle d, void* e, void* f), (a, b, c, d, e, f))
@@ -93,12 +89,11 @@ LANESCOPE_MPI_WINDOW(MPI_Win_flush_local_all, (Handle a), (a))
 // ---- Files ------------------------------------------------------------------------------------------------------------------------------
 
 #define LANESCOPE_MPI_FILE(name, parameters, arguments) LANESCOPE_MPI(name, kFile, kNone, parameters, arguments, , says_nothing_more)
-#define LANESCOPE_MPI_ACCESS(name)                                                                                                  \
-  LANESCOPE_MPI(name, kFile, kAccess, (Handle a, void* b, int c, Handle d, void* e), (a, b, c, d, e), facts.bytes = bytes_of(c, d), \
+#define LANESCOPE_MPI_ACCESS(name) \
+  LANESCOPE_MPI(name, kFile, kAccess, (Handle a, void* b, int c, Handle d, void* e), (a, b, c, d, e), facts.bytes = bytes_of(c, d), says_nothing_more)
+#define LANESCOPE_MPI_ACCESS_AT(name)                                                                                                            \
+  LANESCOPE_MPI(name, kFile, kAccess, (Handle a, Offset b, void* c, int d, Handle e, void* f), (a, b, c, d, e, f), facts.bytes = bytes_of(d, e), \
                 says_nothing_more)
-#define LANESCOPE_MPI_ACCESS_AT(name)                                                                              \
-  LANESCOPE_MPI(name, kFile, kAccess, (Handle a, Offset b, void* c, int d, Handle e, void* f), (a, b, c, d, e, f), \
-                facts.bytes = bytes_of(d, e), says_nothing_more)
 
 LANESCOPE_MPI_FILE(MPI_File_open, (Handle a, const char* b, int c, Handle d, void* e), (a, b, c, d, e))
 LANESCOPE_MPI_FILE(MPI_File_close, (void* a), (a))

@@ -64,13 +64,12 @@ LANESCOPE_MPI_BOTH(LANESCOPE_MPI_ISEND, MPI_Recv_init)
 
 // A wrapper whose call gets another status than the caller's: LANESCOPE_MPI_STATUS(name, data, (parameters), status of the caller,
 // (arguments), describe, conclude). By both its names, as LANESCOPE_MPI.
-#define LANESCOPE_MPI_STATUS(name, data, parameters, callers, arguments, describe, conclude)                                            \
-  namespace {                                                                                                                           \
-  Entry entry_of_##name{{#name}, Kind::kPointToPoint, Data::data};                                                                      \
-  Function second_##name{"P" #name};                                                                                                    \
-  }                                                                                                                                     \
-  LANESCOPE_MPI_STATUS_AS(lanescope_##name, #name, entry_of_##name, entry_of_##name.function, parameters, callers, arguments, describe, \
-                          conclude)                                                                                                     \
+#define LANESCOPE_MPI_STATUS(name, data, parameters, callers, arguments, describe, conclude)                                                      \
+  namespace {                                                                                                                                     \
+  Entry entry_of_##name{{#name}, Kind::kPointToPoint, Data::data};                                                                                \
+  Function second_##name{"P" #name};                                                                                                              \
+  }                                                                                                                                               \
+  LANESCOPE_MPI_STATUS_AS(lanescope_##name, #name, entry_of_##name, entry_of_##name.function, parameters, callers, arguments, describe, conclude) \
   LANESCOPE_MPI_STATUS_AS(lanescope_P##name, "P" #name, entry_of_##name, second_##name, parameters, callers, arguments, describe, conclude)
 #define LANESCOPE_MPI_STATUS_AS(own, symbol, entry, function, parameters, callers, arguments, describe, conclude)         \
   extern "C" __attribute__((visibility("default"))) int own parameters __asm__(symbol);                                   \
@@ -85,22 +84,21 @@ LANESCOPE_MPI_BOTH(LANESCOPE_MPI_ISEND, MPI_Recv_init)
                        describe_message(facts, f, d, e, b, c), received(f, status))
 LANESCOPE_MPI_BOTH(LANESCOPE_MPI_RECV, MPI_Recv)
 
-#define LANESCOPE_MPI_MRECV(name, Count)                                                                              \
-  LANESCOPE_MPI_STATUS(name, kMessage, (void* a, Count b, Handle c, void* d, void* e), e, (a, b, c, d, status.get()), \
-                       facts.bytes = bytes_of(b, c), received(0, status))
+#define LANESCOPE_MPI_MRECV(name, Count)                                                                                                            \
+  LANESCOPE_MPI_STATUS(name, kMessage, (void* a, Count b, Handle c, void* d, void* e), e, (a, b, c, d, status.get()), facts.bytes = bytes_of(b, c), \
+                       received(0, status))
 LANESCOPE_MPI_BOTH(LANESCOPE_MPI_MRECV, MPI_Mrecv)
 
-#define LANESCOPE_MPI_IMRECV(name, Count)                                                                       \
-  LANESCOPE_MPI(name, kPointToPoint, kMessage, (void* a, Count b, Handle c, void* d, void* e), (a, b, c, d, e), \
-                facts.bytes = bytes_of(b, c), made_request(e))
+#define LANESCOPE_MPI_IMRECV(name, Count) \
+  LANESCOPE_MPI(name, kPointToPoint, kMessage, (void* a, Count b, Handle c, void* d, void* e), (a, b, c, d, e), facts.bytes = bytes_of(b, c), made_request(e))
 LANESCOPE_MPI_BOTH(LANESCOPE_MPI_IMRECV, MPI_Imrecv)
 
-LANESCOPE_MPI_STATUS(MPI_Probe, kMessage, (int a, int b, Handle c, void* d), d, (a, b, c, status.get()),
-                     describe_message(facts, c, a, b, 0, 0), received(c, status))
-LANESCOPE_MPI_STATUS(MPI_Mprobe, kMessage, (int a, int b, Handle c, void* d, void* e), e, (a, b, c, d, status.get()),
-                     describe_message(facts, c, a, b, 0, 0), received(c, status))
-LANESCOPE_MPI_STATUS(MPI_Iprobe, kMessage, (int a, int b, Handle c, int* d, void* e), e, (a, b, c, d, status.get()),
-                     describe_message(facts, c, a, b, 0, 0), seen(c, d, status))
+LANESCOPE_MPI_STATUS(MPI_Probe, kMessage, (int a, int b, Handle c, void* d), d, (a, b, c, status.get()), describe_message(facts, c, a, b, 0, 0),
+                     received(c, status))
+LANESCOPE_MPI_STATUS(MPI_Mprobe, kMessage, (int a, int b, Handle c, void* d, void* e), e, (a, b, c, d, status.get()), describe_message(facts, c, a, b, 0, 0),
+                     received(c, status))
+LANESCOPE_MPI_STATUS(MPI_Iprobe, kMessage, (int a, int b, Handle c, int* d, void* e), e, (a, b, c, d, status.get()), describe_message(facts, c, a, b, 0, 0),
+                     seen(c, d, status))
 LANESCOPE_MPI_STATUS(MPI_Improbe, kMessage, (int a, int b, Handle c, int* d, void* e, void* f), f, (a, b, c, d, e, status.get()),
                      describe_message(facts, c, a, b, 0, 0), seen(c, d, status))
 
@@ -119,15 +117,13 @@ void describe_exchange(Facts& facts, Handle communicator, int peer, int tag, std
 
 }  // namespace
 
-#define LANESCOPE_MPI_SENDRECV(name, Count)                                                                                              \
-  LANESCOPE_MPI_STATUS(name, kExchange,                                                                                                  \
-                       (const void* a, Count b, Handle c, int d, int e, void* f, Count g, Handle h, int i, int j, Handle k, void* l), l, \
-                       (a, b, c, d, e, f, g, h, i, j, k, status.get()),                                                                  \
-                       describe_exchange(facts, k, d, e, bytes_of(b, c), i, j, bytes_of(g, h)), exchanged(k, status))
+#define LANESCOPE_MPI_SENDRECV(name, Count)                                                                                                               \
+  LANESCOPE_MPI_STATUS(name, kExchange, (const void* a, Count b, Handle c, int d, int e, void* f, Count g, Handle h, int i, int j, Handle k, void* l), l, \
+                       (a, b, c, d, e, f, g, h, i, j, k, status.get()), describe_exchange(facts, k, d, e, bytes_of(b, c), i, j, bytes_of(g, h)),          \
+                       exchanged(k, status))
 LANESCOPE_MPI_BOTH(LANESCOPE_MPI_SENDRECV, MPI_Sendrecv)
 
-#define LANESCOPE_MPI_REPLACE(name, Count)                                                                                              \
-  LANESCOPE_MPI_STATUS(name, kExchange, (void* a, Count b, Handle c, int d, int e, int f, int g, Handle h, void* i), i,                 \
-                       (a, b, c, d, e, f, g, h, status.get()), describe_exchange(facts, h, d, e, bytes_of(b, c), f, g, bytes_of(b, c)), \
-                       exchanged(h, status))
+#define LANESCOPE_MPI_REPLACE(name, Count)                                                                              \
+  LANESCOPE_MPI_STATUS(name, kExchange, (void* a, Count b, Handle c, int d, int e, int f, int g, Handle h, void* i), i, \
+                       (a, b, c, d, e, f, g, h, status.get()), describe_exchange(facts, h, d, e, bytes_of(b, c), f, g, bytes_of(b, c)), exchanged(h, status))
 LANESCOPE_MPI_BOTH(LANESCOPE_MPI_REPLACE, MPI_Sendrecv_replace)

@@ -60,9 +60,7 @@ constexpr auto kCommunicatorName = field(NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, "commu
 constexpr auto kCommunicatorHandle = field(NVTX_PAYLOAD_ENTRY_TYPE_UINT64, "communicator handle", offsetof(Payload, handle));
 constexpr auto kRequest = field(NVTX_PAYLOAD_ENTRY_TYPE_UINT64, "request", offsetof(Payload, request));
 
-std::uint64_t schema_of(Data data, bool has_request) noexcept {
-  return kFirstSchema + static_cast<std::uint64_t>(data) + (has_request ? kWithRequest : 0);
-}
+std::uint64_t schema_of(Data data, bool has_request) noexcept { return kFirstSchema + static_cast<std::uint64_t>(data) + (has_request ? kWithRequest : 0); }
 
 template <std::size_t Count>
 void register_schema(Data data, const nvtxPayloadSchemaEntry_t (&fields)[Count]) noexcept {
@@ -71,9 +69,8 @@ void register_schema(Data data, const nvtxPayloadSchemaEntry_t (&fields)[Count])
   for (const nvtxPayloadSchemaEntry_t& entry : fields) entries[count++] = entry;
   entries[count] = kRequest;
   nvtxPayloadSchemaAttr_t schema{};
-  schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
-                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE |
-                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
+  schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
+                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
   schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
   schema.entries = entries;
   schema.payloadStaticSize = sizeof(Payload);
@@ -87,8 +84,8 @@ void register_schema(Data data, const nvtxPayloadSchemaEntry_t (&fields)[Count])
 void register_ranks() noexcept {
   const nvtxPayloadEnum_t names[] = {{"any", static_cast<std::uint32_t>(kAnyRank), 0}, {"none", static_cast<std::uint32_t>(kNoRank), 0}};
   nvtxPayloadEnumAttr_t enumeration{};
-  enumeration.fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES |
-                          NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE | NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID;
+  enumeration.fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE |
+                          NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID;
   enumeration.entries = names;
   enumeration.numEntries = 2;
   enumeration.sizeOfEnum = sizeof(std::int32_t);
@@ -111,8 +108,9 @@ void create_domain() noexcept {
   domain = nvtxDomainCreateA("MPI");
   const bool is_strange = domain != nullptr && has_standard_abi();
   if (is_strange)
-    tell_user("Calls of MPI are not recorded: the program uses the standard ABI of MPI 5 (libmpi_abi). Run it with Open MPI's or MPICH's own "
-              "library.");
+    tell_user(
+        "Calls of MPI are not recorded: the program uses the standard ABI of MPI 5 (libmpi_abi). Run it with Open MPI's or MPICH's own "
+        "library.");
   if (domain == nullptr || is_strange) {
     state.store(1, std::memory_order_release);
     return;

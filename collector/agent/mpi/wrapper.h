@@ -18,8 +18,7 @@ namespace lanescope::agent::mpi {
 // A call that tells the status of a message: the caller's place for it, or ours where the caller wants to know nothing.
 class Status {
  public:
-  explicit Status(void* callers) noexcept
-      : used_(reinterpret_cast<std::uintptr_t>(callers) == abi().status_ignore ? static_cast<void*>(own_) : callers) {}
+  explicit Status(void* callers) noexcept : used_(reinterpret_cast<std::uintptr_t>(callers) == abi().status_ignore ? static_cast<void*>(own_) : callers) {}
   [[nodiscard]] void* get() noexcept { return used_; }
   // What the message was, once the call has succeeded.
   void read(Handle communicator, int& source, int& tag, std::uint64_t& bytes) const noexcept;
@@ -60,17 +59,16 @@ inline bool says_nothing_more(Facts&) noexcept { return false; }
 // LANESCOPE_MPI(name, kind, data, (parameters), (arguments), describe, conclude): under another name for the compiler, and the library's
 // for the linker. `describe` and `conclude` see the parameters. By its second name, PMPI_*, Open MPI's Fortran calls it; what another tool
 // calls by that name is within a call that is recorded already.
-#define LANESCOPE_MPI(name, kind, data, parameters, arguments, describe, conclude)                                                        \
-  namespace {                                                                                                                             \
-  Entry entry_of_##name{{#name}, Kind::kind, Data::data};                                                                                 \
-  Function second_##name{"P" #name};                                                                                                      \
-  int record_##name(Function& function LANESCOPE_MPI_UNPACK parameters) {                                                                 \
-    return record(                                                                                                                        \
-        entry_of_##name, [&]([[maybe_unused]] Facts& facts) { describe; }, [&] { return call(function LANESCOPE_MPI_UNPACK arguments); }, \
-        conclude);                                                                                                                        \
-  }                                                                                                                                       \
-  }                                                                                                                                       \
-  extern "C" __attribute__((visibility("default"))) int lanescope_##name parameters __asm__(#name);                                       \
-  extern "C" int lanescope_##name parameters { return record_##name(entry_of_##name.function LANESCOPE_MPI_UNPACK arguments); }           \
-  extern "C" __attribute__((visibility("default"))) int lanescope_P##name parameters __asm__("P" #name);                                  \
+#define LANESCOPE_MPI(name, kind, data, parameters, arguments, describe, conclude)                                                                   \
+  namespace {                                                                                                                                        \
+  Entry entry_of_##name{{#name}, Kind::kind, Data::data};                                                                                            \
+  Function second_##name{"P" #name};                                                                                                                 \
+  int record_##name(Function& function LANESCOPE_MPI_UNPACK parameters) {                                                                            \
+    return record(                                                                                                                                   \
+        entry_of_##name, [&]([[maybe_unused]] Facts& facts) { describe; }, [&] { return call(function LANESCOPE_MPI_UNPACK arguments); }, conclude); \
+  }                                                                                                                                                  \
+  }                                                                                                                                                  \
+  extern "C" __attribute__((visibility("default"))) int lanescope_##name parameters __asm__(#name);                                                  \
+  extern "C" int lanescope_##name parameters { return record_##name(entry_of_##name.function LANESCOPE_MPI_UNPACK arguments); }                      \
+  extern "C" __attribute__((visibility("default"))) int lanescope_P##name parameters __asm__("P" #name);                                             \
   extern "C" int lanescope_P##name parameters { return record_##name(second_##name LANESCOPE_MPI_UNPACK arguments); }

@@ -34,9 +34,7 @@ bool allows(const channel::Settings& settings, std::uint32_t domain) noexcept {
   return lists(settings, domain_name(domain)) == (settings.domain_rule == NameRule::kOnlyListed);
 }
 
-std::string_view text_of(const char (&bytes)[channel::kCaptureNameBytes]) noexcept {
-  return {bytes, strnlen(bytes, channel::kCaptureNameBytes)};
-}
+std::string_view text_of(const char (&bytes)[channel::kCaptureNameBytes]) noexcept { return {bytes, strnlen(bytes, channel::kCaptureNameBytes)}; }
 
 }  // namespace
 

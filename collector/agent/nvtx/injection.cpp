@@ -37,8 +37,7 @@ Record event(RecordType type, std::uint32_t domain) noexcept {
 
 bool is_recorded(const ThreadWriter& writer, std::uint32_t domain) noexcept {
   const channel::Settings& settings = writer.settings();
-  return settings.recording.load(std::memory_order_relaxed) != 0 && settings.trace_nvtx.load(std::memory_order_relaxed) != 0 &&
-         is_wanted(settings, domain);
+  return settings.recording.load(std::memory_order_relaxed) != 0 && settings.trace_nvtx.load(std::memory_order_relaxed) != 0 && is_wanted(settings, domain);
 }
 
 // Structured data of an event, where it has some.
@@ -267,15 +266,11 @@ int range_push_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* data,
   if (ThreadWriter::finds_no_session()) return kNoLevel;
   return push(event(RecordType::kRangePush, id_of(domain)), schema_name(id_of(domain), data, count), {data, count});
 }
-int range_pop_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* data, std::size_t count) {
-  return pop(id_of(domain), {data, count});
-}
+int range_pop_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* data, std::size_t count) { return pop(id_of(domain), {data, count}); }
 nvtxRangeId_t range_start_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* data, std::size_t count) {
   return start(event(RecordType::kRangeStart, id_of(domain)), schema_name(id_of(domain), data, count), {data, count});
 }
-void range_end_payload(nvtxDomainHandle_t domain, nvtxRangeId_t id, const nvtxPayloadData_t* data, std::size_t count) {
-  end(id_of(domain), id, {data, count});
-}
+void range_end_payload(nvtxDomainHandle_t domain, nvtxRangeId_t id, const nvtxPayloadData_t* data, std::size_t count) { end(id_of(domain), id, {data, count}); }
 
 // ---- NVTX_CB_MODULE_CUDA and CUDART: names of devices, contexts, streams and events -------------------------------------------------
 
@@ -299,8 +294,7 @@ void name_handle_w(void* handle, const wchar_t* name) {
 // CUdevice is the ordinal, too.
 void name_device(int ordinal, std::string_view name) noexcept {
   if (ordinal < 0) return;
-  if (const ThreadWriter writer; writer || is_armed())
-    name_cuda_resource(CudaResource::kDevice, 0, static_cast<std::uint32_t>(ordinal), name);
+  if (const ThreadWriter writer; writer || is_armed()) name_cuda_resource(CudaResource::kDevice, 0, static_cast<std::uint32_t>(ordinal), name);
 }
 void name_device_a(int ordinal, const char* name) { name_device(ordinal, bounded_text(name)); }
 void name_device_w(int ordinal, const wchar_t* name) {
@@ -330,26 +324,24 @@ bool fill(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module, 
 }
 
 bool fill_core(const NvtxExportTableCallbacks& callbacks) noexcept {
-  return fill(callbacks, NVTX_CB_MODULE_CORE,
-              {handler(NVTX_CBID_CORE_MarkEx, mark_ex), handler(NVTX_CBID_CORE_MarkA, mark_a), handler(NVTX_CBID_CORE_MarkW, mark_w),
-               handler(NVTX_CBID_CORE_RangeStartEx, range_start_ex), handler(NVTX_CBID_CORE_RangeStartA, range_start_a),
-               handler(NVTX_CBID_CORE_RangeStartW, range_start_w), handler(NVTX_CBID_CORE_RangeEnd, range_end),
-               handler(NVTX_CBID_CORE_RangePushEx, range_push_ex), handler(NVTX_CBID_CORE_RangePushA, range_push_a),
-               handler(NVTX_CBID_CORE_RangePushW, range_push_w), handler(NVTX_CBID_CORE_RangePop, range_pop),
-               handler(NVTX_CBID_CORE_NameCategoryA, name_category_a), handler(NVTX_CBID_CORE_NameCategoryW, name_category_w),
-               handler(NVTX_CBID_CORE_NameOsThreadA, name_os_thread_a), handler(NVTX_CBID_CORE_NameOsThreadW, name_os_thread_w)});
+  return fill(
+      callbacks, NVTX_CB_MODULE_CORE,
+      {handler(NVTX_CBID_CORE_MarkEx, mark_ex), handler(NVTX_CBID_CORE_MarkA, mark_a), handler(NVTX_CBID_CORE_MarkW, mark_w),
+       handler(NVTX_CBID_CORE_RangeStartEx, range_start_ex), handler(NVTX_CBID_CORE_RangeStartA, range_start_a),
+       handler(NVTX_CBID_CORE_RangeStartW, range_start_w), handler(NVTX_CBID_CORE_RangeEnd, range_end), handler(NVTX_CBID_CORE_RangePushEx, range_push_ex),
+       handler(NVTX_CBID_CORE_RangePushA, range_push_a), handler(NVTX_CBID_CORE_RangePushW, range_push_w), handler(NVTX_CBID_CORE_RangePop, range_pop),
+       handler(NVTX_CBID_CORE_NameCategoryA, name_category_a), handler(NVTX_CBID_CORE_NameCategoryW, name_category_w),
+       handler(NVTX_CBID_CORE_NameOsThreadA, name_os_thread_a), handler(NVTX_CBID_CORE_NameOsThreadW, name_os_thread_w)});
 }
 
 bool fill_domains(const NvtxExportTableCallbacks& callbacks) noexcept {
-  return fill(
-      callbacks, NVTX_CB_MODULE_CORE2,
-      {handler(NVTX_CBID_CORE2_DomainMarkEx, domain_mark_ex), handler(NVTX_CBID_CORE2_DomainRangeStartEx, domain_range_start_ex),
-       handler(NVTX_CBID_CORE2_DomainRangeEnd, domain_range_end), handler(NVTX_CBID_CORE2_DomainRangePushEx, domain_range_push_ex),
-       handler(NVTX_CBID_CORE2_DomainRangePop, domain_range_pop), handler(NVTX_CBID_CORE2_DomainNameCategoryA, domain_name_category_a),
-       handler(NVTX_CBID_CORE2_DomainNameCategoryW, domain_name_category_w),
-       handler(NVTX_CBID_CORE2_DomainRegisterStringA, domain_register_string_a),
-       handler(NVTX_CBID_CORE2_DomainRegisterStringW, domain_register_string_w), handler(NVTX_CBID_CORE2_DomainCreateA, domain_create_a),
-       handler(NVTX_CBID_CORE2_DomainCreateW, domain_create_w)});
+  return fill(callbacks, NVTX_CB_MODULE_CORE2,
+              {handler(NVTX_CBID_CORE2_DomainMarkEx, domain_mark_ex), handler(NVTX_CBID_CORE2_DomainRangeStartEx, domain_range_start_ex),
+               handler(NVTX_CBID_CORE2_DomainRangeEnd, domain_range_end), handler(NVTX_CBID_CORE2_DomainRangePushEx, domain_range_push_ex),
+               handler(NVTX_CBID_CORE2_DomainRangePop, domain_range_pop), handler(NVTX_CBID_CORE2_DomainNameCategoryA, domain_name_category_a),
+               handler(NVTX_CBID_CORE2_DomainNameCategoryW, domain_name_category_w), handler(NVTX_CBID_CORE2_DomainRegisterStringA, domain_register_string_a),
+               handler(NVTX_CBID_CORE2_DomainRegisterStringW, domain_register_string_w), handler(NVTX_CBID_CORE2_DomainCreateA, domain_create_a),
+               handler(NVTX_CBID_CORE2_DomainCreateW, domain_create_w)});
 }
 
 void fill_cuda(const NvtxExportTableCallbacks& callbacks) noexcept {
@@ -361,9 +353,8 @@ void fill_cuda(const NvtxExportTableCallbacks& callbacks) noexcept {
   constexpr auto* event_w = name_handle_w<CudaHandle::kEvent>;
   fill(callbacks, NVTX_CB_MODULE_CUDA,
        {handler(NVTX_CBID_CUDA_NameCuDeviceA, name_device_a), handler(NVTX_CBID_CUDA_NameCuDeviceW, name_device_w),
-        handler(NVTX_CBID_CUDA_NameCuContextA, context_a), handler(NVTX_CBID_CUDA_NameCuContextW, context_w),
-        handler(NVTX_CBID_CUDA_NameCuStreamA, stream_a), handler(NVTX_CBID_CUDA_NameCuStreamW, stream_w),
-        handler(NVTX_CBID_CUDA_NameCuEventA, event_a), handler(NVTX_CBID_CUDA_NameCuEventW, event_w)});
+        handler(NVTX_CBID_CUDA_NameCuContextA, context_a), handler(NVTX_CBID_CUDA_NameCuContextW, context_w), handler(NVTX_CBID_CUDA_NameCuStreamA, stream_a),
+        handler(NVTX_CBID_CUDA_NameCuStreamW, stream_w), handler(NVTX_CBID_CUDA_NameCuEventA, event_a), handler(NVTX_CBID_CUDA_NameCuEventW, event_w)});
   fill(callbacks, NVTX_CB_MODULE_CUDART,
        {handler(NVTX_CBID_CUDART_NameCudaDeviceA, name_device_a), handler(NVTX_CBID_CUDART_NameCudaDeviceW, name_device_w),
         handler(NVTX_CBID_CUDART_NameCudaStreamA, stream_a), handler(NVTX_CBID_CUDART_NameCudaStreamW, stream_w),

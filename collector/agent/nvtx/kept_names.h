@@ -64,9 +64,7 @@ class KeptNames {
   };
   static constexpr std::size_t kBuckets = 4'096;
 
-  static std::size_t bucket_of(const Key& key) noexcept {
-    return hash_of({reinterpret_cast<const char*>(&key), sizeof(key)}) % kBuckets;
-  }
+  static std::size_t bucket_of(const Key& key) noexcept { return hash_of({reinterpret_cast<const char*>(&key), sizeof(key)}) % kBuckets; }
   Entry* find_entry(const Key& key) const noexcept {
     Entry* entry = buckets_[bucket_of(key)];
     while (entry != nullptr && !(entry->key == key)) entry = entry->next_in_bucket;

@@ -164,7 +164,8 @@ Domain* domain_named(std::string_view name) noexcept {
   if (is_new) tell_domain(*domain);
   if (domain == &other_domain)
     tell_shortage(
-        "The program has made more NVTX domains than there is room for: events of further ones are shown in the domain \"(domains without room)\". Make a domain once, and name "
+        "The program has made more NVTX domains than there is room for: events of further ones are shown in the domain \"(domains without room)\". Make a "
+        "domain once, and name "
         "what differs by ranges or categories.");
   return domain;
 }
@@ -190,7 +191,8 @@ RegisteredString* register_string(std::string_view text) noexcept {
     }
   }
   tell_shortage(
-      "The program has registered more different NVTX strings than there is room for: what further ones name is shown as \"(registered string without room)\". Register texts that come "
+      "The program has registered more different NVTX strings than there is room for: what further ones name is shown as \"(registered string without room)\". "
+      "Register texts that come "
       "again, and pass others as they are.");
   return &other_string;
 }

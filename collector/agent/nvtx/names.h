@@ -15,8 +15,8 @@ namespace lanescope::agent::nvtx {
 struct Domain {
   std::uint32_t id = 0;  // of NvtxDomain; the default domain is 0 and has no Domain
   std::string_view name;
-  Domain* next = nullptr;            // made before it
-  Domain* next_of_name = nullptr;    // in its bucket, as the next
+  Domain* next = nullptr;          // made before it
+  Domain* next_of_name = nullptr;  // in its bucket, as the next
   Domain* next_of_id = nullptr;
 };
 

@@ -17,8 +17,8 @@
 namespace lanescope::agent::nvtx {
 namespace {
 
-constexpr std::int64_t kJustNow = 2 * kSecond;              // the library's call that loaded the agent asks it within this time
-constexpr std::int64_t kTookItsTime = kMillisecond / 10;    // of a set-up
+constexpr std::int64_t kJustNow = 2 * kSecond;            // the library's call that loaded the agent asks it within this time
+constexpr std::int64_t kTookItsTime = kMillisecond / 10;  // of a set-up
 constexpr unsigned int kMostOfModule = 64;
 
 constinit std::int64_t loaded_at = 0;
@@ -107,8 +107,8 @@ Orphans::Orphans(NvtxGetExportTableFunc_t get_export_table) noexcept : globals_(
   if (globals_ == nullptr) return;
   memory_ = static_cast<Memory*>(system::map(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1));
   if (memory_ == nullptr) return;
-  for (const NvtxCallbackModule module : {NVTX_CB_MODULE_CORE, NVTX_CB_MODULE_CUDA, NVTX_CB_MODULE_OPENCL, NVTX_CB_MODULE_CUDART,
-                                          NVTX_CB_MODULE_CORE2, NVTX_CB_MODULE_SYNC}) {
+  for (const NvtxCallbackModule module :
+       {NVTX_CB_MODULE_CORE, NVTX_CB_MODULE_CUDA, NVTX_CB_MODULE_OPENCL, NVTX_CB_MODULE_CUDART, NVTX_CB_MODULE_CORE2, NVTX_CB_MODULE_SYNC}) {
     NvtxFunctionTable table = nullptr;
     unsigned int size = 0;
     if (globals_->callbacks.GetModuleFunctionTable(module, &table, &size) == 0 || table == nullptr || size > kMostOfModule) continue;
@@ -153,9 +153,7 @@ std::size_t Orphans::free_all() noexcept {
   return freed;
 }
 
-std::size_t Orphans::free_from_loading() noexcept {
-  return monotonic_now() - loaded_at > kJustNow || has_looked.exchange(true) ? 0 : free_all();
-}
+std::size_t Orphans::free_from_loading() noexcept { return monotonic_now() - loaded_at > kJustNow || has_looked.exchange(true) ? 0 : free_all(); }
 
 std::size_t Orphans::free_from_set_up() noexcept { return monotonic_now() - begin_ < kTookItsTime ? 0 : free_all(); }
 

@@ -96,8 +96,7 @@ Layout layout_of(std::uint32_t domain, const nvtxPayloadSchemaEntry_t& entry) no
   if (layout.bytes == 0) {
     const Schema* nested = find(domain, entry.type);
     if (nested == nullptr) return {};
-    layout = {nested->is_enumeration ? Form::kUnsigned : Form::kAbsent, nested->size, nested->alignment,
-              nested->is_enumeration ? nested->number : 0};
+    layout = {nested->is_enumeration ? Form::kUnsigned : Form::kAbsent, nested->size, nested->alignment, nested->is_enumeration ? nested->number : 0};
     if (!nested->is_enumeration) layout.nested = nested;
   }
   const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(entry.arrayOrUnionDetail, 1u << 20));
@@ -163,8 +162,8 @@ class FieldList {
       for (std::size_t k = 0; layout.nested != nullptr && k < layout.nested->field_count; ++k) {
         Field part = layout.nested->fields[k];
         char whole[kLongestName];
-        const int size = std::snprintf(whole, sizeof(whole), "%.*s.%.*s", static_cast<int>(element.size()), element.data(),
-                                       static_cast<int>(part.name.size()), part.name.data());
+        const int size = std::snprintf(whole, sizeof(whole), "%.*s.%.*s", static_cast<int>(element.size()), element.data(), static_cast<int>(part.name.size()),
+                                       part.name.data());
         part.name = memory.copy({whole, std::min(static_cast<std::size_t>(size), sizeof(whole) - 1)});
         part.offset += place;
         add(part);
@@ -194,8 +193,8 @@ bool add_fields(Schema& schema, const nvtxPayloadSchemaAttr_t& attributes) noexc
   if (fields == nullptr) return false;
   // Which member of a union counts, only the program knows.
   const bool has_type = (attributes.fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE) != 0;
-  const bool is_union = has_type && (attributes.type == NVTX_PAYLOAD_SCHEMA_TYPE_UNION ||
-                                     attributes.type == NVTX_PAYLOAD_SCHEMA_TYPE_UNION_WITH_INTERNAL_SELECTOR);
+  const bool is_union =
+      has_type && (attributes.type == NVTX_PAYLOAD_SCHEMA_TYPE_UNION || attributes.type == NVTX_PAYLOAD_SCHEMA_TYPE_UNION_WITH_INTERNAL_SELECTOR);
   FieldList list(fields);
   const auto packing = (attributes.fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ALIGNMENT) != 0 && attributes.packAlign != 0
                            ? static_cast<std::uint32_t>(attributes.packAlign)
@@ -344,17 +343,14 @@ void tell_no_room() noexcept {
 void tell_of_unknown(const Schema& schema) noexcept {
   if (has_told_of_unknown.exchange(true, std::memory_order_relaxed)) return;
   tell(schema);
-  report(
-      Component::kNvtx, ComponentState::kRecording, Severity::kWarning,
-      "Structured data of NVTX events is shown as bytes: the program said what its fields are before it was attached to, or never. Start "
-      "it with lanescope profile, or with lanescope profile --arm to attach to it later, and fields have their names.");
+  report(Component::kNvtx, ComponentState::kRecording, Severity::kWarning,
+         "Structured data of NVTX events is shown as bytes: the program said what its fields are before it was attached to, or never. Start "
+         "it with lanescope profile, or with lanescope profile --arm to attach to it later, and fields have their names.");
 }
 
 // The bytes themselves, where it is known how many there are.
 void read_unknown(const nvtxPayloadData_t* data, std::size_t count, PayloadValues& values) noexcept {
-  const auto is_readable = [](const nvtxPayloadData_t& each) {
-    return each.payload != nullptr && each.size != 0 && each.size != static_cast<std::size_t>(-1);
-  };
+  const auto is_readable = [](const nvtxPayloadData_t& each) { return each.payload != nullptr && each.size != 0 && each.size != static_cast<std::size_t>(-1); };
   const nvtxPayloadData_t* const end = data + count;
   const nvtxPayloadData_t* const found = data == nullptr ? end : std::find_if(data, end, is_readable);
   const Schema* schema = found == end ? nullptr : schema_of_unknown();
@@ -409,14 +405,12 @@ std::uint64_t register_enumeration(std::uint32_t domain, const nvtxPayloadEnumAt
     auto* enumerators = allocate<Enumerator>(count);
     schema = enumerators == nullptr ? nullptr : memory.create<Schema>();
     if (schema != nullptr) {
-      for (std::size_t i = 0; i < count; ++i)
-        enumerators[i] = {memory.copy(bounded_text(attributes->entries[i].name)), attributes->entries[i].value};
+      for (std::size_t i = 0; i < count; ++i) enumerators[i] = {memory.copy(bounded_text(attributes->entries[i].name)), attributes->entries[i].value};
       schema->id = id;
       schema->domain = domain;
       schema->is_enumeration = true;
       const bool has_size = (attributes->fieldMask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE) != 0 && attributes->sizeOfEnum != 0;
-      schema->size = schema->alignment =
-          has_size ? static_cast<std::uint32_t>(std::min<std::size_t>(attributes->sizeOfEnum, 8)) : sizeof(int);
+      schema->size = schema->alignment = has_size ? static_cast<std::uint32_t>(std::min<std::size_t>(attributes->sizeOfEnum, 8)) : sizeof(int);
       schema->enumerators = enumerators;
       schema->enumerator_count = count;
       add(*schema);

@@ -45,7 +45,7 @@ struct EventInfo {
   Construct construct;  // what the event is a part of
   int is_implicit;
   void* of_tool;
-  const char* name;  // of the kernel that is launched, or the variable that is copied; null: not known. Other events have none.
+  const char* name;   // of the kernel that is launched, or the variable that is copied; null: not known. Other events have none.
   std::size_t bytes;  // that are copied; of launches, the number of gangs
 };
 

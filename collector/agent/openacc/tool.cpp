@@ -21,11 +21,16 @@ struct Sort {
   Kind kind;
   const char* name;
 };
-constexpr Sort kSorts[] = {{kDeviceInitBegin, Kind::kDevice, "init device"},   {kDeviceShutdownBegin, Kind::kDevice, "shut down device"},
-                           {kEnterDataBegin, Kind::kData, "enter data"},       {kExitDataBegin, Kind::kData, "exit data"},
-                           {kUpdateBegin, Kind::kData, "update"},              {kComputeConstructBegin, Kind::kConstruct, "compute construct"},
-                           {kLaunchBegin, Kind::kLaunch, "launch"},            {kUploadBegin, Kind::kData, "upload"},
-                           {kDownloadBegin, Kind::kData, "download"},          {kWaitBegin, Kind::kWait, "wait"}};
+constexpr Sort kSorts[] = {{kDeviceInitBegin, Kind::kDevice, "init device"},
+                           {kDeviceShutdownBegin, Kind::kDevice, "shut down device"},
+                           {kEnterDataBegin, Kind::kData, "enter data"},
+                           {kExitDataBegin, Kind::kData, "exit data"},
+                           {kUpdateBegin, Kind::kData, "update"},
+                           {kComputeConstructBegin, Kind::kConstruct, "compute construct"},
+                           {kLaunchBegin, Kind::kLaunch, "launch"},
+                           {kUploadBegin, Kind::kData, "upload"},
+                           {kDownloadBegin, Kind::kData, "download"},
+                           {kWaitBegin, Kind::kWait, "wait"}};
 constexpr std::size_t kLongestText = 256;
 
 // Set once, before the runtime calls anything.

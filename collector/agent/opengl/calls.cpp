@@ -154,14 +154,14 @@ void* next_of(const char* name) noexcept { return library.function(name); }
 }  // namespace lanescope::agent::opengl
 
 // LANESCOPE_OPENGL(name, function): under another name for the compiler, and OpenGL's for the linker.
-#define LANESCOPE_OPENGL(name, function)                                                                                                      \
-  extern "C" __attribute__((visibility("default"))) lanescope::agent::opengl::Word lanescope_##name(                                          \
-      lanescope::agent::opengl::Word, lanescope::agent::opengl::Word, lanescope::agent::opengl::Word, lanescope::agent::opengl::Word,         \
-      lanescope::agent::opengl::Word, lanescope::agent::opengl::Word) __asm__(#name);                                                         \
-  extern "C" lanescope::agent::opengl::Word lanescope_##name(                                                                                 \
-      lanescope::agent::opengl::Word a, lanescope::agent::opengl::Word b, lanescope::agent::opengl::Word c, lanescope::agent::opengl::Word d, \
-      lanescope::agent::opengl::Word e, lanescope::agent::opengl::Word f) {                                                                   \
-    return lanescope::agent::opengl::call_by_name(lanescope::agent::opengl::Function::function, a, b, c, d, e, f);                            \
+#define LANESCOPE_OPENGL(name, function)                                                                                              \
+  extern "C" __attribute__((visibility("default"))) lanescope::agent::opengl::Word lanescope_##name(                                  \
+      lanescope::agent::opengl::Word, lanescope::agent::opengl::Word, lanescope::agent::opengl::Word, lanescope::agent::opengl::Word, \
+      lanescope::agent::opengl::Word, lanescope::agent::opengl::Word) __asm__(#name);                                                 \
+  extern "C" lanescope::agent::opengl::Word lanescope_##name(lanescope::agent::opengl::Word a, lanescope::agent::opengl::Word b,      \
+                                                             lanescope::agent::opengl::Word c, lanescope::agent::opengl::Word d,      \
+                                                             lanescope::agent::opengl::Word e, lanescope::agent::opengl::Word f) {    \
+    return lanescope::agent::opengl::call_by_name(lanescope::agent::opengl::Function::function, a, b, c, d, e, f);                    \
   }
 
 LANESCOPE_OPENGL(glXSwapBuffers, kGlxSwapBuffers)
@@ -224,8 +224,7 @@ void* answer(const char* name, void* address) noexcept {
   for (std::size_t i = 0; i < kAnswers; ++i) {
     void* known = nullptr;
     std::atomic<void*>& place = found_by_asking[function][i];
-    if (place.compare_exchange_strong(known, address, std::memory_order_acq_rel) || known == address)
-      return reinterpret_cast<void*>(kOurs[function][i]);
+    if (place.compare_exchange_strong(known, address, std::memory_order_acq_rel) || known == address) return reinterpret_cast<void*>(kOurs[function][i]);
   }
   return address;
 }

@@ -40,10 +40,28 @@ enum Name : int {
   kOtherMutex,
   kNames
 };
-constexpr const char* kTexts[kNames] = {
-    "parallel region", "implicit task", "loop",      "sections",      "single",            "single (of another)", "workshare",        "distribute",
-    "taskloop",        "scope",         "work",      "task",          "barrier",           "implicit barrier",    "taskwait",         "taskgroup",
-    "reduction",       "wait for lock", "wait for critical",          "wait for atomic",   "wait for ordered",    "wait for mutex"};
+constexpr const char* kTexts[kNames] = {"parallel region",
+                                        "implicit task",
+                                        "loop",
+                                        "sections",
+                                        "single",
+                                        "single (of another)",
+                                        "workshare",
+                                        "distribute",
+                                        "taskloop",
+                                        "scope",
+                                        "work",
+                                        "task",
+                                        "barrier",
+                                        "implicit barrier",
+                                        "taskwait",
+                                        "taskgroup",
+                                        "reduction",
+                                        "wait for lock",
+                                        "wait for critical",
+                                        "wait for atomic",
+                                        "wait for ordered",
+                                        "wait for mutex"};
 
 // Set once, before the runtime calls anything.
 nvtxDomainHandle_t domain = nullptr;
@@ -115,7 +133,8 @@ void work(int kind, int endpoint, ompt_data_t*, ompt_data_t*, std::uint64_t coun
 }
 
 Name name_of_wait(int kind) noexcept {
-  constexpr Name kNamed[] = {kBarrier, kBarrier, kImplicitBarrier, kBarrier, kBarrier, kTaskwait, kTaskgroup, kReduction, kImplicitBarrier, kImplicitBarrier, kBarrier};
+  constexpr Name kNamed[] = {kBarrier,   kBarrier,   kImplicitBarrier, kBarrier,         kBarrier, kTaskwait,
+                             kTaskgroup, kReduction, kImplicitBarrier, kImplicitBarrier, kBarrier};
   return kind >= 1 && kind <= 10 ? kNamed[kind] : kBarrier;
 }
 

@@ -66,8 +66,7 @@ void lanescope::agent::osrt::hand_over_before_exec([[maybe_unused]] const char* 
 #define LANESCOPE_EXPORT __attribute__((visibility("default")))
 
 // Two names each, as in wrappers.cpp.
-#define LANESCOPE_ALSO_AS(name, ...) \
-  extern "C" LANESCOPE_EXPORT __attribute__((nothrow, alias("own_" #name))) int lanescope_##name(__VA_ARGS__) __asm__(#name);
+#define LANESCOPE_ALSO_AS(name, ...) extern "C" LANESCOPE_EXPORT __attribute__((nothrow, alias("own_" #name))) int lanescope_##name(__VA_ARGS__) __asm__(#name);
 
 extern "C" LANESCOPE_HIDDEN int own_execve(const char* path, Texts arguments, Texts environment) {
   hand_over_before_exec(path);
@@ -134,19 +133,11 @@ LANESCOPE_ALSO_AS(execle, const char*, const char*, ...)
 __attribute__((constructor)) static void find_exec_functions() {
   for (Function* function : {&real_execve, &real_execv, &real_execvp, &real_execvpe, &real_fexecve}) function->address();
 #if LANESCOPE_HAVE_CUPTI
-  const auto redirection = [](Function& real, auto* own) {
-    return lanescope::agent::Redirection{real.name, real.address(), reinterpret_cast<void*>(own)};
-  };
+  const auto redirection = [](Function& real, auto* own) { return lanescope::agent::Redirection{real.name, real.address(), reinterpret_cast<void*>(own)}; };
   static const lanescope::agent::Redirection redirections[] = {
-      redirection(real_execve, own_execve),
-      redirection(real_execv, own_execv),
-      redirection(real_execvp, own_execvp),
-      redirection(real_execvpe, own_execvpe),
-      redirection(real_fexecve, own_fexecve),
-      redirection(real_execl, own_execl),
-      redirection(real_execlp, own_execlp),
-      redirection(real_execle, own_execle),
-      lanescope::agent::osrt::redirected_kept_callers().syscall,
+      redirection(real_execve, own_execve),   redirection(real_execv, own_execv),     redirection(real_execvp, own_execvp),
+      redirection(real_execvpe, own_execvpe), redirection(real_fexecve, own_fexecve), redirection(real_execl, own_execl),
+      redirection(real_execlp, own_execlp),   redirection(real_execle, own_execle),   lanescope::agent::osrt::redirected_kept_callers().syscall,
   };
   lanescope::agent::cupti::exec_redirections = redirections;
 #endif

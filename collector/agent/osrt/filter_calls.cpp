@@ -33,8 +33,8 @@ struct Wanted {
 void tell_of_strict_mode() noexcept {
   const Quiet quiet;
   char text[160];
-  const int length = std::snprintf(text, sizeof(text), "Thread %u is not recorded from here on: it asks for seccomp's strict mode, in which it may not look at a clock.",
-                                   this_thread_id());
+  const int length = std::snprintf(
+      text, sizeof(text), "Thread %u is not recorded from here on: it asks for seccomp's strict mode, in which it may not look at a clock.", this_thread_id());
   report(Component::kOsRuntime, ComponentState::kFailed, Severity::kWarning, {text, static_cast<std::size_t>(length)});
 }
 
@@ -69,8 +69,7 @@ long install_with(Install install, const Wanted& wanted) noexcept {
 }  // namespace
 
 bool installs_filter(long number, long first) noexcept {
-  return (number == SYS_seccomp && (first == SECCOMP_SET_MODE_STRICT || first == SECCOMP_SET_MODE_FILTER)) ||
-         (number == SYS_prctl && first == PR_SET_SECCOMP);
+  return (number == SYS_seccomp && (first == SECCOMP_SET_MODE_STRICT || first == SECCOMP_SET_MODE_FILTER)) || (number == SYS_prctl && first == PR_SET_SECCOMP);
 }
 
 long install_filter(long (*next)(long, ...), long number, long a, long b, long c, long d, long e) noexcept {
@@ -85,8 +84,8 @@ using lanescope::agent::osrt::real_prctl;
 extern "C" __attribute__((visibility("hidden"))) int own_prctl(int option, long a, long b, long c, long d) {
   const auto next = reinterpret_cast<int (*)(int, long, long, long, long)>(real_prctl.address());
   if (option != PR_SET_SECCOMP) return next(option, a, b, c, d);
-  return static_cast<int>(lanescope::agent::osrt::install_with([&] { return next(option, a, b, c, d); },
-                                                               lanescope::agent::osrt::Wanted(a, SECCOMP_MODE_STRICT, b)));
+  return static_cast<int>(
+      lanescope::agent::osrt::install_with([&] { return next(option, a, b, c, d); }, lanescope::agent::osrt::Wanted(a, SECCOMP_MODE_STRICT, b)));
 }
 extern "C" __attribute__((visibility("default"), alias("own_prctl"))) int lanescope_prctl(int, long, long, long, long) __asm__("prctl");
 

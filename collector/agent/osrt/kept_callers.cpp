@@ -65,9 +65,7 @@ bool waits(Word number, Word operation) {
 // Where the call goes on.
 extern "C" LANESCOPE_HIDDEN void* lanescope_choose_dlopen(const char* file, int, const void* caller) {
   void* next = real_dlopen.address();
-  return (are_recorded() || awaits_python()) && !lanescope::agent::osrt::caller_matters(file, caller)
-             ? reinterpret_cast<void*>(&timed_dlopen)
-             : next;
+  return (are_recorded() || awaits_python()) && !lanescope::agent::osrt::caller_matters(file, caller) ? reinterpret_cast<void*>(&timed_dlopen) : next;
 }
 extern "C" LANESCOPE_HIDDEN void* lanescope_choose_syscall(Word number, Word first, Word operation) {
   if (number == SYS_execve) lanescope::agent::osrt::hand_over_before_exec(reinterpret_cast<const char*>(first));

@@ -44,8 +44,7 @@ timespec by_realtime(clockid_t clock, const timespec& until) noexcept {
 }
 
 int pwait2(int descriptor, epoll_event* events, int count, Time limit, const sigset_t* signals) noexcept {
-  const long result =
-      system::system_call(SYS_epoll_pwait2, descriptor, system::word(events), count, system::word(limit), system::word(signals), 8);
+  const long result = system::system_call(SYS_epoll_pwait2, descriptor, system::word(events), count, system::word(limit), system::word(signals), 8);
   if (result >= 0) return static_cast<int>(result);
   errno = static_cast<int>(-result);
   return -1;

@@ -61,8 +61,7 @@ std::int64_t note(const char* name, std::int64_t start) noexcept {
       const channel::Settings& settings = writer.settings();
       const std::int64_t wanted = settings.os_runtime_threshold_ns.load(std::memory_order_relaxed);
       threshold.store(wanted, std::memory_order_relaxed);
-      const bool is_recorded =
-          settings.recording.load(std::memory_order_relaxed) != 0 && settings.trace_os_runtime.load(std::memory_order_relaxed) != 0;
+      const bool is_recorded = settings.recording.load(std::memory_order_relaxed) != 0 && settings.trace_os_runtime.load(std::memory_order_relaxed) != 0;
       if (is_recorded && duration >= wanted) {
         channel::Record record{};
         record.type = channel::RecordType::kOsRuntimeCall;

@@ -49,8 +49,7 @@ void on_signal(int signal, siginfo_t* information, void* context) noexcept {
   }
   // A fault comes again once we return, and then ends the process where it happened; a signal that was sent has to be sent again.
   set_action(signal, &before, nullptr);
-  if (information->si_code <= 0)
-    system::system_call(SYS_rt_tgsigqueueinfo, system::process_id(), system::thread_id(), signal, system::word(information));
+  if (information->si_code <= 0) system::system_call(SYS_rt_tgsigqueueinfo, system::process_id(), system::thread_id(), signal, system::word(information));
   errno = saved_errno;
 }
 

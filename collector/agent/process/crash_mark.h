@@ -1,8 +1,8 @@
 // Which thread a fatal signal came to, and for which address, noted in the session's memory.
 //
 // What followed without us follows then, be it a handler of the program's that was there before, or the default action with a core dump of
-// the same place. The program does not see our handlers (process/handlers.h); those that it sets later replace ours, and then there is no note. A process that lives on after such a signal
-// leaves a note that its real end overwrites, or that the host does not believe.
+// the same place. The program does not see our handlers (process/handlers.h); those that it sets later replace ours, and then there is no note. A process that
+// lives on after such a signal leaves a note that its real end overwrites, or that the host does not believe.
 #pragma once
 
 #include "collector/channel/layout.h"

@@ -59,7 +59,8 @@ sighandler_t set_handler(Real& real, int signal, sighandler_t handler) noexcept 
   if (stand == nullptr || result == SIG_ERR) return result;
   // What stood there before comes again by the same rule as in program_sigaction().
   if (handler == SIG_DFL && is_default(stand->before)) set_action(signal, &stand->own, nullptr);
-  return result == reinterpret_cast<sighandler_t>(reinterpret_cast<void (*)()>(stand->handler.load(std::memory_order_relaxed))) ? stand->before.sa_handler : result;
+  return result == reinterpret_cast<sighandler_t>(reinterpret_cast<void (*)()>(stand->handler.load(std::memory_order_relaxed))) ? stand->before.sa_handler
+                                                                                                                                : result;
 }
 
 // While the agent is loaded: later, a look-up could wait for a thread that loads a library and waits for us.

@@ -13,8 +13,7 @@ namespace lanescope::agent {
 inline constexpr std::uint64_t kHeldSignals = [] {
   constexpr int kSetUser = 33;
   std::uint64_t held = ~std::uint64_t{0};
-  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT, kSetUser})
-    held &= ~(std::uint64_t{1} << (signal - 1));
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT, kSetUser}) held &= ~(std::uint64_t{1} << (signal - 1));
   return held;
 }();
 

@@ -28,8 +28,7 @@ std::uint32_t known_to_c_library() noexcept {
 
 std::uint32_t this_thread_id() noexcept {
   const std::uint32_t generation = process_generation();
-  if (checked_in.load(std::memory_order_acquire) == generation)
-    return is_right.load(std::memory_order_relaxed) ? known_to_c_library() : system::thread_id();
+  if (checked_in.load(std::memory_order_acquire) == generation) return is_right.load(std::memory_order_relaxed) ? known_to_c_library() : system::thread_id();
   const std::uint32_t asked = system::thread_id();
   is_right.store(known_to_c_library() == asked, std::memory_order_relaxed);
   checked_in.store(generation, std::memory_order_release);

@@ -44,9 +44,7 @@ constinit std::atomic<std::int64_t> next_look{0};
 constinit std::atomic<void (*)()> at_thread_end{nullptr};
 constinit pthread_key_t key = kKeysWithoutMemory;  // written before `at_thread_end`
 
-ThreadState& state_at(std::uint32_t number) noexcept {
-  return chunks[number / kChunkStates].load(std::memory_order_acquire)[number % kChunkStates];
-}
+ThreadState& state_at(std::uint32_t number) noexcept { return chunks[number / kChunkStates].load(std::memory_order_acquire)[number % kChunkStates]; }
 
 void FreeStates::push(ThreadState& state) noexcept {
   std::uint64_t top = top_.load(std::memory_order_relaxed);

@@ -69,8 +69,7 @@ bool read_offsets(const void* runtime, LockPlace& place) noexcept {
 unsigned minor_of(const char* version) noexcept {
   if (version == nullptr || std::strncmp(version, "3.", 2) != 0) return 0;
   unsigned minor = 0;
-  for (const char* digit = version + 2; *digit >= '0' && *digit <= '9' && minor < 100; ++digit)
-    minor = 10 * minor + static_cast<unsigned>(*digit - '0');
+  for (const char* digit = version + 2; *digit >= '0' && *digit <= '9' && minor < 100; ++digit) minor = 10 * minor + static_cast<unsigned>(*digit - '0');
   return minor;
 }
 

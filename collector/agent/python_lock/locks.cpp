@@ -20,8 +20,7 @@ struct State {
 bool read_state(const void* interpreter, const LockPlace& place, State& state) noexcept {
   char* const begin = const_cast<char*>(static_cast<const char*>(interpreter));
   iovec here[] = {{&state.next, sizeof(state.next)}, {&state.id, sizeof(state.id)}, {&state.lock, sizeof(state.lock)}};
-  iovec there[] = {
-      {begin + place.next, sizeof(state.next)}, {begin + place.id, sizeof(state.id)}, {begin + place.in_interpreter, sizeof(state.lock)}};
+  iovec there[] = {{begin + place.next, sizeof(state.next)}, {begin + place.id, sizeof(state.id)}, {begin + place.in_interpreter, sizeof(state.lock)}};
   return process_vm_readv(system::process_id(), here, 3, there, 3, 0) == static_cast<ssize_t>(sizeof(State));
 }
 

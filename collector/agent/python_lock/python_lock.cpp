@@ -87,8 +87,8 @@ std::uint64_t next_id(std::uint32_t thread) noexcept {
         record.color = next == kHolding ? kHoldingColor : kWaitingColor;
         char text[64];
         if (whose != 0) {
-          const int length = std::snprintf(text, sizeof(text), "%.*s of interpreter %lld", static_cast<int>(next.size()), next.data(),
-                                           static_cast<long long>(whose));
+          const int length =
+              std::snprintf(text, sizeof(text), "%.*s of interpreter %lld", static_cast<int>(next.size()), next.data(), static_cast<long long>(whose));
           next = {text, static_cast<std::size_t>(length)};
         }
         writer.write(record, next);

@@ -7,11 +7,11 @@ using namespace lanescope::agent::ucx;
 
 // LANESCOPE_UCX(name, kind, (parameters), (arguments), facts): under another name for the compiler, and the library's for the linker. `facts` sees
 // the parameters, which are named by letters in their order.
-#define LANESCOPE_UCX(name, kind, parameters, arguments, facts)                                                        \
-  namespace {                                                                                                          \
-  constinit Entry entry_of_##name{#name, Kind::kind};                                                                  \
-  }                                                                                                                    \
-  extern "C" __attribute__((visibility("default"))) Word lanescope_##name parameters __asm__(#name);                   \
+#define LANESCOPE_UCX(name, kind, parameters, arguments, facts)                                      \
+  namespace {                                                                                        \
+  constinit Entry entry_of_##name{#name, Kind::kind};                                                \
+  }                                                                                                  \
+  extern "C" __attribute__((visibility("default"))) Word lanescope_##name parameters __asm__(#name); \
   extern "C" Word lanescope_##name parameters { return record(entry_of_##name, facts, LANESCOPE_UCX_UNPACKED arguments); }
 
 // Messages, with what they send or are to receive.

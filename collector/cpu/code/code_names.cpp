@@ -33,13 +33,13 @@ using code_names::Request;
 using code_names::RequestKind;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{20};         // for one answer; the first of a large file takes a second
-constexpr std::chrono::milliseconds kLook{50};        // between looks at how much memory it has
-constexpr std::uint64_t kMostMemory = 1u << 30;       // bytes of its own
-constexpr std::uint64_t kEnoughMemory = 512u << 20;   // with more it is begun anew between files
-constexpr int kMostFailures = 3;                      // of one file
-constexpr int kMostFailuresInAll = 30;                // of all files together
-constexpr std::size_t kMostKnown = 500'000;           // places of which names are remembered
+constexpr std::chrono::seconds kPatience{20};        // for one answer; the first of a large file takes a second
+constexpr std::chrono::milliseconds kLook{50};       // between looks at how much memory it has
+constexpr std::uint64_t kMostMemory = 1u << 30;      // bytes of its own
+constexpr std::uint64_t kEnoughMemory = 512u << 20;  // with more it is begun anew between files
+constexpr int kMostFailures = 3;                     // of one file
+constexpr int kMostFailuresInAll = 30;               // of all files together
+constexpr std::size_t kMostKnown = 500'000;          // places of which names are remembered
 
 std::string program_path() {
   if (const char* variable = std::getenv("LANESCOPE_CODE_NAMES"); variable != nullptr && *variable != '\0') return variable;
@@ -122,8 +122,8 @@ class CodeNames::Reader {
 
 struct CodeNames::File {
   std::uint32_t number = 0;
-  std::string_view as;           // with which rights it is read; empty where it can't be
-  std::uint64_t opened_by = 0;   // the reader that has it open, as they are counted
+  std::string_view as;          // with which rights it is read; empty where it can't be
+  std::uint64_t opened_by = 0;  // the reader that has it open, as they are counted
   int failures = 0;
   std::unordered_map<std::uint64_t, std::vector<CodeName>> known;  // by address
 };
@@ -157,8 +157,7 @@ struct CodeNames::State {
   void note_failure(const Module& module, File& file, Running& running) {
     running.reader.reset();
     ++file.failures;
-    if (file.failures == kMostFailures)
-      notes.push_back("Some code of " + module.path + " has no names: to find them out took too much time or memory.");
+    if (file.failures == kMostFailures) notes.push_back("Some code of " + module.path + " has no names: to find them out took too much time or memory.");
     if (++failures == kMostFailuresInAll) notes.push_back("No more code is named: too many files took too much time or memory.");
   }
 

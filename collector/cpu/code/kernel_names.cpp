@@ -12,8 +12,7 @@ void KernelNames::read() {
   std::ifstream file("/proc/kallsyms");  // "ffffffff81000000 T _stext", all zeros where we may not know
   for (std::string line; std::getline(file, line);) {
     const std::size_t kind = line.find(' ') + 1;
-    if (kind == 0 || kind + 2 >= line.size() || (line[kind] != 't' && line[kind] != 'T' && line[kind] != 'w' && line[kind] != 'W'))
-      continue;
+    if (kind == 0 || kind + 2 >= line.size() || (line[kind] != 't' && line[kind] != 'T' && line[kind] != 'w' && line[kind] != 'W')) continue;
     std::uint64_t address = 0;
     std::from_chars(line.data(), line.data() + kind - 1, address, 16);
     const std::size_t end = std::min(line.find('\t', kind + 2), line.size());  // "[module]" follows
@@ -25,8 +24,8 @@ void KernelNames::read() {
 
 std::string_view KernelNames::find(std::uint64_t address) {
   if (!is_read_) read();
-  const auto behind = std::upper_bound(functions_.begin(), functions_.end(), address,
-                                       [](std::uint64_t at, const auto& function) { return at < function.first; });
+  const auto behind =
+      std::upper_bound(functions_.begin(), functions_.end(), address, [](std::uint64_t at, const auto& function) { return at < function.first; });
   return behind == functions_.begin() ? std::string_view() : std::string_view(std::prev(behind)->second);
 }
 

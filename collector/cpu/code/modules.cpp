@@ -48,8 +48,8 @@ bool read_at(std::istream& file, std::uint64_t offset, Structure& structure) {
 ElfFacts read_elf_facts(std::istream& file) {
   ElfFacts facts;
   Elf64_Ehdr header;
-  const bool is_elf = read_at(file, 0, header) && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-                      header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_phentsize == sizeof(Elf64_Phdr);
+  const bool is_elf = read_at(file, 0, header) && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
+                      header.e_phentsize == sizeof(Elf64_Phdr);
   if (!is_elf) return facts;
   for (std::size_t i = 0; i < std::min<std::size_t>(header.e_phnum, kMaximumParts); ++i) {
     Elf64_Phdr part;
@@ -140,8 +140,7 @@ void AddressSpace::map(std::uint64_t start, std::uint64_t length, std::uint64_t 
     const Mapping before = at->second;
     at = mappings_.erase(at);
     if (before_start < start) mappings_[before_start] = {start, before.offset, before.module};
-    if (before.end > end)
-      at = mappings_.insert_or_assign(end, Mapping{before.end, before.offset + (end - before_start), before.module}).first;
+    if (before.end > end) at = mappings_.insert_or_assign(end, Mapping{before.end, before.offset + (end - before_start), before.module}).first;
   }
   mappings_[start] = {end, offset, module};
 }

@@ -18,9 +18,9 @@ namespace lanescope::cpu {
 
 // A file with code, as far as it takes to turn places in memory into addresses of its symbol table.
 struct Module {
-  std::string path;      // as the process names it; "[vdso]", "[kernel]"
-  std::string build_id;  // hexadecimal; empty when it has none
-  pid_t seen_by = 0;     // the process as which the path is to be read; 0: ours
+  std::string path;          // as the process names it; "[vdso]", "[kernel]"
+  std::string build_id;      // hexadecimal; empty when it has none
+  pid_t seen_by = 0;         // the process as which the path is to be read; 0: ours
   std::uint64_t device = 0;  // of the file that was found there; with inode 0, none was
   std::uint64_t inode = 0;
   struct Segment {

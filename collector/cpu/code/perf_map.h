@@ -56,11 +56,11 @@ class PerfMap {
   };
   pid_t process_;
   std::shared_ptr<PerfMapBudget> budget_;
-  std::optional<uid_t> user_;   // none where the process was gone
-  std::string own_path_;        // where the process itself writes it, below its root
-  std::uint64_t read_ = 0;      // bytes of whole lines
-  std::uint64_t size_ = 0;      // of the file, at the last look
-  std::uint64_t taken_ = 0;     // of the budget
+  std::optional<uid_t> user_;  // none where the process was gone
+  std::string own_path_;       // where the process itself writes it, below its root
+  std::uint64_t read_ = 0;     // bytes of whole lines
+  std::uint64_t size_ = 0;     // of the file, at the last look
+  std::uint64_t taken_ = 0;    // of the budget
   bool is_cut_ = false;
   std::map<std::uint64_t, Entry> entries_;
 };

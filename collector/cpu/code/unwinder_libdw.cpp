@@ -45,9 +45,7 @@ std::optional<std::uint64_t> evaluate(Expression expression, const UserRegisters
     if (!stack.empty()) stack.pop_back();
     return top;
   };
-  const auto push_register = [&](std::uint64_t number, std::uint64_t offset) {
-    stack.push_back((number < kRegisterCount ? registers[number] : 0) + offset);
-  };
+  const auto push_register = [&](std::uint64_t number, std::uint64_t offset) { stack.push_back((number < kRegisterCount ? registers[number] : 0) + offset); };
   for (const Dwarf_Op& step : expression) {
     const std::uint8_t atom = step.atom;
     if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) {
@@ -174,9 +172,8 @@ std::optional<Row> read_row(Dwarf_Frame* frame) {
 
 // Registers of the caller; false where they can't be known.
 bool step(const Row& row, const StackCopy& memory, UserRegisters& registers) {
-  const std::optional<std::uint64_t> frame = row.base < kRegisterCount
-                                                 ? std::optional(registers[row.base] + static_cast<std::uint64_t>(row.offset))
-                                                 : evaluate(row.expression, registers, memory, 0);
+  const std::optional<std::uint64_t> frame =
+      row.base < kRegisterCount ? std::optional(registers[row.base] + static_cast<std::uint64_t>(row.offset)) : evaluate(row.expression, registers, memory, 0);
   if (!frame || (*frame <= registers[kStackPointer] && !row.is_signal_frame)) return false;
   UserRegisters caller = registers;
   caller[kStackPointer] = *frame;

@@ -39,8 +39,7 @@ class DescriptorRoom {
 Error refusal(int error) {
   if (error == EMFILE || error == ENFILE) return {"Threads are not observed: this user may open too few files. Change it: ulimit -n 65536"};
   if (error == EPERM || error == ENOMEM)
-    return {
-        "Threads are not observed: too little memory may be locked for records. Change it: sudo sysctl kernel.perf_event_mlock_kb=8192"};
+    return {"Threads are not observed: too little memory may be locked for records. Change it: sudo sysctl kernel.perf_event_mlock_kb=8192"};
   if (error == EACCES) return {"Threads are not observed: the kernel does not permit it. Change it: " + std::string(kSystemWideRemedy)};
   return {"Threads are not observed: the kernel refuses performance events (" + std::string(std::strerror(error)) + ")."};
 }
@@ -134,8 +133,7 @@ Result<EventSet> EventSet::of_waiting(pid_t process, const CpuSettings& settings
   return set;
 }
 
-Result<EventSet> EventSet::of_running(const std::vector<pid_t>& threads, const CpuSettings& settings, const Access& access,
-                                      TracedPoints points) {
+Result<EventSet> EventSet::of_running(const std::vector<pid_t>& threads, const CpuSettings& settings, const Access& access, TracedPoints points) {
   const DescriptorRoom room;
   EventSet set(settings, access, std::move(points));
   set.plan_.begin = Begin::kWhenTold;
@@ -166,8 +164,8 @@ Result<EventSet> EventSet::of_machine(const CpuSettings& settings, const Access&
   return set;
 }
 
-Result<EventSet> EventSet::of_file(int file, std::size_t bytes, const CpuSettings& settings,
-                                   std::unordered_map<std::uint64_t, EventSource> sources, TracedPoints points) {
+Result<EventSet> EventSet::of_file(int file, std::size_t bytes, const CpuSettings& settings, std::unordered_map<std::uint64_t, EventSource> sources,
+                                   TracedPoints points) {
   EventSet set(settings, Access{}, std::move(points));
   set.sources_by_id_ = std::move(sources);
   set.recording_ = true;

@@ -41,8 +41,8 @@ class EventSet {
 
   // Reads a file in which records lie as in the kernel's own memory: a page that says where they begin and end, then so many bytes. For
   // tests, which say which event has which id. Fails where it can't be mapped.
-  static Result<EventSet> of_file(int file, std::size_t bytes, const CpuSettings& settings,
-                                  std::unordered_map<std::uint64_t, EventSource> sources, TracedPoints points = {});
+  static Result<EventSet> of_file(int file, std::size_t bytes, const CpuSettings& settings, std::unordered_map<std::uint64_t, EventSource> sources,
+                                  TracedPoints points = {});
 
   EventSet(EventSet&&) noexcept = default;
 

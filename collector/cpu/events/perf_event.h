@@ -17,7 +17,7 @@ enum class EventKind : std::uint8_t {
   kTracking,  // processes and threads begin and end, files are mapped; open for the whole recording
   kSwitches,  // threads get and lose processors
   kSamples,
-  kWakeups,  // threads may run again: the tracepoint sched:sched_wakeup
+  kWakeups,           // threads may run again: the tracepoint sched:sched_wakeup
   kSystemCallBegins,  // the tracepoint raw_syscalls:sys_enter
   kSystemCallEnds,    // the tracepoint raw_syscalls:sys_exit
   kTracepoints,       // another one

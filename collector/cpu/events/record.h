@@ -88,9 +88,7 @@ class RecordOrder {
     std::size_t offset;
   };
   // Records are multiples of 8 bytes long, so each copy is aligned.
-  [[nodiscard]] const perf_event_header& header(const Entry& entry) const {
-    return *reinterpret_cast<const perf_event_header*>(bytes_.data() + entry.offset);
-  }
+  [[nodiscard]] const perf_event_header& header(const Entry& entry) const { return *reinterpret_cast<const perf_event_header*>(bytes_.data() + entry.offset); }
 
   std::vector<Entry> entries_;
   std::vector<std::byte> bytes_;

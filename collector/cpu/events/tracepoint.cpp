@@ -123,15 +123,14 @@ const TracepointField* Tracepoint::field(std::string_view wanted) const noexcept
 
 Result<Tracepoint> find_tracepoint(std::string_view group, std::string_view name) {
   const std::optional<std::filesystem::path> root = tracefs();
-  if (!root)
-    return Error{"Events of the kernel are known by tracefs, which is not mounted. Change it: sudo mount -t tracefs nodev /sys/kernel/tracing"};
+  if (!root) return Error{"Events of the kernel are known by tracefs, which is not mounted. Change it: sudo mount -t tracefs nodev /sys/kernel/tracing"};
   const std::filesystem::path folder = *root / "events" / group / name;
   Tracepoint found{std::string(group), std::string(name), 0, {}};
   std::ifstream(folder / "id") >> found.number;
   const bool is_there = access(folder.c_str(), F_OK) == 0;
   if (found.number == 0 && (is_there || errno != ENOENT))
-    return Error{"Events of the kernel are known by " + root->string() + ", which is closed to this user. Change it: sudo mount -o remount,mode=755,gid=" +
-                 std::to_string(getegid()) + " " + root->string()};
+    return Error{"Events of the kernel are known by " + root->string() +
+                 ", which is closed to this user. Change it: sudo mount -o remount,mode=755,gid=" + std::to_string(getegid()) + " " + root->string()};
   if (found.number == 0)
     return Error{"This kernel has no event " + found.group + "/" + found.name + ". Its events are listed in " + (*root / "available_events").string(),
                  ErrorKind::kUsage};

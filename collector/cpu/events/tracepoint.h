@@ -30,7 +30,7 @@ struct TracepointField {
 struct Tracepoint {
   std::string group;
   std::string name;
-  std::uint64_t number = 0;  // by which perf_event_open knows it
+  std::uint64_t number = 0;             // by which perf_event_open knows it
   std::vector<TracepointField> fields;  // without those that all have; arrays of numbers are left out
 
   // Null where there is none of this name.

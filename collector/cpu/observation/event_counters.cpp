@@ -17,9 +17,7 @@
 namespace lanescope::cpu {
 namespace {
 
-constexpr std::uint64_t cache(std::uint64_t which, std::uint64_t operation, std::uint64_t result) {
-  return which | operation << 8 | result << 16;
-}
+constexpr std::uint64_t cache(std::uint64_t which, std::uint64_t operation, std::uint64_t result) { return which | operation << 8 | result << 16; }
 constexpr std::uint64_t kLoads = PERF_COUNT_HW_CACHE_OP_READ, kStores = PERF_COUNT_HW_CACHE_OP_WRITE;
 constexpr std::uint64_t kAll = PERF_COUNT_HW_CACHE_RESULT_ACCESS, kMisses = PERF_COUNT_HW_CACHE_RESULT_MISS;
 
@@ -98,8 +96,8 @@ bool can_be_counted(const CountedEvent& event) {
   return open_event(counting(event, event.in_kernel ? KernelCode::kIncluded : KernelCode::kLeftOut), 0, -1).valid();
 }
 
-EventCounters::EventCounters(const std::vector<std::string>& events, Of of, std::span<const pid_t> threads, Begin begin,
-                             KernelCode kernel_code, Outbox& outbox, std::vector<std::string>& lacks)
+EventCounters::EventCounters(const std::vector<std::string>& events, Of of, std::span<const pid_t> threads, Begin begin, KernelCode kernel_code, Outbox& outbox,
+                             std::vector<std::string>& lacks)
     : outbox_(outbox) {
   std::vector<proto::Counter> described;
   for (const std::string& name : events) {
@@ -160,8 +158,7 @@ void EventCounters::set_recording(bool recording, std::int64_t now) {
   if (!recording) take(now);
   recording_ = recording;
   for (const Counted& counted : counted_)
-    for (const FileDescriptor& descriptor : counted.descriptors)
-      ioctl(descriptor.get(), recording ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+    for (const FileDescriptor& descriptor : counted.descriptors) ioctl(descriptor.get(), recording ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
   read_at_ = now;
 }
 

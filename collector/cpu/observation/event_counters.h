@@ -10,8 +10,8 @@
 
 #include "collector/counters/counter_stream.h"
 #include "collector/cpu/counted_events.h"
-#include "outbox.h"
 #include "events/perf_event.h"
+#include "outbox.h"
 
 namespace lanescope::cpu {
 
@@ -21,8 +21,8 @@ class EventCounters final : private counters::CounterSink {
 
   // Of threads and all that they start, or of all processors. They are counted from their exec on (Begin::kOnExec), or once told to. Events
   // that can't be had are left out, each with a sentence in `lacks`.
-  EventCounters(const std::vector<std::string>& events, Of of, std::span<const pid_t> threads, Begin begin, KernelCode kernel_code,
-                Outbox& outbox, std::vector<std::string>& lacks);
+  EventCounters(const std::vector<std::string>& events, Of of, std::span<const pid_t> threads, Begin begin, KernelCode kernel_code, Outbox& outbox,
+                std::vector<std::string>& lacks);
   EventCounters(const EventCounters&) = delete;
   EventCounters& operator=(const EventCounters&) = delete;
 

@@ -36,11 +36,12 @@ Observation::Observation(EventSet events, const CpuSettings& settings, Outbox& o
 Observation::RecordPointer Observation::make(SeenProcess description) {
   description.key = ++last_key_;
   const ProcessKey key = description.key;
-  return std::make_shared<ProcessRecord>(std::move(description), sample_period(settings_),
-                                         [this, key](proto::EventChunk& chunk, std::uint32_t events) {
-                                           outbox_.put(PackedEvents{key, chunk, events});
-                                         },
-                                         perf_maps_);
+  return std::make_shared<ProcessRecord>(
+      std::move(description), sample_period(settings_),
+      [this, key](proto::EventChunk& chunk, std::uint32_t events) {
+        outbox_.put(PackedEvents{key, chunk, events});
+      },
+      perf_maps_);
 }
 
 Observation::RecordPointer Observation::find(std::uint32_t pid) const {
@@ -188,8 +189,7 @@ void Observation::set_recording(bool recording) {
   for (const auto& [pid, process] : processes_) {
     for (const ThreadNow& thread : threads_now(static_cast<pid_t>(pid)))
       if (owners_.contains(thread.thread))
-        states_.observe(thread.thread, now,
-                        thread.may_run ? Suspected{proto::THREAD_RUNNING, thread.processor + 1} : Suspected{proto::THREAD_BLOCKED, 0});
+        states_.observe(thread.thread, now, thread.may_run ? Suspected{proto::THREAD_RUNNING, thread.processor + 1} : Suspected{proto::THREAD_BLOCKED, 0});
   }
 }
 
@@ -259,8 +259,7 @@ void Observation::note_python() {
   const python::Sampler::Counts counts = python_->counts();
   if (counts.programs == 0 && refusals.empty()) {
     std::ostringstream text;
-    text << "No Python functions are named: no interpreter was found in the recorded processes. " << python::kSupportedVersions
-         << " can be read.";
+    text << "No Python functions are named: no interpreter was found in the recorded processes. " << python::kSupportedVersions << " can be read.";
     note(proto::SEVERITY_WARNING, proto::STATE_FAILED, text.str());
   }
   constexpr std::uint64_t kFewOf = 20;
@@ -273,8 +272,8 @@ void Observation::note_python() {
   python_samples_ = leaning_samples_ = 0;
   if (counts.torn > 0)
     note(proto::SEVERITY_INFO, proto::STATE_RECORDING,
-         std::to_string(counts.torn) + " Python stacks changed while they were read, and were dropped; programs were read " +
-             std::to_string(counts.readings) + " times.");
+         std::to_string(counts.torn) + " Python stacks changed while they were read, and were dropped; programs were read " + std::to_string(counts.readings) +
+             " times.");
 }
 
 void Observation::note(proto::Severity severity, proto::ComponentState state, std::string text) {

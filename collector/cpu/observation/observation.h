@@ -7,16 +7,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "code/unwinder.h"
 #include "code_namer.h"
 #include "collector/python/sampler.h"
 #include "event_counters.h"
 #include "events/event_set.h"
+#include "events/record.h"
 #include "outbox.h"
 #include "process_record.h"
-#include "events/record.h"
 #include "running_times.h"
 #include "thread_states.h"
-#include "code/unwinder.h"
 
 namespace lanescope::cpu {
 

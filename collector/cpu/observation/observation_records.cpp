@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "observation.h"
 #include "events/system_call_names.h"
+#include "observation.h"
 
 namespace lanescope::cpu {
 namespace {
@@ -77,8 +77,7 @@ void Observation::take_fork(const Record& record) {
   process->threads.insert(tid);
   owners_[tid] = process;
   if (parent)
-    if (const auto name = parent->names.find(parent_tid); name != parent->names.end())
-      name_thread(*process, tid, std::string(name->second));
+    if (const auto name = parent->names.find(parent_tid); name != parent->names.end()) name_thread(*process, tid, std::string(name->second));
   if (follows_states()) states_.start(tid, time_of(record));
   if (events_.must_be_told()) events_.follow(static_cast<pid_t>(tid));
 }

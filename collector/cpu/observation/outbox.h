@@ -43,7 +43,8 @@ struct ForgottenProcess {
 
 class Outbox {
  public:
-  using Item = std::variant<SeenProcess, EndedProcess, ForgottenProcess, NamedThread, DescribedThings, PackedEvents, NamedCode, CountedRecords, proto::Diagnostic>;
+  using Item =
+      std::variant<SeenProcess, EndedProcess, ForgottenProcess, NamedThread, DescribedThings, PackedEvents, NamedCode, CountedRecords, proto::Diagnostic>;
 
   void put(Item item) {
     const std::lock_guard lock(mutex_);

@@ -100,8 +100,8 @@ void ProcessEncoder::add_sample(ThreadNumber thread, std::int64_t time, std::uin
   count(chunk);
 }
 
-void ProcessEncoder::add_backtrace(ThreadNumber thread, proto::SampleOrigin origin, std::int64_t time, std::uint64_t duration,
-                                   std::uint32_t correlation, std::uint32_t call) {
+void ProcessEncoder::add_backtrace(ThreadNumber thread, proto::SampleOrigin origin, std::int64_t time, std::uint64_t duration, std::uint32_t correlation,
+                                   std::uint32_t call) {
   Chunk& chunk = chunks_[{origin == proto::SAMPLE_OS_CALL ? Kind::kOsCalls : Kind::kCudaCalls, thread}];
   proto::Samples& samples = *chunk.message.mutable_samples();
   begin_event(chunk, samples, thread, time);
@@ -116,8 +116,7 @@ void ProcessEncoder::add_backtrace(ThreadNumber thread, proto::SampleOrigin orig
   count(chunk);
 }
 
-void ProcessEncoder::add_system_call(ThreadNumber thread, std::int64_t start, std::int64_t end, std::string_view name,
-                                     std::optional<std::int64_t> result) {
+void ProcessEncoder::add_system_call(ThreadNumber thread, std::int64_t start, std::int64_t end, std::string_view name, std::optional<std::int64_t> result) {
   Chunk& chunk = chunks_[{Kind::kSystemCalls, thread}];
   proto::NvtxRanges& ranges = *chunk.message.mutable_nvtx_ranges();
   begin_event(chunk, ranges, thread, start);

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "code/modules.h"
 #include "collector/cpu/remembered_ids.h"
 #include "lanescope/trace.pb.h"
-#include "code/modules.h"
 #include "thread_states.h"
 
 namespace lanescope::cpu {
@@ -54,8 +54,7 @@ class ProcessEncoder {
 
   void add(const StateInterval& interval);
   void add_sample(ThreadNumber thread, std::int64_t time, std::uint32_t processor, std::uint32_t call);
-  void add_backtrace(ThreadNumber thread, proto::SampleOrigin origin, std::int64_t time, std::uint64_t duration, std::uint32_t correlation,
-                     std::uint32_t call);
+  void add_backtrace(ThreadNumber thread, proto::SampleOrigin origin, std::int64_t time, std::uint64_t duration, std::uint32_t correlation, std::uint32_t call);
   // `result`: none where it had not returned when the thread or the recording ended.
   void add_system_call(ThreadNumber thread, std::int64_t start, std::int64_t end, std::string_view name, std::optional<std::int64_t> result);
   void add_tracepoint(ThreadNumber thread, std::int64_t time, std::string_view name, std::string_view values_as_json);
@@ -106,7 +105,7 @@ class ProcessEncoder {
   RememberedTexts strings_{kTextBudget};
   RememberedIds<std::tuple<const Module*, std::uint64_t>, HashCode> locations_{kCodeBudget};
   RememberedIds<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, HashCode> interpreted_{kCodeBudget};  // function, file, line
-  RememberedIds<std::uint64_t> calls_{kCodeBudget};  // caller << 32 | location
+  RememberedIds<std::uint64_t> calls_{kCodeBudget};                                                            // caller << 32 | location
   std::uint32_t string_count_ = 0;
   std::uint32_t location_count_ = 0;
   std::uint32_t call_count_ = 0;

@@ -9,9 +9,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "collector/cpu/recorder.h"
 #include "code/modules.h"
 #include "code/perf_map.h"
+#include "collector/cpu/recorder.h"
 #include "process_encoder.h"
 #include "python_locations.h"
 

@@ -77,8 +77,7 @@ Result<void> Copies::take(const proto::RemoteReply::File& file) {
     }
   }
   if (file.from() > copy->file.sums().size()) return senseless("a file goes on behind what came of it");
-  if (copy->is_kept && file.from() != copy->file.sums().size())
-    return not_a_beginning(copy->file.path());
+  if (copy->is_kept && file.from() != copy->file.sums().size()) return not_a_beginning(copy->file.path());
   copy->is_kept = false;
   by_number_[file.number()] = &*copy;
   return copy->file.cut(file.from());

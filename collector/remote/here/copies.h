@@ -27,8 +27,7 @@ class Copies {
  public:
   using Place = std::function<Result<std::filesystem::path>(std::size_t number)>;
   enum class Of { kFile, kRecording };  // which may have several files
-  Copies(Of of, Place place, Overwrite overwrite, Beginnings beginnings)
-      : of_(of), place_(std::move(place)), overwrite_(overwrite), beginnings_(beginnings) {}
+  Copies(Of of, Place place, Overwrite overwrite, Beginnings beginnings) : of_(of), place_(std::move(place)), overwrite_(overwrite), beginnings_(beginnings) {}
 
   // Numbers of files hold for one link, and for what is asked for on it once.
   void forget_numbers() { by_number_.clear(); }

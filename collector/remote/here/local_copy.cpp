@@ -34,8 +34,7 @@ Result<LocalCopy> LocalCopy::go_on(const std::filesystem::path& path) {
   if (flock(file->descriptor(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return Error{path.string() + " is being written by another program. Give another name with -o."};
   LocalCopy copy(std::move(*file), 0);
-  if (fstat(copy.file_.descriptor(), &facts) == 0 && copy.sums_.append_file(copy.file_.descriptor(), static_cast<std::uint64_t>(facts.st_size)))
-    return copy;
+  if (fstat(copy.file_.descriptor(), &facts) == 0 && copy.sums_.append_file(copy.file_.descriptor(), static_cast<std::uint64_t>(facts.st_size))) return copy;
   return Error{path.string() + " can't be read: " + std::strerror(errno) + ". Give another name with -o."};
 }
 
@@ -72,8 +71,7 @@ Result<void> LocalCopy::finish() {
 bool LocalCopy::is_where_it_was() const {
   struct stat ours {};
   struct stat theirs {};
-  return fstat(file_.descriptor(), &ours) == 0 && lstat(path().c_str(), &theirs) == 0 && ours.st_dev == theirs.st_dev &&
-         ours.st_ino == theirs.st_ino;
+  return fstat(file_.descriptor(), &ours) == 0 && lstat(path().c_str(), &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
 void LocalCopy::discard() {

@@ -13,8 +13,10 @@ Error wrong(std::string_view text, const std::string& why) { return {"--on \"" +
 Result<std::vector<std::string>> parts_of(std::string_view text, std::string_view rest, std::size_t count, const std::string& form) {
   std::vector<std::string> parts(1);
   for (const char letter : rest) {
-    if (letter == '/' && parts.size() < count) parts.emplace_back();
-    else parts.back() += letter;
+    if (letter == '/' && parts.size() < count)
+      parts.emplace_back();
+    else
+      parts.back() += letter;
   }
   if (parts.size() != count) return wrong(text, "is not of the form " + form + ".");
   for (const std::string& part : parts) {
@@ -80,8 +82,8 @@ Result<Target> by_command(std::string_view text, std::string_view rest) {
   Target target;
   target.prefix = std::move(*words);
   if (ends_with_shell(target.prefix)) target.words = Words::kInOneText;
-  target.ssh = static_cast<unsigned>(
-      std::count_if(target.prefix.begin(), target.prefix.end(), [](std::string_view word) { return program_of(word) == "ssh"; }));
+  target.ssh =
+      static_cast<unsigned>(std::count_if(target.prefix.begin(), target.prefix.end(), [](std::string_view word) { return program_of(word) == "ssh"; }));
   return target;
 }
 
@@ -114,8 +116,8 @@ std::string joined(const std::vector<std::string>& words) {
 
 Result<Target> parse_target(std::string_view text) {
   const std::size_t colon = text.find(':');
-  Result<Target> target = by_kind(text, text.substr(0, colon == std::string_view::npos ? 0 : colon),
-                                  colon == std::string_view::npos ? "" : text.substr(colon + 1));
+  Result<Target> target =
+      by_kind(text, text.substr(0, colon == std::string_view::npos ? 0 : colon), colon == std::string_view::npos ? "" : text.substr(colon + 1));
   if (target) target->text = text;
   return target;
 }

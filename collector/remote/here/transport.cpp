@@ -77,8 +77,7 @@ Result<Transport> Transport::start(const std::vector<std::string>& command, Term
   Transport transport;
   transport.process_ = fork();
   if (transport.process_ < 0) return Error{"There are no processes left to reach another machine."};
-  if (transport.process_ == 0)
-    become(arguments, terminal, input->read_end.get(), output->write_end.get(), messages->write_end.get(), report->write_end.get());
+  if (transport.process_ == 0) become(arguments, terminal, input->read_end.get(), output->write_end.get(), messages->write_end.get(), report->write_end.get());
   report->write_end.reset();
   int problem = 0;
   if (read(report->read_end.get(), &problem, sizeof(problem)) == sizeof(problem))

@@ -40,7 +40,8 @@ void for_each_line(std::string& text, bool is_last, const Function& function) {
 
 Worker::Worker(const WorkSettings& settings)
     : settings_(settings),
-      copies_(task<ForeignFile>() != nullptr ? Copies::Of::kFile : Copies::Of::kRecording, settings.place, settings.overwrite, task<NewRecording>() != nullptr ? Beginnings::kRefused : Beginnings::kContinued),
+      copies_(task<ForeignFile>() != nullptr ? Copies::Of::kFile : Copies::Of::kRecording, settings.place, settings.overwrite,
+              task<NewRecording>() != nullptr ? Beginnings::kRefused : Beginnings::kContinued),
       pause_(settings.patience.first_pause) {
   if (task<NewRecording>() != nullptr) recording_ = new_recording_name();
   if (const auto* existing = task<ExistingRecording>()) recording_ = existing->name;
@@ -105,7 +106,8 @@ void Worker::talk() {
     tell_noise();
     if (is_at_end()) return;
     if (link.reader().is_from_terminal())
-      return fail({"What comes from " + settings_.target + " has gone through a terminal, which changes it. Leave -t away (ssh -t, docker exec -it, kubectl exec -it): -i alone is right."});
+      return fail({"What comes from " + settings_.target +
+                   " has gone through a terminal, which changes it. Leave -t away (ssh -t, docker exec -it, kubectl exec -it): -i alone is right."});
     if (link.reader().has_begun() && !link.reader().problem().empty()) return fail(senseless(link.reader().problem()));
     if (was_closed || link.is_closed()) return;
     // Who only says that it is there may do so while a program runs, and not in place of an answer.
@@ -147,8 +149,7 @@ void Worker::lose_link() {
   if (state_ == State::kFollowing) linked_ = Clock::now();
   if (!was_greeted_) return explain_no_answer();
   if (task<ForeignCommand>() != nullptr) return fail({"The link to " + settings_.target + " broke before the command had ended."});
-  if (state_ != State::kGreeting && !is_all_here_)
-    settings_.tell("The link to " + settings_.target + " broke; it is made again. What runs there goes on.");
+  if (state_ != State::kGreeting && !is_all_here_) settings_.tell("The link to " + settings_.target + " broke; it is made again. What runs there goes on.");
   print_transport(true);
   state_ = State::kBroken;
   connection_.reset();
@@ -244,8 +245,7 @@ void Worker::take_greeting(const proto::RemoteReply& reply) {
     outcome_.missing = Missing::kProtocol;
     return fail({settings_.target + " has lanescope " + version + ", which is too different from " + settings_.version + " here."});
   }
-  if (!was_greeted_ && version != settings_.version)
-    settings_.tell(settings_.target + " has lanescope " + version + ", here is " + settings_.version + ".");
+  if (!was_greeted_ && version != settings_.version) settings_.tell(settings_.target + " has lanescope " + version + ", here is " + settings_.version + ".");
   if (!was_greeted_) linked_ = Clock::now();
   was_greeted_ = true;
   began_ = Clock::now();
@@ -276,8 +276,10 @@ void Worker::request() {
 void Worker::follow() {
   proto::RemoteRequest request;
   auto& follow = *request.mutable_follow();
-  if (const auto* file = task<ForeignFile>()) follow.set_file(file->path);
-  else follow.set_recording(recording_);
+  if (const auto* file = task<ForeignFile>())
+    follow.set_file(file->path);
+  else
+    follow.set_recording(recording_);
   copies_.forget_numbers();
   copies_.describe(follow);
   follow.set_output(printed_[0]);

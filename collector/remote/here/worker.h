@@ -19,12 +19,12 @@ class Worker {
  private:
   using Clock = std::chrono::steady_clock;
   enum class State {
-    kGreeting,    // a link was begun; the other side has not greeted yet
-    kStarting,    // it was asked to start the recording
-    kFollowing,   // it sends what there is
-    kDiscarding,  // all is here; it was asked to remove what is there
+    kGreeting,        // a link was begun; the other side has not greeted yet
+    kStarting,        // it was asked to start the recording
+    kFollowing,       // it sends what there is
+    kDiscarding,      // all is here; it was asked to remove what is there
     kToBeAskedAgain,  // what is here already has to be told: on another link, as much is on its way on this one
-    kBroken,      // there is no link
+    kBroken,          // there is no link
     kOver,
   };
   struct Connection {
@@ -66,18 +66,18 @@ class Worker {
   std::uint64_t printed_[2] = {0, 0};  // bytes of each TextStream
   WorkOutcome outcome_;
   std::string recording_;
-  bool was_greeted_ = false;       // on any link
+  bool was_greeted_ = false;  // on any link
   bool noise_is_told_ = false;
   bool is_program_missing_ = false;  // by what was said there
   bool is_stop_wished_ = false;
-  bool is_stop_sent_ = false;      // on this link
-  bool is_all_here_ = false;       // copies are equal; the recording there is not needed any more
+  bool is_stop_sent_ = false;  // on this link
+  bool is_all_here_ = false;   // copies are equal; the recording there is not needed any more
   int differing_ends_ = 0;
   int lost_discards_ = 0;
-  std::string transport_line_;     // begun, not ended
-  Clock::time_point began_ = Clock::now();   // this link, or its state
+  std::string transport_line_;                             // begun, not ended
+  Clock::time_point began_ = Clock::now();                 // this link, or its state
   std::optional<std::chrono::milliseconds> least_offset_;  // of our clock to the one there, on this link: what is more, the link holds back
-  Clock::time_point linked_ = Clock::now();  // when one that was of use broke
+  Clock::time_point linked_ = Clock::now();                // when one that was of use broke
   std::chrono::milliseconds pause_;
 };
 

@@ -54,9 +54,7 @@ bool BlockSums::cut(std::uint64_t size, int descriptor) {
 
 std::uint64_t BlockSums::tail() const noexcept { return XXH64_digest(tail_.get()); }
 
-std::uint64_t BlockSums::all() const noexcept {
-  return XXH64(blocks_.data(), blocks_.size() * sizeof(blocks_[0]), tail());
-}
+std::uint64_t BlockSums::all() const noexcept { return XXH64(blocks_.data(), blocks_.size() * sizeof(blocks_[0]), tail()); }
 
 void BlockSums::describe(proto::RemotePosition& position) const {
   position.set_size(size_);

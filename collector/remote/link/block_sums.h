@@ -45,7 +45,6 @@ class BlockSums {
 };
 
 // How many first bytes of the file are the same as those of a copy. Calls `between` after each megabyte that was read.
-[[nodiscard]] std::uint64_t equal_bytes(const proto::RemotePosition& copy, int descriptor, std::uint64_t size,
-                                        const std::function<void()>& between);
+[[nodiscard]] std::uint64_t equal_bytes(const proto::RemotePosition& copy, int descriptor, std::uint64_t size, const std::function<void()>& between);
 
 }  // namespace lanescope::remote

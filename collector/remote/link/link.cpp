@@ -39,8 +39,7 @@ ssize_t write_quietly(int descriptor, const char* data, std::size_t size) {
 
 }  // namespace
 
-Link::Link(channel::FileDescriptor in, channel::FileDescriptor out, std::size_t largest)
-    : in_(std::move(in)), out_(std::move(out)), reader_(largest) {
+Link::Link(channel::FileDescriptor in, channel::FileDescriptor out, std::size_t largest) : in_(std::move(in)), out_(std::move(out)), reader_(largest) {
   set_nonblocking(in_.get());
   set_nonblocking(out_.get());
 }

@@ -32,8 +32,7 @@ bool is_allowed(const proto::RemoteRequest::Run& request) {
 
 }  // namespace
 
-Command::Command(Command&& other) noexcept
-    : process_(std::exchange(other.process_, 0)), streams_(std::move(other.streams_)), sent_(other.sent_) {}
+Command::Command(Command&& other) noexcept : process_(std::exchange(other.process_, 0)), streams_(std::move(other.streams_)), sent_(other.sent_) {}
 
 // So that it removes what it has begun to write.
 Command::~Command() {
@@ -109,8 +108,10 @@ bool Command::send_some(Link& link) {
   proto::RemoteReply reply;
   auto& end = *reply.mutable_end();
   end.set_is_known(ended > 0);
-  if (WIFSIGNALED(status)) end.set_signal(WTERMSIG(status));
-  else end.set_code(WEXITSTATUS(status));
+  if (WIFSIGNALED(status))
+    end.set_signal(WTERMSIG(status));
+  else
+    end.set_code(WEXITSTATUS(status));
   link.send(reply);
   return false;
 }

@@ -16,9 +16,9 @@ namespace fs = std::filesystem;
 using channel::FileDescriptor;
 using namespace std::chrono_literals;
 
-constexpr std::size_t kPiece = 256u << 10;       // bytes of a file in a message
-constexpr std::size_t kMostUnsent = 1u << 20;    // that wait for the link
-constexpr auto kUntilLost = 2s;                  // between a recorder's end and its keeper's word
+constexpr std::size_t kPiece = 256u << 10;     // bytes of a file in a message
+constexpr std::size_t kMostUnsent = 1u << 20;  // that wait for the link
+constexpr auto kUntilLost = 2s;                // between a recorder's end and its keeper's word
 
 }  // namespace
 
@@ -203,9 +203,7 @@ void Followed::send_standing(Link& link) {
   if (there > sent && is_due) unsent_sizes_.push_back({now, there});
   if (now - stood_ < kInterval) return;
   stood_ = now;
-  const auto milliseconds = [](auto duration) {
-    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
-  };
+  const auto milliseconds = [](auto duration) { return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count()); };
   proto::RemoteReply reply;
   reply.mutable_standing()->set_time(milliseconds(now.time_since_epoch()));
   reply.mutable_standing()->set_behind(unsent_sizes_.empty() ? 0 : milliseconds(now - unsent_sizes_.front().seen));

@@ -49,14 +49,14 @@ class Followed {
 
   proto::RemoteRequest::Follow request_;
   const Recordings* recordings_ = nullptr;
-  std::filesystem::path folder_;       // of a recording
-  std::map<std::string, File> files_;  // by name
+  std::filesystem::path folder_;              // of a recording
+  std::map<std::string, File> files_;         // by name
   Clock::time_point running_ = Clock::now();  // when it was last seen to run, or to have ended
   struct Size {
     Clock::time_point seen;
     std::uint64_t bytes = 0;  // of all files
   };
-  std::deque<Size> unsent_sizes_;  // at which something was there that is not sent yet; the oldest first
+  std::deque<Size> unsent_sizes_;           // at which something was there that is not sent yet; the oldest first
   Clock::time_point stood_ = Clock::now();  // when that was last said
 };
 

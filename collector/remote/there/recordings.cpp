@@ -92,8 +92,10 @@ std::string as_pattern(const std::string& path) {
 void lead(int descriptor, const fs::path& path, int flags) {
   constexpr mode_t kForOwner = 0600;
   const int file = open(path.c_str(), flags | O_CLOEXEC, kForOwner);
-  if (file == descriptor) fcntl(file, F_SETFD, 0);  // it was closed
-  else if (file >= 0) dup2(file, descriptor);
+  if (file == descriptor)
+    fcntl(file, F_SETFD, 0);  // it was closed
+  else if (file >= 0)
+    dup2(file, descriptor);
 }
 
 [[noreturn]] void become_recorder(const fs::path& folder, const proto::RemoteRequest::Record& request, const fs::path& program) {
@@ -144,7 +146,7 @@ void lead(int descriptor, const fs::path& path, int flags) {
 Result<Recordings> Recordings::open() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
-  const fs::path base = cache != nullptr && *cache == '/'  ? fs::path(cache) / "lanescope"
+  const fs::path base = cache != nullptr && *cache == '/' ? fs::path(cache) / "lanescope"
                         : home != nullptr && *home == '/' ? fs::path(home) / ".cache" / "lanescope"
                                                           : fs::path("/tmp/lanescope-" + std::to_string(getuid()));
   const fs::path folder = base / "recordings";
@@ -225,8 +227,7 @@ Result<void> Recordings::stop(const std::string& name) {
   if (state_of(*folder).progress == Progress::kElsewhere) return begun_elsewhere(name, recorder->host);
   // Held first, then looked at: the number may be another's by now.
   const FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, recorder->process, 0)));
-  if (process.valid() && start_of(recorder->process) == recorder->start)
-    syscall(SYS_pidfd_send_signal, process.get(), SIGINT, nullptr, 0);
+  if (process.valid() && start_of(recorder->process) == recorder->start) syscall(SYS_pidfd_send_signal, process.get(), SIGINT, nullptr, 0);
   return {};
 }
 

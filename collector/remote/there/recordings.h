@@ -24,8 +24,8 @@ enum class Progress {
 
 struct RecordingState {
   Progress progress = Progress::kLost;
-  int code = 0;    // kEnded: of exit()
-  int signal = 0;  // kEnded: that ended it; 0: none
+  int code = 0;      // kEnded: of exit()
+  int signal = 0;    // kEnded: that ended it; 0: none
   std::string host;  // on which it was begun
 };
 

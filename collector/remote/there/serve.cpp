@@ -15,8 +15,7 @@ using namespace std::chrono_literals;
 // One link, from the greeting to its end. At most one thing is followed, and one command runs.
 class Server {
  public:
-  Server(Link link, Recordings recordings, const ServeSettings& settings)
-      : link_(std::move(link)), recordings_(std::move(recordings)), settings_(settings) {}
+  Server(Link link, Recordings recordings, const ServeSettings& settings) : link_(std::move(link)), recordings_(std::move(recordings)), settings_(settings) {}
 
   Result<void> run() {
     proto::RemoteReply greeting;
@@ -91,8 +90,10 @@ class Server {
   template <typename Work>
   void begin(std::optional<Work>& place, Result<Work> work) {
     place.reset();
-    if (work) place.emplace(std::move(*work));
-    else answer(work.error());
+    if (work)
+      place.emplace(std::move(*work));
+    else
+      answer(work.error());
   }
 
   Link link_;
@@ -142,8 +143,7 @@ Result<std::vector<KeptRecording>> kept_recordings() {
     const Progress progress = recordings->state_of(*folder).progress;
     KeptRecording recording{name, state_word(progress), 0};
     std::error_code failed;
-    for (std::filesystem::directory_iterator entry(*folder, failed); !failed && entry != std::filesystem::directory_iterator();
-         entry.increment(failed)) {
+    for (std::filesystem::directory_iterator entry(*folder, failed); !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
       std::error_code gone;
       const std::uint64_t size = entry->path().extension() == ".trace" ? std::filesystem::file_size(entry->path(), gone) : 0;
       if (!gone) recording.bytes += size;

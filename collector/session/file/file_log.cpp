@@ -8,7 +8,7 @@
 namespace lanescope::session {
 namespace {
 
-constexpr std::uint64_t kMostLastWords = 1u << 20;        // bytes
+constexpr std::uint64_t kMostLastWords = 1u << 20;           // bytes
 constexpr std::uint64_t kMostHeld = std::uint64_t{4} << 30;  // bytes, where no size is set
 constexpr std::uint64_t kEndBytes = 256;                     // for the frame of the end
 constexpr std::uint64_t kEntryBytes = 64;                    // in the index
@@ -144,8 +144,10 @@ std::size_t FileLog::too_many_behind(std::span<const std::byte> known) {
   std::size_t first = 0;
   for (std::size_t end = held_.size(); first < end;) {
     const std::size_t middle = first == 0 ? 0 : first + (end - first) / 2;  // mostly there is room for all
-    if (has_room(middle)) end = middle;
-    else first = middle + 1;
+    if (has_room(middle))
+      end = middle;
+    else
+      first = middle + 1;
   }
   return first;
 }

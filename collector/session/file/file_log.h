@@ -122,12 +122,12 @@ class FileLog {
   std::int64_t opened_ = 0;
   std::uint32_t first_new_ = 0;    // instances from here on began after the file was opened
   std::set<std::uint32_t> begun_;  // processes before it that had not ended then
-  bool gives_up_ = true;  // what is older than keep_last
+  bool gives_up_ = true;           // what is older than keep_last
   std::optional<Error> failure_;
   bool has_no_room_ = false;  // more was said than fits; no frame is taken any more
   std::uint64_t unwritten_ = 0;
   using Word = std::tuple<std::uint16_t, std::uint32_t, std::uint8_t>;  // type, process, source of a frame
-  std::map<Word, std::vector<std::byte>> last_words_;                    // of frames that there was no room for, those that close() writes
+  std::map<Word, std::vector<std::byte>> last_words_;                   // of frames that there was no room for, those that close() writes
   std::uint64_t last_words_bytes_ = 0;
   std::uint64_t events_ = 0;
   std::uint64_t bytes_ = 0;

@@ -57,9 +57,7 @@ void FrameLog::open_share(const Variables& share, FileLog& file) {
 void FrameLog::take(FrameHeader header, const FrameRun& run, std::uint64_t events) {
   file_of(header.process).take(run, events);
   if (!rules_.has_shares || !is_common(header)) return;
-  for_each_frame(run.frames, [this](const FrameHeader& each, std::span<const std::byte> frame) {
-    common_.absorb({each, frame.subspan(sizeof(each))});
-  });
+  for_each_frame(run.frames, [this](const FrameHeader& each, std::span<const std::byte> frame) { common_.absorb({each, frame.subspan(sizeof(each))}); });
   for (auto& [share, file] : shares_) file.take(run, events);
 }
 

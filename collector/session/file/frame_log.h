@@ -70,7 +70,7 @@ class FrameLog {
   [[nodiscard]] bool is_watched() const noexcept { return static_cast<bool>(sink_); }
   [[nodiscard]] std::uint64_t events() const noexcept;
   [[nodiscard]] std::uint64_t bytes() const noexcept;
-  [[nodiscard]] std::filesystem::path path() const { return main_.path(); }  // of the recording's own file
+  [[nodiscard]] std::filesystem::path path() const { return main_.path(); }      // of the recording's own file
   [[nodiscard]] Whereabouts whereabouts() const { return main_.whereabouts(); }  // likewise
 
  private:

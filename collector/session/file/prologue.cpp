@@ -16,8 +16,7 @@ std::optional<Message> parsed(const FrameView& frame) {
   return message;
 }
 
-void append(proto::FrameType type, std::uint32_t process, std::uint8_t source, const google::protobuf::MessageLite& message,
-            std::vector<std::byte>& frames) {
+void append(proto::FrameType type, std::uint32_t process, std::uint8_t source, const google::protobuf::MessageLite& message, std::vector<std::byte>& frames) {
   FrameHeader header;
   header.type = static_cast<std::uint16_t>(type);
   header.source = source;
@@ -94,16 +93,13 @@ void Prologue::absorb(const FrameView& frame) {
       first_new_ = std::max(first_new_, instance + 1);
       break;
     case proto::FRAME_PROCESS_END:
-      if (auto end = parsed<proto::ProcessEnd>(frame); end && end->kind() != proto::PROCESS_END_DETACHED)
-        processes_[instance].end = std::move(*end);
+      if (auto end = parsed<proto::ProcessEnd>(frame); end && end->kind() != proto::PROCESS_END_DETACHED) processes_[instance].end = std::move(*end);
       break;
     case proto::FRAME_RESOURCES:
-      if (const auto message = parsed<proto::Resources>(frame))
-        merge(*message, processes_[instance].sources[frame.header.source].resources);
+      if (const auto message = parsed<proto::Resources>(frame)) merge(*message, processes_[instance].sources[frame.header.source].resources);
       break;
     case proto::FRAME_EVENTS:
-      if (auto chunk = parsed<proto::EventChunk>(frame))
-        extend(std::move(*chunk), processes_[instance].sources[frame.header.source].dictionary);
+      if (auto chunk = parsed<proto::EventChunk>(frame)) extend(std::move(*chunk), processes_[instance].sources[frame.header.source].dictionary);
       break;
     case proto::FRAME_SYMBOLS:
       if (auto symbols = parsed<proto::Symbols>(frame)) {

@@ -17,17 +17,14 @@ void describe_traces(const CaptureSettings& settings, proto::CaptureSettings& de
   described.set_trace_cuda(settings.trace_cuda);
   described.set_trace_nvtx(settings.trace_nvtx);
   described.set_trace_os_runtime(settings.trace_os_runtime);
-  described.set_preset(settings.preset == Preset::kLight  ? proto::PRESET_LIGHT
-                       : settings.preset == Preset::kDeep ? proto::PRESET_DEEP
-                                                          : proto::PRESET_DEFAULT);
+  described.set_preset(settings.preset == Preset::kLight ? proto::PRESET_LIGHT : settings.preset == Preset::kDeep ? proto::PRESET_DEEP : proto::PRESET_DEFAULT);
   described.set_graph_level(settings.graph_level == GraphLevel::kGraph ? proto::GRAPH_LEVEL_GRAPH : proto::GRAPH_LEVEL_NODE);
   described.set_flush_interval_ms(static_cast<std::uint32_t>(settings.flush_interval.count()));
   described.set_memory_usage(settings.memory_usage);
   described.set_cpu_page_faults(settings.cpu_page_faults);
   described.set_gpu_page_faults(settings.gpu_page_faults);
   described.set_cuda_events(settings.cuda_events);
-  described.set_kernels(settings.kernels.collection == KernelCollection::kPcSamples ? proto::KERNEL_COLLECTION_PC_SAMPLES
-                                                                                    : proto::KERNEL_COLLECTION_NONE);
+  described.set_kernels(settings.kernels.collection == KernelCollection::kPcSamples ? proto::KERNEL_COLLECTION_PC_SAMPLES : proto::KERNEL_COLLECTION_NONE);
   described.set_pc_sampling_period(settings.kernels.sampling_period);
 }
 
@@ -78,8 +75,8 @@ proto::SessionStart session_start(const LaunchRequest& request, const CaptureSet
   proto::SessionStart start = session_start(settings, request.labels);
   for (const std::string& argument : request.command) start.add_command(argument);
   std::error_code ignored;
-  const std::filesystem::path directory = request.working_directory.empty() ? std::filesystem::current_path(ignored)
-                                                                            : std::filesystem::absolute(request.working_directory, ignored);
+  const std::filesystem::path directory =
+      request.working_directory.empty() ? std::filesystem::current_path(ignored) : std::filesystem::absolute(request.working_directory, ignored);
   start.set_working_directory(directory.string());
   return start;
 }

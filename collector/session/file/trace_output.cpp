@@ -14,8 +14,8 @@
 namespace lanescope::session {
 namespace {
 
-constexpr int kNumberRetries = 100;  // other recordings may take the same free number at the same time
-constexpr std::size_t kLongestValue = 64;  // of a variable, within a name
+constexpr int kNumberRetries = 100;           // other recordings may take the same free number at the same time
+constexpr std::size_t kLongestValue = 64;     // of a variable, within a name
 constexpr const char* kNoValue = "launcher";  // in a name that would otherwise be empty
 
 bool exists(const std::filesystem::path& path) {
@@ -85,9 +85,7 @@ Result<CreatedFile> create_file(std::string pattern, const OutputNameFacts& fact
     if (!name) return name.error();
     std::error_code missing;
     const std::filesystem::path path = std::filesystem::absolute(*name, missing).lexically_normal();
-    if (missing)
-      return Error{"Can't create " + name->string() + ": " + missing.message() +
-                   ". Go to a folder that is there, or give its whole path with -o."};
+    if (missing) return Error{"Can't create " + name->string() + ": " + missing.message() + ". Go to a folder that is there, or give its whole path with -o."};
     Result<TraceFileWriter> file = TraceFileWriter::create(path, overwrite, readers);
     if (file && !note.empty()) note += path.string() + ".";
     if (file) return CreatedFile{std::move(*file), std::move(note)};
@@ -139,8 +137,7 @@ std::vector<std::string> missing_variables(const std::string& pattern) {
   return missing;
 }
 
-Result<CreatedFile> create_share_file(const std::string& asked, const Variables& variables, Overwrite overwrite, Readers readers,
-                                      pid_t pid) {
+Result<CreatedFile> create_share_file(const std::string& asked, const Variables& variables, Overwrite overwrite, Readers readers, pid_t pid) {
   bool is_distinct = false;
   const auto variable = [&](const std::string& name) {
     if (const std::optional<std::string> ours = our_variable(name)) return *ours;

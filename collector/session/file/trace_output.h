@@ -29,8 +29,7 @@ Result<CreatedFile> create_trace_file(const std::string& pattern, Overwrite over
 
 // Creates the file of the processes that have these variables, as create_trace_file(). What the program says in them makes one part of a
 // name: no folder, and letters that need no quotes. A name that is taken, or that is the same for all processes, gets a number.
-Result<CreatedFile> create_share_file(const std::string& pattern, const Variables& variables, Overwrite overwrite, Readers readers,
-                                      pid_t pid);
+Result<CreatedFile> create_share_file(const std::string& pattern, const Variables& variables, Overwrite overwrite, Readers readers, pid_t pid);
 // Creates the file of a recording that is attached to this process, of which variables may be that our environment lacks. Fails where one is
 // in neither.
 Result<CreatedFile> create_attached_file(const std::string& pattern, Overwrite overwrite, Readers readers, pid_t pid);

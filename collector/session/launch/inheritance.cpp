@@ -49,8 +49,7 @@ void raise_limits() {
     if (getrlimit(kRaised[i], &inheritance.limits[i]) != 0) continue;
     rlimit raised = inheritance.limits[i];
     raised.rlim_cur = raised.rlim_max;
-    if (kRaised[i] == RLIMIT_NOFILE)
-      raised.rlim_cur = std::max(inheritance.limits[i].rlim_cur, std::min(raised.rlim_cur, kMostDescriptors));
+    if (kRaised[i] == RLIMIT_NOFILE) raised.rlim_cur = std::max(inheritance.limits[i].rlim_cur, std::min(raised.rlim_cur, kMostDescriptors));
     setrlimit(kRaised[i], &raised);
   }
 }

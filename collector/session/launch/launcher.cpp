@@ -32,9 +32,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
-bool become_user(const TargetUser& user) {
-  return setgroups(user.groups.size(), user.groups.data()) == 0 && setgid(user.group) == 0 && setuid(user.user) == 0;
-}
+bool become_user(const TargetUser& user) { return setgroups(user.groups.size(), user.groups.data()) == 0 && setgid(user.group) == 0 && setuid(user.user) == 0; }
 
 void lead(int descriptor, int to) {
   if (to >= 0 && inherited(descriptor)) dup2(to, descriptor);
@@ -65,9 +63,7 @@ Failure become(const LaunchPlan& plan, char* const* arguments, char* const* envi
   _exit(127);
 }
 
-Error no_such_program(const std::string& program) {
-  return {"Can't start " + program + ": there is no such program. Check its name and PATH."};
-}
+Error no_such_program(const std::string& program) { return {"Can't start " + program + ": there is no such program. Check its name and PATH."}; }
 
 // Empty when it is in no folder of PATH.
 std::filesystem::path find_in_path(const std::string& program) {
@@ -106,9 +102,7 @@ Error why(const Failure& failure, const LaunchPlan& plan) {
   return not_started(program, failure.error);
 }
 
-Error no_processes() {
-  return {"The program can't be recorded: the system has no processes or file descriptors left. Close others and try again."};
-}
+Error no_processes() { return {"The program can't be recorded: the system has no processes or file descriptors left. Close others and try again."}; }
 
 }  // namespace
 
@@ -117,8 +111,7 @@ Result<TargetUser> find_target_user(const std::string& name) {
   const passwd* entry = getpwnam(name.c_str());
   if (entry == nullptr && is_number) entry = getpwuid(static_cast<uid_t>(std::stoul(name)));
   if (entry == nullptr) return Error{"There is no user " + name + " on this machine.", ErrorKind::kUsage};
-  if (geteuid() != 0)
-    return Error{"Only root may start a program as another user. Run: sudo lanescope profile --run-as=" + name + " ...", ErrorKind::kUsage};
+  if (geteuid() != 0) return Error{"Only root may start a program as another user. Run: sudo lanescope profile --run-as=" + name + " ...", ErrorKind::kUsage};
   TargetUser user{entry->pw_name, entry->pw_uid, entry->pw_gid, {}, entry->pw_dir};
   int count = 64;
   user.groups.resize(static_cast<std::size_t>(count));

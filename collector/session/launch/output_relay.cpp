@@ -84,8 +84,7 @@ class Backlog {
 class RelayProcess {
  public:
   // `standard_error`: -1 where it goes to standard output.
-  RelayProcess(int standard_output, int standard_error, int host, TargetOutput mode, std::span<char> memory)
-      : host_(host), backlog_(memory) {
+  RelayProcess(int standard_output, int standard_error, int host, TargetOutput mode, std::span<char> memory) : host_(host), backlog_(memory) {
     streams_[0].source = standard_output;
     streams_[1].source = standard_error;
     if (standard_error < 0) close(STDERR_FILENO);  // who reads it waits for one end alone
@@ -208,8 +207,7 @@ Loss loss_of(const Piece& piece) {
 void tell_loss(OutputStream stream, const Loss& loss, const OutputRelay::Tell& tell) {
   const std::string name = stream == OutputStream::kStandardError ? "standard error" : "standard output";
   if (loss.not_shown > 0)
-    tell(std::to_string(loss.not_shown) + " bytes that the program printed to " + name +
-         " could not be written there: " + std::strerror(loss.error) + ".");
+    tell(std::to_string(loss.not_shown) + " bytes that the program printed to " + name + " could not be written there: " + std::strerror(loss.error) + ".");
   if (loss.not_stored > 0)
     tell(std::to_string(loss.not_stored) + " bytes that the program printed to " + name +
          " are shown, but not in the recording: they came faster than it could store them.");
@@ -228,8 +226,7 @@ bool are_one_output() {
 }
 
 Error no_descriptors() {
-  return {
-      "The program's output can't be captured: the system has no processes or file descriptors left. Close other programs and try again."};
+  return {"The program's output can't be captured: the system has no processes or file descriptors left. Close other programs and try again."};
 }
 
 }  // namespace
@@ -257,8 +254,7 @@ Result<OutputRelay> OutputRelay::start(TargetOutput mode) {
   relay.copies_ = FileDescriptor(copies[0]);
   FileDescriptor to_host(copies[1]);
 
-  void* memory =
-      mmap(nullptr, sizeof(RelayProcess) + kBacklogBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = mmap(nullptr, sizeof(RelayProcess) + kBacklogBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return no_descriptors();
   const bool has_started = start_process_beside([&] {
     ignore_signals();

@@ -20,9 +20,7 @@ constexpr std::string_view kPythonPath = "PYTHONPATH";
 constexpr std::string_view kPytorchRanges = "LANESCOPE_PYTORCH";  // read by python_marks/sitecustomize.py, as the next
 constexpr std::string_view kPythonFunctions = "LANESCOPE_PYTHON_FUNCTIONS";
 
-bool is_variable(std::string_view entry, std::string_view name) {
-  return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
-}
+bool is_variable(std::string_view entry, std::string_view name) { return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '='; }
 
 std::string value_of(const std::vector<std::string>& variables, std::string_view name) {
   for (const std::string& entry : variables)
@@ -119,8 +117,7 @@ void add_markers(TargetEnvironment& target, const LaunchRequest& request, const 
     return;
   }
   put_in_front(target.variables, kPythonPath, python);
-  if (marks_pytorch)
-    set(target.variables, kPytorchRanges, request.pytorch == PytorchRanges::kOperations ? "autograd-nvtx" : "autograd-shapes-nvtx");
+  if (marks_pytorch) set(target.variables, kPytorchRanges, request.pytorch == PytorchRanges::kOperations ? "autograd-nvtx" : "autograd-shapes-nvtx");
   if (marks_functions) set(target.variables, kPythonFunctions, request.python_functions);
 }
 
@@ -134,8 +131,7 @@ std::vector<std::string> plain_environment(const LaunchRequest& request, std::ve
     set(variables, "HOME", request.run_as->home);
     remove(variables, "XDG_RUNTIME_DIR");  // ours
   }
-  for (const EnvironmentChange& change : request.environment)
-    change.value ? set(variables, change.name, *change.value) : remove(variables, change.name);
+  for (const EnvironmentChange& change : request.environment) change.value ? set(variables, change.name, *change.value) : remove(variables, change.name);
   return variables;
 }
 
@@ -144,8 +140,8 @@ std::optional<std::string> preload_obstacle(const std::filesystem::path& agent) 
 TargetEnvironment target_environment(const LaunchRequest& request, std::vector<std::string> ours, const std::filesystem::path& agent,
                                      const std::filesystem::path& socket) {
   TargetEnvironment target{plain_environment(request, std::move(ours)), request.settings, {}};
-  for (const std::string_view name : {std::string_view(channel::kSocketVariable), std::string_view(channel::kPythonLockVariable), kPytorchRanges,
-                                      kPythonFunctions})
+  for (const std::string_view name :
+       {std::string_view(channel::kSocketVariable), std::string_view(channel::kPythonLockVariable), kPytorchRanges, kPythonFunctions})
     remove(target.variables, name);  // of a recording around this one
 
   CaptureSettings& settings = target.settings;
@@ -170,8 +166,7 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
   const bool stands_before_calls = settings.trace_os_runtime || settings.trace_python_lock;
   if (stands_before_calls) {
     put_in_front(target.variables, kPreload, for_glibc_alone(agent));
-    if (settings.trace_python_lock)
-      set(target.variables, channel::kPythonLockVariable, settings.trace_os_runtime ? "1" : channel::kPythonLockAlone);
+    if (settings.trace_python_lock) set(target.variables, channel::kPythonLockVariable, settings.trace_os_runtime ? "1" : channel::kPythonLockAlone);
     if (settings.trace_os_runtime && settings.os_runtime_backtraces) set(target.variables, channel::kCallChainsVariable, "1");
   }
   if (settings.trace_nvtx) add_markers(target, request, agent.parent_path());

@@ -22,8 +22,8 @@ using namespace std::chrono_literals;
 
 constexpr auto kStartPatience = 10s;  // for the driver of a machine with many GPUs to initialise
 constexpr auto kEndPatience = 5s;     // without a byte: samples that waited for a processor are evaluated at the end
-constexpr auto kMostPatience = 60s;  // all in all
-constexpr auto kUnremarkable = 2s;   // that one waits at the end
+constexpr auto kMostPatience = 60s;   // all in all
+constexpr auto kUnremarkable = 2s;    // that one waits at the end
 
 bool begins_as_no_frame(std::span<const std::byte> bytes) {
   FrameHeader header;
@@ -48,8 +48,7 @@ std::size_t size_of(const FrameView& frame) { return sizeof(FrameHeader) + frame
 Result<std::unique_ptr<GpuMetricsProcess>> GpuMetricsProcess::start(const GpuMetricsSettings& settings) {
   Result<std::vector<std::string>> command = gpu_metrics_command();
   if (!command) return command.error();
-  command->insert(command->end(),
-                  {"--devices=" + settings.devices, "--set=" + settings.set, "--frequency=" + std::to_string(settings.frequency)});
+  command->insert(command->end(), {"--devices=" + settings.devices, "--set=" + settings.set, "--frequency=" + std::to_string(settings.frequency)});
   int to_it[2];
   int from_it[2];
   if (pipe2(to_it, O_CLOEXEC) != 0) return Error{"GPU metrics can't be sampled: no pipe could be made."};
@@ -135,8 +134,7 @@ void GpuMetricsProcess::look_after(const Report& report) {
     report("The sampling of GPU metrics ended early: lanescope-gpu-metrics ended with code " + std::to_string(WEXITSTATUS(status)) + ".");
 }
 
-void GpuMetricsProcess::take(const FrameView& frame, std::span<const std::byte> bytes, FrameLog& log, Samples samples,
-                             const Report& report) const {
+void GpuMetricsProcess::take(const FrameView& frame, std::span<const std::byte> bytes, FrameLog& log, Samples samples, const Report& report) const {
   const bool ours = frame.header.source == proto::SOURCE_GPU_METRICS && frame.header.process == 0 && frame_is_sound(frame);
   if (!ours) return;
   switch (frame.header.type) {
@@ -168,8 +166,8 @@ void GpuMetricsProcess::ask_for_rest() {
 bool GpuMetricsProcess::is_awaited() const noexcept { return !has_answered() && patience_left() > 0; }
 
 std::int64_t GpuMetricsProcess::patience_left() const noexcept {
-  const std::int64_t deadline = std::min(last_byte_ + std::chrono::nanoseconds(kEndPatience).count(),
-                                         last_question_ + std::chrono::nanoseconds(kMostPatience).count());
+  const std::int64_t deadline =
+      std::min(last_byte_ + std::chrono::nanoseconds(kEndPatience).count(), last_question_ + std::chrono::nanoseconds(kMostPatience).count());
   return deadline - monotonic_now();
 }
 

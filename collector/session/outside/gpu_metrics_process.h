@@ -50,7 +50,7 @@ class GpuMetricsProcess {
   void wait_for_answer(std::chrono::milliseconds limit);
   void count_answers();
   [[nodiscard]] std::int64_t patience_left() const noexcept;  // ns
-  void look_after(const Report& report);  // says so where it ended before it was asked to
+  void look_after(const Report& report);                      // says so where it ended before it was asked to
   void take(const FrameView& frame, std::span<const std::byte> bytes, FrameLog& log, Samples samples, const Report& report) const;
 
   pid_t pid_;

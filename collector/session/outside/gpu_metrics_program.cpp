@@ -30,8 +30,7 @@ Result<std::vector<std::string>> gpu_metrics_command() {
   std::error_code ignored;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "lanescope-gpu-metrics";
   if (!std::filesystem::exists(program, ignored))
-    return Error{"GPU metrics can't be sampled: " + program.string() +
-                 " is not there. Install Lanescope whole, or set LANESCOPE_GPU_METRICS to the program."};
+    return Error{"GPU metrics can't be sampled: " + program.string() + " is not there. Install Lanescope whole, or set LANESCOPE_GPU_METRICS to the program."};
   return std::vector<std::string>{program.string()};
 }
 

@@ -231,7 +231,8 @@ Result<void> KernelCounters::await_plan() {
   constexpr std::chrono::seconds kPlanPatience{60};
   const int status = planner_ != 0 ? end(std::exchange(planner_, 0), kPlanPatience) : 0;
   if (std::ifstream failure(folder_ / channel::kCounterFailureFile); failure)
-    return Error{std::string(std::istreambuf_iterator<char>(failure), {}), WIFEXITED(status) && WEXITSTATUS(status) == 2 ? ErrorKind::kUsage : ErrorKind::kFailure};
+    return Error{std::string(std::istreambuf_iterator<char>(failure), {}),
+                 WIFEXITED(status) && WEXITSTATUS(status) == 2 ? ErrorKind::kUsage : ErrorKind::kFailure};
   std::error_code ignored;
   if (!std::filesystem::exists(folder_ / channel::kCounterPlanFile, ignored))
     return Error{"Counters of kernels were not read: NVIDIA's libraries did not say what to count."};
@@ -253,7 +254,8 @@ Result<void> KernelCounters::make_folders() const {
 Result<void> KernelCounters::leave_word(const char* name) const {
   const std::filesystem::path place = folder_ / name;
   const int file = open(place.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (file < 0 || fchmod(file, 0644) != 0 || close(file) != 0) return Error{"Counters of kernels can't be read: nothing can be written to " + folder_.string() + "."};
+  if (file < 0 || fchmod(file, 0644) != 0 || close(file) != 0)
+    return Error{"Counters of kernels can't be read: nothing can be written to " + folder_.string() + "."};
   return {};
 }
 

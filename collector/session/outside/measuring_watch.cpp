@@ -52,7 +52,8 @@ void MeasuringWatch::read_on(const std::filesystem::path& path, File& file, Cloc
       file.kernel = std::move(name);
       file.since = now;
     }
-    if (channel::CounterRecord end{}; head.mark == channel::kCounterRecordMark && head.bytes >= sizeof(end) && read_at(opened.get(), file.read, end) && end.correlation == file.correlation)
+    if (channel::CounterRecord end{};
+        head.mark == channel::kCounterRecordMark && head.bytes >= sizeof(end) && read_at(opened.get(), file.read, end) && end.correlation == file.correlation)
       file.kernel.reset();
     file.read += static_cast<off_t>(head.bytes);
   }
@@ -65,7 +66,8 @@ std::optional<std::string> MeasuringWatch::look(const std::filesystem::path& rec
   if (unseen > Clock::duration::zero())
     for (auto& [path, file] : files_) file.since += unseen;
   std::error_code ended;
-  for (std::filesystem::directory_iterator entry(records, ended), end; !ended && entry != end && files_.size() < kMostRecordFiles; entry.increment(ended)) files_.try_emplace(entry->path());
+  for (std::filesystem::directory_iterator entry(records, ended), end; !ended && entry != end && files_.size() < kMostRecordFiles; entry.increment(ended))
+    files_.try_emplace(entry->path());
   const File* longest = nullptr;
   for (auto& [path, file] : files_) {
     read_on(path, file, now);

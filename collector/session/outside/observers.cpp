@@ -19,8 +19,8 @@ proto::Diagnostic refusal(proto::Component component, proto::ComponentState stat
 
 }  // namespace
 
-Result<std::unique_ptr<cpu::Recorder>> follow_threads(FollowThreads follow, pid_t pid, const cpu::CpuSettings& settings, cpu::Start start,
-                                                      Watched watched, std::vector<proto::Diagnostic>& refusals) {
+Result<std::unique_ptr<cpu::Recorder>> follow_threads(FollowThreads follow, pid_t pid, const cpu::CpuSettings& settings, cpu::Start start, Watched watched,
+                                                      std::vector<proto::Diagnostic>& refusals) {
   if (!settings.any()) return std::unique_ptr<cpu::Recorder>();
   const auto recorder_or_error = [&]() -> Result<std::unique_ptr<cpu::Recorder>> {
     try {
@@ -47,8 +47,7 @@ std::unique_ptr<machine_metrics::Sampler> machine_metrics_for(const machine_metr
   if (!settings.asked_for()) return nullptr;
   try {
     auto sampler = std::make_unique<machine_metrics::Sampler>(settings);
-    for (const std::string& sentence : sampler->lacks())
-      refusals.push_back(refusal(proto::COMPONENT_SESSION, proto::STATE_UNSPECIFIED, Error{sentence}));
+    for (const std::string& sentence : sampler->lacks()) refusals.push_back(refusal(proto::COMPONENT_SESSION, proto::STATE_UNSPECIFIED, Error{sentence}));
     return sampler;
   } catch (const std::system_error&) {
     const Error no_thread{"Networks and disks are not sampled: the system has no thread left that could do it."};

@@ -26,8 +26,8 @@ inline constexpr std::chrono::milliseconds kWatchedFlush{100};
 inline constexpr std::chrono::milliseconds kUnwatchedFlush{500};
 
 // None where they are not asked for, or can't be had: then `refusals` gets the reason. Fails where the request makes no sense.
-Result<std::unique_ptr<cpu::Recorder>> follow_threads(FollowThreads follow, pid_t pid, const cpu::CpuSettings& settings, cpu::Start start,
-                                                      Watched watched, std::vector<proto::Diagnostic>& refusals);
+Result<std::unique_ptr<cpu::Recorder>> follow_threads(FollowThreads follow, pid_t pid, const cpu::CpuSettings& settings, cpu::Start start, Watched watched,
+                                                      std::vector<proto::Diagnostic>& refusals);
 std::unique_ptr<GpuMetricsProcess> gpu_metrics_for(const GpuMetricsSettings& settings, std::vector<proto::Diagnostic>& refusals);
 std::unique_ptr<machine_metrics::Sampler> machine_metrics_for(const machine_metrics::Settings& settings, std::vector<proto::Diagnostic>& refusals);
 

@@ -25,8 +25,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLargest = 4u << 20;  // bytes of a file
 constexpr std::size_t kMost = 32u << 20;    // of all
 constexpr std::size_t kMostFiles = 1'000;
-constexpr std::array<std::string_view, 32> kEndings = {".c",   ".cc",  ".cpp", ".cxx", ".c++", ".cu",  ".cuh", ".cuf", ".h",   ".hh",  ".hpp", ".hxx", ".h++", ".inl", ".inc", ".ipp",
-                                                       ".tpp", ".tcc", ".py",  ".pyx", ".ptx", ".f",   ".for", ".f90", ".f95", ".f03", ".jl",  ".rs",  ".cl",  ".sycl", ".cute", ".mojo"};
+constexpr std::array<std::string_view, 32> kEndings = {".c",   ".cc",  ".cpp", ".cxx", ".c++", ".cu",  ".cuh", ".cuf",  ".h",    ".hh",  ".hpp",
+                                                       ".hxx", ".h++", ".inl", ".inc", ".ipp", ".tpp", ".tcc", ".py",   ".pyx",  ".ptx", ".f",
+                                                       ".for", ".f90", ".f95", ".f03", ".jl",  ".rs",  ".cl",  ".sycl", ".cute", ".mojo"};
 
 bool is_source_name(const fs::path& path) {
   std::string ending = path.extension().string();
@@ -88,7 +89,8 @@ Result<StoredSources> append_sources(const fs::path& recording, const std::vecto
   bool all_are_everybodys = true;
   for (const std::string& path : paths) {
     Read source = read_source(path, rights);
-    if (source.problem.empty() && (stored.files == kMostFiles || stored.bytes + source.text.size() > kMost)) source.problem = "the others fill the 32 MiB that sources may take";
+    if (source.problem.empty() && (stored.files == kMostFiles || stored.bytes + source.text.size() > kMost))
+      source.problem = "the others fill the 32 MiB that sources may take";
     if (!source.problem.empty()) {
       stored.left_out.emplace_back(path, source.problem);
       continue;

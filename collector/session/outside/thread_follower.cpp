@@ -37,17 +37,13 @@ void ThreadFollower::thread_named(cpu::ProcessKey process, std::uint32_t thread,
   directory_.name_thread(instances_.at(process), thread, name);
 }
 
-void ThreadFollower::described(cpu::ProcessKey process, const proto::Resources& resources) {
-  log_.write(tag(proto::FRAME_RESOURCES, process), resources);
-}
+void ThreadFollower::described(cpu::ProcessKey process, const proto::Resources& resources) { log_.write(tag(proto::FRAME_RESOURCES, process), resources); }
 
 void ThreadFollower::recorded(cpu::ProcessKey process, const proto::EventChunk& chunk, std::uint32_t events) {
   log_.write(tag(proto::FRAME_EVENTS, process, events), chunk);
 }
 
-void ThreadFollower::named(cpu::ProcessKey process, const proto::Symbols& symbols) {
-  log_.write(tag(proto::FRAME_SYMBOLS, process), symbols);
-}
+void ThreadFollower::named(cpu::ProcessKey process, const proto::Symbols& symbols) { log_.write(tag(proto::FRAME_SYMBOLS, process), symbols); }
 
 void ThreadFollower::counted(cpu::ProcessKey process, const proto::Counters& counters) {
   proto::Counters& known = counters_[instances_.at(process)];

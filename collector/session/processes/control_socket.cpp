@@ -25,8 +25,8 @@ namespace {
 constexpr std::string_view kFolderPattern = "lanescope-XXXXXX";
 constexpr std::string_view kSocketName = "control";
 constexpr std::string_view kWordsName = "control.word";  // kSocketName and channel::kWordSuffix
-constexpr std::string_view kMachineName = "machine";    // a link to no file, whose target names the machine whose locks count, since it was started
-constexpr int kBacklog = 256;  // processes that a target may start at once
+constexpr std::string_view kMachineName = "machine";     // a link to no file, whose target names the machine whose locks count, since it was started
+constexpr int kBacklog = 256;                            // processes that a target may start at once
 
 bool fits(const std::filesystem::path& folder) {
   return folder.native().size() + kFolderPattern.size() + kSocketName.size() + 3 <= sizeof(sockaddr_un::sun_path);
@@ -112,8 +112,7 @@ sockaddr_un address_of(const std::filesystem::path& path) {
 bool open_to(std::optional<uid_t> user, int folder) {
   constexpr auto kSameGroup = static_cast<gid_t>(-1);
   constexpr mode_t kPassable = 0711;
-  return !user ||
-         (fchownat(folder, kSocketName.data(), *user, kSameGroup, AT_SYMLINK_NOFOLLOW) == 0 && fchmod(folder, kPassable) == 0);
+  return !user || (fchownat(folder, kSocketName.data(), *user, kSameGroup, AT_SYMLINK_NOFOLLOW) == 0 && fchmod(folder, kPassable) == 0);
 }
 
 // Invalid where it can't be made: nobody leaves word then.
@@ -159,8 +158,7 @@ void remove_abandoned_folders(const std::filesystem::path& parent) {
 Result<ControlSocket> ControlSocket::create(std::optional<uid_t> agents_user) {
   constexpr const char* kOpenToAll = "/tmp";
   Place place;
-  for (const char* parent :
-       {static_cast<const char*>(std::getenv("XDG_RUNTIME_DIR")), static_cast<const char*>(std::getenv("TMPDIR")), kOpenToAll})
+  for (const char* parent : {static_cast<const char*>(std::getenv("XDG_RUNTIME_DIR")), static_cast<const char*>(std::getenv("TMPDIR")), kOpenToAll})
     if (!place.folder.valid() && (!agents_user || parent == kOpenToAll)) place = private_folder(parent);
   if (!place.folder.valid())
     return Error{
@@ -176,8 +174,8 @@ Result<ControlSocket> ControlSocket::create(std::optional<uid_t> agents_user) {
   listener = FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const sockaddr_un address = address_of(control.path_);
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  if (!listener.valid() || bind(listener.get(), generic, sizeof(address)) != 0 ||
-      listen(listener.get(), kBacklog) != 0 || !open_to(agents_user, control.folder_.get()))
+  if (!listener.valid() || bind(listener.get(), generic, sizeof(address)) != 0 || listen(listener.get(), kBacklog) != 0 ||
+      !open_to(agents_user, control.folder_.get()))
     return Error{"The recording's control socket " + control.path_.string() + " can't be opened: " + std::strerror(errno) + "."};
   control.words_ = words_for(agents_user, control.folder_.get());
   control.spare_ = spare_descriptor();
@@ -301,8 +299,8 @@ Result<void> await_greeting(int connection, pid_t pid, std::chrono::milliseconds
 
 std::string other_layout_reason(const Greeting& greeting) {
   return "its agent is of another version of Lanescope (" + std::string(greeting.hello.agent_version) + ", layout " +
-         std::to_string(greeting.hello.layout_version) + "; ours is " + LANESCOPE_VERSION + ", layout " +
-         std::to_string(channel::kLayoutVersion) + "). Restart the program, or record it with that version.";
+         std::to_string(greeting.hello.layout_version) + "; ours is " + LANESCOPE_VERSION + ", layout " + std::to_string(channel::kLayoutVersion) +
+         "). Restart the program, or record it with that version.";
 }
 
 bool send_welcome(int connection, const channel::Welcome& welcome, int memory) {

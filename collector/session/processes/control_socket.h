@@ -5,9 +5,9 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <filesystem>
-#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,8 +50,8 @@ class ControlSocket {
  private:
   ControlSocket() = default;
   std::array<FileDescriptor, 2> sockets_;  // the second has an abstract name
-  FileDescriptor folder_;  // locked: nobody takes it for one that a killed recorder left
-  FileDescriptor spare_;  // given up to send somebody away
+  FileDescriptor folder_;                  // locked: nobody takes it for one that a killed recorder left
+  FileDescriptor spare_;                   // given up to send somebody away
   FileDescriptor words_;
   std::int64_t words_taken_ = 0;  // bytes
   std::filesystem::path path_;

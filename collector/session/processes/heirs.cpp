@@ -16,8 +16,7 @@ bool Heirs::look(UnfollowedProcesses& unfollowed) {
   return !is_over;
 }
 
-void take_word_of_lost(const channel::LostChildren& lost, std::uint32_t& known, const std::string& parent,
-                       UnfollowedProcesses& unfollowed) {
+void take_word_of_lost(const channel::LostChildren& lost, std::uint32_t& known, const std::string& parent, UnfollowedProcesses& unfollowed) {
   const std::uint32_t count = lost.count.load(std::memory_order_acquire);
   if (count <= known) return;
   for (; known < count && known < channel::LostChildren::kNamed; ++known) {

@@ -29,7 +29,6 @@ class Heirs {
 };
 
 // Counts and names children of `parent` of which there is word, beyond the first `known`, which grows.
-void take_word_of_lost(const channel::LostChildren& lost, std::uint32_t& known, const std::string& parent,
-                       UnfollowedProcesses& unfollowed);
+void take_word_of_lost(const channel::LostChildren& lost, std::uint32_t& known, const std::string& parent, UnfollowedProcesses& unfollowed);
 
 }  // namespace lanescope::session

@@ -53,9 +53,7 @@ class Said {
     return name.empty() || found == variables_.end() ? std::string() : found->second.substr(0, kLongestId);
   }
   // The script of a batch job has the variables of a task without being one: its step has no number.
-  [[nodiscard]] bool ranks(const Launcher& launcher) const {
-    return number(launcher.rank) && (launcher.step.empty() || number(launcher.step));
-  }
+  [[nodiscard]] bool ranks(const Launcher& launcher) const { return number(launcher.rank) && (launcher.step.empty() || number(launcher.step)); }
 
  private:
   const std::map<std::string, std::string>& variables_;

@@ -95,8 +95,7 @@ class GuardProcess {
       munmap(mapping, kKept);
     }
     struct stat status {};
-    if (fstat(file, &status) == 0)
-      fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kKept, status.st_size - static_cast<off_t>(kKept));
+    if (fstat(file, &status) == 0) fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kKept, status.st_size - static_cast<off_t>(kKept));
   }
 
   int link_;

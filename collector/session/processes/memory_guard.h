@@ -38,8 +38,8 @@ class MemoryGuard {
     MemoryGuard* guard_;  // null: it could not be told
     std::size_t place_;
   };
-  // Hands the guard a descriptor of a memory file. Does not block: where the guard does not listen, the memory is not guarded. Requires: *this outlives the result.
-  // One thread at a time, the end of what is returned included.
+  // Hands the guard a descriptor of a memory file. Does not block: where the guard does not listen, the memory is not guarded. Requires: *this outlives the
+  // result. One thread at a time, the end of what is returned included.
   [[nodiscard]] Watch watch(int memory_file);
 
  private:
@@ -48,8 +48,8 @@ class MemoryGuard {
   void tell_forgotten();
 
   FileDescriptor link_;
-  std::size_t places_ = 0;            // used so far
-  std::vector<std::size_t> free_;     // among them
+  std::size_t places_ = 0;              // used so far
+  std::vector<std::size_t> free_;       // among them
   std::vector<std::size_t> forgotten_;  // of which the guard could not be told yet
 };
 

@@ -89,8 +89,7 @@ bool may_come_from(const std::vector<std::string>& arguments, const std::vector<
 
 ProcessDescription describe_process(pid_t pid) {
   std::error_code ignored;
-  return {parent_of(pid), std::filesystem::read_symlink(folder_of(pid) / "exe", ignored).string(),
-          attach::process_arguments(folder_of(pid))};
+  return {parent_of(pid), std::filesystem::read_symlink(folder_of(pid) / "exe", ignored).string(), attach::process_arguments(folder_of(pid))};
 }
 
 std::optional<std::string> program_of(pid_t pid) {
@@ -114,8 +113,7 @@ std::map<std::string, std::string> start_variables(pid_t pid, std::span<const st
   for (const std::string_view entry : attach::parts_at_zeros(environment, kMostVariables)) {
     const std::size_t equals = entry.find('=');
     const std::string_view name = entry.substr(0, equals);
-    if (equals != std::string_view::npos && std::find(names.begin(), names.end(), name) != names.end())
-      variables.emplace(name, entry.substr(equals + 1));
+    if (equals != std::string_view::npos && std::find(names.begin(), names.end(), name) != names.end()) variables.emplace(name, entry.substr(equals + 1));
   }
   return variables;
 }

@@ -27,8 +27,7 @@ struct ProcessDescription {
 
 // The same for a child that has just become `program`, run as `command`. When it has become yet another program in the meantime (a shell
 // that calls exec), it is described as what was launched.
-[[nodiscard]] ProcessDescription describe_launched(pid_t pid, const std::filesystem::path& program,
-                                                   const std::vector<std::string>& command);
+[[nodiscard]] ProcessDescription describe_launched(pid_t pid, const std::filesystem::path& program, const std::vector<std::string>& command);
 
 // The path of a process's program; none where that is not to be had. The kernel says " (deleted)" behind one that is not there any more.
 [[nodiscard]] std::optional<std::string> program_of(pid_t pid);

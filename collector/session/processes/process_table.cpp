@@ -14,7 +14,6 @@
 namespace lanescope::session {
 namespace {
 
-
 // As far as is known: arguments are not, of a process that was seen to call exec and looked at when it had gone on.
 bool same_program(const ProcessDescription& a, const ProcessDescription& b) {
   return a.executable == b.executable && (a.arguments.empty() || b.arguments.empty() || a.arguments == b.arguments);
@@ -125,9 +124,8 @@ void ProcessTable::note_agent_obstacle(pid_t pid, const std::string& executable)
   diagnostic.set_severity(proto::SEVERITY_WARNING);
   diagnostic.set_component(proto::COMPONENT_OS_RUNTIME);
   diagnostic.set_state(proto::STATE_FAILED);
-  diagnostic.set_text("[" + std::to_string(pid) + "] " + executable.substr(executable.rfind('/') + 1) +
-                      ": its calls into the C library are not recorded: " + *obstacle +
-                      ", so the agent can't be loaded into it. Its threads can be recorded from outside (-t none).");
+  diagnostic.set_text("[" + std::to_string(pid) + "] " + executable.substr(executable.rfind('/') + 1) + ": its calls into the C library are not recorded: " +
+                      *obstacle + ", so the agent can't be loaded into it. Its threads can be recorded from outside (-t none).");
   log_.write({proto::FRAME_DIAGNOSTIC}, diagnostic);
   report_(diagnostic.text());
 }
@@ -334,17 +332,16 @@ void ProcessTable::follow_threads(std::unique_ptr<cpu::Recorder> recorder, pid_t
   if (!recorder) return;
   const std::uint32_t first = find(pid)->instance();
   seen_instances_.insert(first);
-  ProcessDirectory directory{
-      [this](const cpu::SeenProcess& seen) { return join_seen(seen); },
-      [this](std::uint32_t instance, std::int64_t time) { leave_seen(instance, time); },
-      [this](std::uint32_t instance, std::uint32_t thread, const std::string& name) { name_seen_thread(instance, thread, name); },
-      [this](std::uint32_t instance, const proto::Counters& counters) {
-        const auto ended = ended_.find(instance);
-        ProcessCompleteness& process = ended == ended_.end() ? long_ended_ : ended->second;
-        process.produced += counters.produced();
-        process.dropped += counters.dropped();
-      },
-      report_};
+  ProcessDirectory directory{[this](const cpu::SeenProcess& seen) { return join_seen(seen); },
+                             [this](std::uint32_t instance, std::int64_t time) { leave_seen(instance, time); },
+                             [this](std::uint32_t instance, std::uint32_t thread, const std::string& name) { name_seen_thread(instance, thread, name); },
+                             [this](std::uint32_t instance, const proto::Counters& counters) {
+                               const auto ended = ended_.find(instance);
+                               ProcessCompleteness& process = ended == ended_.end() ? long_ended_ : ended->second;
+                               process.produced += counters.produced();
+                               process.dropped += counters.dropped();
+                             },
+                             report_};
   threads_ = std::make_unique<ThreadFollower>(std::move(recorder), first, log_, std::move(directory));
   for (const std::unique_ptr<TargetProcess>& process : live_) process->name_python_by(threads_->python());
 }
@@ -458,9 +455,8 @@ void ProcessTable::note_ended(ProcessCompleteness process) {
   ended_dropped_ += process.dropped;
   ended_.emplace(process.instance, std::move(process));
   if (ended_.size() <= kMost) return;
-  auto given_up = std::find_if(ended_.begin(), ended_.end(), [](const auto& entry) {
-    return entry.second.dropped == 0 && entry.second.unreturned_buffers == 0;
-  });
+  auto given_up =
+      std::find_if(ended_.begin(), ended_.end(), [](const auto& entry) { return entry.second.dropped == 0 && entry.second.unreturned_buffers == 0; });
   if (given_up == ended_.end()) given_up = ended_.begin();
   const ProcessCompleteness sum = with_threads(given_up->second);
   ended_.erase(given_up);

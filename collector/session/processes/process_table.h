@@ -30,7 +30,13 @@ class ProcessTable {
  public:
   // `shared_by`: variables by which processes have files of their own. `guard`: null where there is none.
   ProcessTable(FrameLog& log, CaptureSettings settings, std::vector<std::string> shared_by, std::unique_ptr<MemoryGuard> guard, TargetProcess::Report report)
-      : log_(log), settings_(settings), shared_by_(std::move(shared_by)), guard_(std::move(guard)), report_(std::move(report)), unfollowed_(log, report_), naming_(log) {}
+      : log_(log),
+        settings_(settings),
+        shared_by_(std::move(shared_by)),
+        guard_(std::move(guard)),
+        report_(std::move(report)),
+        unfollowed_(log, report_),
+        naming_(log) {}
 
   // The launched process, which is our child.
   void add_launched(pid_t pid, const ProcessDescription& description);
@@ -147,9 +153,9 @@ class ProcessTable {
   std::map<std::uint32_t, ProcessCompleteness> ended_;  // by instance
   ProcessCompleteness long_ended_;                      // those that have no entry any more, together
   std::uint64_t ended_dropped_ = 0;                     // records of processes that ended
-  std::vector<ObservedProcess> observed_;    // that live
-  std::set<std::uint32_t> seen_instances_;   // of processes whose threads are seen
-  std::unique_ptr<ThreadFollower> threads_;  // none where they are not
+  std::vector<ObservedProcess> observed_;               // that live
+  std::set<std::uint32_t> seen_instances_;              // of processes whose threads are seen
+  std::unique_ptr<ThreadFollower> threads_;             // none where they are not
   struct EndedProcess {
     pid_t pid;
     std::uint32_t instance;

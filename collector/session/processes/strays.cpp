@@ -11,8 +11,8 @@
 namespace lanescope::session {
 namespace {
 
-constexpr std::int64_t kShortestInterval = 10'000'000;   // ns between looks at any
-constexpr std::int64_t kFirstInterval = 20'000'000;      // ns between looks at one
+constexpr std::int64_t kShortestInterval = 10'000'000;    // ns between looks at any
+constexpr std::int64_t kFirstInterval = 20'000'000;       // ns between looks at one
 constexpr std::int64_t kLongestInterval = 1'000'000'000;  // ns
 constexpr pid_t kMostNumbers = 512;                       // that are gone through one by one, in place of all processes
 constexpr std::size_t kMostMembers = 4096;

@@ -23,8 +23,7 @@ namespace lanescope::session {
 class StrayProcesses {
  public:
   // `first`: the launched process; `variable`: one that each process has which an agent can join; `agent`: its file.
-  StrayProcesses(pid_t first, std::string_view variable, std::filesystem::path agent)
-      : variable_(variable), agent_(std::move(agent)), family_{{first, {}}} {}
+  StrayProcesses(pid_t first, std::string_view variable, std::filesystem::path agent) : variable_(variable), agent_(std::move(agent)), family_{{first, {}}} {}
 
   struct Stray {
     pid_t pid;
@@ -59,8 +58,8 @@ class StrayProcesses {
   std::filesystem::path agent_;
   std::map<pid_t, Member> family_;  // that live
   std::vector<pid_t> begun_;
-  pid_t newest_ = 0;                // number of the task that was made last, when it was last looked for
-  std::int64_t next_look_ = 0;      // CLOCK_MONOTONIC ns
+  pid_t newest_ = 0;            // number of the task that was made last, when it was last looked for
+  std::int64_t next_look_ = 0;  // CLOCK_MONOTONIC ns
 };
 
 }  // namespace lanescope::session

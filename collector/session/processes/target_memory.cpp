@@ -47,26 +47,21 @@ void write_settings(channel::Settings& shared, const CaptureSettings& settings) 
   store(shared.trace_os_runtime, settings.trace_os_runtime ? 1 : 0);
   store(shared.trace_file_access, settings.trace_file_access ? 1 : 0);
   store(shared.trace_python_lock, settings.trace_python_lock ? 1 : 0);
-  store(shared.preset, settings.preset == Preset::kLight  ? proto::PRESET_LIGHT
-                       : settings.preset == Preset::kDeep ? proto::PRESET_DEEP
-                                                          : proto::PRESET_DEFAULT);
+  store(shared.preset, settings.preset == Preset::kLight ? proto::PRESET_LIGHT : settings.preset == Preset::kDeep ? proto::PRESET_DEEP : proto::PRESET_DEFAULT);
   store(shared.graph_level, settings.graph_level == GraphLevel::kGraph ? proto::GRAPH_LEVEL_GRAPH : proto::GRAPH_LEVEL_NODE);
   store(shared.flush_interval_ms, static_cast<std::uint32_t>(settings.flush_interval.count()));
   store(shared.trace_all_calls, settings.trace_all_calls ? 1 : 0);
   store(shared.os_runtime_threshold_ns, static_cast<std::uint32_t>(settings.os_runtime_threshold.count()));
-  store(shared.cuda_extras,
-        (settings.memory_usage ? channel::kMemoryUsage : 0u) | (settings.cpu_page_faults ? channel::kCpuPageFaults : 0u) |
-            (settings.gpu_page_faults ? channel::kGpuPageFaults : 0u) | (settings.cuda_events ? channel::kCudaEvents : 0u));
+  store(shared.cuda_extras, (settings.memory_usage ? channel::kMemoryUsage : 0u) | (settings.cpu_page_faults ? channel::kCpuPageFaults : 0u) |
+                                (settings.gpu_page_faults ? channel::kGpuPageFaults : 0u) | (settings.cuda_events ? channel::kCudaEvents : 0u));
   store(shared.kernel_collection, static_cast<std::uint32_t>(settings.kernels.collection));
   store(shared.pc_sampling_period, settings.kernels.sampling_period);
   store(shared.pc_window_ms, static_cast<std::uint32_t>(settings.kernels.window.count()));
   store(shared.pc_every_ms, static_cast<std::uint32_t>(settings.kernels.every.count()));
-  store(shared.os_runtime_backtrace_ns,
-        static_cast<std::uint32_t>(settings.os_runtime_backtraces.value_or(std::chrono::nanoseconds(0)).count()));
+  store(shared.os_runtime_backtrace_ns, static_cast<std::uint32_t>(settings.os_runtime_backtraces.value_or(std::chrono::nanoseconds(0)).count()));
   const CudaBacktraces& backtraces = settings.backtraces;
   store(shared.backtrace_calls, (backtraces.kernels ? channel::kKernelCalls : 0u) | (backtraces.memory ? channel::kMemoryCalls : 0u) |
-                                    (backtraces.synchronizations ? channel::kSynchronizationCalls : 0u) |
-                                    (backtraces.others ? channel::kOtherCalls : 0u));
+                                    (backtraces.synchronizations ? channel::kSynchronizationCalls : 0u) | (backtraces.others ? channel::kOtherCalls : 0u));
   store(shared.backtrace_threshold_ns, static_cast<std::uint32_t>(backtraces.threshold.count()));
   write_domains(shared, settings);
   write_range(shared, settings.range);

@@ -38,8 +38,8 @@ proto::Counters since(const proto::Counters& before, proto::Counters now) {
 
 }  // namespace
 
-TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescription description, const AgentIntroduction& agent,
-                             FrameLog& log, CodeNaming& naming, Report report, const EncoderRoom& room)
+TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescription description, const AgentIntroduction& agent, FrameLog& log,
+                             CodeNaming& naming, Report report, const EncoderRoom& room)
     : instance_(instance),
       pid_(pid),
       log_(log),
@@ -48,11 +48,13 @@ TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescripti
       description_(std::move(description)),
       thread_names_(pid, tag(proto::FRAME_RESOURCES), log),
       pidfd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
-      encoder_([this](const proto::EventChunk& chunk, std::uint32_t events) {
-        const char* kind = chunk.has_nvtx_ranges() ? "nvtx_range" : chunk.has_nvtx_marks() ? "nvtx_mark" : "os_runtime";
-        events_by_kind_[kind] += events;
-        log_.write({proto::FRAME_EVENTS, instance_, proto::SOURCE_SESSION, events}, chunk);
-      }, room),
+      encoder_(
+          [this](const proto::EventChunk& chunk, std::uint32_t events) {
+            const char* kind = chunk.has_nvtx_ranges() ? "nvtx_range" : chunk.has_nvtx_marks() ? "nvtx_mark" : "os_runtime";
+            events_by_kind_[kind] += events;
+            log_.write({proto::FRAME_EVENTS, instance_, proto::SOURCE_SESSION, events}, chunk);
+          },
+          room),
       assembler_(encoder_, [this](std::uint64_t schema, std::string_view values) {
         if (!payload_schemas_.knows(schema)) drain_metadata();  // it was registered a moment ago
         return payload_schemas_.json(schema, values);
@@ -164,8 +166,7 @@ void TargetProcess::answer_captures() {
 
 void TargetProcess::take_trigger_away() {
   if (!memory_) return;
-  memory_->shared().header().settings.capture_trigger.store(static_cast<std::uint32_t>(channel::CaptureTrigger::kHost),
-                                                            std::memory_order_release);
+  memory_->shared().header().settings.capture_trigger.store(static_cast<std::uint32_t>(channel::CaptureTrigger::kHost), std::memory_order_release);
   answer_captures();
 }
 
@@ -334,8 +335,7 @@ bool TargetProcess::is_read_out() {
   }
   for (std::size_t index = 0; index < heads_at_end_->size(); ++index) {
     const bool is_known = index < threads_.size() && threads_[index];
-    if ((is_known ? threads_[index]->position() : 0) < (*heads_at_end_)[index] && relaxed(shared.thread_ring(index).owner) != 0)
-      return false;
+    if ((is_known ? threads_[index]->position() : 0) < (*heads_at_end_)[index] && relaxed(shared.thread_ring(index).owner) != 0) return false;
   }
   return true;
 }
@@ -420,8 +420,7 @@ proto::Counters TargetProcess::agent_counters() const {
 
 std::uint64_t TargetProcess::lost_in_agent() const {
   const AgentStatus& status = memory_->shared().header().status;
-  const std::uint64_t accounted =
-      frames_->events() + relaxed(status.cupti_invalid) + relaxed(status.cupti_unfinished) + relaxed(status.frameless_dropped);
+  const std::uint64_t accounted = frames_->events() + relaxed(status.cupti_invalid) + relaxed(status.cupti_unfinished) + relaxed(status.frameless_dropped);
   const std::uint64_t produced = relaxed(status.cupti_produced);
   return produced > accounted ? produced - accounted : 0;
 }
@@ -439,8 +438,7 @@ TargetProcess::Ending TargetProcess::own_ending() const {
     return {status->signal != 0 ? proto::PROCESS_END_SIGNALED : proto::PROCESS_END_EXITED, *status};
   if (!memory_) return {proto::PROCESS_END_LOST, {}};
   const AgentStatus& status = memory_->shared().header().status;
-  if (const std::uint32_t signal = relaxed(status.crash_signal); signal != 0)
-    return {proto::PROCESS_END_SIGNALED, {0, static_cast<int>(signal)}};
+  if (const std::uint32_t signal = relaxed(status.crash_signal); signal != 0) return {proto::PROCESS_END_SIGNALED, {0, static_cast<int>(signal)}};
   const bool handed_over = static_cast<AgentPhase>(relaxed(status.phase)) == AgentPhase::kDone;
   return {handed_over ? proto::PROCESS_END_EXITED : proto::PROCESS_END_LOST, {}};
 }

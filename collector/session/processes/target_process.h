@@ -51,8 +51,8 @@ class TargetProcess {
   using Report = std::function<void(const std::string& sentence)>;  // what the user should know
 
   // Writes ProcessStart. `room` must outlive *this.
-  TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescription description, const AgentIntroduction& agent, FrameLog& log,
-                CodeNaming& naming, Report report, const EncoderRoom& room = kAmpleRoom);
+  TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescription description, const AgentIntroduction& agent, FrameLog& log, CodeNaming& naming,
+                Report report, const EncoderRoom& room = kAmpleRoom);
 
   TargetProcess(const TargetProcess&) = delete;
   TargetProcess& operator=(const TargetProcess&) = delete;
@@ -134,7 +134,7 @@ class TargetProcess {
 
  private:
   [[nodiscard]] bool holds_nothing() const;  // the agent, beyond what is in memory
-  [[nodiscard]] std::string title() const;  // "[4711] python"
+  [[nodiscard]] std::string title() const;   // "[4711] python"
   void drain_metadata();
   void describe_file_accesses();
   void tell_absence(UnfollowedProcesses& unfollowed);  // once, where the agent could not take part
@@ -169,8 +169,8 @@ class TargetProcess {
   FileDescriptor pidfd_;
   FileDescriptor connection_;
   std::unique_ptr<TargetMemory> memory_;
-  std::optional<Heirs> heirs_;         // once finished
-  std::uint32_t lost_children_ = 0;    // that are known
+  std::optional<Heirs> heirs_;       // once finished
+  std::uint32_t lost_children_ = 0;  // that are known
   std::optional<channel::RingConsumer> metadata_;
   std::optional<AgentFrames> frames_;
   std::vector<std::optional<channel::RingConsumer>> threads_;  // by ring

@@ -44,11 +44,10 @@ std::size_t AgentFrames::drain() {
 
 bool AgentFrames::is_acceptable(const FrameView& frame) const {
   constexpr proto::FrameType kFromAgents[] = {proto::FRAME_RESOURCES, proto::FRAME_EVENTS, proto::FRAME_CLOCK_SYNC, proto::FRAME_CODE_OBJECT,
-                                            proto::FRAME_PC_SAMPLES};
+                                              proto::FRAME_PC_SAMPLES};
   const FrameHeader& header = frame.header;
   const bool type_fits = std::find(std::begin(kFromAgents), std::end(kFromAgents), header.type) != std::end(kFromAgents);
-  return type_fits && header.source == proto::SOURCE_AGENT && header.process == instance_ && header.event_count <= kMaximumChunkEvents &&
-         frame_is_sound(frame);
+  return type_fits && header.source == proto::SOURCE_AGENT && header.process == instance_ && header.event_count <= kMaximumChunkEvents && frame_is_sound(frame);
 }
 
 bool AgentFrames::append_numbered(const FrameView& frame, std::vector<std::byte>& run) const {

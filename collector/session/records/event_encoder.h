@@ -25,8 +25,8 @@ inline constexpr std::size_t kRememberedTextBytes = 64u << 20;   // of strings, 
 
 // How much memory an encoder may take, in bytes, about. It may change at any time, and counts from the next event on.
 struct EncoderRoom {
-  std::size_t text_bytes = kRememberedTextBytes;      // of strings that are remembered
-  std::size_t chunk_bytes = std::size_t{256} << 20;   // of chunks that are under way
+  std::size_t text_bytes = kRememberedTextBytes;     // of strings that are remembered
+  std::size_t chunk_bytes = std::size_t{256} << 20;  // of chunks that are under way
 };
 inline constexpr EncoderRoom kAmpleRoom{};
 // Of each of so many encoders, where so many bytes of memory are free: an eighth of them is theirs in all, twice.

@@ -117,8 +117,7 @@ std::optional<NvtxRange> NvtxAssembler::take_early_begin(const Record& end, std:
   const auto early = early_begins_.find(key_of(end));
   if (early == early_begins_.end()) return std::nullopt;
   Stack& begins = early->second;
-  const auto found =
-      std::find_if(begins.rbegin(), begins.rend(), [&](const NvtxRange& range) { return range.depth == depth && range.start <= end.time; });
+  const auto found = std::find_if(begins.rbegin(), begins.rend(), [&](const NvtxRange& range) { return range.depth == depth && range.start <= end.time; });
   if (found == begins.rend()) return std::nullopt;
   NvtxRange range = std::move(*found);
   begins.erase(std::next(found).base());

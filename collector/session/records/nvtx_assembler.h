@@ -48,9 +48,9 @@ class NvtxAssembler {
     std::uint32_t thread = 0;
     std::optional<std::uint32_t> data = std::nullopt;  // string: of the payload that came with it
   };
-  static constexpr std::size_t kMostOpen = 1'000'000;        // ranges that a program has open at once: far more than programs have
-  static constexpr std::size_t kMostEarlyEnds = 100'000;     // ends that wait for their start
-  using Stack = std::vector<NvtxRange>;  // open ranges of one (thread, domain), outermost first
+  static constexpr std::size_t kMostOpen = 1'000'000;     // ranges that a program has open at once: far more than programs have
+  static constexpr std::size_t kMostEarlyEnds = 100'000;  // ends that wait for their start
+  using Stack = std::vector<NvtxRange>;                   // open ranges of one (thread, domain), outermost first
 
   Stack& stack(const channel::Record& record);
   // Takes out the range that `end` ends; none where that is not open.
@@ -81,13 +81,13 @@ class NvtxAssembler {
 
   EventEncoder& encoder_;
   DescribePayload describe_;
-  std::unordered_map<std::uint32_t, Payload> payloads_;   // by thread: of the record that follows
-  std::unordered_map<std::uint64_t, Stack> stacks_;       // by thread << 32 | domain
+  std::unordered_map<std::uint32_t, Payload> payloads_;    // by thread: of the record that follows
+  std::unordered_map<std::uint64_t, Stack> stacks_;        // by thread << 32 | domain
   std::unordered_map<std::uint64_t, Stack> early_begins_;  // likewise: open ranges that were read before earlier ones of their thread
-  std::unordered_map<std::uint64_t, NvtxRange> started_;  // by id
-  std::unordered_map<std::uint64_t, End> early_ends_;     // by id
-  std::size_t open_ = 0;            // ranges in stacks_ and started_
-  std::size_t next_pruning_ = 4096;  // of stacks_, at that size
+  std::unordered_map<std::uint64_t, NvtxRange> started_;   // by id
+  std::unordered_map<std::uint64_t, End> early_ends_;      // by id
+  std::size_t open_ = 0;                                   // ranges in stacks_ and started_
+  std::size_t next_pruning_ = 4096;                        // of stacks_, at that size
   std::int64_t last_time_ = 0;
   std::uint64_t unmatched_ = 0;
   std::uint64_t invalid_ = 0;

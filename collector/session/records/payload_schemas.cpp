@@ -40,8 +40,7 @@ void append_number(std::string& json, Number number) {
 void PayloadSchemas::add(const channel::Record& record, std::string_view text) {
   if (record.type == channel::RecordType::kPayloadField && fields_.size() < kMaximumEntries)
     fields_[{record.id, record.category}] = {std::string(text), record.payload};
-  if (record.type == channel::RecordType::kPayloadEnumerator && enumerators_.size() < kMaximumEntries)
-    enumerators_[{record.id, record.payload}] = text;
+  if (record.type == channel::RecordType::kPayloadEnumerator && enumerators_.size() < kMaximumEntries) enumerators_[{record.id, record.payload}] = text;
 }
 
 bool PayloadSchemas::knows(std::uint64_t schema) const {
@@ -59,8 +58,7 @@ std::string PayloadSchemas::json(std::uint64_t schema, std::string_view values) 
     const std::string_view bytes = values.substr(0, header.bytes);
     values.remove_prefix(header.bytes);
     std::uint64_t bits = 0;
-    const bool is_number =
-        header.kind == PayloadValue::kUnsigned || header.kind == PayloadValue::kSigned || header.kind == PayloadValue::kReal;
+    const bool is_number = header.kind == PayloadValue::kUnsigned || header.kind == PayloadValue::kSigned || header.kind == PayloadValue::kReal;
     if (is_number && bytes.size() == sizeof(bits)) std::memcpy(&bits, bytes.data(), sizeof(bits));
     if ((is_number && bytes.size() != sizeof(bits)) || (!is_number && header.kind != PayloadValue::kText)) continue;
     const auto found = fields_.find({schema, position});

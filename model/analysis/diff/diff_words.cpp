@@ -41,10 +41,9 @@ std::string abbreviated(const std::string& name) {
 Message alignment_words(const TraceDiff& diff) {
   if (!diff.by_iteration())
     return Message("Whole traces are compared: they have no NVTX range that repeats in both, and no kernel that does so at regular times.");
-  std::vector<Message::Value> values = {
-      {"name", diff.aligned_by.empty() ? abbreviated(diff.repeating_work) : diff.aligned_by},
-      {"first", iterations_words({diff.first_iterations, diff.first_skipped, diff.first_left_out, diff.first_runs})},
-      {"second", iterations_words({diff.second_iterations, diff.second_skipped, diff.second_left_out, diff.second_runs})}};
+  std::vector<Message::Value> values = {{"name", diff.aligned_by.empty() ? abbreviated(diff.repeating_work) : diff.aligned_by},
+                                        {"first", iterations_words({diff.first_iterations, diff.first_skipped, diff.first_left_out, diff.first_runs})},
+                                        {"second", iterations_words({diff.second_iterations, diff.second_skipped, diff.second_left_out, diff.second_runs})}};
   if (diff.aligned_by.empty()) return Message("Compared from one launch to the next of the kernel \"{name}\": {first} in A, {second} in B.", std::move(values));
   return Message("Compared by iteration of \"{name}\": {first} in A, {second} in B.", std::move(values));
 }

@@ -9,9 +9,9 @@ namespace {
 
 // Longer series are cut into about as many blocks: enough to tell the spread, and long enough that one says little about the next.
 constexpr std::size_t kBlocks = 20;
-constexpr double kMostAlike = 0.9;        // correlation of neighbours; more can't be told from a trend
-constexpr std::size_t kAlikenesses = 10;  // correlations from 0 to there that are weighed
-constexpr std::size_t kLeastPeriods = 6;    // that a series must have for blocks of them
+constexpr double kMostAlike = 0.9;            // correlation of neighbours; more can't be told from a trend
+constexpr std::size_t kAlikenesses = 10;      // correlations from 0 to there that are weighed
+constexpr std::size_t kLeastPeriods = 6;      // that a series must have for blocks of them
 constexpr std::size_t kMostSearched = 3'000;  // samples; a period is seen in them, and many items are searched
 
 // The incomplete beta function's continued fraction (Abramowitz and Stegun 26.5.8), by Lentz's method.
@@ -125,12 +125,10 @@ MeanChange::Alikeness::OfSide MeanChange::of_side(const Side& side, double alike
 // Few blocks tell little of how alike neighbours are, so no one correlation is chosen: each is weighed by its residual likelihood, of both
 // sides together (Cooper and Thompson, Biometrika 64, 1977), and by how common it is (the more alike, the less, in proportion to the
 // distance from 1).
-MeanChange::MeanChange(const Side& first, const Side& second, Spread spread, double most_alike)
-    : first_(first), second_(second), spread_(spread) {
+MeanChange::MeanChange(const Side& first, const Side& second, Spread spread, double most_alike) : first_(first), second_(second), spread_(spread) {
   const auto relative = [](const Side& side, double sum) { return side.mean > 0 ? sum / (side.mean * side.mean) : sum; };
   const auto terms = [](const Side& side, double alike) {
-    return -0.5 * (side.blocks - 1) * std::log1p(-alike * alike) -
-           0.5 * std::log((side.blocks - (side.blocks - 2) * alike) / (1 + alike));
+    return -0.5 * (side.blocks - 1) * std::log1p(-alike * alike) - 0.5 * std::log((side.blocks - (side.blocks - 2) * alike) / (1 + alike));
   };
   double most = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < (most_alike > 0 ? kAlikenesses : 1); ++i) {
@@ -171,8 +169,7 @@ double MeanChange::probability(double ratio, const Alikeness& alikeness) const n
   const double first_degrees = first_.blocks - 1, second_degrees = second_.blocks - 1, degrees = first_degrees + second_degrees;
   const double first_spread = ratio * ratio * spread, second_spread = alikeness.second.spread;
   const double first_remainder = ratio * ratio * first_.remainder * first_.remainder, second_remainder = second_.remainder * second_.remainder;
-  const double common =
-      (first_spread + second_spread) / degrees * (1 / effective + 1 / alikeness.second.effective) + first_remainder + second_remainder;
+  const double common = (first_spread + second_spread) / degrees * (1 / effective + 1 / alikeness.second.effective) + first_remainder + second_remainder;
   const double alike = common > 0 ? student_two_sided(distance / std::sqrt(common), degrees) : 0;
   if (spread_ == Spread::kCommon) return alike;
   const double a = first_spread / first_degrees / effective + first_remainder,

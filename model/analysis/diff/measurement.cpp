@@ -50,8 +50,7 @@ class Measurement {
     measure_busy();
     std::map<ItemKey, Measured> items = collector_.take();
     for (auto& [key, measured] : items)
-      for (std::size_t sample = 0; sample < measured.samples.size(); ++sample)
-        measured.samples[sample] /= static_cast<double>(samples_.ranks(sample));
+      for (std::size_t sample = 0; sample < measured.samples.size(); ++sample) measured.samples[sample] /= static_cast<double>(samples_.ranks(sample));
     return items;
   }
 
@@ -123,8 +122,7 @@ class Measurement {
           if (!key) return;  // tracks of this kind are not compared
           entry->second = &collector_.item(*key);
         }
-        const std::optional<std::size_t> sample =
-            on_gpu ? sample_of_work(track.key.process, lane, i) : samples_.at(track.key.process, lane.start(i));
+        const std::optional<std::size_t> sample = on_gpu ? sample_of_work(track.key.process, lane, i) : samples_.at(track.key.process, lane.start(i));
         if (!sample) continue;
         ++entry->second->count;
         Collector::add(*entry->second, *sample, on_gpu ? lane.duration(i) : own_time(track.key.process, {lane.start(i), lane.end(i)}));
@@ -153,7 +151,8 @@ class Measurement {
     const Nanoseconds time = trace_.lane(launch.lane).start(launch.index);
     const ThreadId thread = ranges_.owner(trace_.track_of(launch.lane).key.thread, time);
     std::vector<std::pair<Nanoseconds, NameId>> around;
-    ranges_.for_each(thread, time, [&](EventRef range) { around.emplace_back(trace_.lane(range.lane).start(range.index), trace_.lane(range.lane).name(range.index)); });
+    ranges_.for_each(thread, time,
+                     [&](EventRef range) { around.emplace_back(trace_.lane(range.lane).start(range.index), trace_.lane(range.lane).name(range.index)); });
     std::sort(around.begin(), around.end());
     constexpr std::size_t kDeepest = 8;
     std::string text;
@@ -176,9 +175,8 @@ class Measurement {
     std::array<Measured*, kIdleCauses> causes{};
     const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
       const ProcessId process = trace_.track_of(gap.next.lane).key.process;
-      const std::optional<std::size_t> sample = samples_.are_cut_on_gpu()
-                                                    ? samples_.on_gpu_at(process, gap.range.begin)
-                                                    : sample_of_work(process, trace_.lane(gap.next.lane), gap.next.index);
+      const std::optional<std::size_t> sample =
+          samples_.are_cut_on_gpu() ? samples_.on_gpu_at(process, gap.range.begin) : sample_of_work(process, trace_.lane(gap.next.lane), gap.next.index);
       if (!sample) return;
       const Nanoseconds begin = samples_.are_cut_on_gpu() ? gap.range.begin : samples_.begin(process);
       for (const IdlePart& part : parts) {
@@ -331,8 +329,7 @@ Samples Samples::of_steps(std::vector<Steps> processes, std::optional<std::size_
   Samples samples;
   std::vector<Ranks> programs;
   for (Steps& process : processes)
-    if (std::none_of(programs.begin(), programs.end(), [&](Ranks& program) { return program.take(process); }))
-      programs.emplace_back(std::move(process));
+    if (std::none_of(programs.begin(), programs.end(), [&](Ranks& program) { return program.take(process); })) programs.emplace_back(std::move(process));
   for (const Ranks& program : programs) program.add_to(samples, skip);
   return samples;
 }
@@ -375,8 +372,7 @@ Samples Samples::of_slices(const Trace& trace, std::size_t slices) {
   const TimeRange extent = trace.extent();
   const auto edge = [&](std::size_t i) {
     return i == slices ? extent.end + 1
-                       : extent.begin + static_cast<Nanoseconds>(static_cast<double>(extent.length()) * static_cast<double>(i) /
-                                                                 static_cast<double>(slices));
+                       : extent.begin + static_cast<Nanoseconds>(static_cast<double>(extent.length()) * static_cast<double>(i) / static_cast<double>(slices));
   };
   for (std::size_t i = 0; i < slices; ++i) samples.slices_.push_back({{edge(i), edge(i + 1)}, i});
   samples.sliced_ = extent;
@@ -414,8 +410,6 @@ std::optional<std::size_t> Samples::sample_at(const Windows& windows, Nanosecond
   return window != windows.end() && window->time.begin <= t ? std::optional(window->sample) : std::nullopt;
 }
 
-std::map<ItemKey, Measured> measure(const Trace& trace, const Samples& samples, const std::stop_token& stop) {
-  return Measurement(trace, samples, stop).run();
-}
+std::map<ItemKey, Measured> measure(const Trace& trace, const Samples& samples, const std::stop_token& stop) { return Measurement(trace, samples, stop).run(); }
 
 }  // namespace lanescope::analysis

@@ -30,7 +30,7 @@ class Samples {
   static Samples of_slices(const Trace& trace, std::size_t slices);
 
   [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
-  [[nodiscard]] std::size_t skipped() const noexcept { return skipped_; }  // iterations that were left out, of each rank
+  [[nodiscard]] std::size_t skipped() const noexcept { return skipped_; }    // iterations that were left out, of each rank
   [[nodiscard]] std::size_t left_out() const noexcept { return left_out_; }  // of all ranks, that the recording does not have whole
   [[nodiscard]] bool are_iterations() const noexcept { return !by_process_.empty(); }
   // How many processes the sample is of.
@@ -73,8 +73,8 @@ class Samples {
 
   std::map<ProcessId, Windows> by_process_;
   std::map<ProcessId, Windows> on_gpu_;
-  Windows slices_;  // the last one has room for what begins at the very end...
-  TimeRange sliced_;  // ...of this time
+  Windows slices_;                  // the last one has room for what begins at the very end...
+  TimeRange sliced_;                // ...of this time
   std::vector<std::size_t> ranks_;  // of each sample
   std::size_t skipped_ = 0;
   std::size_t left_out_ = 0;
@@ -84,7 +84,7 @@ struct Measured {
   std::uint64_t count = 0;
   Nanoseconds total = 0;
   std::set<std::string> kernels = {};  // of matrix products: which these are
-  std::vector<double> samples;  // ns, the mean of the ranks
+  std::vector<double> samples;         // ns, the mean of the ranks
 };
 using ItemKey = std::pair<DiffKind, std::string>;
 

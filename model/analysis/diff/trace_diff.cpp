@@ -36,8 +36,7 @@ using WorkByName = std::map<std::string, std::map<ProcessId, RepeatingWork>>;
 WorkByName work_of(const Trace& trace) {
   WorkByName by_name;
   for (ProcessId process = 0; process < trace.processes().size(); ++process)
-    for (RepeatingWork& work : find_repeating_work(trace, process))
-      by_name[std::string(trace.name(work.marker))].try_emplace(process, std::move(work));
+    for (RepeatingWork& work : find_repeating_work(trace, process)) by_name[std::string(trace.name(work.marker))].try_emplace(process, std::move(work));
   return by_name;
 }
 
@@ -76,13 +75,11 @@ Result<Alignment> align(const AllRuns& runs, const std::string& wanted) {
   };
   if (!wanted.empty()) {
     if (const auto lacking = align_by_range(wanted))
-      return Error{runs.name_of(*lacking) + " has no NVTX range " + wanted + ". Its ranges: lanescope stats -r nvtx_sum",
-                   ErrorKind::kUsage};
+      return Error{runs.name_of(*lacking) + " has no NVTX range " + wanted + ". Its ranges: lanescope stats -r nvtx_sum", ErrorKind::kUsage};
     return alignment;
   }
   for (std::size_t run = 0; run < runs.traces.size(); ++run)
-    if (const auto chosen = find_iterations(*runs.traces[run], families[run]);
-        !chosen.empty() && !align_by_range(families[run].text(chosen.front().family)))
+    if (const auto chosen = find_iterations(*runs.traces[run], families[run]); !chosen.empty() && !align_by_range(families[run].text(chosen.front().family)))
       return alignment;
   return align_by_work(runs);
 }
@@ -156,9 +153,7 @@ Compared compare(Side first, Side second, const ItemKey& key) {
   item.change = item.first.per_iteration > 0 ? 100 * (item.second.per_iteration / item.first.per_iteration - 1) : kUnknown;
   item.change_low = item.change_high = kUnknown;
   if (item.first.count == 0 || item.second.count == 0) {
-    item.verdict = item.first.count == item.second.count ? DiffVerdict::kSame
-                   : item.first.count == 0               ? DiffVerdict::kOnlySecond
-                                                         : DiffVerdict::kOnlyFirst;
+    item.verdict = item.first.count == item.second.count ? DiffVerdict::kSame : item.first.count == 0 ? DiffVerdict::kOnlySecond : DiffVerdict::kOnlyFirst;
     return compared;
   }
   compared.change = change_of(first, second, key);
@@ -293,8 +288,8 @@ Result<TraceDiff> compare_runs(Runs first, Runs second, const DiffOptions& optio
                       : whole                    ? Samples::of_slices(trace, TraceDiff::kSlices)
                                                  : Samples::of_work(trace, alignment->work[i], options.skip);
     if (samples.size() == 0)
-      return Error{"No iteration of \"" + alignment->family + alignment->marker + "\" is left after the first " +
-                       std::to_string(options.skip.value_or(0)) + ": skip fewer.",
+      return Error{"No iteration of \"" + alignment->family + alignment->marker + "\" is left after the first " + std::to_string(options.skip.value_or(0)) +
+                       ": skip fewer.",
                    ErrorKind::kUsage};
     if (!whole) (i < all.first ? diff.first_iterations : diff.second_iterations) += samples.size();
     (i < all.first ? diff.first_skipped : diff.second_skipped) += samples.skipped();

@@ -29,14 +29,13 @@ Result<RuleAnswer> find_synchronizing_calls(const RuleContext& context, const Ru
   selection->for_each(TrackKind::kCudaApi, [&](const Track& track, const stats::EventView& call) {
     if (!waits[call.name()]) return;
     const Thread& thread = trace.threads()[track.key.thread];
-    if (is_wanted(trace.processes()[thread.process].pid, arguments.integer("process")) &&
-        is_wanted(thread.tid, arguments.integer("thread")))
+    if (is_wanted(trace.processes()[thread.process].pid, arguments.integer("process")) && is_wanted(thread.tid, arguments.integer("thread")))
       longest.add({call.start(), call.duration(), call.ref, track.key.thread, call.name()});
   });
 
   using stats::Unit;
-  stats::Table table({stats::integers("Duration", Unit::kNanoseconds), stats::integers("Start", Unit::kNanoseconds),
-                      stats::identifiers("PID"), stats::identifiers("TID"), stats::texts("API Name")});
+  stats::Table table({stats::integers("Duration", Unit::kNanoseconds), stats::integers("Start", Unit::kNanoseconds), stats::identifiers("PID"),
+                      stats::identifiers("TID"), stats::texts("API Name")});
   for (const Call& call : longest.take()) {
     const Thread& thread = trace.threads()[call.thread];
     table.add_row(call.duration, call.start, std::int64_t{trace.processes()[thread.process].pid}, std::int64_t{thread.tid},

@@ -10,9 +10,9 @@ namespace lanescope::analysis {
 
 struct DeviceWork {
   ProcessId process = kNone;
-  std::uint32_t context = 0;  // the first of those it used
-  std::int64_t device = 0;    // CUDA ordinal in the process
-  TimeRange extent;           // from the first operation's begin to the last end
+  std::uint32_t context = 0;                                  // the first of those it used
+  std::int64_t device = 0;                                    // CUDA ordinal in the process
+  TimeRange extent;                                           // from the first operation's begin to the last end
   std::vector<std::vector<stats::Selection::Stretch>> lanes;  // what of each is selected, in order
 };
 

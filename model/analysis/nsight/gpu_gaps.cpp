@@ -37,14 +37,12 @@ Result<RuleAnswer> find_gpu_gaps(const RuleContext& context, const RuleArguments
   }
 
   using stats::Unit;
-  stats::Table table({stats::identifiers("Row#"), stats::integers("Duration", Unit::kNanoseconds),
-                      stats::integers("Start", Unit::kNanoseconds), stats::identifiers("PID"), stats::identifiers("Device ID"),
-                      stats::identifiers("Context ID")});
+  stats::Table table({stats::identifiers("Row#"), stats::integers("Duration", Unit::kNanoseconds), stats::integers("Start", Unit::kNanoseconds),
+                      stats::identifiers("PID"), stats::identifiers("Device ID"), stats::identifiers("Context ID")});
   for (const Gap& gap : longest.take())
-    table.add_row(static_cast<std::int64_t>(table.row_count() + 1), gap.time.length(), gap.time.begin,
-                  std::int64_t{trace.processes()[gap.device->process].pid}, gap.device->device, std::int64_t{gap.device->context});
-  return answer("gpu_gaps", "Gaps on GPUs", std::move(table),
-                "No GPU was idle for longer than the threshold between its first and last operation.");
+    table.add_row(static_cast<std::int64_t>(table.row_count() + 1), gap.time.length(), gap.time.begin, std::int64_t{trace.processes()[gap.device->process].pid},
+                  gap.device->device, std::int64_t{gap.device->context});
+  return answer("gpu_gaps", "Gaps on GPUs", std::move(table), "No GPU was idle for longer than the threshold between its first and last operation.");
 }
 
 }  // namespace lanescope::analysis

@@ -14,20 +14,16 @@ struct Part {
   TimeRange time;
   Nanoseconds used = 0;  // concurrent operations add up
   const DeviceWork* device = nullptr;
-  [[nodiscard]] double percent() const {
-    return time.length() > 0 ? 100.0 * static_cast<double>(used) / static_cast<double>(time.length()) : 0.0;
-  }
+  [[nodiscard]] double percent() const { return time.length() > 0 ? 100.0 * static_cast<double>(used) / static_cast<double>(time.length()) : 0.0; }
 };
 
 std::vector<Part> cut(const stats::Selection& selection, const DeviceWork& device, std::int64_t chunks) {
   const TimeRange extent = device.extent;
   const Nanoseconds length = std::max<Nanoseconds>(1, (extent.length() + chunks - 1) / chunks);
   std::vector<Part> parts;
-  for (Nanoseconds begin = extent.begin; begin < extent.end; begin += length)
-    parts.push_back({{begin, std::min(begin + length, extent.end)}, 0, &device});
+  for (Nanoseconds begin = extent.begin; begin < extent.end; begin += length) parts.push_back({{begin, std::min(begin + length, extent.end)}, 0, &device});
   for_each_operation(selection, device, [&](TimeRange operation) {
-    for (auto i = static_cast<std::size_t>((operation.begin - extent.begin) / length);
-         i < parts.size() && parts[i].time.begin < operation.end; ++i)
+    for (auto i = static_cast<std::size_t>((operation.begin - extent.begin) / length); i < parts.size() && parts[i].time.begin < operation.end; ++i)
       parts[i].used += parts[i].time.intersected(operation).length();
   });
   return parts;
@@ -54,8 +50,7 @@ Result<RuleAnswer> find_low_gpu_use(const RuleContext& context, const RuleArgume
   const Trace& trace = context.trace;
   constexpr std::int64_t kMostChunks = 1000;
   const std::int64_t chunks = arguments.integer("chunks");
-  if (chunks < 1 || chunks > kMostChunks)
-    return Error{"chunks=" + std::to_string(chunks) + " is not a number from 1 to 1000.", ErrorKind::kUsage};
+  if (chunks < 1 || chunks > kMostChunks) return Error{"chunks=" + std::to_string(chunks) + " is not a number from 1 to 1000.", ErrorKind::kUsage};
   const auto selection = select(context, arguments);
   if (!selection) return selection.error();
   const std::vector<DeviceWork> devices = work_by_device(*selection);

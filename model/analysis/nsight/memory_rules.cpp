@@ -63,8 +63,7 @@ stats::Table table_of(const Trace& trace, Kind kind, const std::vector<Operation
     const std::int64_t context = key.context;
     const std::int64_t stream = key.stream;
     if (kind == Kind::kCopy)
-      table.add_row(operation.duration, operation.start, source, destination, bytes, pid, ordinal, context, stats::kNoInteger, stream,
-                    call);
+      table.add_row(operation.duration, operation.start, source, destination, bytes, pid, ordinal, context, stats::kNoInteger, stream, call);
     else
       table.add_row(operation.duration, operation.start, destination, bytes, pid, ordinal, context, stats::kNoInteger, stream, call);
   }
@@ -72,19 +71,19 @@ stats::Table table_of(const Trace& trace, Kind kind, const std::vector<Operation
 }
 
 template <typename Wanted>
-Result<RuleAnswer> apply(const RuleContext& context, const RuleArguments& arguments, Kind kind, std::string name, std::string title,
-                         Message nothing_found, Wanted wanted) {
+Result<RuleAnswer> apply(const RuleContext& context, const RuleArguments& arguments, Kind kind, std::string name, std::string title, Message nothing_found,
+                         Wanted wanted) {
   const auto selection = select(context, arguments);
   if (!selection) return selection.error();
-  return answer(std::move(name), std::move(title),
-                table_of(context.trace, kind, longest_operations(*selection, row_limit(arguments), wanted)), std::move(nothing_found));
+  return answer(std::move(name), std::move(title), table_of(context.trace, kind, longest_operations(*selection, row_limit(arguments), wanted)),
+                std::move(nothing_found));
 }
 
 }  // namespace
 
 Result<RuleAnswer> find_pageable_async_copies(const RuleContext& context, const RuleArguments& arguments) {
-  return apply(context, arguments, Kind::kCopy, "cuda_memcpy_async", "Asynchronous copies of pageable memory",
-               "No asynchronous copy used pageable memory.", [](std::string_view call, const MemoryDetail& detail) {
+  return apply(context, arguments, Kind::kCopy, "cuda_memcpy_async", "Asynchronous copies of pageable memory", "No asynchronous copy used pageable memory.",
+               [](std::string_view call, const MemoryDetail& detail) {
                  return detail.operation == MemoryOperation::kCopy && call.starts_with("cudaMemcpy") && is_asynchronous(call) &&
                         (detail.source_memory == MemoryKind::kPageable || detail.destination_memory == MemoryKind::kPageable);
                });
@@ -95,10 +94,9 @@ Result<RuleAnswer> find_synchronous_copies(const RuleContext& context, const Rul
   return apply(context, arguments, Kind::kCopy, "cuda_memcpy_sync", "Synchronous copies", "No synchronous copy held its thread.",
                [](std::string_view call, const MemoryDetail& detail) {
                  const bool is_staged = detail.copy_kind == CopyKind::kHostToDevice && detail.bytes <= kStagedBytes;
-                 const bool is_within_device =
-                     detail.copy_kind == CopyKind::kDeviceToDevice && detail.source_device == detail.destination_device;
-                 return detail.operation == MemoryOperation::kCopy && call.starts_with("cudaMemcpy") && !is_asynchronous(call) &&
-                        !is_staged && !is_within_device;
+                 const bool is_within_device = detail.copy_kind == CopyKind::kDeviceToDevice && detail.source_device == detail.destination_device;
+                 return detail.operation == MemoryOperation::kCopy && call.starts_with("cudaMemcpy") && !is_asynchronous(call) && !is_staged &&
+                        !is_within_device;
                });
 }
 

@@ -19,16 +19,14 @@ constexpr std::array kCallOptions = {kRows,
                                      kRange,
                                      RuleOption{"process", OptionType::kInteger, "-1", "Only calls of this process id; -1 for all"},
                                      RuleOption{"thread", OptionType::kInteger, "-1", "Only calls of this thread id; -1 for all"}};
-constexpr std::array kGapOptions = {
-    kRows, kStart, kEnd, kRange,
-    RuleOption{"gap", OptionType::kDuration, "500", "Only gaps longer than this (ms without a unit)", kMillisecond}};
-constexpr std::array kUseOptions = {
-    kRows,
-    kStart,
-    kEnd,
-    kRange,
-    RuleOption{"threshold", OptionType::kReal, "50", "Only parts of the time that are used less than this (percent)"},
-    RuleOption{"chunks", OptionType::kInteger, "30", "Parts that the time is cut into, 1 to 1000"}};
+constexpr std::array kGapOptions = {kRows, kStart, kEnd, kRange,
+                                    RuleOption{"gap", OptionType::kDuration, "500", "Only gaps longer than this (ms without a unit)", kMillisecond}};
+constexpr std::array kUseOptions = {kRows,
+                                    kStart,
+                                    kEnd,
+                                    kRange,
+                                    RuleOption{"threshold", OptionType::kReal, "50", "Only parts of the time that are used less than this (percent)"},
+                                    RuleOption{"chunks", OptionType::kInteger, "30", "Parts that the time is cut into, 1 to 1000"}};
 
 }  // namespace
 
@@ -44,8 +42,8 @@ std::span<const Rule> nsight_rules() {
            "the device, and copies "
            "within one device, are left out: they do not hold the thread for long.",
            RuleOrigin::kNsight, kCommonOptions, find_synchronous_copies},
-      Rule{"cuda_memset_sync", "Synchronous sets", "A synchronous set of pinned or managed memory holds its thread. Use cudaMemsetAsync.",
-           RuleOrigin::kNsight, kCommonOptions, find_synchronous_sets},
+      Rule{"cuda_memset_sync", "Synchronous sets", "A synchronous set of pinned or managed memory holds its thread. Use cudaMemsetAsync.", RuleOrigin::kNsight,
+           kCommonOptions, find_synchronous_sets},
       Rule{"cuda_api_sync", "Synchronizing calls",
            "These calls hold their thread until the GPU has finished all that was enqueued. Wait for the one result that is needed, with a "
            "CUDA event, and as late "

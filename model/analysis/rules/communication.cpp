@@ -72,11 +72,11 @@ Finding describe_exposed(const Trace& trace, const LoopWork& work, const RankWor
                            {"loop", work.text()},
                            {"waiting", waited > 0 ? Message(" beside waiting for ranks that came later") : Message()},
                            {"exposed", duration_text(exposed - waited)}});
-  finding.seen = Message("Computation {compute}, exposed communication {exposed}{waiting}.",
-                         {{"compute", duration_text(rank.compute.total())},
-                          {"exposed", duration_text(exposed)},
-                          {"waiting", waited > 0 ? Message(", of which up to {time} was waiting for a rank that came later", {{"time", duration_text(waited)}})
-                                                 : Message()}});
+  finding.seen = Message(
+      "Computation {compute}, exposed communication {exposed}{waiting}.",
+      {{"compute", duration_text(rank.compute.total())},
+       {"exposed", duration_text(exposed)},
+       {"waiting", waited > 0 ? Message(", of which up to {time} was waiting for a rank that came later", {{"time", duration_text(waited)}}) : Message()}});
   finding.place.range = rank.communication.longest_alone();
   finding.place.gpu = rank.gpu;
   finding.place.process = rank.process;
@@ -113,16 +113,13 @@ Finding describe_alone(const Trace& trace, const LoopWork& work, const RankWork&
   return finding;
 }
 
-Finding describe_longest(const Trace& trace, const LoopWork& work, std::size_t ranks, const RankWork& least, const RankWork& most,
-                         Nanoseconds mean) {
+Finding describe_longest(const Trace& trace, const LoopWork& work, std::size_t ranks, const RankWork& least, const RankWork& most, Nanoseconds mean) {
   const Nanoseconds excess = most.compute.total() - mean;
   Finding finding;
   finding.rule = "imbalance";
-  finding.title = Message("{rank} computed for {time} in {loop}, {excess} more than the ranks do on average; where they meet, the others wait for it.",
-                          {{"rank", rank_label(trace, most)},
-                           {"time", duration_text(most.compute.total())},
-                           {"loop", work.text()},
-                           {"excess", percent_text(excess, mean)}});
+  finding.title = Message(
+      "{rank} computed for {time} in {loop}, {excess} more than the ranks do on average; where they meet, the others wait for it.",
+      {{"rank", rank_label(trace, most)}, {"time", duration_text(most.compute.total())}, {"loop", work.text()}, {"excess", percent_text(excess, mean)}});
   finding.seen = Message("{ranks}; the fastest, {fastest}, computed for {time}.",
                          {{"ranks", counted(ranks, "rank")}, {"fastest", rank_label(trace, least)}, {"time", duration_text(least.compute.total())}});
   finding.place.range = most.extent;
@@ -141,40 +138,38 @@ IdleSum cause_of_delay(const RuleContext& context, const LoopWork& work, const R
   visit_idle(context, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
     if (gap.gpu != rank.gpu || context.trace.track_of(gap.next.lane).key.process != rank.process) return;
     for (const IdlePart& part : parts)
-      if (part.cause != IdleCause::kCommunication && work.has(gap, part))
-        causes[static_cast<std::size_t>(part.cause)] += part.range.length();
+      if (part.cause != IdleCause::kCommunication && work.has(gap, part)) causes[static_cast<std::size_t>(part.cause)] += part.range.length();
   });
   const auto most = std::max_element(causes.begin(), causes.end());
   return {static_cast<IdleCause>(most - causes.begin()), {}, 0, *most, 0};
 }
 
 // The rank that others wait for most.
-Finding describe_latecomer(const RuleContext& context, const LoopWork& work, std::span<const RankWork> ranks,
-                           std::span<const RankWait> waits, std::size_t late) {
+Finding describe_latecomer(const RuleContext& context, const LoopWork& work, std::span<const RankWork> ranks, std::span<const RankWait> waits,
+                           std::size_t late) {
   const Trace& trace = context.trace;
   const RankWork& rank = ranks[late];
   const RankWait& wait = waits[late];
-  const auto others = static_cast<Nanoseconds>(
-      std::count_if(ranks.begin(), ranks.end(), [](const RankWork& one) { return one.communication.total() > 0; }) - 1);
+  const auto others =
+      static_cast<Nanoseconds>(std::count_if(ranks.begin(), ranks.end(), [](const RankWork& one) { return one.communication.total() > 0; }) - 1);
   Finding finding;
   finding.rule = "imbalance";
-  finding.title =
-      Message("{rank} came last to collectives, though it computed no longer: the others waited for it for {time} on average ({share} of {loop}).",
-              {{"rank", rank_label(trace, rank)},
-               {"time", duration_text(wait.caused / others)},
-               {"share", percent_text(wait.caused / others, work.span(rank.gpu, rank.extent))},
-               {"loop", work.text()}});
+  finding.title = Message("{rank} came last to collectives, though it computed no longer: the others waited for it for {time} on average ({share} of {loop}).",
+                          {{"rank", rank_label(trace, rank)},
+                           {"time", duration_text(wait.caused / others)},
+                           {"share", percent_text(wait.caused / others, work.span(rank.gpu, rank.extent))},
+                           {"loop", work.text()}});
   Nanoseconds of_others = 0;
   for (const RankWork& other : ranks) of_others += &other == &rank ? 0 : other.communication.total();
   finding.seen = Message("Communication kernels took {time} on it, and {others} on the others.",
                          {{"time", duration_text(rank.communication.total())}, {"others", duration_text(of_others / others)}});
   if (wait.last > 0)
-    finding.seen = followed_by(Message("It came last {times}; the longest wait took {time}.",
-                                       {{"times", counted(wait.last, "time")}, {"time", duration_text(wait.longest.length())}}),
-                               finding.seen);
+    finding.seen = followed_by(
+        Message("It came last {times}; the longest wait took {time}.", {{"times", counted(wait.last, "time")}, {"time", duration_text(wait.longest.length())}}),
+        finding.seen);
   if (const IdleSum cause = cause_of_delay(context, work, rank); cause.total >= wait.caused / others / 4)
-    finding.seen = followed_by(finding.seen, Message("Its GPU was idle for {time} {why}.",
-                                                     {{"time", duration_text(cause.total)}, {"why", Message(idle_cause_clause(cause.cause))}}));
+    finding.seen = followed_by(
+        finding.seen, Message("Its GPU was idle for {time} {why}.", {{"time", duration_text(cause.total)}, {"why", Message(idle_cause_clause(cause.cause))}}));
   finding.place.range = wait.longest.empty() ? rank.extent : wait.longest;
   finding.place.gpu = rank.gpu;
   finding.place.process = rank.process;
@@ -207,9 +202,8 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
     const Nanoseconds exposed = communication - hidden;
     const Nanoseconds waited = std::min(waits[i].waited, exposed);
     gpus.push_back(rank.gpu);
-    table.add_row(std::int64_t{trace.processes()[rank.process].pid}, std::int64_t{trace.gpus()[rank.gpu].ordinal}, rank.compute.total(),
-                  communication, percent_of(communication, work.span(rank.gpu, rank.extent)), hidden, percent_of(hidden, communication), exposed,
-                  waits[i].waited);
+    table.add_row(std::int64_t{trace.processes()[rank.process].pid}, std::int64_t{trace.gpus()[rank.gpu].ordinal}, rank.compute.total(), communication,
+                  percent_of(communication, work.span(rank.gpu, rank.extent)), hidden, percent_of(hidden, communication), exposed, waits[i].waited);
     if (exposed > waited && percent_of(exposed - waited, work.span(rank.gpu, rank.extent)) >= arguments.real("share"))
       answer.findings.push_back(is_alone ? describe_alone(trace, work, rank, exposed) : describe_exposed(trace, work, rank, exposed, waited));
   }
@@ -217,7 +211,7 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
   add_files(trace, gpus, table);
   if (!table.empty()) answer.tables.push_back({"comm_overlap", "Communication and computation by rank", std::move(table)});
   if (answer.findings.empty())
-    answer.message = !answer.tables.empty() ? Message("Communication hides behind computation, or is waiting for a rank that comes later (imbalance).")
+    answer.message = !answer.tables.empty()        ? Message("Communication hides behind computation, or is waiting for a rank that comes later (imbalance).")
                      : context.time == kWholeTrace ? Message("No kernels of a communication library were recorded.")
                                                    : Message("No kernel of a communication library begins in the chosen part.");
   return answer;
@@ -230,7 +224,8 @@ Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArgument
   std::erase_if(ranks, [&trace](const RankWork& rank) { return !meets_others(trace, rank); });
   RuleAnswer answer;
   if (ranks.size() < 2) {
-    answer.message = context.time == kWholeTrace ? Message("The trace holds no two ranks that communicate.") : Message("The chosen part holds no two ranks that communicate.");
+    answer.message = context.time == kWholeTrace ? Message("The trace holds no two ranks that communicate.")
+                                                 : Message("The chosen part holds no two ranks that communicate.");
     return answer;
   }
   Nanoseconds sum = 0;
@@ -238,20 +233,19 @@ Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArgument
   const Nanoseconds mean = sum / static_cast<Nanoseconds>(ranks.size());
   stats::Table table({stats::integers("Compute", stats::Unit::kNanoseconds), stats::reals("Of Mean", stats::Unit::kPercent),
                       stats::integers("Communication", stats::Unit::kNanoseconds), stats::integers("Waited", stats::Unit::kNanoseconds),
-                      stats::integers("Others Waited", stats::Unit::kNanoseconds), stats::integers("Came Last"),
-                      stats::integers("Operations"), stats::integers("First Operation", stats::Unit::kNanoseconds), stats::texts("Rank")});
+                      stats::integers("Others Waited", stats::Unit::kNanoseconds), stats::integers("Came Last"), stats::integers("Operations"),
+                      stats::integers("First Operation", stats::Unit::kNanoseconds), stats::texts("Rank")});
   const std::vector<RankWait> waits = waits_of(ranks);
   for (std::size_t i = 0; i < ranks.size(); ++i)
-    table.add_row(ranks[i].compute.total(), percent_of(ranks[i].compute.total(), mean), ranks[i].communication.total(), waits[i].waited,
-                  waits[i].caused, static_cast<std::int64_t>(waits[i].last), static_cast<std::int64_t>(ranks[i].operations), ranks[i].first,
+    table.add_row(ranks[i].compute.total(), percent_of(ranks[i].compute.total(), mean), ranks[i].communication.total(), waits[i].waited, waits[i].caused,
+                  static_cast<std::int64_t>(waits[i].last), static_cast<std::int64_t>(ranks[i].operations), ranks[i].first,
                   table.add_text(rank_label(trace, ranks[i])));
   const auto by_compute = [](const RankWork& a, const RankWork& b) { return a.compute.total() < b.compute.total(); };
   const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), by_compute);
   const bool computes_longer = percent_of(most->compute.total() - mean, mean) >= arguments.real("excess");
   if (computes_longer) answer.findings.push_back(describe_longest(trace, work, ranks.size(), *least, *most, mean));
   const auto late = static_cast<std::size_t>(
-      std::max_element(waits.begin(), waits.end(), [](const RankWait& a, const RankWait& b) { return a.caused < b.caused; }) -
-      waits.begin());
+      std::max_element(waits.begin(), waits.end(), [](const RankWait& a, const RankWait& b) { return a.caused < b.caused; }) - waits.begin());
   const auto communicating = std::count_if(ranks.begin(), ranks.end(), [](const RankWork& one) { return one.communication.total() > 0; });
   if (communicating > 1 && waits[late].caused > 0 && !(computes_longer && &ranks[late] == &*most) &&
       percent_of(waits[late].caused / (communicating - 1), work.span(ranks[late].gpu, ranks[late].extent)) >= arguments.real("waiting"))

@@ -61,8 +61,7 @@ std::map<Direction, Rate> pinned_rates(const Trace& trace) {
         const MemoryDetail& detail = trace.memory_detail(lane.detail(i));
         const bool pinned = detail.source_memory == MemoryKind::kPinned || detail.destination_memory == MemoryKind::kPinned;
         if (is_transfer(detail) && pinned && !moves_pageable_memory(detail) && detail.bytes >= kLargeCopy && lane.duration(i) > 0)
-          samples[{track.key.gpu, detail.copy_kind}].push_back(static_cast<double>(detail.bytes) * 1e9 /
-                                                               static_cast<double>(lane.duration(i)));
+          samples[{track.key.gpu, detail.copy_kind}].push_back(static_cast<double>(detail.bytes) * 1e9 / static_cast<double>(lane.duration(i)));
       }
     }
   }
@@ -81,8 +80,7 @@ struct PageableGroup {
 };
 using PageableKey = std::tuple<GpuId, NameId, FamilyId, NameId>;  // GPU, operation, NVTX range, call
 
-std::map<PageableKey, PageableGroup> pageable_copies(const RuleContext& context, const LoopWork& work, Families& families,
-                                                     std::uint64_t least_bytes) {
+std::map<PageableKey, PageableGroup> pageable_copies(const RuleContext& context, const LoopWork& work, Families& families, std::uint64_t least_bytes) {
   const Trace& trace = context.trace;
   std::map<PageableKey, PageableGroup> groups;
   const std::map<Direction, Rate> rates = pinned_rates(trace);
@@ -139,8 +137,8 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
   for (const RankWork& rank : work.of_ranks()) {
     const Exposure exposure = exposure_of(rank);
     if (exposure.copies == 0) continue;
-    table.add_row(table.add_text(gpu_label(trace, rank.gpu)), std::int64_t{trace.processes()[rank.process].pid}, exposure.copies,
-                  exposure.hidden, percent_of(exposure.hidden, exposure.copies), rank.compute.total(), exposure.winnable);
+    table.add_row(table.add_text(gpu_label(trace, rank.gpu)), std::int64_t{trace.processes()[rank.process].pid}, exposure.copies, exposure.hidden,
+                  percent_of(exposure.hidden, exposure.copies), rank.compute.total(), exposure.winnable);
     gpus.push_back(rank.gpu);
     const Nanoseconds span = work.span(rank.gpu, rank.extent), exposed = exposure.copies - exposure.hidden;
     const bool is_mostly_copies = are_kernels_too_short(exposure) && percent_of(exposed, span) >= arguments.real("most");
@@ -148,14 +146,14 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
     if (!worth_it || percent_of(exposure.hidden, exposure.copies) > arguments.real("hidden")) continue;
     Finding finding;
     finding.rule = "no_overlap";
-    finding.title = Message(is_mostly_copies
-                                ? "{gpu} copied for {copies}, and for {exposed} of that no kernel ran ({share} of {loop}): the program mostly copies."
-                                : "{gpu} copied for {copies}, and for {exposed} of that no kernel ran ({share} of {loop}): copies and kernels take turns.",
-                            {{"gpu", named_gpu_text(trace, rank.gpu)},
-                             {"copies", duration_text(exposure.copies)},
-                             {"exposed", duration_text(exposed)},
-                             {"share", percent_text(exposed, span)},
-                             {"loop", work.text()}});
+    finding.title =
+        Message(is_mostly_copies ? "{gpu} copied for {copies}, and for {exposed} of that no kernel ran ({share} of {loop}): the program mostly copies."
+                                 : "{gpu} copied for {copies}, and for {exposed} of that no kernel ran ({share} of {loop}): copies and kernels take turns.",
+                {{"gpu", named_gpu_text(trace, rank.gpu)},
+                 {"copies", duration_text(exposure.copies)},
+                 {"exposed", duration_text(exposed)},
+                 {"share", percent_text(exposed, span)},
+                 {"loop", work.text()}});
     finding.seen = Message("Kernels ran for {kernels}; {hidden} of the copy time is hidden behind them. Run beside each other, they could save up to {won}.",
                            {{"kernels", duration_text(rank.compute.total())},
                             {"hidden", percent_text(exposure.hidden, exposure.copies)},
@@ -167,11 +165,11 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
     if (are_kernels_too_short(exposure))
       finding.advice =
           "Copy less first, since kernels are too short to hide these copies: keep data on the GPU from kernel to kernel, compute there what "
-          "the CPU does in between, copy only what is needed, and many small copies as one. Then split the rest in pieces and use two or more streams: copy one piece while kernels "
+          "the CPU does in between, copy only what is needed, and many small copies as one. Then split the rest in pieces and use two or more streams: copy "
+          "one piece while kernels "
           "work on another, and results back beside both.";
     else
-      finding.advice =
-          "Split the work in pieces and use two or more streams: copy one piece while kernels work on another (double buffering).";
+      finding.advice = "Split the work in pieces and use two or more streams: copy one piece while kernels work on another (double buffering).";
     answer.findings.push_back(std::move(finding));
   }
   add_files(trace, gpus, table);
@@ -184,16 +182,14 @@ Result<RuleAnswer> find_pageable(const RuleContext& context, const RuleArguments
   const Trace& trace = context.trace;
   const LoopWork& work = loop_work(context);
   Families families = work.families();
-  const auto groups =
-      pageable_copies(context, work, families, static_cast<std::uint64_t>(std::max<std::int64_t>(0, arguments.integer("bytes"))));
+  const auto groups = pageable_copies(context, work, families, static_cast<std::uint64_t>(std::max<std::int64_t>(0, arguments.integer("bytes"))));
   std::vector<std::pair<PageableKey, PageableGroup>> sorted(groups.begin(), groups.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.gain > b.second.gain; });
 
   RuleAnswer answer;
-  stats::Table table({stats::integers("Gain", stats::Unit::kNanoseconds), stats::integers("Total Time", stats::Unit::kNanoseconds),
-                      stats::integers("Copies"), stats::integers("Total", stats::Unit::kBytes),
-                      stats::reals("Rate", stats::Unit::kBytesPerSecond), stats::integers("GPU"), stats::texts("Operation"),
-                      stats::texts("NVTX Range"), stats::texts("Call")});
+  stats::Table table({stats::integers("Gain", stats::Unit::kNanoseconds), stats::integers("Total Time", stats::Unit::kNanoseconds), stats::integers("Copies"),
+                      stats::integers("Total", stats::Unit::kBytes), stats::reals("Rate", stats::Unit::kBytesPerSecond), stats::integers("GPU"),
+                      stats::texts("Operation"), stats::texts("NVTX Range"), stats::texts("Call")});
   PageableGroup all;
   std::vector<GpuId> gpus;
   for (const auto& [key, group] : sorted) {
@@ -212,17 +208,14 @@ Result<RuleAnswer> find_pageable(const RuleContext& context, const RuleArguments
   for (const RankWork& rank : work.of_ranks()) span += work.span(rank.gpu, rank.extent);
   constexpr double kMostOfTheTime = 50;  // percent
   if (all.gain > 0 && percent_of(all.gain, span) >= arguments.real("share")) {
-    const PageableGroup& longest = std::max_element(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-                                     return a.second.longest < b.second.longest;
-                                   })->second;
+    const PageableGroup& longest =
+        std::max_element(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.longest < b.second.longest; })->second;
     const std::string range = families.text(std::get<2>(sorted.front().first));
     Finding finding;
     finding.rule = "pageable";
-    finding.title = Message("{time} ({share} of {loop}) went into copies of pageable memory; from pinned memory they would take about {pinned}.",
-                            {{"time", duration_text(all.total)},
-                             {"share", percent_text(all.total, span)},
-                             {"loop", work.text()},
-                             {"pinned", duration_text(all.total - all.gain)}});
+    finding.title = Message(
+        "{time} ({share} of {loop}) went into copies of pageable memory; from pinned memory they would take about {pinned}.",
+        {{"time", duration_text(all.total)}, {"share", percent_text(all.total, span)}, {"loop", work.text()}, {"pinned", duration_text(all.total - all.gain)}});
     finding.seen = Message("{transfers} of {bytes} in total{where}; the longest took {longest}.",
                            {{"transfers", counted(all.copies, "transfer")},
                             {"bytes", bytes_text(all.bytes)},
@@ -240,9 +233,10 @@ Result<RuleAnswer> find_pageable(const RuleContext& context, const RuleArguments
         "then the copy "
         "goes at full speed and can run beside kernels.";
     if (percent_of(all.total, span) >= kMostOfTheTime)
-      finding.advice = followed_by("Copy less first, since copies take most of the time: keep data on the GPU from kernel to kernel, copy only what is needed, "
-                                   "and many small copies as one.",
-                                   finding.advice);
+      finding.advice = followed_by(
+          "Copy less first, since copies take most of the time: keep data on the GPU from kernel to kernel, copy only what is needed, "
+          "and many small copies as one.",
+          finding.advice);
     answer.findings.push_back(std::move(finding));
   }
   add_files(trace, gpus, table);

@@ -28,10 +28,10 @@ std::string sampled_text(const Trace& trace, const samples::ChainCounts& chains,
 
 // One row a GPU, cause, range and call: what GPUs waited for together is told apart, so that the rows of each add up to its idle time.
 stats::Table group_table(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, std::int64_t rows) {
-  stats::Table table({stats::reals("Idle", stats::Unit::kPercent), stats::integers("Total Time", stats::Unit::kNanoseconds),
-                      stats::integers("Parts"), stats::integers("Longest", stats::Unit::kNanoseconds),
-                      stats::integers("Longest Gap Start", stats::Unit::kNanoseconds), stats::integers("GPU"), stats::words("Cause"),
-                      stats::texts("NVTX Range"), stats::texts("Call"), stats::words("When"), stats::texts("Sampled Code")});
+  stats::Table table({stats::reals("Idle", stats::Unit::kPercent), stats::integers("Total Time", stats::Unit::kNanoseconds), stats::integers("Parts"),
+                      stats::integers("Longest", stats::Unit::kNanoseconds), stats::integers("Longest Gap Start", stats::Unit::kNanoseconds),
+                      stats::integers("GPU"), stats::words("Cause"), stats::texts("NVTX Range"), stats::texts("Call"), stats::words("When"),
+                      stats::texts("Sampled Code")});
   const Nanoseconds idle = collected.idle();
   struct Row {
     const Group* group;
@@ -55,7 +55,8 @@ stats::Table group_table(const Trace& trace, const Families& families, const Loo
   return table;
 }
 
-// One row a GPU and cause, in the loop and outside of it, the longest first, with the gaps below the threshold behind them: the rows of a GPU add up to its idle time.
+// One row a GPU and cause, in the loop and outside of it, the longest first, with the gaps below the threshold behind them: the rows of a GPU add up to its
+// idle time.
 stats::Table cause_table(const Trace& trace, const Loop& loop, const IdleGroups& collected) {
   stats::Table table({stats::integers("GPU"), stats::reals("Idle", stats::Unit::kPercent), stats::integers("Total Time", stats::Unit::kNanoseconds),
                       stats::integers("Parts"), stats::words("Cause"), stats::words("When")});
@@ -81,16 +82,14 @@ stats::Table cause_table(const Trace& trace, const Loop& loop, const IdleGroups&
 }
 
 stats::Table gpu_table(const Trace& trace, const IdleGroups& collected) {
-  stats::Table table({stats::texts("GPU"), stats::integers("Span", stats::Unit::kNanoseconds),
-                      stats::integers("Busy", stats::Unit::kNanoseconds), stats::integers("Idle", stats::Unit::kNanoseconds),
-                      stats::reals("Idle Share", stats::Unit::kPercent), stats::integers("Operations"), stats::integers("Gaps"),
-                      stats::integers("Short Gaps")});
+  stats::Table table({stats::texts("GPU"), stats::integers("Span", stats::Unit::kNanoseconds), stats::integers("Busy", stats::Unit::kNanoseconds),
+                      stats::integers("Idle", stats::Unit::kNanoseconds), stats::reals("Idle Share", stats::Unit::kPercent), stats::integers("Operations"),
+                      stats::integers("Gaps"), stats::integers("Short Gaps")});
   std::vector<GpuId> gpus;
   for (const GpuIdle& gpu : collected.gpus) {
     gpus.push_back(gpu.gpu);
-    table.add_row(table.add_text(gpu_label(trace, gpu.gpu)), gpu.extent.length(), gpu.busy(), gpu.idle,
-                  percent_of(gpu.idle, gpu.extent.length()), static_cast<std::int64_t>(gpu.operations), static_cast<std::int64_t>(gpu.gaps),
-                  static_cast<std::int64_t>(gpu.short_gaps));
+    table.add_row(table.add_text(gpu_label(trace, gpu.gpu)), gpu.extent.length(), gpu.busy(), gpu.idle, percent_of(gpu.idle, gpu.extent.length()),
+                  static_cast<std::int64_t>(gpu.operations), static_cast<std::int64_t>(gpu.gaps), static_cast<std::int64_t>(gpu.short_gaps));
   }
   add_files(trace, gpus, table);
   return table;
@@ -98,16 +97,14 @@ stats::Table gpu_table(const Trace& trace, const IdleGroups& collected) {
 
 stats::Table stream_table(const RuleContext& context) {
   const Trace& trace = context.trace;
-  stats::Table table({stats::integers("PID"), stats::integers("GPU"), stats::integers("Context"), stats::integers("Stream"),
-                      stats::integers("Operations"), stats::integers("Busy", stats::Unit::kNanoseconds),
-                      stats::integers("Host Wait", stats::Unit::kNanoseconds), stats::integers("Kernel Wait", stats::Unit::kNanoseconds),
-                      stats::integers("Other", stats::Unit::kNanoseconds)});
+  stats::Table table({stats::integers("PID"), stats::integers("GPU"), stats::integers("Context"), stats::integers("Stream"), stats::integers("Operations"),
+                      stats::integers("Busy", stats::Unit::kNanoseconds), stats::integers("Host Wait", stats::Unit::kNanoseconds),
+                      stats::integers("Kernel Wait", stats::Unit::kNanoseconds), stats::integers("Other", stats::Unit::kNanoseconds)});
   std::vector<GpuId> gpus;
   for (const StreamIdle& stream : break_down_stream_idle(trace, context.launches(), context.time, kDefaultKernelGap, context.stop)) {
     gpus.push_back(stream.gpu);
-    table.add_row(std::int64_t{trace.processes()[stream.process].pid}, std::int64_t{trace.gpus()[stream.gpu].ordinal},
-                  std::int64_t{stream.context}, std::int64_t{stream.stream}, static_cast<std::int64_t>(stream.operations), stream.busy,
-                  stream.host_wait, stream.kernel_wait, stream.other);
+    table.add_row(std::int64_t{trace.processes()[stream.process].pid}, std::int64_t{trace.gpus()[stream.gpu].ordinal}, std::int64_t{stream.context},
+                  std::int64_t{stream.stream}, static_cast<std::int64_t>(stream.operations), stream.busy, stream.host_wait, stream.kernel_wait, stream.other);
   }
   add_files(trace, gpus, table);
   return table;
@@ -187,8 +184,7 @@ struct Subject {
 };
 
 Subject subject_of(const Trace& trace, const IdleGroups& collected, const CauseInLoop& cause) {
-  const auto most =
-      std::max_element(cause.gpus.begin(), cause.gpus.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most = std::max_element(cause.gpus.begin(), cause.gpus.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   const std::string gpu = gpu_text(trace, most->first);
   if (most->second >= cause.total - cause.total / 20) return {was_text(gpu), collected.spans.at(most->first), {}};
   Subject all{gpus_text(trace, collected), collected.span, {}};
@@ -226,20 +222,19 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
                            {"where", where_mostly(trace, families.text(dominant_range(cause, loop)), sum.call)},
                            {"sampled", sampled.empty() ? Message() : Message(": {functions}", {{"functions", sampled}})}});
   const auto gaps = static_cast<Nanoseconds>(std::max<std::uint64_t>(1, cause.gaps));
-  finding.seen = Message("In {gaps}{each}.{share}{phases}{samples}",
-                         {{"gaps", counted(cause.gaps, "gap")},
-                          {"each", gaps > 1 ? Message(", {average} each on average, at most {most} in a gap of {gap}",
-                                                      {{"average", duration_text(cause.total / gaps)},
-                                                       {"most", duration_text(cause.longest)},
-                                                       {"gap", duration_text(cause.longest_gap.range.length())}})
-                                            : Message(" of {gap}", {{"gap", duration_text(cause.longest_gap.range.length())}})},
-                          {"share", subject.share},
-                          {"phases", phases_text(families, cause)},
-                          {"samples", samples_text(trace, cause.samples)}});
+  finding.seen = Message(
+      "In {gaps}{each}.{share}{phases}{samples}",
+      {{"gaps", counted(cause.gaps, "gap")},
+       {"each", gaps > 1 ? Message(", {average} each on average, at most {most} in a gap of {gap}", {{"average", duration_text(cause.total / gaps)},
+                                                                                                     {"most", duration_text(cause.longest)},
+                                                                                                     {"gap", duration_text(cause.longest_gap.range.length())}})
+                         : Message(" of {gap}", {{"gap", duration_text(cause.longest_gap.range.length())}})},
+       {"share", subject.share},
+       {"phases", phases_text(families, cause)},
+       {"samples", samples_text(trace, cause.samples)}});
   if (!loop.known() && collected.time == kWholeTrace && cause.gaps > 1 && cause.longest >= cause.total / 2)
     finding.seen = followed_by(
-        finding.seen,
-        Message("If a longer run does not pay the longest again, mark the program's iterations with NVTX ranges: then it counts as setup."));
+        finding.seen, Message("If a longer run does not pay the longest again, mark the program's iterations with NVTX ranges: then it counts as setup."));
   set_place(trace, cause.longest_gap, finding);
   finding.cost = cause.total;
   finding.advice = Message(idle_advice(sum));
@@ -251,13 +246,12 @@ Finding describe_setup(const Trace& trace, const Families& families, const Loop&
   Finding finding;
   finding.rule = "gpu_bubbles";
   finding.key = "setup";
-  finding.title =
-      Message("{who} idle for {time} {when} (setup and warm-up, paid once), mostly {why}.",
-              {{"who", gpus_text(trace, collected)},
-               {"time", duration_text(collected.once.total)},
-               {"when", loop.family() == 0 ? Message("before its work began to repeat")
-                                           : Message("before and after {loop}", {{"loop", loop_time_text(families, loop)}})},
-               {"why", Message(idle_cause_clause(group.cause))}});
+  finding.title = Message("{who} idle for {time} {when} (setup and warm-up, paid once), mostly {why}.",
+                          {{"who", gpus_text(trace, collected)},
+                           {"time", duration_text(collected.once.total)},
+                           {"when", loop.family() == 0 ? Message("before its work began to repeat")
+                                                       : Message("before and after {loop}", {{"loop", loop_time_text(families, loop)}})},
+                           {"why", Message(idle_cause_clause(group.cause))}});
   finding.seen =
       Message("Its largest share, {time} in {parts}, lies {where}; the longest part took {longest} of a gap of {gap}.{samples}",
               {{"time", duration_text(group.total)},
@@ -274,8 +268,7 @@ Finding describe_setup(const Trace& trace, const Families& families, const Loop&
 }
 
 // A finding for each cause that takes `least` percent of the loop, and one for all that lies outside of it, if that takes as much of all.
-std::vector<Finding> describe_causes(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected,
-                                     double least) {
+std::vector<Finding> describe_causes(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, double least) {
   Nanoseconds whole = 0;
   for (const GpuIdle& gpu : collected.gpus) whole += gpu.extent.length();
   std::vector<Finding> findings;
@@ -345,12 +338,13 @@ Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArgume
   }
   answer.summary = summary_of(trace, families, loop, collected, gap);
   if (collected.reading() > 0)
-    answer.summary = followed_by(answer.summary, Message("{time} more went into reading the counters of kernels.", {{"time", duration_text(collected.reading())}}));
+    answer.summary =
+        followed_by(answer.summary, Message("{time} more went into reading the counters of kernels.", {{"time", duration_text(collected.reading())}}));
   if (loop.left_out() > 0)
-    answer.summary = followed_by(answer.summary, Message("{iterations} that the recording does not have whole are left out.", {{"iterations", counted(loop.left_out(), "iteration")}}));
+    answer.summary = followed_by(
+        answer.summary, Message("{iterations} that the recording does not have whole are left out.", {{"iterations", counted(loop.left_out(), "iteration")}}));
   answer.findings = describe_causes(trace, families, loop, collected, arguments.real("share"));
-  answer.tables.push_back(
-      {"gpu_bubbles", "Idle time by cause, NVTX range and call", group_table(trace, families, loop, collected, arguments.integer("rows"))});
+  answer.tables.push_back({"gpu_bubbles", "Idle time by cause, NVTX range and call", group_table(trace, families, loop, collected, arguments.integer("rows"))});
   answer.tables.push_back({"gpu_bubbles_causes", "Idle time by GPU and cause", cause_table(trace, loop, collected)});
   answer.tables.push_back({"gpu_bubbles_gpus", "GPUs", gpu_table(trace, collected)});
   if (context.tables == RuleTables::kAll) answer.tables.push_back({"gpu_bubbles_streams", "Idle time of streams", stream_table(context)});

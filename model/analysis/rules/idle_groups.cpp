@@ -27,8 +27,7 @@ class Enclosing {
       return a_start != b_start ? a_start < b_start : trace_.lane(a.lane).end(a.index) > trace_.lane(b.lane).end(b.index);
     });
     for (const EventRef range : open_)
-      if (const FamilyId family = families_.of(range); std::find(found_.begin(), found_.end(), family) == found_.end())
-        found_.push_back(family);
+      if (const FamilyId family = families_.of(range); std::find(found_.begin(), found_.end(), family) == found_.end()) found_.push_back(family);
     return found_;
   }
 

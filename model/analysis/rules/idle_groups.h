@@ -74,8 +74,8 @@ struct IdleGroups {
   CauseSum once;                 // outside of the loop, without reading counters of kernels
   TimeRange time = kWholeTrace;  // that counts
   bool are_counters_read = false;
-  Nanoseconds span = 0;          // of all GPUs together
-  Nanoseconds short_idle = 0;    // of it, in gaps below the threshold, of the loop
+  Nanoseconds span = 0;        // of all GPUs together
+  Nanoseconds short_idle = 0;  // of it, in gaps below the threshold, of the loop
   [[nodiscard]] Nanoseconds idle() const {
     Nanoseconds sum = 0;
     for (const GpuIdle& gpu : gpus) sum += gpu.idle;
@@ -89,7 +89,6 @@ struct IdleGroups {
   }
   // In the loop, what went into reading counters of kernels.
   [[nodiscard]] Nanoseconds reading() const noexcept { return are_counters_read ? recurring[static_cast<std::size_t>(IdleCause::kOverhead)].total : 0; }
-
 };
 
 // Groups the idle time of gaps of `threshold` or longer. O(n log n).

@@ -22,9 +22,9 @@ struct Candidate {
   std::size_t kernel;  // of the measured ones
   kernels::Verdict verdict;
   Recurrence recurrence = Recurrence::kRecurring;  // kOnce: no launch of its kind is in the loop
-  std::uint64_t runs = 0;    // launches of its kind, in the loop where it has any there
-  Nanoseconds time = 0;      // of all launches of its kind, in the loop where it has any there
-  std::vector<Advice> told;  // causes for this rule to tell, in order: those that no other rule's answer names
+  std::uint64_t runs = 0;                          // launches of its kind, in the loop where it has any there
+  Nanoseconds time = 0;                            // of all launches of its kind, in the loop where it has any there
+  std::vector<Advice> told;                        // causes for this rule to tell, in order: those that no other rule's answer names
   [[nodiscard]] const Advice* first() const { return verdict.advice.empty() ? nullptr : &verdict.advice.front(); }
   [[nodiscard]] Nanoseconds winnable(const Advice& one) const { return static_cast<Nanoseconds>(one.gain * static_cast<double>(time)); }
   [[nodiscard]] Nanoseconds winnable() const { return first() == nullptr ? 0 : winnable(*first()); }
@@ -40,8 +40,8 @@ bool is_of_code(const Advice& cause) {
   return std::find(kOfCode.begin(), kOfCode.end(), cause.rule) != kOfCode.end();
 }
 
-// Causes that need no counters have rules of their own, which speak of all launches: what one of these finds is not said twice. What it does not find is left to this
-// one, or the kernel's symptom would pass for its cause.
+// Causes that need no counters have rules of their own, which speak of all launches: what one of these finds is not said twice. What it does not find is left
+// to this one, or the kernel's symptom would pass for its cause.
 class OtherRules {
  public:
   explicit OtherRules(const RuleContext& context) : context_(context) {}
@@ -141,7 +141,7 @@ Finding finding_of(const Trace& trace, const RecordedMetrics& recorded, const Ca
                            {"where", line ? Message(", most at {line}", {{"line", line->place}}) : Message()}});
   const bool is_one_of_several = trace.gpus().size() > 1 && measurement.gpu != kNone;
   finding.seen = followed_by(Message(is_one_of_several ? "{runs} of this shape took {time}, {share} of the time of all kernels on {gpu}."
-                                                             : "{runs} of this shape took {time}, {share} of the time of all kernels.",
+                                                       : "{runs} of this shape took {time}, {share} of the time of all kernels.",
                                      {{"runs", counted(candidate.runs, "run")},
                                       {"gpu", is_one_of_several ? gpu_text(trace, measurement.gpu) : std::string()},
                                       {"time", duration_text(candidate.time)},
@@ -149,8 +149,8 @@ Finding finding_of(const Trace& trace, const RecordedMetrics& recorded, const Ca
                              first.seen);
   if (line) finding.seen = followed_by(finding.seen, kernels::line_text(*line));
   if (candidate.told.size() > 1)
-    finding.seen = followed_by(finding.seen, Message("Next, up to {won}: {seen}",
-                                                     {{"won", duration_text(candidate.winnable(candidate.told[1]))}, {"seen", candidate.told[1].seen}}));
+    finding.seen = followed_by(
+        finding.seen, Message("Next, up to {won}: {seen}", {{"won", duration_text(candidate.winnable(candidate.told[1]))}, {"seen", candidate.told[1].seen}}));
   finding.advice = first.what_to_do;
   return finding;
 }
@@ -163,9 +163,9 @@ stats::Table table_of(const Trace& trace, const RecordedMetrics& recorded, const
   for (const Candidate& row : candidates) {
     const Measurement& measurement = recorded.measurements[row.kernel];
     const Advice* const first = row.first();
-    table.add_row(row.winnable(), row.time, static_cast<std::int64_t>(row.runs),
-                  table.add_text(std::string(kernels::bound_name(row.verdict.bound))), row.verdict.utilization,
-                  table.add_text(first == nullptr ? std::string() : std::string(first->rule)), first == nullptr || !first->is_gain_known ? stats::kNoReal : 100 * first->gain,
+    table.add_row(row.winnable(), row.time, static_cast<std::int64_t>(row.runs), table.add_text(std::string(kernels::bound_name(row.verdict.bound))),
+                  row.verdict.utilization, table.add_text(first == nullptr ? std::string() : std::string(first->rule)),
+                  first == nullptr || !first->is_gain_known ? stats::kNoReal : 100 * first->gain,
                   measurement.gpu == kNone ? stats::kNoInteger : static_cast<std::int64_t>(trace.gpus()[measurement.gpu].ordinal),
                   table.add_text(recorded.metrics.kernels()[row.kernel].name));
     gpus.push_back(measurement.gpu);
@@ -185,16 +185,19 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
   }
   const LoopWork& work = loop_work(context);
   const RecordedMetrics recorded = kernels::recorded_metrics(trace, context.time);
-  const std::vector<kernels::AllLaunches> in_loop = kernels::launches_that_count(trace, recorded.measurements, [&](EventRef kernel) {
-    return context.time.contains(trace.lane(kernel.lane).start(kernel.index)) && work.has(kernel);
-  });
+  const std::vector<kernels::AllLaunches> in_loop = kernels::launches_that_count(
+      trace, recorded.measurements, [&](EventRef kernel) { return context.time.contains(trace.lane(kernel.lane).start(kernel.index)) && work.has(kernel); });
   std::vector<Candidate> candidates;
   OtherRules other_rules(context);
   for (const std::size_t number : recorded.one_of_each()) {
     if (!context.time.contains(trace.event(recorded.measurements[number].event).start)) continue;
     const Measurement& measurement = recorded.measurements[number];
-    Candidate candidate{number, kernels::judge(recorded.metrics, recorded.metrics.kernels()[number]), Recurrence::kRecurring, measurement.of_its_kind.count,
-                        recorded.weight(number), {}};
+    Candidate candidate{number,
+                        kernels::judge(recorded.metrics, recorded.metrics.kernels()[number]),
+                        Recurrence::kRecurring,
+                        measurement.of_its_kind.count,
+                        recorded.weight(number),
+                        {}};
     if (in_loop[number].count > 0) {
       candidate.runs = in_loop[number].count;
       candidate.time = in_loop[number].time;
@@ -217,7 +220,8 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
       answer.findings.push_back(finding_of(trace, recorded, candidate, all));
   }
   rank(answer.findings);
-  if (!candidates.empty()) answer.tables.push_back({"kernel_bounds", "Kernels by what their counters say they could win", table_of(trace, recorded, candidates)});
+  if (!candidates.empty())
+    answer.tables.push_back({"kernel_bounds", "Kernels by what their counters say they could win", table_of(trace, recorded, candidates)});
   if (answer.findings.empty()) answer.message = "The kernels whose counters were read have little to win.";
   return answer;
 }

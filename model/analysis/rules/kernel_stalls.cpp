@@ -41,8 +41,7 @@ struct Part {
 // Each process's kernels belong to its own loop.
 class Parts {
  public:
-  explicit Parts(const RuleContext& context)
-      : context_(context), work_(loop_work(context)), recorded_(kernels::recorded_metrics(context.trace, context.time)) {
+  explicit Parts(const RuleContext& context) : context_(context), work_(loop_work(context)), recorded_(kernels::recorded_metrics(context.trace, context.time)) {
     add_launches();
     for (const Recurrence recurrence : {Recurrence::kRecurring, Recurrence::kOnce}) {
       Part& part = of(recurrence);
@@ -116,8 +115,8 @@ struct Candidate {
   const StallSum* sum = nullptr;
   const StallCount* stall = nullptr;
   Launches launches;
-  double gain = 0;             // share of the kernel's time, at most
-  bool is_measured = false;    // by counters, too, which say that no unit is used well
+  double gain = 0;           // share of the kernel's time, at most
+  bool is_measured = false;  // by counters, too, which say that no unit is used well
   [[nodiscard]] Nanoseconds winnable() const { return static_cast<Nanoseconds>(gain * static_cast<double>(launches.total)); }
 };
 
@@ -170,19 +169,18 @@ Finding finding_of(const Trace& trace, const Candidate& candidate, const StallSu
   finding.cost = candidate.winnable();
   finding.recurrence = candidate.recurrence;
   const std::string name(candidate.stall->reason);
-  finding.title = Message(candidate.is_measured ? "Warps of kernel {kernel} wait for {reason}{where}: without that it could save up to {won}."
-                                                : "Warps of kernel {kernel} wait for {reason}{where}, for up to {won}: whether that can be saved, samples do not say.",
-                          {{"kernel", kernel_text(trace, candidate)},
-                           {"reason", meaning.waits_for.empty() ? Message::verbatim(name) : Message(meaning.waits_for)},
-                           {"where", line == nullptr ? Message() : Message(", most at {line}", {{"line", line->line}})},
-                           {"won", duration_text(finding.cost)}});
-  const Message at_line =
-      line == nullptr ? Message()
-                      : Message(", {share} of these at that line",
-                                {{"share", share_text(share_of(samples_of(*line, candidate.stall->reason), candidate.stall->samples))}});
+  finding.title =
+      Message(candidate.is_measured ? "Warps of kernel {kernel} wait for {reason}{where}: without that it could save up to {won}."
+                                    : "Warps of kernel {kernel} wait for {reason}{where}, for up to {won}: whether that can be saved, samples do not say.",
+              {{"kernel", kernel_text(trace, candidate)},
+               {"reason", meaning.waits_for.empty() ? Message::verbatim(name) : Message(meaning.waits_for)},
+               {"where", line == nullptr ? Message() : Message(", most at {line}", {{"line", line->line}})},
+               {"won", duration_text(finding.cost)}});
+  const Message at_line = line == nullptr ? Message()
+                                          : Message(", {share} of these at that line",
+                                                    {{"share", share_text(share_of(samples_of(*line, candidate.stall->reason), candidate.stall->samples))}});
   const std::optional<kernels::SampledPart> part = kernels::sampled_part(trace);
-  const Message sampled = !part ? Message()
-                                : Message(" Warps were sampled in {part} of the time.", {{"part", format_small_percent(part->percent())}});
+  const Message sampled = !part ? Message() : Message(" Warps were sampled in {part} of the time.", {{"part", format_small_percent(part->percent())}});
   finding.seen = Message("{runs} took {time} in all. Of {samples}, {share} are {reason}{line}; in {idle} of all, nothing was issued meanwhile.{sampled}",
                          {{"runs", counted(candidate.launches.count, "run")},
                           {"time", duration_text(candidate.launches.total)},
@@ -195,7 +193,9 @@ Finding finding_of(const Trace& trace, const Candidate& candidate, const StallSu
   finding.advice = meaning.remedy.empty() ? Message("Look at the instructions that are sampled most.") : Message(meaning.remedy);
   if (candidate.is_measured) return finding;
   finding.seen = followed_by(finding.seen, "A kernel that uses DRAM or another unit to its peak waits as well, and then there is little to save.");
-  finding.advice = followed_by(Message("See first what bounds it (lanescope kernels --set triage -k {kernel} -- PROGRAM).", {{"kernel", kernel_text(trace, candidate)}}), finding.advice);
+  finding.advice =
+      followed_by(Message("See first what bounds it (lanescope kernels --set triage -k {kernel} -- PROGRAM).", {{"kernel", kernel_text(trace, candidate)}}),
+                  finding.advice);
   return finding;
 }
 

@@ -59,12 +59,7 @@ struct SmallKernelOptions {
 class SmallKernelStretches {
  public:
   SmallKernelStretches(const RuleContext& context, const LoopWork& work, SmallKernelOptions options)
-      : trace_(context.trace),
-        work_(work),
-        time_(context.time),
-        stop_(context.stop),
-        options_(options),
-        communication_(context.trace, is_communication_name) {}
+      : trace_(context.trace), work_(work), time_(context.time), stop_(context.stop), options_(options), communication_(context.trace, is_communication_name) {}
 
   // Returns the time from the GPU's first operation to its last, as far as it counts.
   Nanoseconds add(GpuId gpu) {
@@ -92,9 +87,7 @@ class SmallKernelStretches {
     return operation.range.length() <= options_.longest && trace_.track_of(operation.event.lane).key.kind == TrackKind::kKernels &&
            !communication_(trace_.lane(operation.event.lane).name(operation.event.index));
   }
-  [[nodiscard]] bool is_of_graph(EventRef kernel) const {
-    return trace_.kernel_detail(trace_.lane(kernel.lane).detail(kernel.index)).graph_node != 0;
-  }
+  [[nodiscard]] bool is_of_graph(EventRef kernel) const { return trace_.kernel_detail(trace_.lane(kernel.lane).detail(kernel.index)).graph_node != 0; }
   // Whether one launch of a graph brought both kernels.
   [[nodiscard]] bool of_one_launch(EventRef a, EventRef b) const {
     return is_of_graph(a) && is_of_graph(b) && trace_.lane(a.lane).correlation(a.index) == trace_.lane(b.lane).correlation(b.index);
@@ -155,8 +148,7 @@ stats::Table kernel_table(const Trace& trace, const std::map<NameId, KernelSum>&
   const auto key = [&](const auto& each) { return std::pair(-each.second.gaps, trace.name(each.first)); };
   std::sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
   stats::Table table({stats::integers("Gaps Before", stats::Unit::kNanoseconds), stats::integers("Kernels"),
-                      stats::integers("Total Time", stats::Unit::kNanoseconds), stats::reals("Avg", stats::Unit::kNanoseconds),
-                      stats::texts("Kernel")});
+                      stats::integers("Total Time", stats::Unit::kNanoseconds), stats::reals("Avg", stats::Unit::kNanoseconds), stats::texts("Kernel")});
   for (const auto& [name, sum] : sorted)
     table.add_row(sum.gaps, static_cast<std::int64_t>(sum.count), sum.busy, static_cast<double>(sum.busy) / static_cast<double>(sum.count),
                   table.add_text(std::string(trace.name(name))));
@@ -233,9 +225,7 @@ class LaunchBoundStretches {
 void add_launch_idle(const RuleContext& context, const LoopWork& work, std::vector<Stretch>& stretches) {
   std::size_t at = 0;  // stretches and gaps both come GPU by GPU, in order of time
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
-    while (at < stretches.size() &&
-           (stretches[at].gpu < gap.gpu || (stretches[at].gpu == gap.gpu && stretches[at].range.end <= gap.range.begin)))
-      ++at;
+    while (at < stretches.size() && (stretches[at].gpu < gap.gpu || (stretches[at].gpu == gap.gpu && stretches[at].range.end <= gap.range.begin))) ++at;
     const bool inside = at < stretches.size() && stretches[at].gpu == gap.gpu && stretches[at].range.begin < gap.range.begin;
     if (!inside || !gap.launch.valid()) return;
     for (const IdlePart& part : parts) {
@@ -249,9 +239,9 @@ void add_launch_idle(const RuleContext& context, const LoopWork& work, std::vect
 }
 
 stats::Table stretch_table(const Trace& trace, const std::vector<Stretch>& stretches) {
-  stats::Table table({stats::integers("Launch-Bound Idle", stats::Unit::kNanoseconds), stats::integers("Idle", stats::Unit::kNanoseconds), stats::integers("Start", stats::Unit::kNanoseconds),
-                      stats::integers("Duration", stats::Unit::kNanoseconds), stats::integers("Operations"),
-                      stats::integers("Busy", stats::Unit::kNanoseconds), stats::integers("GPU")});
+  stats::Table table({stats::integers("Launch-Bound Idle", stats::Unit::kNanoseconds), stats::integers("Idle", stats::Unit::kNanoseconds),
+                      stats::integers("Start", stats::Unit::kNanoseconds), stats::integers("Duration", stats::Unit::kNanoseconds),
+                      stats::integers("Operations"), stats::integers("Busy", stats::Unit::kNanoseconds), stats::integers("GPU")});
   for (const Stretch& stretch : stretches)
     table.add_row(stretch.won, stretch.idle, stretch.range.begin, stretch.range.length(), static_cast<std::int64_t>(stretch.operations), stretch.busy,
                   static_cast<std::int64_t>(trace.gpus()[stretch.gpu].ordinal));
@@ -287,16 +277,17 @@ Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArgu
     finding.seen = Message("{sequences} with kernels of {average} on average{one}.",
                            {{"sequences", counted(found.stretches.size(), "dense sequence")},
                             {"average", duration_text(busy / static_cast<Nanoseconds>(kernels))},
-                            {"one", found.stretches.size() > 1
-                                        ? Message("; in one of {time}, {won} could be won", {{"time", duration_text(most.range.length())}, {"won", duration_text(most.won)}})
-                                        : Message()}});
+                            {"one", found.stretches.size() > 1 ? Message("; in one of {time}, {won} could be won",
+                                                                         {{"time", duration_text(most.range.length())}, {"won", duration_text(most.won)}})
+                                                               : Message()}});
     set_place(trace, most, finding);
     finding.cost = won;
     std::uint64_t of_graphs = 0;
     for (const Stretch& stretch : found.stretches) of_graphs += stretch.of_graphs;
     finding.advice = of_graphs >= kernels / 2 ? Message("CUDA graphs launch them already: put more into one graph, or fuse the kernels.")
-                                              : Message("Record the sequence once as a CUDA graph and launch that (PyTorch: torch.compile with "
-                                                        "mode=\"reduce-overhead\"), or fuse the kernels.");
+                                              : Message(
+                                                    "Record the sequence once as a CUDA graph and launch that (PyTorch: torch.compile with "
+                                                    "mode=\"reduce-overhead\"), or fuse the kernels.");
     answer.findings.push_back(std::move(finding));
     answer.tables.push_back({"small_kernels", "Small kernels in dense stretches", kernel_table(trace, found.kernels)});
   } else {
@@ -324,14 +315,15 @@ Result<RuleAnswer> find_staircase(const RuleContext& context, const RuleArgument
   for (const Stretch& stretch : found.stretches) length += stretch.range.length();
   Finding finding;
   finding.rule = "staircase";
-  finding.title = Message("For {length} the GPU ran at the pace of launches: each of {operations} started as soon as it was enqueued, and the GPU was "
-                          "idle for {idle} between them; launches and the code between them took {won} ({share} of {loop}) of that.",
-                          {{"length", duration_text(length)},
-                           {"operations", counted(static_cast<std::uint64_t>(operations), "operation")},
-                           {"idle", duration_text(work_span(found.stretches, &Stretch::idle))},
-                           {"won", duration_text(won)},
-                           {"share", percent_text(won, span)},
-                           {"loop", work.text()}});
+  finding.title = Message(
+      "For {length} the GPU ran at the pace of launches: each of {operations} started as soon as it was enqueued, and the GPU was "
+      "idle for {idle} between them; launches and the code between them took {won} ({share} of {loop}) of that.",
+      {{"length", duration_text(length)},
+       {"operations", counted(static_cast<std::uint64_t>(operations), "operation")},
+       {"idle", duration_text(work_span(found.stretches, &Stretch::idle))},
+       {"won", duration_text(won)},
+       {"share", percent_text(won, span)},
+       {"loop", work.text()}});
   const Stretch& most = most_winnable(found.stretches);
   finding.seen = Message(
       "One operation each {pace}, and each keeps the GPU busy for {busy} on average{one}.",

@@ -141,8 +141,7 @@ class LaunchCollector {
     while (!running_.empty()) {
       const Running& first = running_.front();
       const Nanoseconds until = std::min(first.end, t);
-      if (running_.size() == 1 && first.group != kNoGroup && until > now_)
-        alone_[first.group * leasts_.size() + first.counting - 1] += until - now_;
+      if (running_.size() == 1 && first.group != kNoGroup && until > now_) alone_[first.group * leasts_.size() + first.counting - 1] += until - now_;
       now_ = std::max(now_, until);
       if (first.end > t) break;
       std::pop_heap(running_.begin(), running_.end(), ends_later);
@@ -390,17 +389,15 @@ Message launches_text(const Judged& judged) {
 stats::Table table_of(const RuleContext& context, const std::vector<Judged>& judged) {
   const Trace& trace = context.trace;
   const Loop& loop = loop_work(context).loop();
-  stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds),
-                      stats::integers("Total Time", stats::Unit::kNanoseconds), stats::integers("Alone", stats::Unit::kNanoseconds),
-                      stats::integers("Launches"), stats::integers("Blocks"), stats::integers("Threads"),
-                      stats::reals("Occupancy", stats::Unit::kPercent), stats::texts("Limited by"), stats::reals("Waves"),
-                      stats::integers("SMs"), stats::integers("GPU"), stats::words("When"), stats::texts("Kernel")});
+  stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Total Time", stats::Unit::kNanoseconds),
+                      stats::integers("Alone", stats::Unit::kNanoseconds), stats::integers("Launches"), stats::integers("Blocks"), stats::integers("Threads"),
+                      stats::reals("Occupancy", stats::Unit::kPercent), stats::texts("Limited by"), stats::reals("Waves"), stats::integers("SMs"),
+                      stats::integers("GPU"), stats::words("When"), stats::texts("Kernel")});
   for (const Judged& row : judged)
-    table.add_row(row.winnable, row.group.total, row.group.alone, static_cast<std::int64_t>(row.group.launches),
-                  static_cast<std::int64_t>(row.waves.blocks), static_cast<std::int64_t>(kernels::threads_of_block(row.detail(trace))),
-                  100 * row.occupancy.share(), table.add_text(kernels::limiters_text(row.occupancy)), row.waves.waves(),
-                  std::int64_t{row.waves.multiprocessors}, static_cast<std::int64_t>(trace.gpus()[row.group.gpu].ordinal),
-                  table.add_text(std::string(when_text(loop, row.group.recurrence))),
+    table.add_row(row.winnable, row.group.total, row.group.alone, static_cast<std::int64_t>(row.group.launches), static_cast<std::int64_t>(row.waves.blocks),
+                  static_cast<std::int64_t>(kernels::threads_of_block(row.detail(trace))), 100 * row.occupancy.share(),
+                  table.add_text(kernels::limiters_text(row.occupancy)), row.waves.waves(), std::int64_t{row.waves.multiprocessors},
+                  static_cast<std::int64_t>(trace.gpus()[row.group.gpu].ordinal), table.add_text(std::string(when_text(loop, row.group.recurrence))),
                   table.add_text(std::string(trace.name(row.group.name))));
   std::vector<GpuId> gpus;
   for (const Judged& row : judged) gpus.push_back(row.group.gpu);
@@ -414,19 +411,16 @@ Message unknown_text() { return "The trace lacks the shapes of kernels, or which
 
 Result<RuleAnswer> find_small_grids(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
-  const Judgement judgement =
-      judge(context, arguments.duration("duration"), [](const Judged& judged) { return judged.waves.idle_multiprocessors(); });
+  const Judgement judgement = judge(context, arguments.duration("duration"), [](const Judged& judged) { return judged.waves.idle_multiprocessors(); });
   RuleAnswer answer;
   Said said;
   for (const Judged& judged : judgement.together) {
     if (percent_of(judged.winnable, judged.whole) < arguments.real("share") || !said.is_new(judged)) continue;
     Finding finding = finding_of(context, "small_grid", judged);
     const std::string all = std::to_string(judged.waves.multiprocessors);
-    finding.title = Message("Kernel {kernel} has {blocks} for {all} multiprocessors: on all of them it could save up to {won}.",
-                            {{"kernel", kernel_text(trace, judged)},
-                             {"blocks", counted(judged.waves.blocks, "block")},
-                             {"all", all},
-                             {"won", duration_text(judged.winnable)}});
+    finding.title = Message(
+        "Kernel {kernel} has {blocks} for {all} multiprocessors: on all of them it could save up to {won}.",
+        {{"kernel", kernel_text(trace, judged)}, {"blocks", counted(judged.waves.blocks, "block")}, {"all", all}, {"won", duration_text(judged.winnable)}});
     finding.seen =
         Message("{launches}; {without} of {all} multiprocessors had no block of it.",
                 {{"launches", launches_text(judged)}, {"without", std::to_string(judged.waves.multiprocessors - judged.waves.blocks)}, {"all", all}});
@@ -434,27 +428,24 @@ Result<RuleAnswer> find_small_grids(const RuleContext& context, const RuleArgume
       finding.title = Message("Kernel {kernel} runs as one block on one of {all} multiprocessors.", {{"kernel", kernel_text(trace, judged)}, {"all", all}});
       finding.cost = 0;
     }
-    finding.advice =
-        judged.detail(trace).launch_type != 0
-            ? Message("Give it work for more blocks, or run it beside other kernels on a stream of its own.")
-            : Message("Split the work into more and smaller blocks, do more of it in one launch (a larger batch), or run the kernel beside "
-                      "others on a stream of its own.");
+    finding.advice = judged.detail(trace).launch_type != 0
+                         ? Message("Give it work for more blocks, or run it beside other kernels on a stream of its own.")
+                         : Message(
+                               "Split the work into more and smaller blocks, do more of it in one launch (a larger batch), or run the kernel beside "
+                               "others on a stream of its own.");
     answer.findings.push_back(std::move(finding));
   }
-  if (!judgement.judged.empty())
-    answer.tables.push_back({"small_grid", "Kernels with fewer blocks than multiprocessors", table_of(context, judgement.judged)});
+  if (!judgement.judged.empty()) answer.tables.push_back({"small_grid", "Kernels with fewer blocks than multiprocessors", table_of(context, judgement.judged)});
   if (answer.findings.empty())
-    answer.message =
-        judgement.shapes_known ? Message("Kernels with fewer blocks than the GPU has multiprocessors cost little time.") : unknown_text();
+    answer.message = judgement.shapes_known ? Message("Kernels with fewer blocks than the GPU has multiprocessors cost little time.") : unknown_text();
   return answer;
 }
 
 Result<RuleAnswer> find_tail_waves(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   const auto most_waves = static_cast<std::uint64_t>(std::max<std::int64_t>(1, arguments.integer("waves")));
-  const Judgement judgement = judge(context, arguments.duration("duration"), [most_waves](const Judged& judged) {
-    return judged.waves.full() <= most_waves ? judged.waves.tail_share() : 0;
-  });
+  const Judgement judgement = judge(context, arguments.duration("duration"),
+                                    [most_waves](const Judged& judged) { return judged.waves.full() <= most_waves ? judged.waves.tail_share() : 0; });
   RuleAnswer answer;
   Said said;
   for (const Judged& judged : judgement.together) {
@@ -467,13 +458,13 @@ Result<RuleAnswer> find_tail_waves(const RuleContext& context, const RuleArgumen
                             {"blocks", counted(judged.waves.at_once, "block")},
                             {"waves", counted(judged.waves.full(), "full wave")},
                             {"last", counted(judged.waves.tail(), "block")}});
-    finding.advice = Message("Choose the grid so that it fills whole waves of {number} blocks (smaller blocks, or more work in each), or let as many blocks "
-                             "as fit take work from a loop (a persistent kernel; stream-K of matrix products).",
-                             {{"number", std::to_string(judged.waves.at_once)}});
+    finding.advice = Message(
+        "Choose the grid so that it fills whole waves of {number} blocks (smaller blocks, or more work in each), or let as many blocks "
+        "as fit take work from a loop (a persistent kernel; stream-K of matrix products).",
+        {{"number", std::to_string(judged.waves.at_once)}});
     answer.findings.push_back(std::move(finding));
   }
-  if (!judgement.judged.empty())
-    answer.tables.push_back({"tail_wave", "Kernels with a last wave that is not full", table_of(context, judgement.judged)});
+  if (!judgement.judged.empty()) answer.tables.push_back({"tail_wave", "Kernels with a last wave that is not full", table_of(context, judgement.judged)});
   if (answer.findings.empty()) answer.message = judgement.shapes_known ? Message("Last waves that are not full cost little time.") : unknown_text();
   return answer;
 }
@@ -487,7 +478,8 @@ class BoundByOthers {
       : trace_(context.trace),
         is_library_product_(trace_, is_library_product),
         recorded_(kernels::recorded_metrics(trace_, context.time)),
-        tells_bounds_(std::any_of(context.requests.begin(), context.requests.end(), [](const RuleRequest& each) { return each.rule->name == "kernel_bounds"; })) {}
+        tells_bounds_(
+            std::any_of(context.requests.begin(), context.requests.end(), [](const RuleRequest& each) { return each.rule->name == "kernel_bounds"; })) {}
 
   bool holds(const Judged& judged) {
     if (judged.waves.blocks <= judged.waves.at_once) return true;  // there are no more blocks to hold
@@ -532,11 +524,12 @@ Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArgu
     if (reliefs.empty()) continue;
     Finding finding = finding_of(context, "low_occupancy", judged);
     finding.cost = 0;
-    finding.title = Message("Of kernel {kernel} a multiprocessor holds no more than {blocks} at once, {percent} % of the warps that it could: limited by {limits}.",
-                            {{"kernel", kernel_text(trace, judged)},
-                             {"percent", number_text(100 * judged.occupancy.share())},
-                             {"limits", kernels::limiters_text(judged.occupancy)},
-                             {"blocks", counted(judged.occupancy.blocks, "block")}});
+    finding.title =
+        Message("Of kernel {kernel} a multiprocessor holds no more than {blocks} at once, {percent} % of the warps that it could: limited by {limits}.",
+                {{"kernel", kernel_text(trace, judged)},
+                 {"percent", number_text(100 * judged.occupancy.share())},
+                 {"limits", kernels::limiters_text(judged.occupancy)},
+                 {"blocks", counted(judged.occupancy.blocks, "block")}});
     Message ways;
     for (const kernels::Relief& relief : reliefs) {
       Message way = kernels::relief_text(relief, judged.detail(trace));
@@ -544,15 +537,14 @@ Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArgu
     }
     finding.seen = Message("{launches}. More occupancy with {ways}.", {{"launches", launches_text(judged)}, {"ways", std::move(ways)}});
     finding.advice =
-        "What it would win can't be told from the shape. Few warps are enough for kernels that keep their data in registers; see whether this one waits for memory (lanescope kernels --section WarpStateStats -- PROGRAM) before you change it.";
+        "What it would win can't be told from the shape. Few warps are enough for kernels that keep their data in registers; see whether this one waits for "
+        "memory (lanescope kernels --section WarpStateStats -- PROGRAM) before you change it.";
     answer.findings.push_back(std::move(finding));
   }
-  if (!judgement.judged.empty())
-    answer.tables.push_back({"low_occupancy", "Kernels of low theoretical occupancy", table_of(context, judgement.judged)});
+  if (!judgement.judged.empty()) answer.tables.push_back({"low_occupancy", "Kernels of low theoretical occupancy", table_of(context, judgement.judged)});
   if (answer.findings.empty())
-    answer.message = judgement.shapes_known
-                         ? Message("Kernels of low theoretical occupancy take little time, or more warps would not help them.")
-                         : unknown_text();
+    answer.message =
+        judgement.shapes_known ? Message("Kernels of low theoretical occupancy take little time, or more warps would not help them.") : unknown_text();
   return answer;
 }
 

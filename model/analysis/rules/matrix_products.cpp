@@ -83,9 +83,12 @@ std::array<ProductsOfGpu, 2> products_of(const RuleContext& context, GpuId gpu) 
 
 std::string_view format_name(kernels::TensorFormat format) {
   switch (format) {
-    case kernels::TensorFormat::kTf32: return "TF32";
-    case kernels::TensorFormat::kBf16: return "BF16";
-    case kernels::TensorFormat::kFp16: return "FP16";
+    case kernels::TensorFormat::kTf32:
+      return "TF32";
+    case kernels::TensorFormat::kBf16:
+      return "BF16";
+    case kernels::TensorFormat::kFp16:
+      return "FP16";
   }
   return "";
 }
@@ -124,8 +127,9 @@ Finding finding_of(const Trace& trace, kernels::TensorFormat format, Nanoseconds
                           {{"gpu", found.gpus.size() == 1 ? Message::verbatim(gpu_text(trace, track.gpu)) : counted(found.gpus.size(), "GPU")},
                            {"format", format_name(format)},
                            {"won", duration_text(finding.cost)}});
-  finding.seen = Message("{kernels} of such products took {time}, {share} of the time of all kernels.",
-                         {{"kernels", counted(found.names.size(), "kernel")}, {"time", duration_text(found.total)}, {"share", percent_text(found.total, found.kernels)}});
+  finding.seen =
+      Message("{kernels} of such products took {time}, {share} of the time of all kernels.",
+              {{"kernels", counted(found.names.size(), "kernel")}, {"time", duration_text(found.total)}, {"share", percent_text(found.total, found.kernels)}});
   finding.advice = Message(kernels::tensor_core_advice(format));
   return finding;
 }

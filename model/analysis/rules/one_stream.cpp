@@ -107,8 +107,7 @@ Chunks chunks_of(const RuleContext& context, const LoopWork& work, std::span<con
 }
 
 // The one stream of its own that a process uses, where nearly all its GPU work is on it.
-std::optional<Chunks> chunks_on_one_stream(const RuleContext& context, const LoopWork& work, ProcessId process,
-                                           const DefaultStreams& default_streams) {
+std::optional<Chunks> chunks_on_one_stream(const RuleContext& context, const LoopWork& work, ProcessId process, const DefaultStreams& default_streams) {
   const Trace& trace = context.trace;
   constexpr double kNearlyAll = 0.9;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<TrackId>> own;
@@ -127,8 +126,8 @@ std::optional<Chunks> chunks_on_one_stream(const RuleContext& context, const Loo
 
 // A program that copies to and fro without waiting, from pinned memory, on a stream of its own is made for overlap; nothing overlaps on
 // one.
-std::optional<Finding> find_chunks_on_one_stream(const RuleContext& context, const LoopWork& work, ProcessId process,
-                                                 const RuleArguments& arguments, const DefaultStreams& default_streams) {
+std::optional<Finding> find_chunks_on_one_stream(const RuleContext& context, const LoopWork& work, ProcessId process, const RuleArguments& arguments,
+                                                 const DefaultStreams& default_streams) {
   const Trace& trace = context.trace;
   const std::optional<Chunks> chunks = chunks_on_one_stream(context, work, process, default_streams);
   if (!chunks || static_cast<std::int64_t>(chunks->rounds) < arguments.integer("rounds")) return std::nullopt;
@@ -139,12 +138,13 @@ std::optional<Finding> find_chunks_on_one_stream(const RuleContext& context, con
   finding.key = "chunks";
   finding.title = Message("{process} copied {chunks} to the GPU and back, and all of them ran on one stream, so that none overlapped.",
                           {{"process", process_label(trace, process)}, {"chunks", counted(chunks->rounds, "chunk")}});
-  finding.seen = Message("On stream {stream}, {there} of copies to the GPU, {kernels} of kernels and {back} of copies back took turns, though the memory is "
-                         "pinned. No other stream that the program created had work.",
-                         {{"stream", std::to_string(chunks->stream.stream)},
-                          {"there", duration_text(chunks->time[0])},
-                          {"kernels", duration_text(chunks->time[1])},
-                          {"back", duration_text(chunks->time[2])}});
+  finding.seen = Message(
+      "On stream {stream}, {there} of copies to the GPU, {kernels} of kernels and {back} of copies back took turns, though the memory is "
+      "pinned. No other stream that the program created had work.",
+      {{"stream", std::to_string(chunks->stream.stream)},
+       {"there", duration_text(chunks->time[0])},
+       {"kernels", duration_text(chunks->time[1])},
+       {"back", duration_text(chunks->time[2])}});
   finding.place = {.range = chunks->extent, .event = {}, .gpu = chunks->stream.gpu, .process = process, .thread = kNone};
   finding.cost = winnable;
   finding.advice =
@@ -175,21 +175,20 @@ Result<RuleAnswer> find_one_stream(const RuleContext& context, const RuleArgumen
       finding.place.range = rank.extent;
       finding.place.gpu = rank.gpu;
     }
-    table.add_row(std::int64_t{trace.processes()[process].pid}, static_cast<std::int64_t>(created),
-                  static_cast<std::int64_t>(streams.used.size()), finding.cost);
+    table.add_row(std::int64_t{trace.processes()[process].pid}, static_cast<std::int64_t>(created), static_cast<std::int64_t>(streams.used.size()),
+                  finding.cost);
     // Frameworks create streams by the dozen and use them as needed; of a few, each was meant to be used.
     constexpr std::uint64_t kFew = 16;
     const bool all_on_one = created >= 2 && streams.used.size() == 1;
     const bool some_unused = created >= 2 && created <= kFew && streams.used.size() < created;
     if (!all_on_one && !some_unused) continue;
     finding.rule = "one_stream";
-    finding.title = Message(all_on_one ? "{process} created {streams}, and all its GPU work ran on one stream."
-                                       : "{process} created {streams}, and its GPU work ran on only {used}.",
-                            {{"process", process_label(trace, process)},
-                             {"streams", counted(created, "stream")},
-                             {"used", std::to_string(streams.used.size())}});
-    finding.seen = Message("Operations of one stream never overlap; copies and kernels that took turns could win up to {time}.",
-                           {{"time", duration_text(finding.cost)}});
+    finding.title =
+        Message(all_on_one ? "{process} created {streams}, and all its GPU work ran on one stream."
+                           : "{process} created {streams}, and its GPU work ran on only {used}.",
+                {{"process", process_label(trace, process)}, {"streams", counted(created, "stream")}, {"used", std::to_string(streams.used.size())}});
+    finding.seen =
+        Message("Operations of one stream never overlap; copies and kernels that took turns could win up to {time}.", {{"time", duration_text(finding.cost)}});
     finding.place.process = process;
     finding.advice =
         "Check that launches and copies name their stream (kernel<<<grid, block, shared, stream>>>); what names none goes to the default "

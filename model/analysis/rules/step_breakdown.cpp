@@ -253,13 +253,12 @@ Result<RuleAnswer> break_down_steps(const RuleContext& context, const RuleArgume
   std::vector<std::pair<FamilyId, FamilySum>> sorted(sums.begin(), sums.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.cpu > b.second.cpu; });
   stats::Table table({stats::integers("CPU Time", stats::Unit::kNanoseconds), stats::integers("Ranges"),
-                      stats::integers("GPU Projected", stats::Unit::kNanoseconds),
-                      stats::integers("GPU Idle Inside", stats::Unit::kNanoseconds), stats::reals("GPU Idle Inside", stats::Unit::kPercent),
-                      stats::integers("Communication", stats::Unit::kNanoseconds), stats::integers("Operations"),
-                      stats::texts("NVTX Range")});
+                      stats::integers("GPU Projected", stats::Unit::kNanoseconds), stats::integers("GPU Idle Inside", stats::Unit::kNanoseconds),
+                      stats::reals("GPU Idle Inside", stats::Unit::kPercent), stats::integers("Communication", stats::Unit::kNanoseconds),
+                      stats::integers("Operations"), stats::texts("NVTX Range")});
   for (const auto& [family, sum] : sorted)
-    table.add_row(sum.cpu, static_cast<std::int64_t>(sum.ranges), sum.projected, sum.idle, percent_of(sum.idle, sum.projected),
-                  sum.communication, static_cast<std::int64_t>(sum.operations), table.add_text(families.text(family)));
+    table.add_row(sum.cpu, static_cast<std::int64_t>(sum.ranges), sum.projected, sum.idle, percent_of(sum.idle, sum.projected), sum.communication,
+                  static_cast<std::int64_t>(sum.operations), table.add_text(families.text(family)));
   RuleAnswer answer;
   if (table.empty())
     answer.message = context.time == kWholeTrace ? Message("The trace has no NVTX ranges.") : Message("No NVTX range begins in the chosen part.");

@@ -57,7 +57,8 @@ struct BubblesBeside {
 };
 
 std::optional<BubblesBeside> bubbles_beside(const RuleContext& context) {
-  const auto found = std::find_if(context.requests.begin(), context.requests.end(), [](const RuleRequest& request) { return request.rule->name == "gpu_bubbles"; });
+  const auto found =
+      std::find_if(context.requests.begin(), context.requests.end(), [](const RuleRequest& request) { return request.rule->name == "gpu_bubbles"; });
   if (found == context.requests.end()) return std::nullopt;
   return BubblesBeside{found->arguments.duration("gap"), found->arguments.real("share")};
 }
@@ -104,7 +105,8 @@ struct GpuSums {
   Nanoseconds copies_in_bubbles = 0;  // idle time of all copies, blocking or not, in gaps that gpu_bubbles looks at
 };
 
-GpuSums add_idle(const RuleContext& context, const LoopWork& work, const std::optional<BubblesBeside>& bubbles, Families& families, std::map<Key, Waits>& waits) {
+GpuSums add_idle(const RuleContext& context, const LoopWork& work, const std::optional<BubblesBeside>& bubbles, Families& families,
+                 std::map<Key, Waits>& waits) {
   const Trace& trace = context.trace;
   NameMemo<CallClass> classes(trace, classify_cuda_call);
   RangeLookup ranges(trace);
@@ -166,9 +168,8 @@ Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArgumen
   sort_by_idle(sorted);
 
   RuleAnswer answer;
-  stats::Table table({stats::integers("GPU Idle", stats::Unit::kNanoseconds), stats::integers("Calls"),
-                      stats::integers("Blocked", stats::Unit::kNanoseconds), stats::texts("Thread"), stats::texts("Call"),
-                      stats::texts("NVTX Range")});
+  stats::Table table({stats::integers("GPU Idle", stats::Unit::kNanoseconds), stats::integers("Calls"), stats::integers("Blocked", stats::Unit::kNanoseconds),
+                      stats::texts("Thread"), stats::texts("Call"), stats::texts("NVTX Range")});
   for (const auto& [key, entry] : sorted) {
     const auto& [thread, call, family] = key;
     table.add_row(entry.all_idle(), static_cast<std::int64_t>(entry.calls), entry.blocked, table.add_text(thread_label(trace, thread)),

@@ -32,8 +32,8 @@ struct Iteration {
 struct Iterations {
   struct OfGpu {
     std::array<std::vector<Nanoseconds>, kComponents> components;  // of each; empty where it is 0 in all
-    std::vector<Nanoseconds> reading;  // likewise, counters of kernels: for how long the GPU was idle for it
-    std::vector<Nanoseconds> busy;     // likewise: for how long the GPU worked in its time, whoever enqueued that
+    std::vector<Nanoseconds> reading;                              // likewise, counters of kernels: for how long the GPU was idle for it
+    std::vector<Nanoseconds> busy;                                 // likewise: for how long the GPU worked in its time, whoever enqueued that
     [[nodiscard]] Nanoseconds busy_in(std::size_t iteration) const { return busy.empty() ? 0 : busy[iteration]; }
     [[nodiscard]] Nanoseconds of(std::size_t iteration, std::size_t component) const {
       return components[component].empty() ? 0 : components[component][iteration];
@@ -73,8 +73,7 @@ Iterations iterations_of(const RuleContext& context, const IterationSeries& seri
   const Trace& trace = context.trace;
   std::optional<Nanoseconds> first_work;
   for (const GpuId gpu : gpus)
-    if (const auto operation = GpuOperations(trace, gpu).next())
-      first_work = std::min(first_work.value_or(operation->range.begin), operation->range.begin);
+    if (const auto operation = GpuOperations(trace, gpu).next()) first_work = std::min(first_work.value_or(operation->range.begin), operation->range.begin);
   Iterations iterations;
   const std::vector<TimeRange> times = iteration_times(trace, series);
   for (std::size_t i = 0; i < times.size(); ++i)
@@ -97,8 +96,7 @@ void add_busy(const RuleContext& context, const std::set<GpuId>& gpus, Iteration
 // Hands a time of a GPU to the iterations that it lies in.
 void add_within(TimeRange time, std::vector<Nanoseconds>& times, const Iterations& iterations) {
   const std::vector<Iteration>& all = iterations.all;
-  auto iteration =
-      std::upper_bound(all.begin(), all.end(), time.begin, [](Nanoseconds t, const Iteration& candidate) { return t < candidate.time.end; });
+  auto iteration = std::upper_bound(all.begin(), all.end(), time.begin, [](Nanoseconds t, const Iteration& candidate) { return t < candidate.time.end; });
   for (; iteration != all.end() && iteration->time.begin < time.end; ++iteration)
     iterations.add(times, static_cast<std::size_t>(iteration - all.begin()), time.intersected(iteration->time).length());
 }
@@ -131,8 +129,7 @@ void add_enqueued(const RuleContext& context, ProcessId process, const std::set<
       }
       const auto iteration = std::upper_bound(iterations.all.begin(), iterations.all.end(), enqueued,
                                               [](Nanoseconds t, const Iteration& candidate) { return t < candidate.time.end; });
-      if (iteration->time.begin <= enqueued)
-        iterations.add(of_gpu, static_cast<std::size_t>(iteration - iterations.all.begin()), further.length());
+      if (iteration->time.begin <= enqueued) iterations.add(of_gpu, static_cast<std::size_t>(iteration - iterations.all.begin()), further.length());
     }
   }
 }
@@ -231,8 +228,8 @@ stats::Table empty_table() {
 }
 
 // Adds the slow iterations of a process to the table, and the finding that sums them up.
-void find_slow(const RuleContext& context, const Families& families, const LoopWork& work, const IterationSeries& series,
-               const Iterations& iterations, const RuleArguments& arguments, stats::Table& table, RuleAnswer& answer) {
+void find_slow(const RuleContext& context, const Families& families, const LoopWork& work, const IterationSeries& series, const Iterations& iterations,
+               const RuleArguments& arguments, stats::Table& table, RuleAnswer& answer) {
   const Trace& trace = context.trace;
   const double slower = arguments.real("slower");
   const EventRef after_warm_up = series.ranges[warm_up_iterations(trace, series)];
@@ -285,12 +282,13 @@ void find_slow(const RuleContext& context, const Families& families, const LoopW
                            {"median", duration_text(typical_time)},
                            {"time", duration_text(finding.cost)}});
   finding.seen = most.time == 0 ? Message("On the GPU nothing differs.")
-                                   : Message(most.time <= finding.cost ? "What differs most is {what}: {time} ({share}) more in them. The slowest took {slowest}."
-                                                                       : "What differs most is {what}: {time} more in them, where other things took less. The slowest took {slowest}.",
-                                             {{"what", component_name(most.component)},
-                                              {"time", duration_text(most.time)},
-                                              {"share", percent_text(most.time, finding.cost)},
-                                              {"slowest", duration_text(slowest)}});
+                                : Message(most.time <= finding.cost
+                                              ? "What differs most is {what}: {time} ({share}) more in them. The slowest took {slowest}."
+                                              : "What differs most is {what}: {time} more in them, where other things took less. The slowest took {slowest}.",
+                                          {{"what", component_name(most.component)},
+                                           {"time", duration_text(most.time)},
+                                           {"share", percent_text(most.time, finding.cost)},
+                                           {"slowest", duration_text(slowest)}});
   finding.place.process = series.process;
   finding.place.thread = series.thread;
   finding.advice = Message(advice_about(most.component));
@@ -306,11 +304,9 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   Families families = work.families();
   const std::string& wanted = arguments.text("range");
   const bool are_known = wanted.empty() && context.time == kWholeTrace;
-  const std::vector<IterationSeries> asked_for =
-      are_known ? std::vector<IterationSeries>() : find_iterations(trace, families, wanted, *context.launch_index);
+  const std::vector<IterationSeries> asked_for = are_known ? std::vector<IterationSeries>() : find_iterations(trace, families, wanted, *context.launch_index);
   const std::vector<IterationSeries>& all = are_known ? work.iterations() : asked_for;
-  if (all.empty() && !wanted.empty())
-    return Error{"The trace has no NVTX range " + wanted + ". Its ranges: lanescope stats -r nvtx_sum", ErrorKind::kUsage};
+  if (all.empty() && !wanted.empty()) return Error{"The trace has no NVTX range " + wanted + ". Its ranges: lanescope stats -r nvtx_sum", ErrorKind::kUsage};
   const Overhead overhead = reads_counters(trace) ? Overhead::kReadsCounters : Overhead::kDiffers;
   stats::Table table = empty_table();
   struct OfProcess {
@@ -339,10 +335,9 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   rank(answer.findings);
   if (!table.empty()) answer.tables.push_back({"tail", "Slow iterations", std::move(table)});
   if (answer.findings.empty())
-    answer.message =
-        all.empty()             ? Message("The trace has no NVTX ranges that repeat like iterations.")
-        : answer.tables.empty() ? Message("No iteration is much slower than the median.")
-                                : Message("Iterations that are much slower than the median cost little time.");
+    answer.message = all.empty()             ? Message("The trace has no NVTX ranges that repeat like iterations.")
+                     : answer.tables.empty() ? Message("No iteration is much slower than the median.")
+                                             : Message("Iterations that are much slower than the median cost little time.");
   return answer;
 }
 

@@ -117,7 +117,8 @@ class Stream : public TableRows {
   Result<void> finish() {
     flush();
     put(std::string("\xff\xff\xff\xff\0\0\0\0", 8));
-    if (is_too_long_) return Error{"The texts of " + std::to_string(rows_a_batch_) + " rows of the table " + std::string(table_.name) + " take more than 2 GiB."};
+    if (is_too_long_)
+      return Error{"The texts of " + std::to_string(rows_a_batch_) + " rows of the table " + std::string(table_.name) + " take more than 2 GiB."};
     if (failed_) return Error{"The stream could not be written: nobody takes more of it."};
     return {};
   }
@@ -160,7 +161,8 @@ class Stream : public TableRows {
     const ValueDictionary dictionary = *dictionary_of(known, batch_rows_);
     put_dictionary(index, dictionary.values);
     std::vector<std::int32_t> indices;
-    for (std::size_t i = 0, next = 0; i < batch_rows_; ++i) indices.push_back(column.is_present[i] != 0 ? static_cast<std::int32_t>(dictionary.indices[next++]) : 0);
+    for (std::size_t i = 0, next = 0; i < batch_rows_; ++i)
+      indices.push_back(column.is_present[i] != 0 ? static_cast<std::int32_t>(dictionary.indices[next++]) : 0);
     body.add_values(indices);
   }
 
@@ -181,7 +183,8 @@ class Stream : public TableRows {
     body.add_buffer({});
     body.add_values(offsets);
     body.add_buffer(texts);
-    put_message(Header::kDictionaryBatch, FlatTable().integer64(kBatchId, static_cast<std::int64_t>(index)).table(kBatchData, body.batch(cells.size())), body.bytes());
+    put_message(Header::kDictionaryBatch, FlatTable().integer64(kBatchId, static_cast<std::int64_t>(index)).table(kBatchData, body.batch(cells.size())),
+                body.bytes());
   }
 
   void put_message(Header type, FlatTable header, std::string_view body) {

@@ -1,5 +1,5 @@
-// Writes tables as streams of Arrow's interprocess format (https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc).
-// Internal to model/export.
+// Writes tables as streams of Arrow's interprocess format
+// (https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc). Internal to model/export.
 #pragma once
 
 #include <functional>

@@ -29,8 +29,8 @@ using exporters::TableDescription;
 using exporters::TableRows;
 using exporters::TableTarget;
 
-constexpr std::size_t kMostRows = 1u << 16;     // of a batch
-constexpr std::size_t kMostBatches = 2;         // that wait to be read
+constexpr std::size_t kMostRows = 1u << 16;  // of a batch
+constexpr std::size_t kMostBatches = 2;      // that wait to be read
 
 // ---- What ArrowArray and ArrowSchema point to, kept until they are released ---------------------------------------------------------------
 
@@ -250,7 +250,8 @@ class TableStream final : private TableTarget, private TableRows {
       options.tables = {table_};
       options.empty_tables = EmptyTables::kCreate;
       if (const Result<void> written = exporters::write_tables(*trace_, options, *this); !written) failure = written.error();
-      if (has_substitutes(*trace_)) failure = Error{"Not all events of the table " + table_ + " can be read any more: the file was changed, cut or damaged, or memory lacks."};
+      if (has_substitutes(*trace_))
+        failure = Error{"Not all events of the table " + table_ + " can be read any more: the file was changed, cut or damaged, or memory lacks."};
     } catch (const std::exception&) {  // of the standard library
       failure = Error{"There is not enough memory for the table " + table_ + "."};
     }
@@ -378,8 +379,8 @@ TableStream& of(ArrowArrayStream* stream) { return *static_cast<TableStream*>(st
 std::vector<std::string> table_names() {
   std::vector<std::string> names;
   for (const exporters::EventTable& table : exporters::event_tables()) names.emplace_back(table.name);
-  for (const std::string_view name : {exporters::counter_table().name, exporters::kernel_metric_table().name, exporters::pc_window_table().name,
-                                      exporters::pc_sample_table().name})
+  for (const std::string_view name :
+       {exporters::counter_table().name, exporters::kernel_metric_table().name, exporters::pc_window_table().name, exporters::pc_sample_table().name})
     names.emplace_back(name);
   return names;
 }

@@ -12,8 +12,7 @@ namespace lanescope::exporters {
 namespace {
 
 std::string_view copy_word(CopyKind kind) {
-  constexpr std::string_view kWords[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH",  "AtoA",  "AtoD",
-                                         "DtoA", "DtoD", "HtoH", "PtoP", "UHtoD", "UDtoH", "UDtoD"};
+  constexpr std::string_view kWords[] = {"", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "UHtoD", "UDtoH", "UDtoD"};
   return kWords[static_cast<std::size_t>(kind)];
 }
 
@@ -26,8 +25,7 @@ std::string_view synchronization_word(std::uint32_t type) {
 std::string memory_name(const MemoryDetail& detail) {
   const std::string destination(memory_kind_name(detail.destination_memory));
   if (detail.operation == MemoryOperation::kSet) return "Memset (" + destination + ")";
-  return "Memcpy " + std::string(copy_word(detail.copy_kind)) + " (" + std::string(memory_kind_name(detail.source_memory)) + " -> " +
-         destination + ")";
+  return "Memcpy " + std::string(copy_word(detail.copy_kind)) + " (" + std::string(memory_kind_name(detail.source_memory)) + " -> " + destination + ")";
 }
 
 }  // namespace
@@ -118,8 +116,7 @@ void ChromeEvents::write_synchronization(const TrackKey& key, std::size_t lane, 
 
 void ChromeEvents::write_call(const TrackKey& key, const Event& event) {
   const ApiDetail& detail = trace_.api_detail(event.detail);
-  begin_on_thread(key, event, detail.domain == ApiDomain::kDriver ? "cuda_driver" : "cuda_runtime",
-                  api_display_name(trace_.name(event.name)));
+  begin_on_thread(key, event, detail.domain == ApiDomain::kDriver ? "cuda_driver" : "cuda_runtime", api_display_name(trace_.name(event.name)));
   json_.key("args").open('{').field("correlation", event.correlation);
   if (detail.result != 0) json_.field("return value", detail.result);
   json_.close('}').close('}');
@@ -168,8 +165,7 @@ void ChromeEvents::begin_on_thread(const TrackKey& key, const Event& event, std:
 }
 
 // Leaves the arguments open.
-void ChromeEvents::begin_on_stream(const TrackKey& key, std::size_t lane, const Event& event, std::string_view category,
-                                   std::string_view name) {
+void ChromeEvents::begin_on_stream(const TrackKey& key, std::size_t lane, const Event& event, std::string_view category, std::string_view name) {
   begin_event(json_, "X").field("cat", category).field("name", name).field("pid", pids_.gpu(key)).field("tid", rows_.of(key, lane));
   json_.timestamp("ts", event.start).microseconds("dur", event.duration).key("args").open('{');
   json_.field("device", device_ordinal(trace_, key.process, key.gpu)).field("context", key.context);
@@ -189,8 +185,7 @@ void ChromeEvents::write_kernel(const TrackKey& key, std::size_t lane, const Eve
   const double blocks = double{1} * detail.grid[0] * detail.grid[1] * detail.grid[2];
   const double warps = (double{1} * detail.block[0] * detail.block[1] * detail.block[2] + 31) / 32;
   if (const std::uint32_t processors = trace_.gpus()[key.gpu].multiprocessor_count; processors > 0)
-    json_.field("blocks per SM", blocks / processors)
-        .field("warps per SM", blocks * static_cast<double>(static_cast<std::uint64_t>(warps)) / processors);
+    json_.field("blocks per SM", blocks / processors).field("warps per SM", blocks * static_cast<double>(static_cast<std::uint64_t>(warps)) / processors);
   json_.field("grid", detail.grid).field("block", detail.block);
   if (detail.cluster[0] != 0) json_.field("cluster", detail.cluster);
   if (detail.graph != 0) json_.field("graph id", detail.graph);
@@ -207,8 +202,7 @@ void ChromeEvents::write_memory(const TrackKey& key, std::size_t lane, const Eve
   if (is_set && detail.value != 0) json_.field("value", detail.value);
   if (detail.virtual_address != 0) json_.field("address", std::string_view(hexadecimal(detail.virtual_address)));
   if (detail.migration_cause != 0) json_.field("migration cause", detail.migration_cause);
-  if (detail.copy_kind == CopyKind::kPeerToPeer)
-    json_.field("fromDevice", detail.source_device).field("toDevice", detail.destination_device);
+  if (detail.copy_kind == CopyKind::kPeerToPeer) json_.field("fromDevice", detail.source_device).field("toDevice", detail.destination_device);
   if (detail.graph != 0) json_.field("graph id", detail.graph);
   if (detail.graph_node != 0) json_.field("graph node id", detail.graph_node);
   end_on_stream(key, lane, event);
@@ -234,13 +228,7 @@ void ChromeEvents::write_arrow(const TrackKey& key, std::size_t lane, const Even
   json_.field("bp", "e").close('}');
 }
 void ChromeEvents::write_arrow_end(std::string_view phase, std::uint64_t id, std::uint32_t pid, std::uint32_t tid, Nanoseconds time) {
-  begin_event(json_, phase)
-      .field("id", id)
-      .field("pid", pid)
-      .field("tid", tid)
-      .timestamp("ts", time)
-      .field("cat", "ac2g")
-      .field("name", "ac2g");
+  begin_event(json_, phase).field("id", id).field("pid", pid).field("tid", tid).timestamp("ts", time).field("cat", "ac2g").field("name", "ac2g");
 }
 
 // Ranges that came from PyTorch get its words back; all others are the user's.
@@ -274,10 +262,7 @@ void ChromeEvents::write_process_range(const TrackKey& key, const Event& event) 
   const std::uint32_t end_tid = end_thread == kNone ? tid(key) : trace_.threads()[end_thread].tid;
   ++process_ranges_;
   for (const bool at_start : {true, false}) {
-    begin_event(json_, at_start ? "b" : "e")
-        .field("cat", "user_annotation")
-        .field("name", trace_.name(event.name))
-        .field("id", process_ranges_);
+    begin_event(json_, at_start ? "b" : "e").field("cat", "user_annotation").field("name", trace_.name(event.name)).field("id", process_ranges_);
     json_.field("pid", pids_.host(key.process)).field("tid", at_start ? tid(key) : end_tid);
     json_.timestamp("ts", at_start ? event.start : event.end());
     if (at_start) write_nvtx_arguments(key, event);

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "chrome_pids.h"
 #include "../json_writer.h"
+#include "chrome_pids.h"
 #include "model/events/launch_index.h"
 #include "model/export/selection.h"
 #include "model/trace/trace.h"
@@ -42,7 +42,6 @@ class ChromeEvents {
   ChromeEvents(const Trace& trace, const ExportSelection& selection, JsonWriter& json, const ChromePids& pids)
       : trace_(trace), selection_(selection), json_(json), pids_(pids), rows_(trace), launches_(trace) {}
   [[nodiscard]] const QueueRows& rows() const noexcept { return rows_; }
-
 
   // Of the lane-th lane of the track with this key. Readers look for what an arrow leads from and to among the events in front of it: write
   // the events of threads before those of GPUs.

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <set>
 
+#include "../event_order.h"
+#include "../json_writer.h"
 #include "chrome_events.h"
 #include "chrome_pids.h"
 #include "chrome_series.h"
-#include "../event_order.h"
-#include "../json_writer.h"
 #include "model/export/text_export.h"
 #include "model/trace/completeness.h"
 
@@ -131,8 +131,7 @@ class ChromeExport {
     for (const Track& track : trace_.tracks())
       if (is_on_gpu(track.key))
         for (std::size_t lane = 0; lane < track.lanes.size(); ++lane)
-          write_name("thread_name", pids_.gpu(track.key), events_.rows().of(track.key, lane), "name",
-                     std::string_view(row_name(track.key, lane)));
+          write_name("thread_name", pids_.gpu(track.key), events_.rows().of(track.key, lane), "name", std::string_view(row_name(track.key, lane)));
   }
 
   bool write_track(const Track& track) {

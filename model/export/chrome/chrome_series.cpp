@@ -3,8 +3,8 @@
 #include <cmath>
 #include <optional>
 
-#include "chrome_events.h"
 #include "../event_order.h"
+#include "chrome_events.h"
 
 namespace lanescope::exporters {
 namespace {

@@ -4,8 +4,8 @@
 #include <set>
 #include <string>
 
-#include "chrome_pids.h"
 #include "../json_writer.h"
+#include "chrome_pids.h"
 #include "model/export/selection.h"
 #include "model/trace/trace.h"
 

@@ -73,9 +73,7 @@ void NsysDatabase::note_failure() {
   if (failure_.empty()) failure_ = sqlite3_errmsg(handle_);
 }
 
-void NsysDatabase::create_table(const TableSchema& schema) {
-  execute(std::string("CREATE TABLE ") + schema.name + " (" + schema.columns + ")");
-}
+void NsysDatabase::create_table(const TableSchema& schema) { execute(std::string("CREATE TABLE ") + schema.name + " (" + schema.columns + ")"); }
 
 void NsysDatabase::create_empty_tables() {
   for (std::size_t i = 0; i < kNsysTableCount; ++i) {
@@ -88,8 +86,7 @@ void NsysDatabase::write_enums() {
   for (const EnumTable& table : enum_tables()) {
     execute(std::string("CREATE TABLE ") + table.name + " (id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT)");
     for (const EnumEntry& entry : table.entries)
-      execute(std::string("INSERT INTO ") + table.name + " VALUES (" + std::to_string(entry.id) + ", '" + entry.name + "', '" +
-              entry.label + "')");
+      execute(std::string("INSERT INTO ") + table.name + " VALUES (" + std::to_string(entry.id) + ", '" + entry.name + "', '" + entry.label + "')");
   }
 }
 

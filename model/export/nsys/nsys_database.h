@@ -13,9 +13,9 @@
 
 #include <sqlite3.h>
 
+#include "../tables/name_patterns.h"
 #include "model/file/result.h"
 #include "nsys_schema.h"
-#include "../tables/name_patterns.h"
 
 namespace lanescope::exporters {
 

@@ -102,17 +102,9 @@ constexpr EnumEntry kDiagnosticTimestampSource[] = {
 };
 
 constexpr EnumEntry kSamplingThreadState[] = {
-    {0, "Unknown", "Unknown"},
-    {1, "Running", "Running"},
-    {2, "Interruptible", "Interruptible"},
-    {3, "Uninterruptible", "Uninterruptible"},
-    {4, "Stopped", "Stopped"},
-    {5, "Terminated", "Terminated"},
-    {6, "Unscheduled", "Unscheduled"},
-    {7, "Waiting", "Waiting"},
-    {8, "OSRuntime", "OS runtime"},
-    {9, "Initialized", "Initialized"},
-    {10, "Transition", "Transition"},
+    {0, "Unknown", "Unknown"},      {1, "Running", "Running"},         {2, "Interruptible", "Interruptible"}, {3, "Uninterruptible", "Uninterruptible"},
+    {4, "Stopped", "Stopped"},      {5, "Terminated", "Terminated"},   {6, "Unscheduled", "Unscheduled"},     {7, "Waiting", "Waiting"},
+    {8, "OSRuntime", "OS runtime"}, {9, "Initialized", "Initialized"}, {10, "Transition", "Transition"},
 };
 constexpr EnumEntry kStackUnwindMethod[] = {
     {0, "Unknown", "Unknown"},

@@ -42,9 +42,7 @@ std::int64_t NsysIds::global_pid(ProcessId process) const {
   return static_cast<std::int64_t>(machines_[process]) << 48 | static_cast<std::int64_t>(pids_[process]) << 24;
 }
 std::int64_t NsysIds::global_tid(ThreadId thread) const { return global_pid(trace_.threads()[thread].process) | tids_[thread]; }
-std::int64_t NsysIds::global_tid(const TrackKey& key) const {
-  return key.thread == kNone ? global_pid(key.process) : global_tid(key.thread);
-}
+std::int64_t NsysIds::global_tid(const TrackKey& key) const { return key.thread == kNone ? global_pid(key.process) : global_tid(key.thread); }
 
 std::int64_t NsysStrings::id(std::string_view text) {
   const auto found = other_ids_.find(text);

@@ -7,8 +7,7 @@ namespace lanescope::exporters {
 namespace {
 
 // Whole numbers stay whole.
-void insert_value(NsysDatabase& database, Nanoseconds time, std::int64_t type, std::int64_t metric, const Counter& counter,
-                  std::int64_t value) {
+void insert_value(NsysDatabase& database, Nanoseconds time, std::int64_t type, std::int64_t metric, const Counter& counter, std::int64_t value) {
   const double real = static_cast<double>(value) * counter.resolution;
   if (real == std::floor(real) && std::abs(real) < 9e15)
     database.insert(NsysTable::kGpuMetrics, time, time, type, metric, static_cast<std::int64_t>(real));
@@ -26,8 +25,7 @@ void write_gpu_metrics(const Trace& trace, const ExportSelection& selection, Nsy
     const CounterSeries& series = trace.counter_series(id);
     if (counter.gpu == kNone || counter.process != kNone || series.empty()) continue;
     const Gpu& gpu = trace.gpus()[counter.gpu];
-    const std::int64_t type =
-        types.try_emplace(series.segments().front()->times().get(), static_cast<std::int64_t>(types.size())).first->second;
+    const std::int64_t type = types.try_emplace(series.segments().front()->times().get(), static_cast<std::int64_t>(types.size())).first->second;
     const std::int64_t metric = metrics[type]++;
     const std::string name = counter.unit.empty() ? counter.name : counter.name + " [" + counter.unit + "]";
     const std::string type_name = "GPU " + std::to_string(gpu.ordinal) + ": " + gpu.name;
@@ -35,8 +33,7 @@ void write_gpu_metrics(const Trace& trace, const ExportSelection& selection, Nsy
     if (!database.wants(NsysTable::kGpuMetrics)) continue;
     const auto [first, last] = selection.values(trace, id);
     for (std::size_t i = first; i < last; ++i)
-      if (const CounterSample sample = series.sample(i); sample.has_value())
-        insert_value(database, sample.time, type, metric, counter, sample.value);
+      if (const CounterSample sample = series.sample(i); sample.has_value()) insert_value(database, sample.time, type, metric, counter, sample.value);
   }
 }
 

@@ -8,19 +8,17 @@
 namespace lanescope::exporters {
 namespace {
 
-void write_call(const Trace& trace, const Track& track, const Event& event, NsysDatabase& database, std::int64_t thread,
-                NsysStrings& strings) {
+void write_call(const Trace& trace, const Track& track, const Event& event, NsysDatabase& database, std::int64_t thread, NsysStrings& strings) {
   const MpiCall call = mpi_call(trace, track.key, event.detail);
   std::optional<Nanoseconds> end;
   if (trace.nvtx_detail(event.detail).finished == Finished::kYes) end = event.end();
   const std::int64_t name = strings.id(event.name);
   switch (call.kind) {
     case MpiKind::kPointToPoint:
-      return database.insert(NsysTable::kMpiMessages, event.start, end, thread, name, call.communicator, call.tag, call.peer, call.bytes,
-                             call.request);
+      return database.insert(NsysTable::kMpiMessages, event.start, end, thread, name, call.communicator, call.tag, call.peer, call.bytes, call.request);
     case MpiKind::kCollective:
-      return database.insert(NsysTable::kMpiCollectives, event.start, end, thread, name, call.communicator, call.root, call.sent_bytes,
-                             call.received_bytes, call.request);
+      return database.insert(NsysTable::kMpiCollectives, event.start, end, thread, name, call.communicator, call.root, call.sent_bytes, call.received_bytes,
+                             call.request);
     case MpiKind::kStartAndWait:
       return database.insert(NsysTable::kMpiWaits, event.start, end, thread, name, call.request);
     case MpiKind::kOther:

@@ -37,30 +37,29 @@ void write_machine(const Trace& trace, NsysDatabase& database, const NsysIds& id
     std::optional<std::string> uuid;
     if (!gpu.uuid.empty()) uuid = uuid_text(gpu.uuid);
     database.insert(NsysTable::kGpus, kGlobalVirtualMachine, id, gpu.name, gpu.bus_id, 1, kNull, gpu.memory_bytes, gpu.memory_bandwidth,
-                    std::int64_t{gpu.core_clock_khz} * 1000, gpu.multiprocessor_count, id, uuid, 0, "", gpu.ordinal, "", "", kNull, kNull,
-                    kNull, kNull, kNull, kNull, kNull, gpu.max_shared_memory_per_multiprocessor, gpu.max_registers_per_multiprocessor, 32,
-                    kNull, gpu.max_warps_per_multiprocessor, gpu.max_blocks_per_multiprocessor, kNull, kNull, kNull, kNull, kNull, kNull,
-                    kNull, gpu.compute_major, gpu.compute_minor, gpu.compute_major, gpu.compute_minor);
+                    std::int64_t{gpu.core_clock_khz} * 1000, gpu.multiprocessor_count, id, uuid, 0, "", gpu.ordinal, "", "", kNull, kNull, kNull, kNull, kNull,
+                    kNull, kNull, gpu.max_shared_memory_per_multiprocessor, gpu.max_registers_per_multiprocessor, 32, kNull, gpu.max_warps_per_multiprocessor,
+                    gpu.max_blocks_per_multiprocessor, kNull, kNull, kNull, kNull, kNull, kNull, kNull, gpu.compute_major, gpu.compute_minor, gpu.compute_major,
+                    gpu.compute_minor);
   }
   for (const CudaDevice& device : trace.devices())
     if (!trace.gpus()[device.gpu].name.empty() && database.wants(NsysTable::kDevices))
       database.insert(NsysTable::kDevices, device.gpu, device.ordinal, ids.pid(device.process));
   for (const CudaContext& context : trace.contexts())
     if (database.wants(NsysTable::kContexts))
-      database.insert(NsysTable::kContexts, context.null_stream, 0, ids.virtual_machine(context.process), ids.pid(context.process),
-                      context.device_ordinal, context.id, kNull, kNull);
+      database.insert(NsysTable::kContexts, context.null_stream, 0, ids.virtual_machine(context.process), ids.pid(context.process), context.device_ordinal,
+                      context.id, kNull, kNull);
   for (const CudaStream& stream : trace.streams())
     if (database.wants(NsysTable::kStreams))
-      database.insert(NsysTable::kStreams, stream.id, 0, ids.virtual_machine(stream.process), ids.pid(stream.process), stream.context,
-                      stream.priority, stream.kind);
+      database.insert(NsysTable::kStreams, stream.id, 0, ids.virtual_machine(stream.process), ids.pid(stream.process), stream.context, stream.priority,
+                      stream.kind);
 }
 
 void write_processes(const Trace& trace, NsysDatabase& database, const NsysIds& ids, NsysStrings& strings) {
   for (ProcessId id = 0; id < trace.processes().size(); ++id) {
     const Process& process = trace.processes()[id];
     if (database.wants(NsysTable::kProcesses))
-      database.insert(NsysTable::kProcesses, ids.global_pid(id), ids.pid(id),
-                      process.executable.empty() ? process.name : process.executable);
+      database.insert(NsysTable::kProcesses, ids.global_pid(id), ids.pid(id), process.executable.empty() ? process.name : process.executable);
   }
   for (ThreadId id = 0; id < trace.threads().size(); ++id) {
     const Thread& thread = trace.threads()[id];
@@ -70,8 +69,7 @@ void write_processes(const Trace& trace, NsysDatabase& database, const NsysIds& 
   for (const DiagnosticMessage& message : trace.diagnostics()) {
     std::optional<std::int64_t> process;
     if (message.process != kNone) process = ids.global_pid(message.process);
-    if (database.wants(NsysTable::kDiagnostics))
-      database.insert(NsysTable::kDiagnostics, message.time, 1, 1, message.severity + 1, message.text, process);
+    if (database.wants(NsysTable::kDiagnostics)) database.insert(NsysTable::kDiagnostics, message.time, 1, 1, message.severity + 1, message.text, process);
   }
   constexpr int kDaemon = 2, kWarning = 2;
   if (const std::string losses = losses_text(trace); !losses.empty() && database.wants(NsysTable::kDiagnostics))
@@ -86,8 +84,7 @@ void write_metadata(const Trace& trace, NsysDatabase& database) {
     database.insert(NsysTable::kSessionStart, from.utc_epoch, utc, utc, from.monotonic_epoch);
   }
   if (database.wants(NsysTable::kAnalysisDetails))
-    database.insert(NsysTable::kAnalysisDetails, kGlobalVirtualMachine, extent.end, from.monotonic_epoch,
-                    from.monotonic_epoch + extent.end);
+    database.insert(NsysTable::kAnalysisDetails, kGlobalVirtualMachine, extent.end, from.monotonic_epoch, from.monotonic_epoch + extent.end);
   const auto captured = [&](std::string_view name, std::string_view value) {
     if (!value.empty() && database.wants(NsysTable::kCaptureMetadata)) database.insert(NsysTable::kCaptureMetadata, name, value);
   };

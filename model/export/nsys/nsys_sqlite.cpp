@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "../event_order.h"
+#include "../target.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/hexadecimal.h"
 #include "nsys_database.h"
@@ -13,7 +14,6 @@
 #include "nsys_mpi.h"
 #include "nsys_recording.h"
 #include "nsys_threads.h"
-#include "../target.h"
 #include "nsys_writing.h"
 
 namespace lanescope {
@@ -40,9 +40,7 @@ std::int64_t memory_kind(MemoryKind kind) { return kind == MemoryKind::kUnknown 
 
 // Operations on memory pools count from 0 there: creation, destruction, trim.
 constexpr int kLocalPool = 1;
-int pool_operation(MemoryUsageOperation operation) {
-  return static_cast<int>(operation) - static_cast<int>(MemoryUsageOperation::kPoolCreation);
-}
+int pool_operation(MemoryUsageOperation operation) { return static_cast<int>(operation) - static_cast<int>(MemoryUsageOperation::kPoolCreation); }
 
 std::optional<std::int64_t> unless_zero(std::uint64_t value) {
   if (value == 0) return std::nullopt;
@@ -62,12 +60,7 @@ OverheadType overhead_type(TrackKind kind, std::string_view name) {
 class NsysExport {
  public:
   NsysExport(const Trace& trace, const ExportSelection& selection, NsysDatabase& database)
-      : trace_(trace),
-        selection_(selection),
-        database_(database),
-        ids_(trace),
-        strings_(trace),
-        threads_(trace, selection, database, ids_, strings_) {}
+      : trace_(trace), selection_(selection), database_(database), ids_(trace), strings_(trace), threads_(trace, selection, database, ids_, strings_) {}
 
   void write() {
     nvtx_rows_are_known_ = nvtx_rows_are_known();
@@ -131,13 +124,12 @@ class NsysExport {
       const KernelDetail& detail = trace_.kernel_detail(event.detail);
       std::optional<std::int64_t> mangled;
       if (detail.mangled_name != 0) mangled = strings_.id(detail.mangled_name);
-      database_.insert(NsysTable::kKernels, event.start, event.end(), device, key.context, 0, key.stream, event.correlation,
-                       ids_.global_pid(key.process), strings_.id(event.name), strings_.id(detail.short_name), mangled,
-                       detail.launch_type + 1, detail.cache_config, detail.registers_per_thread, detail.grid[0], detail.grid[1],
-                       detail.grid[2], detail.block[0], detail.block[1], detail.block[2], detail.static_shared_memory,
-                       detail.dynamic_shared_memory, detail.local_memory_per_thread, detail.local_memory_total, ++grid_,
-                       detail.shared_memory_executed, unless_zero(detail.graph_node), 0, unless_zero(detail.graph), detail.cluster[0],
-                       detail.cluster[1], detail.cluster[2]);
+      database_.insert(NsysTable::kKernels, event.start, event.end(), device, key.context, 0, key.stream, event.correlation, ids_.global_pid(key.process),
+                       strings_.id(event.name), strings_.id(detail.short_name), mangled, detail.launch_type + 1, detail.cache_config,
+                       detail.registers_per_thread, detail.grid[0], detail.grid[1], detail.grid[2], detail.block[0], detail.block[1], detail.block[2],
+                       detail.static_shared_memory, detail.dynamic_shared_memory, detail.local_memory_per_thread, detail.local_memory_total, ++grid_,
+                       detail.shared_memory_executed, unless_zero(detail.graph_node), 0, unless_zero(detail.graph), detail.cluster[0], detail.cluster[1],
+                       detail.cluster[2]);
     });
   }
 
@@ -149,14 +141,12 @@ class NsysExport {
       const Event event = trace_.event(ref);
       const MemoryDetail& detail = trace_.memory_detail(event.detail);
       if (detail.operation == MemoryOperation::kSet && database_.wants(NsysTable::kSets))
-        database_.insert(NsysTable::kSets, event.start, event.end(), device, key.context, 0, key.stream, event.correlation,
-                         ids_.global_pid(key.process), detail.value, detail.bytes, unless_zero(detail.graph_node),
-                         memory_kind(detail.destination_memory));
+        database_.insert(NsysTable::kSets, event.start, event.end(), device, key.context, 0, key.stream, event.correlation, ids_.global_pid(key.process),
+                         detail.value, detail.bytes, unless_zero(detail.graph_node), memory_kind(detail.destination_memory));
       if (detail.operation == MemoryOperation::kCopy && database_.wants(NsysTable::kCopies))
-        database_.insert(NsysTable::kCopies, event.start, event.end(), device, key.context, 0, key.stream, event.correlation,
-                         ids_.global_pid(key.process), detail.bytes, static_cast<int>(detail.copy_kind), kNull,
-                         memory_kind(detail.source_memory), memory_kind(detail.destination_memory), unless_zero(detail.source_device),
-                         unless_zero(detail.source_context), unless_zero(detail.destination_device),
+        database_.insert(NsysTable::kCopies, event.start, event.end(), device, key.context, 0, key.stream, event.correlation, ids_.global_pid(key.process),
+                         detail.bytes, static_cast<int>(detail.copy_kind), kNull, memory_kind(detail.source_memory), memory_kind(detail.destination_memory),
+                         unless_zero(detail.source_device), unless_zero(detail.source_context), unless_zero(detail.destination_device),
                          unless_zero(detail.destination_context), unless_zero(detail.migration_cause), unless_zero(detail.graph_node),
                          unless_zero(detail.virtual_address), 1);
     }
@@ -167,8 +157,8 @@ class NsysExport {
     const std::uint32_t device = device_ordinal(trace_, key.process, key.gpu);
     for_events(track, NsysTable::kGraphLaunches, [&](EventRef, const Event& event) {
       const GraphLaunchDetail& detail = trace_.graph_launch_detail(event.detail);
-      database_.insert(NsysTable::kGraphLaunches, event.start, event.end(), device, key.context, 0, key.stream, event.correlation,
-                       ids_.global_pid(key.process), detail.graph, detail.graph_exec);
+      database_.insert(NsysTable::kGraphLaunches, event.start, event.end(), device, key.context, 0, key.stream, event.correlation, ids_.global_pid(key.process),
+                       detail.graph, detail.graph_exec);
     });
   }
 
@@ -186,9 +176,8 @@ class NsysExport {
     const std::int64_t thread = ids_.global_tid(track.key);
     for_events(track, NsysTable::kApiCalls, [&](EventRef, const Event& event) {
       const ApiDetail& detail = trace_.api_detail(event.detail);
-      database_.insert(NsysTable::kApiCalls, event.start, event.end(), detail.domain == ApiDomain::kDriver ? kDriverCall : kRuntimeCall,
-                       thread, event.correlation, strings_.id(event.name), detail.result,
-                       threads_.chain_of(SampleOrigin::kCudaCall, track.key.thread, event));
+      database_.insert(NsysTable::kApiCalls, event.start, event.end(), detail.domain == ApiDomain::kDriver ? kDriverCall : kRuntimeCall, thread,
+                       event.correlation, strings_.id(event.name), detail.result, threads_.chain_of(SampleOrigin::kCudaCall, track.key.thread, event));
     });
   }
 
@@ -196,9 +185,8 @@ class NsysExport {
     const std::int64_t thread = ids_.global_tid(track.key);
     const LanePositions depths(track);
     for_events(track, NsysTable::kOsRuntime, [&](EventRef ref, const Event& event) {
-      database_.insert(NsysTable::kOsRuntime, event.start, event.end(),
-                       event.detail == kPartialCall ? kPartialOsRuntimeCall : kOsRuntimeCall, thread, strings_.id(event.name), 0, depths[ref.lane],
-                       threads_.chain_of(SampleOrigin::kOsCall, track.key.thread, event).value_or(0));
+      database_.insert(NsysTable::kOsRuntime, event.start, event.end(), event.detail == kPartialCall ? kPartialOsRuntimeCall : kOsRuntimeCall, thread,
+                       strings_.id(event.name), 0, depths[ref.lane], threads_.chain_of(SampleOrigin::kOsCall, track.key.thread, event).value_or(0));
     });
   }
 
@@ -206,10 +194,9 @@ class NsysExport {
     const auto text = [&](NameId name) { return name == 0 ? std::nullopt : std::optional(strings_.id(name)); };
     for_events(track, NsysTable::kCpuPageFaults, [&](EventRef, const Event& event) {
       const PageFaultDetail& detail = trace_.page_fault_detail(event.detail);
-      database_.insert(NsysTable::kCpuPageFaults, event.start, ids_.global_pid(track.key.process), detail.address,
-                       unless_zero(detail.program_counter),
-                       detail.function != 0 ? strings_.id(detail.function) : strings_.id(hexadecimal(detail.program_counter)),
-                       text(detail.module), kNull, text(detail.source_file), unless_zero(detail.source_line));
+      database_.insert(NsysTable::kCpuPageFaults, event.start, ids_.global_pid(track.key.process), detail.address, unless_zero(detail.program_counter),
+                       detail.function != 0 ? strings_.id(detail.function) : strings_.id(hexadecimal(detail.program_counter)), text(detail.module), kNull,
+                       text(detail.source_file), unless_zero(detail.source_line));
     });
   }
 
@@ -217,8 +204,8 @@ class NsysExport {
     const std::uint32_t device = device_ordinal(trace_, track.key.process, track.key.gpu);
     for_events(track, NsysTable::kGpuPageFaults, [&](EventRef, const Event& event) {
       const PageFaultDetail& detail = trace_.page_fault_detail(event.detail);
-      database_.insert(NsysTable::kGpuPageFaults, event.start, event.end(), ids_.global_pid(track.key.process), device, detail.address,
-                       detail.count, detail.access);
+      database_.insert(NsysTable::kGpuPageFaults, event.start, event.end(), ids_.global_pid(track.key.process), device, detail.address, detail.count,
+                       detail.access);
     });
   }
 
@@ -236,13 +223,13 @@ class NsysExport {
         threshold = usage.pool_release_threshold;
       }
       if (of_pool && database_.wants(NsysTable::kMemoryPools))
-        database_.insert(NsysTable::kMemoryPools, event.start, process, device, usage.address, pool_operation(usage.operation), kLocalPool,
-                         event.correlation, unless_zero(usage.bytes), threshold, size, utilized);
+        database_.insert(NsysTable::kMemoryPools, event.start, process, device, usage.address, pool_operation(usage.operation), kLocalPool, event.correlation,
+                         unless_zero(usage.bytes), threshold, size, utilized);
       if (!of_pool && database_.wants(NsysTable::kMemoryUsage))
-        database_.insert(NsysTable::kMemoryUsage, event.start, process, device, usage.context, usage.address, 0, usage.bytes,
-                         memory_kind(usage.memory_kind), usage.operation == MemoryUsageOperation::kAllocation ? 0 : 1,
-                         usage.variable == 0 ? std::nullopt : std::optional(trace_.name(usage.variable)), event.correlation,
-                         unless_zero(usage.stream), unless_zero(usage.pool), threshold, size, utilized, kNull, kNull);
+        database_.insert(NsysTable::kMemoryUsage, event.start, process, device, usage.context, usage.address, 0, usage.bytes, memory_kind(usage.memory_kind),
+                         usage.operation == MemoryUsageOperation::kAllocation ? 0 : 1,
+                         usage.variable == 0 ? std::nullopt : std::optional(trace_.name(usage.variable)), event.correlation, unless_zero(usage.stream),
+                         unless_zero(usage.pool), threshold, size, utilized, kNull, kNull);
     }
   }
 
@@ -251,8 +238,8 @@ class NsysExport {
     const std::uint32_t device = device_ordinal(trace_, key.process, key.gpu);
     for_events(track, NsysTable::kCudaEvents, [&](EventRef, const Event& event) {
       const CudaEventDetail& detail = trace_.cuda_event_detail(event.detail);
-      database_.insert(NsysTable::kCudaEvents, event.start, device, key.context, kNull, key.stream, event.correlation,
-                       ids_.global_pid(key.process), detail.event, unless_zero(detail.record));
+      database_.insert(NsysTable::kCudaEvents, event.start, device, key.context, kNull, key.stream, event.correlation, ids_.global_pid(key.process),
+                       detail.event, unless_zero(detail.record));
     });
   }
 
@@ -264,8 +251,7 @@ class NsysExport {
       const OverheadType type = overhead_type(track.key.kind, trace_.name(event.name));
       const bool of_cuda = track.key.kind == TrackKind::kCompilation || event.correlation != 0;
       if (of_cuda && database_.wants(NsysTable::kCudaOverhead))
-        database_.insert(NsysTable::kCudaOverhead, event.start, event.end(), kCudaOverhead, thread, event.correlation,
-                         strings_.id(event.name), type);
+        database_.insert(NsysTable::kCudaOverhead, event.start, event.end(), kCudaOverhead, thread, event.correlation, strings_.id(event.name), type);
       if (!of_cuda && database_.wants(NsysTable::kProfilerOverhead))
         database_.insert(NsysTable::kProfilerOverhead, event.start, event.end(), thread, strings_.id(event.name), 0, type);
     }
@@ -275,9 +261,7 @@ class NsysExport {
   bool nvtx_rows_are_known() const {
     std::unordered_set<std::uint32_t> seen;
     for (const Track& track : trace_.tracks()) {
-      if (track.key.kind != TrackKind::kNvtxRanges && track.key.kind != TrackKind::kNvtxProcessRanges &&
-          track.key.kind != TrackKind::kNvtxMarks)
-        continue;
+      if (track.key.kind != TrackKind::kNvtxRanges && track.key.kind != TrackKind::kNvtxProcessRanges && track.key.kind != TrackKind::kNvtxMarks) continue;
       for (const LaneId id : track.lanes) {
         const Lane& lane = trace_.lane(id);
         for (EventIndex i = 0; i < lane.size(); ++i)
@@ -289,9 +273,7 @@ class NsysExport {
 
   void write_nvtx(const Track& track) {
     const std::int64_t thread = ids_.global_tid(track.key);
-    const int type = track.key.kind == TrackKind::kNvtxRanges  ? kPushPopRange
-                     : track.key.kind == TrackKind::kNvtxMarks ? kMark
-                                                               : kStartEndRange;
+    const int type = track.key.kind == TrackKind::kNvtxRanges ? kPushPopRange : track.key.kind == TrackKind::kNvtxMarks ? kMark : kStartEndRange;
     for_events(track, NsysTable::kNvtx, [&](EventRef, const Event& event) {
       const NvtxDetail& detail = trace_.nvtx_detail(event.detail);
       std::optional<Nanoseconds> end;
@@ -313,22 +295,19 @@ class NsysExport {
       if (event.name != 0) text = trace_.name(event.name);
       std::optional<std::string_view> json;
       if (detail.payload_json != 0) json = trace_.name(detail.payload_json);
-      database_.insert_at(NsysTable::kNvtx, row, event.start, end, type, kNull, unless_zero(detail.category), unless_zero(detail.color),
-                          text, thread, end_thread, kNull, track.key.domain, unsigned_value, signed_value, real_value, kNull, kNull, kNull,
-                          kNull, json, kNull);
+      database_.insert_at(NsysTable::kNvtx, row, event.start, end, type, kNull, unless_zero(detail.category), unless_zero(detail.color), text, thread,
+                          end_thread, kNull, track.key.domain, unsigned_value, signed_value, real_value, kNull, kNull, kNull, kNull, json, kNull);
     });
   }
 
   void write_nvtx_name(int type, ProcessId process, std::uint32_t domain, std::optional<std::uint32_t> category, std::string_view text) {
-    database_.insert(NsysTable::kNvtx, 0, kNull, type, kNull, category, kNull, text, ids_.global_pid(process), kNull, kNull, domain, kNull,
-                     kNull, kNull, kNull, kNull, kNull, kNull, kNull, kNull);
+    database_.insert(NsysTable::kNvtx, 0, kNull, type, kNull, category, kNull, text, ids_.global_pid(process), kNull, kNull, domain, kNull, kNull, kNull, kNull,
+                     kNull, kNull, kNull, kNull, kNull);
   }
   void write_nvtx_names() {
     if (!database_.wants(NsysTable::kNvtx)) return;
-    for (const NvtxDomainName& domain : trace_.domains())
-      write_nvtx_name(kDomainCreate, domain.process, domain.id, std::nullopt, domain.name);
-    for (const NvtxCategoryName& category : trace_.categories())
-      write_nvtx_name(kCategory, category.process, category.domain, category.id, category.name);
+    for (const NvtxDomainName& domain : trace_.domains()) write_nvtx_name(kDomainCreate, domain.process, domain.id, std::nullopt, domain.name);
+    for (const NvtxCategoryName& category : trace_.categories()) write_nvtx_name(kCategory, category.process, category.domain, category.id, category.name);
   }
 
   const Trace& trace_;
@@ -356,7 +335,8 @@ Result<void> check_any_is_there(const NamePatterns& tables) {
 
 }  // namespace
 
-Result<void> exporters::write_nsys_database(const Trace& trace, const std::filesystem::path& place, const std::filesystem::path& shown, const NsysSqliteOptions& options) {
+Result<void> exporters::write_nsys_database(const Trace& trace, const std::filesystem::path& place, const std::filesystem::path& shown,
+                                            const NsysSqliteOptions& options) {
   auto tables = NamePatterns::of(options.tables);
   if (!tables) return tables.error();
   if (Result<void> named = check_any_is_there(*tables); !named) return named;
@@ -370,10 +350,8 @@ Result<void> exporters::write_nsys_database(const Trace& trace, const std::files
   return finished ? Result<void>() : not_written(shown.string(), finished.error().text);
 }
 
-Result<void> export_nsys_sqlite(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
-                                const NsysSqliteOptions& options) {
-  return write_beside(path, overwrite, options.readers,
-                      [&](NewFile& place) { return write_nsys_database(trace, place.beside(), path, options); });
+Result<void> export_nsys_sqlite(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite, const NsysSqliteOptions& options) {
+  return write_beside(path, overwrite, options.readers, [&](NewFile& place) { return write_nsys_database(trace, place.beside(), path, options); });
 }
 
 }  // namespace lanescope

@@ -91,8 +91,7 @@ constexpr TableSchema kTables[] = {
      "start INTEGER NOT NULL, cpu INTEGER NOT NULL, isSchedIn INTEGER NOT NULL, globalTid INTEGER, threadState INTEGER, "
      "threadBlock INTEGER",
      6},
-    {"COMPOSITE_EVENTS",
-     "id INTEGER NOT NULL, start INTEGER NOT NULL, cpu INTEGER, threadState INTEGER, globalTid INTEGER, cpuCycles INTEGER NOT NULL", 6},
+    {"COMPOSITE_EVENTS", "id INTEGER NOT NULL, start INTEGER NOT NULL, cpu INTEGER, threadState INTEGER, globalTid INTEGER, cpuCycles INTEGER NOT NULL", 6},
     {"SAMPLING_CALLCHAINS", kChainColumns, 10},
     {"CUDA_UM_CPU_PAGE_FAULT_EVENTS",
      "start INTEGER NOT NULL, globalPid INTEGER NOT NULL, address INTEGER NOT NULL, originalFaultPc INTEGER, "

@@ -20,8 +20,7 @@ SamplingThreadState state_after(ThreadState next) {
 
 }  // namespace
 
-NsysThreads::NsysThreads(const Trace& trace, const ExportSelection& selection, NsysDatabase& database, const NsysIds& ids,
-                         NsysStrings& strings)
+NsysThreads::NsysThreads(const Trace& trace, const ExportSelection& selection, NsysDatabase& database, const NsysIds& ids, NsysStrings& strings)
     : trace_(trace), selection_(selection), database_(database), ids_(ids), strings_(strings) {
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kBacktraces) continue;
@@ -73,8 +72,7 @@ void NsysThreads::write_samples(const Track& track) {
     std::optional<std::uint32_t> processor;
     if (detail.processor != kNone) processor = detail.processor;
     ++samples_;
-    if (database_.wants(NsysTable::kSamples))
-      database_.insert(NsysTable::kSamples, samples_, event.start, processor, kRunningState, thread, detail.period);
+    if (database_.wants(NsysTable::kSamples)) database_.insert(NsysTable::kSamples, samples_, event.start, processor, kRunningState, thread, detail.period);
     if (database_.wants(NsysTable::kSampleChains)) write_chain(NsysTable::kSampleChains, samples_, detail.call_node);
   }
 }
@@ -106,8 +104,8 @@ void NsysThreads::write_chain(NsysTable table, std::int64_t id, CallNodeId chain
       if (table == NsysTable::kCudaChains)
         database_.insert(table, id, symbol, module, unresolved, address, depth);
       else
-        database_.insert(table, id, symbol, module, place.kind == CodeKind::kKernel ? std::optional(1) : std::nullopt, kNull, unresolved,
-                         kNull, address, kFramePointer, depth);
+        database_.insert(table, id, symbol, module, place.kind == CodeKind::kKernel ? std::optional(1) : std::nullopt, kNull, unresolved, kNull, address,
+                         kFramePointer, depth);
       ++depth;
     }
   }

@@ -9,7 +9,8 @@
 
 namespace lanescope::exporters {
 
-// Writes them into an empty file. `shown`: what errors call it, which may be made of it. Fails as export_nsys_sqlite() does; what was written then is of no use.
+// Writes them into an empty file. `shown`: what errors call it, which may be made of it. Fails as export_nsys_sqlite() does; what was written then is of no
+// use.
 Result<void> write_nsys_database(const Trace& trace, const std::filesystem::path& place, const std::filesystem::path& shown, const NsysSqliteOptions& options);
 
 }  // namespace lanescope::exporters

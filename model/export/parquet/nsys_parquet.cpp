@@ -104,7 +104,9 @@ class Conversion {
       const std::string type = column_text(described.get(), kType);
       const bool has_all = sqlite3_column_int(described.get(), kNotNull) != 0 || sqlite3_column_int(described.get(), kKey) != 0;
       columns.push_back({column_text(described.get(), kName),
-                         type == "TEXT" ? ColumnType::kText : type == "REAL" ? ColumnType::kDouble : ColumnType::kInt64,
+                         type == "TEXT"   ? ColumnType::kText
+                         : type == "REAL" ? ColumnType::kDouble
+                                          : ColumnType::kInt64,
                          has_all ? Nullable::kNo : Nullable::kYes});
     }
     return columns;

@@ -126,7 +126,8 @@ TableFile::EncodedChunk TableFile::encoded(std::size_t index, std::string_view l
     return {kPlain, {}, page(PageKind::kData, group_rows_, kPlain, body)};
   }
   const auto dictionary = dictionary_of(values, type == ColumnType::kText ? table_.rows_a_group : kLargestNumberDictionary);
-  if (dictionary && (type == ColumnType::kText || type == ColumnType::kDouble || dictionary->values.size() <= values.size() / kLeastUses)) return in_dictionary(index, levels, *dictionary);
+  if (dictionary && (type == ColumnType::kText || type == ColumnType::kDouble || dictionary->values.size() <= values.size() / kLeastUses))
+    return in_dictionary(index, levels, *dictionary);
   if (type == ColumnType::kDouble) {
     std::string body(levels);
     body.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::int64_t));
@@ -182,8 +183,10 @@ void TableFile::write(std::string_view bytes) {
   offset_ += static_cast<std::int64_t>(bytes.size());
   while (!bytes.empty() && error_ == 0) {
     const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written >= 0) bytes.remove_prefix(static_cast<std::size_t>(written));
-    else if (errno != EINTR) error_ = errno;
+    if (written >= 0)
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    else if (errno != EINTR)
+      error_ = errno;
   }
 }
 

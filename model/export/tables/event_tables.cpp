@@ -20,13 +20,12 @@ std::string word(const std::array<std::string_view, kCount>& words, std::int64_t
 }
 std::string copy_kind(const Trace&, std::int64_t cell) {
   static constexpr std::array<std::string_view, 14> kWords = {
-      "unknown",         "host to device",  "device to host",  "host to array",  "array to host",          "array to array",         "array to device",
-      "device to array", "device to device", "host to host",   "peer to peer",   "unified host to device", "unified device to host", "unified device to device"};
+      "unknown",         "host to device",   "device to host", "host to array", "array to host",          "array to array",         "array to device",
+      "device to array", "device to device", "host to host",   "peer to peer",  "unified host to device", "unified device to host", "unified device to device"};
   return word(kWords, cell);
 }
 std::string memory_kind(const Trace&, std::int64_t cell) {
-  static constexpr std::array<std::string_view, 8> kWords = {"unknown", "pageable", "pinned",        "device",
-                                                             "array",   "managed",  "device static", "managed static"};
+  static constexpr std::array<std::string_view, 8> kWords = {"unknown", "pageable", "pinned", "device", "array", "managed", "device static", "managed static"};
   return word(kWords, cell);
 }
 std::string synchronization_type(const Trace&, std::int64_t cell) {
@@ -81,9 +80,7 @@ const ThreadStateDetail& state(Row r) { return r.trace.thread_state_detail(r.eve
 Cell processor_cell(std::uint32_t processor) { return processor == kNone ? -1 : static_cast<std::int64_t>(processor); }
 
 // Columns that several tables have.
-constexpr Source kProcess{"process", kInt, [](Row r) -> Cell {
-  return r.track.key.process == kNone ? 0 : r.trace.processes()[r.track.key.process].instance;
-}};
+constexpr Source kProcess{"process", kInt, [](Row r) -> Cell { return r.track.key.process == kNone ? 0 : r.trace.processes()[r.track.key.process].instance; }};
 constexpr Source kPid{"pid", kInt, [](Row r) -> Cell { return r.track.key.process == kNone ? 0 : r.trace.processes()[r.track.key.process].pid; }};
 constexpr Source kStart{"start", kInt, [](Row r) -> Cell { return r.event.start; }};
 constexpr Source kDuration{"duration", kInt, [](Row r) -> Cell { return r.event.duration; }};
@@ -109,16 +106,26 @@ constexpr Source kDomain{"domain", kInt, [](Row r) -> Cell { return r.track.key.
 constexpr Source kCategory{"category", kInt, [](Row r) -> Cell { return nvtx(r).category; }};
 constexpr Source kColor{"color", kInt, [](Row r) -> Cell { return nvtx(r).color; }};
 constexpr Source kPayload{"payload", kInt, [](Row r) -> Cell {
-  const NvtxDetail& detail = nvtx(r);
-  return detail.payload_type == PayloadType::kUnsigned || detail.payload_type == PayloadType::kSigned ? signed_cell(detail.payload) : 0;
-}};
+                            const NvtxDetail& detail = nvtx(r);
+                            return detail.payload_type == PayloadType::kUnsigned || detail.payload_type == PayloadType::kSigned ? signed_cell(detail.payload)
+                                                                                                                                : 0;
+                          }};
 constexpr Source kRealPayload{"payload_real", ColumnType::kDouble, [](Row r) -> Cell {
-  return nvtx(r).payload_type == PayloadType::kReal ? signed_cell(nvtx(r).payload) : 0;  // bits of a double, as the column has them
-}};
+                                return nvtx(r).payload_type == PayloadType::kReal ? signed_cell(nvtx(r).payload)
+                                                                                  : 0;  // bits of a double, as the column has them
+                              }};
 constexpr Source kStructuredPayload{"payload_json", kText, [](Row r) -> Cell { return nvtx(r).payload_json; }};
 
 constexpr Source kKernels[] = {
-    kProcess, kPid, kStart, kDuration, kName, kDevice, kContext, kStream, kCorrelation,
+    kProcess,
+    kPid,
+    kStart,
+    kDuration,
+    kName,
+    kDevice,
+    kContext,
+    kStream,
+    kCorrelation,
     {"grid_x", kInt, [](Row r) -> Cell { return kernel(r).grid[0]; }},
     {"grid_y", kInt, [](Row r) -> Cell { return kernel(r).grid[1]; }},
     {"grid_z", kInt, [](Row r) -> Cell { return kernel(r).grid[2]; }},
@@ -136,57 +143,115 @@ constexpr Source kKernels[] = {
     {"graph_node", kInt, [](Row r) { return signed_cell(kernel(r).graph_node); }},
     {"unfinished", kBool, [](Row r) -> Cell { return kernel(r).finished == Finished::kNo; }},
     {"short_name", kText, [](Row r) -> Cell { return kernel(r).short_name; }},
-    kNameHash, kGpuUuid, kLaunchStart, kLaunchDuration, kLaunchThread, kLaunchName,
+    kNameHash,
+    kGpuUuid,
+    kLaunchStart,
+    kLaunchDuration,
+    kLaunchThread,
+    kLaunchName,
 };
 constexpr Source kCopies[] = {
-    kProcess, kPid, kStart, kDuration,
+    kProcess,
+    kPid,
+    kStart,
+    kDuration,
     {"kind", kText, [](Row r) -> Cell { return static_cast<std::int64_t>(memory(r).copy_kind); }, copy_kind},
     {"bytes", kInt, [](Row r) { return signed_cell(memory(r).bytes); }},
-    kDevice, kContext, kStream, kCorrelation,
+    kDevice,
+    kContext,
+    kStream,
+    kCorrelation,
     {"source_memory", kText, [](Row r) -> Cell { return static_cast<std::int64_t>(memory(r).source_memory); }, memory_kind},
     {"destination_memory", kText, [](Row r) -> Cell { return static_cast<std::int64_t>(memory(r).destination_memory); }, memory_kind},
     {"graph", kInt, [](Row r) -> Cell { return memory(r).graph; }},
     {"graph_node", kInt, [](Row r) { return signed_cell(memory(r).graph_node); }},
     {"virtual_address", kUnsigned, [](Row r) { return signed_cell(memory(r).virtual_address); }},
-    kGpuUuid, kLaunchStart, kLaunchDuration, kLaunchThread, kLaunchName,
+    kGpuUuid,
+    kLaunchStart,
+    kLaunchDuration,
+    kLaunchThread,
+    kLaunchName,
 };
 constexpr Source kSets[] = {
-    kProcess, kPid, kStart, kDuration,
+    kProcess,
+    kPid,
+    kStart,
+    kDuration,
     {"bytes", kInt, [](Row r) { return signed_cell(memory(r).bytes); }},
     {"value", kInt, [](Row r) -> Cell { return memory(r).value; }},
-    kDevice, kContext, kStream, kCorrelation,
+    kDevice,
+    kContext,
+    kStream,
+    kCorrelation,
     {"memory", kText, [](Row r) -> Cell { return static_cast<std::int64_t>(memory(r).destination_memory); }, memory_kind},
     {"graph", kInt, [](Row r) -> Cell { return memory(r).graph; }},
     {"graph_node", kInt, [](Row r) { return signed_cell(memory(r).graph_node); }},
-    kGpuUuid, kLaunchStart, kLaunchDuration, kLaunchThread, kLaunchName,
+    kGpuUuid,
+    kLaunchStart,
+    kLaunchDuration,
+    kLaunchThread,
+    kLaunchName,
 };
 constexpr Source kApiCalls[] = {
-    kProcess, kPid, kStart, kDuration, kName, kThread, kCorrelation,
+    kProcess,
+    kPid,
+    kStart,
+    kDuration,
+    kName,
+    kThread,
+    kCorrelation,
     {"result", kInt, [](Row r) -> Cell { return r.trace.api_detail(r.event.detail).result; }},
     {"driver", kBool, [](Row r) -> Cell { return r.trace.api_detail(r.event.detail).domain == ApiDomain::kDriver; }},
 };
 constexpr Source kSynchronizations[] = {
-    kProcess, kPid, kStart, kDuration,
+    kProcess,
+    kPid,
+    kStart,
+    kDuration,
     {"kind", kText, [](Row r) -> Cell { return r.trace.synchronization_detail(r.event.detail).type; }, synchronization_type},
-    kDevice, kContext, kStream,
+    kDevice,
+    kContext,
+    kStream,
     {"event", kInt, [](Row r) -> Cell { return r.trace.synchronization_detail(r.event.detail).event; }},
-    kCorrelation, kGpuUuid,
+    kCorrelation,
+    kGpuUuid,
 };
 constexpr Source kGraphLaunches[] = {
-    kProcess, kPid, kStart, kDuration,
+    kProcess,
+    kPid,
+    kStart,
+    kDuration,
     {"graph", kInt, [](Row r) -> Cell { return r.trace.graph_launch_detail(r.event.detail).graph; }},
     {"graph_exec", kInt, [](Row r) -> Cell { return r.trace.graph_launch_detail(r.event.detail).graph_exec; }},
-    kDevice, kContext, kStream, kCorrelation, kGpuUuid, kLaunchStart, kLaunchDuration, kLaunchThread, kLaunchName,
+    kDevice,
+    kContext,
+    kStream,
+    kCorrelation,
+    kGpuUuid,
+    kLaunchStart,
+    kLaunchDuration,
+    kLaunchThread,
+    kLaunchName,
 };
 constexpr Source kNvtxRanges[] = {
-    kProcess, kPid, kStart, kDuration, kName, kThread, kDomain,
+    kProcess,
+    kPid,
+    kStart,
+    kDuration,
+    kName,
+    kThread,
+    kDomain,
     {"depth", kInt,
      [](Row r) -> Cell {
        if (r.track.key.kind != TrackKind::kNvtxRanges) return 0;
        return r.depth;
      }},
     {"style", kText, [](Row r) -> Cell { return r.track.key.kind == TrackKind::kNvtxRanges ? 0 : 1; }, nvtx_style},
-    kCategory, kColor, kPayload, kRealPayload, kStructuredPayload,
+    kCategory,
+    kColor,
+    kPayload,
+    kRealPayload,
+    kStructuredPayload,
     {"unfinished", kBool, [](Row r) -> Cell { return nvtx(r).finished == Finished::kNo; }},
     {"row", kInt, [](Row r) -> Cell { return r.number; }},
     {"parent", kInt, [](Row r) { return r.parent; }, nullptr, Nullable::kYes},
@@ -195,19 +260,29 @@ constexpr Source kNvtxRanges[] = {
 constexpr Source kNvtxMarks[] = {kProcess, kPid, kStart, kName, kThread, kDomain, kCategory, kColor, kPayload, kRealPayload, kStructuredPayload, kNameHash};
 constexpr Source kSpans[] = {kProcess, kPid, kStart, kDuration, kName, kThread, kCorrelation};
 constexpr Source kPageFaults[] = {
-    kProcess, kPid, kStart, kDuration,
+    kProcess,
+    kPid,
+    kStart,
+    kDuration,
     {"device", kInt, [](Row r) -> Cell { return r.track.key.gpu == kNone ? -1 : device(r); }},
     {"address", kUnsigned, [](Row r) { return signed_cell(fault(r).address); }},
     {"count", kInt, [](Row r) -> Cell { return fault(r).count; }},
     {"function", kText, [](Row r) -> Cell { return fault(r).function; }},
 };
 constexpr Source kThreadStates[] = {
-    kProcess, kPid, kStart, kDuration, kThread,
+    kProcess,
+    kPid,
+    kStart,
+    kDuration,
+    kThread,
     {"state", kText, [](Row r) -> Cell { return static_cast<std::int64_t>(state(r).state); }, thread_state},
     {"processor", kInt, [](Row r) { return processor_cell(state(r).processor); }},
 };
 constexpr Source kSamples[] = {
-    kProcess, kPid, kStart, kThread,
+    kProcess,
+    kPid,
+    kStart,
+    kThread,
     {"origin", kText, [](Row r) -> Cell { return static_cast<std::int64_t>(sample(r).origin); }, sample_origin},
     {"period", kInt, [](Row r) -> Cell { return sample(r).period; }},
     kDuration,
@@ -217,7 +292,9 @@ constexpr Source kSamples[] = {
     kCorrelation,
 };
 constexpr Source kMemoryUsage[] = {
-    kProcess, kPid, kStart,
+    kProcess,
+    kPid,
+    kStart,
     {"operation", kText, [](Row r) -> Cell { return static_cast<std::int64_t>(usage(r).operation); }, memory_usage_operation},
     {"address", kUnsigned, [](Row r) { return signed_cell(usage(r).address); }},
     {"bytes", kInt, [](Row r) { return signed_cell(usage(r).bytes); }},
@@ -225,13 +302,20 @@ constexpr Source kMemoryUsage[] = {
     kDevice,
     {"context", kInt, [](Row r) -> Cell { return usage(r).context; }},
     {"stream", kInt, [](Row r) -> Cell { return usage(r).stream; }},
-    kCorrelation, kGpuUuid,
+    kCorrelation,
+    kGpuUuid,
 };
 constexpr Source kCudaEvents[] = {
-    kProcess, kPid, kStart, kDevice, kContext, kStream,
+    kProcess,
+    kPid,
+    kStart,
+    kDevice,
+    kContext,
+    kStream,
     {"event", kInt, [](Row r) -> Cell { return r.trace.cuda_event_detail(r.event.detail).event; }},
     {"record", kInt, [](Row r) { return signed_cell(r.trace.cuda_event_detail(r.event.detail).record); }},
-    kCorrelation, kGpuUuid,
+    kCorrelation,
+    kGpuUuid,
 };
 
 bool every(const Trace&, const Track&, const Event&) { return true; }

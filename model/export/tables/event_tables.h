@@ -18,11 +18,11 @@ struct EventRow {
   EventRef ref;
   Event event;
   std::span<const std::uint64_t> name_hashes;  // XXH64 of each name, by NameId
-  std::uint32_t depth = 0;             // which lane of its track it is on
-  std::int64_t number = 0;             // of the row in its table
-  std::optional<std::int64_t> parent;  // the row of the range around it; of NVTX ranges that nest
-  EventRef launch;                     // the call that launched it; of GPU work
-  Event launch_call;                   // that call; where `launch` is valid
+  std::uint32_t depth = 0;                     // which lane of its track it is on
+  std::int64_t number = 0;                     // of the row in its table
+  std::optional<std::int64_t> parent;          // the row of the range around it; of NVTX ranges that nest
+  EventRef launch;                             // the call that launched it; of GPU work
+  Event launch_call;                           // that call; where `launch` is valid
 };
 
 // A column of a table whose rows are made of `Row`.

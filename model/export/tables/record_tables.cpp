@@ -177,7 +177,12 @@ template <typename Row>
 constexpr ColumnSource<Row> kWindowContext{"context", kInt, [](const Row& r) -> Cell { return r.window.context; }};
 
 constexpr ColumnSource<PcWindowRow> kPcWindowColumns[] = {
-    kProcess<PcWindowRow>, kPid<PcWindowRow>, kWindowStart<PcWindowRow>, kWindowDuration<PcWindowRow>, kWindowDevice<PcWindowRow>, kWindowContext<PcWindowRow>,
+    kProcess<PcWindowRow>,
+    kPid<PcWindowRow>,
+    kWindowStart<PcWindowRow>,
+    kWindowDuration<PcWindowRow>,
+    kWindowDevice<PcWindowRow>,
+    kWindowContext<PcWindowRow>,
     {"period", kInt, [](const PcWindowRow& r) -> Cell { return static_cast<std::int64_t>(r.window.period); }},
     {"dropped", kInt, [](const PcWindowRow& r) -> Cell { return static_cast<std::int64_t>(r.window.dropped); }},
     {"other_samples", kInt, [](const PcWindowRow& r) -> Cell { return static_cast<std::int64_t>(r.window.other_samples); }},
@@ -189,9 +194,13 @@ const GpuFunction& function_of(const PcSampleRow& r) { return r.trace.kernel_rec
 std::string reason_name(const Trace& trace, std::int64_t cell) { return trace.kernel_records().reasons[static_cast<std::size_t>(cell)]; }
 
 constexpr ColumnSource<PcSampleRow> kPcSampleColumns[] = {
-    kProcess<PcSampleRow>, kPid<PcSampleRow>, kWindowStart<PcSampleRow>, kWindowDuration<PcSampleRow>,
+    kProcess<PcSampleRow>,
+    kPid<PcSampleRow>,
+    kWindowStart<PcSampleRow>,
+    kWindowDuration<PcSampleRow>,
     {"name", kText, [](const PcSampleRow& r) -> Cell { return function_of(r).name; }},
-    kWindowDevice<PcSampleRow>, kWindowContext<PcSampleRow>,
+    kWindowDevice<PcSampleRow>,
+    kWindowContext<PcSampleRow>,
     {"offset", kInt, [](const PcSampleRow& r) -> Cell { return r.sample.pc; }},
     {"reason", kText, [](const PcSampleRow& r) -> Cell { return r.sample.reason; }, reason_name},
     {"samples", kInt, [](const PcSampleRow& r) -> Cell { return r.sample.samples; }},

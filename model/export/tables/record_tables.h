@@ -32,7 +32,7 @@ struct KernelMetricRow {
 struct InstructionCountRow {
   const Trace& trace;
   const InstructionCounts& counts;
-  Event event;  // the kernel
+  Event event;         // the kernel
   std::size_t metric;  // of counts.metrics
   std::size_t row;     // of counts.rows
   [[nodiscard]] ProcessId process() const { return counts.process; }

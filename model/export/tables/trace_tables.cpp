@@ -73,7 +73,13 @@ class ParentRows {
 class TraceTables {
  public:
   TraceTables(const Trace& trace, const TableOptions& options, NamePatterns wanted, TableTarget& target)
-      : trace_(trace), options_(options), wanted_(std::move(wanted)), target_(target), metadata_(describe(trace)), hashes_(hashes_of_names(trace)), depths_(trace.tracks()) {}
+      : trace_(trace),
+        options_(options),
+        wanted_(std::move(wanted)),
+        target_(target),
+        metadata_(describe(trace)),
+        hashes_(hashes_of_names(trace)),
+        depths_(trace.tracks()) {}
 
   Result<void> write() {
     for (const EventTable& table : event_tables())

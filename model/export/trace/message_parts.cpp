@@ -19,8 +19,8 @@ struct MessageTable {
 };
 
 template <typename Message, typename Entry>
-MessageTable<Message, Entry> table(google::protobuf::RepeatedPtrField<Entry>* (Message::*entries)(),
-                                   std::uint32_t (Message::*first_id)() const = nullptr, void (Message::*set_first_id)(std::uint32_t) = nullptr) {
+MessageTable<Message, Entry> table(google::protobuf::RepeatedPtrField<Entry>* (Message::*entries)(), std::uint32_t (Message::*first_id)() const = nullptr,
+                                   void (Message::*set_first_id)(std::uint32_t) = nullptr) {
   return {entries, first_id, set_first_id};
 }
 
@@ -72,8 +72,7 @@ class Parts {
         bytes_ = 0;
       }
       auto& taken = *(part_.*table.entries)();
-      if (table.first_id != nullptr && taken.empty())
-        (part_.*table.set_first_id)((message_.*table.first_id)() + static_cast<std::uint32_t>(i));
+      if (table.first_id != nullptr && taken.empty()) (part_.*table.set_first_id)((message_.*table.first_id)() + static_cast<std::uint32_t>(i));
       *taken.Add() = entries.Get(i);
       bytes_ += more;
     }

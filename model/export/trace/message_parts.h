@@ -19,6 +19,8 @@ bool emit_tables(proto::Symbols& message, std::size_t most_bytes, const EmitPart
 bool emit_tables(proto::Resources& message, std::size_t most_bytes, const EmitPart& emit);
 
 template <typename Message>
-concept HasTables = requires(Message& message, const EmitPart& emit) { emit_tables(message, 0, emit); };
+concept HasTables = requires(Message& message, const EmitPart& emit) {
+  emit_tables(message, 0, emit);
+};
 
 }  // namespace lanescope::exporters

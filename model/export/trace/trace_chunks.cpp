@@ -93,10 +93,8 @@ bool TraceChunks::add(const Track& track) {
       const auto sets = std::stable_partition(items.begin(), items.end(), is_copy);
       const auto copy_count = static_cast<std::size_t>(sets - items.begin());
       const std::span<const Item> all(items);
-      return add_chunks(all.first(copy_count),
-                        [&](std::span<const Item> part, proto::EventChunk& chunk) { encode_copies(track, part, chunk); }) &&
-             add_chunks(all.subspan(copy_count),
-                        [&](std::span<const Item> part, proto::EventChunk& chunk) { encode_sets(track, part, chunk); });
+      return add_chunks(all.first(copy_count), [&](std::span<const Item> part, proto::EventChunk& chunk) { encode_copies(track, part, chunk); }) &&
+             add_chunks(all.subspan(copy_count), [&](std::span<const Item> part, proto::EventChunk& chunk) { encode_sets(track, part, chunk); });
     }
     case TrackKind::kGraphLaunches:
       return chunks(&TraceChunks::encode_graph_launches);
@@ -135,7 +133,8 @@ void TraceChunks::leave_out_unreadable(const Track& track, std::vector<Item>& it
   for (const LaneId lane : track.lanes) {
     const DemandedSegments* const demanded = demanded_segments(trace_.lane(lane));
     if (demanded == nullptr || !demanded->has_substitutes()) continue;
-    unreadable_ += std::erase_if(items, [&](const Item& item) { return item.ref.lane == lane && demanded->is_unreadable(item.ref.index / LaneSegment::kCapacity); });
+    unreadable_ +=
+        std::erase_if(items, [&](const Item& item) { return item.ref.lane == lane && demanded->is_unreadable(item.ref.index / LaneSegment::kCapacity); });
   }
 }
 
@@ -269,8 +268,7 @@ void TraceChunks::encode_synchronizations(const Track& track, std::span<const It
     synchronizations.add_type(detail.type);
     synchronizations.add_event(detail.event);
   }
-  fill_sparse(items, synchronizations.mutable_event_record(),
-              [&](const Item& item) { return trace_.synchronization_detail(item.event.detail).event_record; });
+  fill_sparse(items, synchronizations.mutable_event_record(), [&](const Item& item) { return trace_.synchronization_detail(item.event.detail).event_record; });
 }
 
 void TraceChunks::encode_cuda_events(const Track& track, std::span<const Item> items, proto::EventChunk& chunk) {
@@ -352,12 +350,10 @@ void TraceChunks::encode_ranges(const Track& track, std::span<const Item> items,
   }
   fill_sparse(items, ranges.mutable_category(), [&](const Item& item) { return detail(item).category; });
   fill_sparse(items, ranges.mutable_color(), [&](const Item& item) { return detail(item).color; });
-  fill_sparse(items, ranges.mutable_payload_type(),
-              [&](const Item& item) { return static_cast<std::uint32_t>(detail(item).payload_type); });
+  fill_sparse(items, ranges.mutable_payload_type(), [&](const Item& item) { return static_cast<std::uint32_t>(detail(item).payload_type); });
   fill_sparse(items, ranges.mutable_payload(), [&](const Item& item) { return detail(item).payload; });
   fill_sparse(items, ranges.mutable_payload_json(), [&](const Item& item) { return dictionary_.string(detail(item).payload_json); });
-  fill_sparse(items, ranges.mutable_end_thread(),
-              [&](const Item& item) { return detail(item).end_thread == kNone ? 0 : tid(detail(item).end_thread); });
+  fill_sparse(items, ranges.mutable_end_thread(), [&](const Item& item) { return detail(item).end_thread == kNone ? 0 : tid(detail(item).end_thread); });
   fill_sparse_deltas(items, ranges.mutable_id_delta(), [](const Item& item) { return item.event.correlation; });
 }
 

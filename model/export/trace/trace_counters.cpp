@@ -91,15 +91,13 @@ proto::Resources counter_definitions(const Trace& trace, ProcessId process, std:
   return resources;
 }
 
-bool write_counter_samples(const Trace& trace, std::span<const CounterId> counters, const ExportSelection& selection,
-                           const EmitCounterChunk& emit) {
+bool write_counter_samples(const Trace& trace, std::span<const CounterId> counters, const ExportSelection& selection, const EmitCounterChunk& emit) {
   // Counters are read together where their series share their times.
   std::map<const void*, std::vector<CounterId>> groups;
   for (const CounterId id : counters) {
     const CounterSeries& series = trace.counter_series(id);
     const auto [first, last] = selection.values(trace, id);
-    if (trace.counters()[id].origin == CounterOrigin::kRead && first < last)
-      groups[series.segments().front()->times().get()].push_back(id);
+    if (trace.counters()[id].origin == CounterOrigin::kRead && first < last) groups[series.segments().front()->times().get()].push_back(id);
   }
   for (const auto& [times, together] : groups) {
     const auto [first, last] = selection.values(trace, together.front());

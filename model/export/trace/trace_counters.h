@@ -16,7 +16,6 @@ namespace lanescope::exporters {
 
 // Their samples, those that are read together in one chunk. Takes a finished chunk; returns whether to go on.
 using EmitCounterChunk = std::function<bool(const proto::EventChunk& chunk)>;
-bool write_counter_samples(const Trace& trace, std::span<const CounterId> counters, const ExportSelection& selection,
-                           const EmitCounterChunk& emit);
+bool write_counter_samples(const Trace& trace, std::span<const CounterId> counters, const ExportSelection& selection, const EmitCounterChunk& emit);
 
 }  // namespace lanescope::exporters

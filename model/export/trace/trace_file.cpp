@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../target.h"
+#include "launches_of_part.h"
 #include "message_parts.h"
 #include "model/file/limits.h"
+#include "model/trace/by_process.h"
 #include "model/trace/completeness.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/grouped_digits.h"
-#include "model/trace/by_process.h"
-#include "../target.h"
-#include "launches_of_part.h"
 #include "trace_chunks.h"
 #include "trace_counters.h"
 #include "trace_kernels.h"
@@ -33,7 +33,8 @@ Provenance origin_of(const Trace& trace) {
     if (origin.command != other.command) origin.command.clear();
     if (origin.attached_pid != other.attached_pid) origin.attached_pid = 0;
     std::erase_if(origin.labels, [&](const Label& label) {
-      return std::none_of(other.labels.begin(), other.labels.end(), [&](const Label& of_part) { return of_part.key == label.key && of_part.value == label.value; });
+      return std::none_of(other.labels.begin(), other.labels.end(),
+                          [&](const Label& of_part) { return of_part.key == label.key && of_part.value == label.value; });
     });
   }
   return origin;
@@ -179,7 +180,13 @@ proto::Resources resources(const Trace& trace, const Tables& tables, ProcessId p
 class TraceFileExport {
  public:
   TraceFileExport(const Trace& trace, const ExportSelection& selection, TraceFileWriter& writer)
-      : trace_(trace), tables_(trace), kernel_records_(trace), selection_(selection), launches_(launches_of_part(trace, selection)), writer_(writer), epoch_(trace.provenance().monotonic_epoch) {}
+      : trace_(trace),
+        tables_(trace),
+        kernel_records_(trace),
+        selection_(selection),
+        launches_(launches_of_part(trace, selection)),
+        writer_(writer),
+        epoch_(trace.provenance().monotonic_epoch) {}
 
   Result<void> write() {
     put(proto::FRAME_SESSION_START, 0, session_start(origin_of(trace_)));
@@ -219,8 +226,7 @@ class TraceFileExport {
       put_frame(type, instance, part, 0);
       return written_.has_value();
     };
-    if (emit_tables(message, limits::kWrittenPayloadBytes, put_part) && message.ByteSizeLong() > 0)
-      put_frame(type, instance, message, events);
+    if (emit_tables(message, limits::kWrittenPayloadBytes, put_part) && message.ByteSizeLong() > 0) put_frame(type, instance, message, events);
   }
 
   void put_frame(proto::FrameType type, std::uint32_t instance, const google::protobuf::MessageLite& message, std::uint32_t events,
@@ -317,7 +323,8 @@ class TraceFileExport {
     }
     // What was wrong with the source is not wrong with this file, but is still missing from it.
     std::string condition = trace_.provenance().condition;
-    if (unreadable_ > 0) add_sentence(condition, grouped_digits(unreadable_) + (unreadable_ == 1 ? " event" : " events") + " could not be read any more and were left out.");
+    if (unreadable_ > 0)
+      add_sentence(condition, grouped_digits(unreadable_) + (unreadable_ == 1 ? " event" : " events") + " could not be read any more and were left out.");
     if (const std::uint64_t unwritten = trace_.provenance().unwritten_events; unwritten > 0 && !trace_.provenance().finished)
       add_sentence(condition, grouped_digits(unwritten) + (unwritten == 1 ? " event" : " events") + " had no room in the file.");
     if (!condition.empty()) {
@@ -400,8 +407,8 @@ Result<FileCondition> copy_frames(TraceFileReader& reader, TraceFileWriter& writ
 
 }  // namespace
 
-Result<void> export_trace_file(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
-                               const ExportSelection& selection, FileForm form, Readers readers) {
+Result<void> export_trace_file(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite, const ExportSelection& selection, FileForm form,
+                               Readers readers) {
   if (form == FileForm::kCompacted) {
     // It is compacted from a log beside it, which never takes a place.
     auto log = NewFile::create(path, Overwrite::kAllow, Readers::kOwnerAlone);

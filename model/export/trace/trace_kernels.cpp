@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kCodePartBytes = 4u << 20;
 constexpr int kMostRows = 65'536;
-constexpr std::size_t kMostValues = 65'536;  // of a message with counters
+constexpr std::size_t kMostValues = 65'536;       // of a message with counters
 constexpr std::size_t kMostNameBytes = 4u << 20;  // of a message: beside them, its rows take as much at most
 
 bool write_code(const CodeObject& object, const EmitCode& emit) {
@@ -202,8 +202,8 @@ bool KernelRecordsWriter::write_sources(const EmitSource& emit) const {
   return true;
 }
 
-bool KernelRecordsWriter::write(ProcessId process, const ExportSelection& selection, const EmitCode& emit_code,
-                                const EmitPcSamples& emit_samples, const EmitMetrics& emit_metrics, const EmitCounts& emit_counts) const {
+bool KernelRecordsWriter::write(ProcessId process, const ExportSelection& selection, const EmitCode& emit_code, const EmitPcSamples& emit_samples,
+                                const EmitMetrics& emit_metrics, const EmitCounts& emit_counts) const {
   const KernelRecords& records = trace_.kernel_records();
   if (selection.rows && !takes_kernels(process, selection)) return true;
   for (const std::uint32_t position : code_.positions(process))

@@ -190,8 +190,7 @@ void ChromeAssembly::add_call(const ChromeEvent& event, ApiDomain domain) {
   key.source = source(event.pid);
   key.thread = thread(key.source, event.tid);
   sources_[key.source].has_host_work = true;
-  group(key).push_back(
-      {event.time, event.duration, intern(event.name), event.arguments.correlation, intern(ApiDetail{domain, event.arguments.result})});
+  group(key).push_back({event.time, event.duration, intern(event.name), event.arguments.correlation, intern(ApiDetail{domain, event.arguments.result})});
 }
 
 void ChromeAssembly::add_span(const ChromeEvent& event, TrackKind kind) {
@@ -232,8 +231,7 @@ void ChromeAssembly::add_page_fault(const ChromeEvent& event, const ParsedBatch&
   PageFaultDetail detail;
   if (event.value_count > 0) {
     const ChromePageFault& given = batch.page_faults[event.first_value];
-    detail = {given.address,      given.instruction, intern(given.function), intern(given.module),
-              intern(given.file), given.line,        given.faults,           given.access};
+    detail = {given.address, given.instruction, intern(given.function), intern(given.module), intern(given.file), given.line, given.faults, given.access};
   }
   group(key).push_back({event.time, event.duration, intern(event.name), 0, intern(detail)});
 }
@@ -247,8 +245,6 @@ void ChromeAssembly::add_states() {
   states_.clear();
 }
 
-std::uint32_t ChromeAssembly::tid(std::uint32_t thread) const {
-  return number_of(threads_[thread].text).value_or(threads_[thread].synthetic_tid);
-}
+std::uint32_t ChromeAssembly::tid(std::uint32_t thread) const { return number_of(threads_[thread].text).value_or(threads_[thread].synthetic_tid); }
 
 }  // namespace lanescope::importers

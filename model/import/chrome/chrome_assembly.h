@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "../import_limits.h"
 #include "chrome_event.h"
 #include "chrome_members.h"
-#include "../import_limits.h"
 #include "model/trace/thread_states.h"
 #include "model/trace/trace_builder.h"
 
@@ -208,8 +208,7 @@ class ChromeAssembly {
   bool from_pytorch_ = false;
   std::uint32_t instances_ = 0;
   NameId newest_name_ = 0;
-  std::tuple<Newest<KernelDetail>, Newest<MemoryDetail>, Newest<ApiDetail>, Newest<SynchronizationDetail>, Newest<PageFaultDetail>,
-             Newest<NvtxDetail>>
+  std::tuple<Newest<KernelDetail>, Newest<MemoryDetail>, Newest<ApiDetail>, Newest<SynchronizationDetail>, Newest<PageFaultDetail>, Newest<NvtxDetail>>
       newest_details_;
   std::uint64_t kept_ = 0;
   std::uint64_t events_ = 0;

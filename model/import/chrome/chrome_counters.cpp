@@ -76,8 +76,8 @@ void ChromeAssembly::add_counters() {
   for (auto counter = counters_.begin(); counter != counters_.end(); ++counter) {
     const auto& [key, unsorted] = *counter;
     const auto is_same = [&key = key](const auto& other) { return other.first.source == key.source && other.first.name == key.name; };
-    const bool is_alone = (counter == counters_.begin() || !is_same(*std::prev(counter))) &&
-                          (std::next(counter) == counters_.end() || !is_same(*std::next(counter)));
+    const bool is_alone =
+        (counter == counters_.begin() || !is_same(*std::prev(counter))) && (std::next(counter) == counters_.end() || !is_same(*std::next(counter)));
     // An only series is named after the unit, where that is known.
     Counter description;
     description.name = is_alone ? key.name : key.name + ": " + key.series;

@@ -124,22 +124,19 @@ void ChromeAssembly::add_kernel(const ChromeEvent& event) {
   detail.dynamic_shared_memory = given.shared_memory - std::min(given.shared_memory, given.static_shared_memory);
   detail.graph = given.graph;
   detail.graph_node = given.graph_node;
-  group(queue_key(TrackKind::kKernels, event))
-      .push_back({event.time, event.duration, names.readable, given.correlation, intern(detail)});
+  group(queue_key(TrackKind::kKernels, event)).push_back({event.time, event.duration, names.readable, given.correlation, intern(detail)});
 }
 
 void ChromeAssembly::add_copy_or_set(const ChromeEvent& event) {
   const MemoryDetail detail = memory_detail(event);
   group(queue_key(TrackKind::kMemory, event))
-      .push_back({event.time, event.duration, intern(memory_operation_name(detail)), event.arguments.correlation,
-                  intern(detail)});
+      .push_back({event.time, event.duration, intern(memory_operation_name(detail)), event.arguments.correlation, intern(detail)});
 }
 
 void ChromeAssembly::add_synchronization(const ChromeEvent& event) {
   const SynchronizationDetail detail{synchronization_type(event), event.arguments.wait_event};
   group(queue_key(TrackKind::kSynchronizations, event))
-      .push_back({event.time, event.duration, intern(synchronization_name(detail.type)), event.arguments.correlation,
-                  intern(detail)});
+      .push_back({event.time, event.duration, intern(synchronization_name(detail.type)), event.arguments.correlation, intern(detail)});
 }
 
 }  // namespace lanescope::importers

@@ -4,12 +4,12 @@
 #include <new>
 #include <thread>
 
+#include "../left_out.h"
 #include "bounded_queue.h"
 #include "chrome_assembly.h"
 #include "chrome_event.h"
 #include "chrome_members.h"
 #include "chrome_splitter.h"
-#include "../left_out.h"
 #include "text_source.h"
 
 namespace lanescope {
@@ -128,8 +128,7 @@ Result<std::shared_ptr<const Trace>> import_chrome_json(const std::filesystem::p
       if (!of_samples) elements += batch->batch.elements.size();
       (of_samples ? invalid_samples : invalid) += batch->invalid;
       ahead.recycle(std::move(*batch));
-      if (progress && progress(source.fraction(), nullptr) == LoadStep::kCancel)
-        return Error{"Reading " + path.string() + " was cancelled."};
+      if (progress && progress(source.fraction(), nullptr) == LoadStep::kCancel) return Error{"Reading " + path.string() + " was cancelled."};
       if (read > limits.elements() || assembly.memory_bytes() > limits.memory()) {
         damage = "it holds more than any trace of its size does (gunzip it first to read all of it)";
         break;
@@ -152,8 +151,7 @@ Result<std::shared_ptr<const Trace>> import_chrome_json(const std::filesystem::p
   Provenance& provenance = builder.provenance();
   provenance.finished = damage.empty();
   if (!damage.empty())
-    provenance.condition =
-        "The file is damaged: " + damage + "; the " + counted(assembly.event_count(), "event") + " before that were read.";
+    provenance.condition = "The file is damaged: " + damage + "; the " + counted(assembly.event_count(), "event") + " before that were read.";
   say_left_out(builder, invalid, "element", "of traceEvents that can't be understood");
   say_left_out(builder, members.frames_left_out, "frame", "of call stacks, of which there are more than a file of its size is read with,");
   say_left_out(builder, invalid_samples, "sample", "that can't be understood");

@@ -17,7 +17,7 @@ struct ChromeMembers {
   std::int64_t utc_base = 0;             // ns since 1970 that the file's time 0 stands for; 0 when not known
   std::string host_name;
   std::string producer;
-  ChromeFrames frames;  // by id
+  ChromeFrames frames;                // by id
   std::uint64_t frames_left_out = 0;  // which are more than the limits allow
 };
 

@@ -122,8 +122,7 @@ class EventReader {
 
   // The categories that make up most of a trace say nothing there that is kept.
   static bool has_arguments_to_read(const ChromeEvent& event) {
-    return event.phase != 's' && event.phase != 'f' && event.category != "cpu_op" && event.category != "python_function" &&
-           event.category != "Operator";
+    return event.phase != 's' && event.phase != 'f' && event.category != "cpu_op" && event.category != "python_function" && event.category != "Operator";
   }
 
   // Empty for what is neither text nor a number.

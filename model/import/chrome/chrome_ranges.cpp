@@ -54,8 +54,7 @@ DetailId ChromeAssembly::range_detail(const ChromeEvent& event, std::uint32_t so
   NvtxDetail detail;
   const Category known = category_of(event.category);
   if (known == Category::kGeneric) detail.category = category(event.category);
-  if (detail.category != 0 && used_categories_.insert({source, detail.category}).second)
-    kept_ += cost::kName + cost::kTextCopies * event.category.size();
+  if (detail.category != 0 && used_categories_.insert({source, detail.category}).second) kept_ += cost::kName + cost::kTextCopies * event.category.size();
   if (event.arguments.bytes && event.phase != 'X') {
     detail.payload_type = PayloadType::kSigned;
     detail.payload = std::bit_cast<std::uint64_t>(*event.arguments.bytes);

@@ -26,8 +26,7 @@ class Key {
 };
 
 inline std::string_view trimmed(std::string_view token) noexcept {
-  while (!token.empty() && (token.back() == ' ' || token.back() == '\n' || token.back() == '\r' || token.back() == '\t'))
-    token.remove_suffix(1);
+  while (!token.empty() && (token.back() == ' ' || token.back() == '\n' || token.back() == '\r' || token.back() == '\t')) token.remove_suffix(1);
   return token;
 }
 

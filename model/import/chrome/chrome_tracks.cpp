@@ -108,8 +108,7 @@ void ChromeAssembly::add_tracks(const std::map<std::uint32_t, Gpu>& devices) {
     track.domain = key.domain;
     const bool faults_on_gpu = key.kind == TrackKind::kPageFaults && key.device != kNone;
     if (is_on_gpu(key.kind) || faults_on_gpu) {
-      if (const auto known = devices.find(key.device); known != devices.end())
-        builder_.set_device(track.process, key.device, known->second);
+      if (const auto known = devices.find(key.device); known != devices.end()) builder_.set_device(track.process, key.device, known->second);
       track.gpu = builder_.gpu_of_device(track.process, key.device);
     }
     if (is_on_gpu(key.kind)) {

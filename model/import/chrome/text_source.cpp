@@ -39,11 +39,9 @@ class PlainSource final : public TextSource {
 class GzipSource final : public TextSource {
  public:
   GzipSource(std::ifstream stream, std::uint64_t size)
-      : TextSource(size),
-        stream_(std::move(stream)),
-        most_bytes_(ImportLimits(size).unpacked_bytes()),
-        blocks_(kBlocksAhead),
-        thread_([this] { decompress(); }) {}
+      : TextSource(size), stream_(std::move(stream)), most_bytes_(ImportLimits(size).unpacked_bytes()), blocks_(kBlocksAhead), thread_([this] {
+          decompress();
+        }) {}
   ~GzipSource() override {
     blocks_.close();
     thread_.join();

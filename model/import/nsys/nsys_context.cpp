@@ -26,16 +26,11 @@ std::string raw_uuid(std::string_view text) {
 
 }  // namespace
 
-Nanoseconds duration_between(const TableRows& rows, int start, int end) {
-  return rows.is_null(end) ? 0 : difference(rows.integer(end), rows.integer(start));
-}
+Nanoseconds duration_between(const TableRows& rows, int start, int end) { return rows.is_null(end) ? 0 : difference(rows.integer(end), rows.integer(start)); }
 
-Error unreadable(std::string_view table, const TableRows& rows) {
-  return Error{"its table " + std::string(table) + " can't be read: " + rows.failure()};
-}
+Error unreadable(std::string_view table, const TableRows& rows) { return Error{"its table " + std::string(table) + " can't be read: " + rows.failure()}; }
 
-NsysContext::NsysContext(const Database& source, TraceBuilder& target, const LoadProgress& progress)
-    : database(source), builder(target), progress_(progress) {}
+NsysContext::NsysContext(const Database& source, TraceBuilder& target, const LoadProgress& progress) : database(source), builder(target), progress_(progress) {}
 
 Result<void> NsysContext::read_dictionaries() {
   constexpr std::string_view kTable = "StringIds";
@@ -82,8 +77,7 @@ void NsysContext::read_gpus() {
   for (const auto& [id, gpu] : gpus_) gpu_of_ordinal_.emplace(gpu.ordinal, id);
   constexpr std::string_view kDeviceColumns[] = {"gpuId", "cudaId", "pid"};
   TableRows devices = database.rows("TARGET_INFO_CUDA_DEVICE", kDeviceColumns);
-  while (devices.next())
-    gpu_of_device_[{static_cast<std::uint32_t>(devices.integer(2)), static_cast<std::uint32_t>(devices.integer(1))}] = devices.integer(0);
+  while (devices.next()) gpu_of_device_[{static_cast<std::uint32_t>(devices.integer(2)), static_cast<std::uint32_t>(devices.integer(1))}] = devices.integer(0);
 }
 
 std::string_view NsysContext::text(std::int64_t string_id) const {
@@ -150,8 +144,7 @@ GpuId NsysContext::device(std::int64_t global_pid, std::uint32_t ordinal) {
     const auto device = gpu_of_device_.find({pid_of(global_pid), ordinal});
     auto gpu = device == gpu_of_device_.end() ? gpus_.end() : gpus_.find(device->second);
     // Older files do not say how a process numbers its GPUs: then as the whole machine does.
-    if (const auto same = gpu_of_ordinal_.find(ordinal); gpu == gpus_.end() && same != gpu_of_ordinal_.end())
-      gpu = gpus_.find(same->second);
+    if (const auto same = gpu_of_ordinal_.find(ordinal); gpu == gpus_.end() && same != gpu_of_ordinal_.end()) gpu = gpus_.find(same->second);
     if (gpu != gpus_.end()) builder.set_device(owner, ordinal, gpu->second);
   }
   return builder.gpu_of_device(owner, ordinal);

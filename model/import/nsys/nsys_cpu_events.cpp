@@ -11,8 +11,7 @@ enum ThreadColumn { kStart, kEnd, kGlobalTid, kName, kFirstOwn };
 
 // Walks a table of intervals of threads; `complete` reads the columns of its own and tells the track's kind.
 template <std::size_t N, typename Complete>
-Result<void> read_thread_table(NsysContext& context, std::string_view table, const std::array<std::string_view, N>& columns,
-                               Complete complete) {
+Result<void> read_thread_table(NsysContext& context, std::string_view table, const std::array<std::string_view, N>& columns, Complete complete) {
   EventGroups groups(context);
   TableRows rows = context.database.rows(table, columns);
   while (rows.next()) {

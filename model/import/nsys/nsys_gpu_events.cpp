@@ -205,36 +205,33 @@ Result<void> import_sets(NsysContext& context) {
 Result<void> import_graph_launches(NsysContext& context) {
   enum Column { kGraph = kFirstOwn, kGraphExec };
   constexpr std::array<std::string_view, kGraphExec + 1> kColumns = {LANESCOPE_QUEUE_COLUMNS, "graphId", "graphExecId"};
-  return GpuTable(context, TrackKind::kGraphLaunches)
-      .read("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", kColumns, [&](const TableRows& rows, Event& event) {
-        const GraphLaunchDetail detail{number(rows, kGraph), number(rows, kGraphExec)};
-        event.name = context.builder.intern("CUDA graph " + std::to_string(detail.graph));
-        event.detail = context.builder.intern(detail);
-      });
+  return GpuTable(context, TrackKind::kGraphLaunches).read("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", kColumns, [&](const TableRows& rows, Event& event) {
+    const GraphLaunchDetail detail{number(rows, kGraph), number(rows, kGraphExec)};
+    event.name = context.builder.intern("CUDA graph " + std::to_string(detail.graph));
+    event.detail = context.builder.intern(detail);
+  });
 }
 
 Result<void> import_synchronizations(NsysContext& context) {
   enum Column { kType = kFirstOwn, kEvent, kEventRecord };
   constexpr std::array<std::string_view, kEventRecord + 1> kColumns = {LANESCOPE_QUEUE_COLUMNS, "syncType", "eventId", "eventSyncId"};
-  return GpuTable(context, TrackKind::kSynchronizations)
-      .read("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", kColumns, [&](const TableRows& rows, Event& event) {
-        SynchronizationDetail detail{number(rows, kType), number(rows, kEvent), static_cast<std::uint64_t>(rows.integer(kEventRecord))};
-        if (detail.event == kNone) detail.event = 0;  // CUPTI's "invalid event"
-        if (detail.event == 0) detail.event_record = 0;
-        event.name = context.builder.intern(synchronization_name(detail.type));
-        event.detail = context.builder.intern(detail);
-      });
+  return GpuTable(context, TrackKind::kSynchronizations).read("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", kColumns, [&](const TableRows& rows, Event& event) {
+    SynchronizationDetail detail{number(rows, kType), number(rows, kEvent), static_cast<std::uint64_t>(rows.integer(kEventRecord))};
+    if (detail.event == kNone) detail.event = 0;  // CUPTI's "invalid event"
+    if (detail.event == 0) detail.event_record = 0;
+    event.name = context.builder.intern(synchronization_name(detail.type));
+    event.detail = context.builder.intern(detail);
+  });
 }
 
 Result<void> import_cuda_events(NsysContext& context) {
   enum Column { kEvent = kFirstOwn, kRecord };
   constexpr std::array<std::string_view, kRecord + 1> kColumns = {"timestamp", "timestamp",     "globalPid", "deviceId",   "contextId",
                                                                   "streamId",  "correlationId", "eventId",   "eventSyncId"};
-  return GpuTable(context, TrackKind::kCudaEvents)
-      .read("CUPTI_ACTIVITY_KIND_CUDA_EVENT", kColumns, [&](const TableRows& rows, Event& event) {
-        event.name = context.builder.intern("CUDA event " + std::to_string(number(rows, kEvent)));
-        event.detail = context.builder.intern(CudaEventDetail{number(rows, kEvent), static_cast<std::uint64_t>(rows.integer(kRecord))});
-      });
+  return GpuTable(context, TrackKind::kCudaEvents).read("CUPTI_ACTIVITY_KIND_CUDA_EVENT", kColumns, [&](const TableRows& rows, Event& event) {
+    event.name = context.builder.intern("CUDA event " + std::to_string(number(rows, kEvent)));
+    event.detail = context.builder.intern(CudaEventDetail{number(rows, kEvent), static_cast<std::uint64_t>(rows.integer(kRecord))});
+  });
 }
 
 #undef LANESCOPE_QUEUE_COLUMNS

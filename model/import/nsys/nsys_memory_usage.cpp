@@ -12,8 +12,8 @@ void add(NsysContext& context, EventGroups& groups, std::int64_t process, std::i
          const MemoryUsageDetail& detail) {
   TrackKey key{TrackKind::kMemoryUsage, context.process(process)};
   key.gpu = context.device(process, static_cast<std::uint32_t>(device));
-  groups.add(key, {start, 0, context.builder.intern(memory_usage_name(detail.operation)), static_cast<std::uint32_t>(correlation),
-                   context.builder.intern(detail)});
+  groups.add(key,
+             {start, 0, context.builder.intern(memory_usage_name(detail.operation)), static_cast<std::uint32_t>(correlation), context.builder.intern(detail)});
 }
 
 Result<void> finish(EventGroups& groups, std::string_view table, const TableRows& rows) {

@@ -129,8 +129,7 @@ class GroupImport {
       for (const auto& column : columns_)
         columns.emplace_back(column.begin() + static_cast<std::ptrdiff_t>(first), column.begin() + static_cast<std::ptrdiff_t>(last));
       const Nanoseconds usual = hold / 4;
-      builder.add_samples(counters_, std::span(times_).subspan(first, last - first), columns,
-                          times_[last - 1] + std::max<Nanoseconds>(usual, 1));
+      builder.add_samples(counters_, std::span(times_).subspan(first, last - first), columns, times_[last - 1] + std::max<Nanoseconds>(usual, 1));
     }
   }
 

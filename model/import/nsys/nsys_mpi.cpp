@@ -53,9 +53,7 @@ Result<void> import_mpi(NsysContext& context) {
       if (!known) known = has_ranges_of_mpi(context);
       if (*known) return {};
       const std::int64_t global_tid = rows.integer(kGlobalTid);
-      const auto value = [&](Column column) {
-        return rows.is_null(column) ? std::nullopt : std::optional<std::int64_t>(rows.integer(column));
-      };
+      const auto value = [&](Column column) { return rows.is_null(column) ? std::nullopt : std::optional<std::int64_t>(rows.integer(column)); };
       MpiCall call;
       if (const auto rank = ranks->find(without_thread(global_tid)); rank != ranks->end()) call.rank = rank->second;
       const bool is_message = table.kind == MpiKind::kPointToPoint;
@@ -66,8 +64,7 @@ Result<void> import_mpi(NsysContext& context) {
       call.received_bytes = value(kReceivedSize);
       call.communicator = value(kCommunicator);
       call.request = value(kRequest);
-      const TrackKey key{
-          .kind = TrackKind::kNvtxRanges, .process = context.process(global_tid), .thread = context.thread(global_tid), .domain = kDomain};
+      const TrackKey key{.kind = TrackKind::kNvtxRanges, .process = context.process(global_tid), .thread = context.thread(global_tid), .domain = kDomain};
       const auto category = static_cast<std::uint32_t>(table.kind) + 1;
       NvtxDetail detail;
       detail.category = category;

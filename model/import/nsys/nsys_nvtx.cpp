@@ -40,9 +40,9 @@ enum Column {
   kJson,
   kJsonId,
 };
-constexpr std::array<std::string_view, kJsonId + 1> kColumns = {
-    "start",    "end",         "eventType",  "category",    "color",       "text",       "textId",     "globalTid", "endGlobalTid",
-    "domainId", "uint64Value", "int64Value", "doubleValue", "uint32Value", "int32Value", "floatValue", "jsonText",  "jsonTextId"};
+constexpr std::array<std::string_view, kJsonId + 1> kColumns = {"start",       "end",         "eventType",    "category",   "color",       "text",
+                                                                "textId",      "globalTid",   "endGlobalTid", "domainId",   "uint64Value", "int64Value",
+                                                                "doubleValue", "uint32Value", "int32Value",   "floatValue", "jsonText",    "jsonTextId"};
 
 struct OpenRange {
   TrackKey key;
@@ -105,8 +105,7 @@ class NvtxTable {
 
   void read_event(const TableRows& rows, TrackKind kind) {
     const std::int64_t global_tid = rows.integer(kGlobalTid);
-    const TrackKey key{
-        .kind = kind, .process = context_.process(global_tid), .thread = context_.thread(global_tid), .domain = domain(rows)};
+    const TrackKey key{.kind = kind, .process = context_.process(global_tid), .thread = context_.thread(global_tid), .domain = domain(rows)};
     const bool open = kind != TrackKind::kNvtxMarks && rows.is_null(kEnd);
     NvtxDetail detail;
     detail.category = static_cast<std::uint32_t>(rows.integer(kCategoryId));
@@ -114,15 +113,13 @@ class NvtxTable {
     read_payload(rows, detail);
     if (!rows.is_null(kJson)) detail.payload_json = context_.builder.intern(rows.text(kJson));
     if (rows.is_null(kJson) && !rows.is_null(kJsonId)) detail.payload_json = context_.name(rows.integer(kJsonId));
-    if (const std::int64_t end_tid = rows.integer(kEndGlobalTid); end_tid != 0 && end_tid != global_tid)
-      detail.end_thread = context_.thread(end_tid);
+    if (const std::int64_t end_tid = rows.integer(kEndGlobalTid); end_tid != 0 && end_tid != global_tid) detail.end_thread = context_.thread(end_tid);
     if (open) detail.finished = Finished::kNo;
 
     Event event;
     event.start = rows.integer(kStart);
     if (kind != TrackKind::kNvtxMarks && !open) event.duration = duration_between(rows, kStart, kEnd);
-    event.name = rows.is_null(kText) ? (rows.is_null(kTextId) ? NameId{0} : context_.name(rows.integer(kTextId)))
-                                     : context_.builder.intern(rows.text(kText));
+    event.name = rows.is_null(kText) ? (rows.is_null(kTextId) ? NameId{0} : context_.name(rows.integer(kTextId))) : context_.builder.intern(rows.text(kText));
     event.correlation = static_cast<std::uint32_t>(rows.row_id());
     event.detail = context_.builder.intern(detail);
     if (is_near(event.start) && is_near(event.duration)) last_time_ = std::max({last_time_, event.start, event.end()});

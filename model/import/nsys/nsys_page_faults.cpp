@@ -42,8 +42,7 @@ Result<void> import_cpu_page_faults(NsysContext& context) {
 Result<void> import_gpu_page_faults(NsysContext& context) {
   constexpr std::string_view kTable = "CUDA_UM_GPU_PAGE_FAULT_EVENTS";
   enum Column { kStart, kEnd, kGlobalPid, kDevice, kAddress, kCount, kAccess };
-  constexpr std::array<std::string_view, kAccess + 1> kColumns = {
-      "start", "end", "globalPid", "deviceId", "address", "numberOfPageFaults", "faultAccessType"};
+  constexpr std::array<std::string_view, kAccess + 1> kColumns = {"start", "end", "globalPid", "deviceId", "address", "numberOfPageFaults", "faultAccessType"};
   EventGroups groups(context);
   TableRows rows = context.database.rows(kTable, kColumns);
   while (rows.next()) {

@@ -44,8 +44,8 @@ void read_contexts(NsysContext& context) {
   while (rows.next()) {
     const auto process = process_of(context, rows, 3, 4, 5);
     if (!process) continue;
-    context.builder.set_context({*process, static_cast<std::uint32_t>(rows.integer(0)), static_cast<std::uint32_t>(rows.integer(1)),
-                                 static_cast<std::uint32_t>(rows.integer(2))});
+    context.builder.set_context(
+        {*process, static_cast<std::uint32_t>(rows.integer(0)), static_cast<std::uint32_t>(rows.integer(1)), static_cast<std::uint32_t>(rows.integer(2))});
   }
 }
 
@@ -71,12 +71,8 @@ void read_streams(NsysContext& context) {
     TableRows null_rows = context.database.rows(table, columns);
     while (null_rows.next())
       if (const auto process = process_of(context, null_rows, 2, 3, 4))
-        context.builder.set_stream({*process,
-                                    static_cast<std::uint32_t>(null_rows.integer(0)),
-                                    static_cast<std::uint32_t>(null_rows.integer(1)),
-                                    0,
-                                    kNullStream,
-                                    {}});
+        context.builder.set_stream(
+            {*process, static_cast<std::uint32_t>(null_rows.integer(0)), static_cast<std::uint32_t>(null_rows.integer(1)), 0, kNullStream, {}});
   }
 }
 

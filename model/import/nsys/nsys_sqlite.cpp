@@ -46,8 +46,7 @@ Result<std::shared_ptr<const Trace>> import_nsys_sqlite(const std::filesystem::p
   const auto database = Database::open(path);
   if (!database) return database.error();
   if (!has_nsys_tables(*database))
-    return Error{path.string() +
-                 " is a SQLite database, but not an export of Nsight Systems: it has no table StringIds beside tables of events."};
+    return Error{path.string() + " is a SQLite database, but not an export of Nsight Systems: it has no table StringIds beside tables of events."};
 
   TraceBuilder builder;
   NsysContext context(*database, builder, progress);
@@ -97,8 +96,7 @@ Result<std::shared_ptr<const Trace>> import_nsys_sqlite(const std::filesystem::p
     message.text = table + " is a view in this file, which is not read: only tables are.";
     builder.add_diagnostic(std::move(message));
   }
-  for (const auto& [global_tid, states] : context.thread_states)
-    add_thread_states(builder, context.process(global_tid), tid_of(global_tid), states);
+  for (const auto& [global_tid, states] : context.thread_states) add_thread_states(builder, context.process(global_tid), tid_of(global_tid), states);
   return builder.snapshot();
 }
 

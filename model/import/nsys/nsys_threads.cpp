@@ -38,8 +38,7 @@ std::vector<ThreadStateSpan> spans_between(std::vector<Switch>& switches) {
   std::vector<ThreadStateSpan> spans;
   for (std::size_t i = 0; i + 1 < switches.size(); ++i) {
     const Switch& from = switches[i];
-    const ThreadStateDetail what =
-        from.in ? ThreadStateDetail{ThreadState::kRunning, from.processor} : ThreadStateDetail{state_after(from.state), kNone};
+    const ThreadStateDetail what = from.in ? ThreadStateDetail{ThreadState::kRunning, from.processor} : ThreadStateDetail{state_after(from.state), kNone};
     if (switches[i + 1].time == from.time) continue;
     spans.push_back({from.time, difference(switches[i + 1].time, from.time), what});
   }
@@ -56,13 +55,11 @@ class Chains {
     constexpr std::array<std::string_view, kDepth + 1> kColumns = {"id", "symbol", "module", "kernelMode", "stackDepth"};
     TableRows rows = context_.database.rows(table, kColumns);
     while (rows.next()) {
-      calls_.push_back({rows.integer(kId), rows.integer(kDepth),
-                        location(rows.integer(kSymbol), rows.integer(kModule), rows.integer(kKernelMode) != 0)});
+      calls_.push_back({rows.integer(kId), rows.integer(kDepth), location(rows.integer(kSymbol), rows.integer(kModule), rows.integer(kKernelMode) != 0)});
       if (!context_.count_row()) break;
     }
     if (!rows.failure().empty()) return unreadable(table, rows);
-    std::sort(calls_.begin(), calls_.end(),
-              [](const Call& a, const Call& b) { return std::pair(a.chain, b.depth) < std::pair(b.chain, a.depth); });
+    std::sort(calls_.begin(), calls_.end(), [](const Call& a, const Call& b) { return std::pair(a.chain, b.depth) < std::pair(b.chain, a.depth); });
     for (const Call& call : calls_) {  // of each chain the outermost first
       CallNodeId& node = nodes_[call.chain];
       node = context_.builder.call_node({node, call.location});
@@ -114,8 +111,7 @@ class SamplesByThread {
     of_thread.push_back(sample);
   }
   void flush() {
-    for (const auto& [global_tid, samples] : samples_)
-      add_samples(context_.builder, context_.process(global_tid), tid_of(global_tid), samples);
+    for (const auto& [global_tid, samples] : samples_) add_samples(context_.builder, context_.process(global_tid), tid_of(global_tid), samples);
   }
 
  private:
@@ -160,8 +156,7 @@ Result<void> import_scheduling(NsysContext& context) {
     std::vector<Switch>& of_thread = switches[rows.integer(kGlobalTid)];
     if (of_thread.empty()) context.keep(cost::kTrack);
     if (processors.insert(rows.integer(kProcessor)).second) context.keep(cost::kTrack);
-    of_thread.push_back(
-        {rows.integer(kStart), static_cast<std::uint32_t>(rows.integer(kProcessor)), rows.integer(kIn) != 0, rows.integer(kState)});
+    of_thread.push_back({rows.integer(kStart), static_cast<std::uint32_t>(rows.integer(kProcessor)), rows.integer(kIn) != 0, rows.integer(kState)});
     if (!context.count_row()) break;
   }
   if (!rows.failure().empty()) return unreadable(kTable, rows);
@@ -197,8 +192,6 @@ Result<void> import_cuda_backtraces(NsysContext& context) {
   return import_backtraces(context, "CUPTI_ACTIVITY_KIND_RUNTIME", "CUDA_CALLCHAINS", SampleOrigin::kCudaCall);
 }
 
-Result<void> import_os_runtime_backtraces(NsysContext& context) {
-  return import_backtraces(context, "OSRT_API", "OSRT_CALLCHAINS", SampleOrigin::kOsCall);
-}
+Result<void> import_os_runtime_backtraces(NsysContext& context) { return import_backtraces(context, "OSRT_API", "OSRT_CALLCHAINS", SampleOrigin::kOsCall); }
 
 }  // namespace lanescope::importers

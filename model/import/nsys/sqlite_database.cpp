@@ -150,8 +150,7 @@ Result<Database> Database::open(const std::filesystem::path& path) {
   Database result;
   sqlite3* database = nullptr;
   // One connection, one thread: no mutexes.
-  const int status =
-      sqlite3_open_v2(uri_of(path).c_str(), &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nullptr);
+  const int status = sqlite3_open_v2(uri_of(path).c_str(), &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nullptr);
   result.database_.reset(database);
   if (status != SQLITE_OK)
     return Error{path.string() + " can't be read as a SQLite database: " + (database ? sqlite3_errmsg(database) : "out of memory") + "."};
@@ -179,8 +178,7 @@ void Database::restrict() {
   constexpr int kOn = 1, kOff = 0;
   sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, kOn, nullptr);
   sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DML, kOff, nullptr);
-  for (const int setting :
-       {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_VIEW, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION})
+  for (const int setting : {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_VIEW, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION})
     sqlite3_db_config(database, setting, kOff, nullptr);
   // A file that shrinks under a mapping would end the process.
   sqlite3_int64 no_mapping = 0;
@@ -191,9 +189,7 @@ void Database::restrict() {
 }
 
 Result<void> Database::read_schema(const std::filesystem::path& path) {
-  const auto unreadable = [&](const std::string& reason) {
-    return Error{path.string() + " can't be read as a SQLite database: " + reason + "."};
-  };
+  const auto unreadable = [&](const std::string& reason) { return Error{path.string() + " can't be read as a SQLite database: " + reason + "."}; };
   work_->most_page_looks = std::numeric_limits<std::uint64_t>::max();
   TableRows pages = prepare("PRAGMA table_info(sqlite_master)");  // reads the schema, so that a damaged file shows here
   if (!pages.failure().empty()) return unreadable(pages.failure());

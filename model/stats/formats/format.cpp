@@ -26,8 +26,7 @@ struct NamedUnit {
   double nanoseconds;
   int decimals;  // as nsys 2025.3.1 prints them
 };
-constexpr std::array<NamedUnit, 4> kTimeUnits = {
-    {{"nsec", "ns", 1, 0}, {"usec", "us", 1e3, 3}, {"msec", "ms", 1e6, 4}, {"sec", "s", 1e9, 4}}};
+constexpr std::array<NamedUnit, 4> kTimeUnits = {{{"nsec", "ns", 1, 0}, {"usec", "us", 1e3, 3}, {"msec", "ms", 1e6, 4}, {"sec", "s", 1e9, 4}}};
 
 constexpr double kBytesPerMegabyte = 1e6;
 constexpr int kSizeDecimals = 3;
@@ -57,8 +56,7 @@ void append_number(std::string& text, std::int64_t value) {
 // Nsight Systems' averages round halves away from zero. At one decimal, only .25 and .75 are halves in binary, and the latter rounds up
 // anyway: the former is moved past the half.
 double past_half(double value) {
-  return std::abs(value - std::trunc(value)) == 0.25 ? std::nextafter(value, std::copysign(std::numeric_limits<double>::infinity(), value))
-                                                     : value;
+  return std::abs(value - std::trunc(value)) == 0.25 ? std::nextafter(value, std::copysign(std::numeric_limits<double>::infinity(), value)) : value;
 }
 
 // How a value of this unit is shown: what it is divided by, and its decimals (none: as the whole number that it is).
@@ -73,9 +71,7 @@ double time_on_scale(double nanoseconds, const Scale& scale) {
   return tenths * (1 / scale.divisor);
 }
 
-double on_scale(double value, Unit unit, const Scale& scale) {
-  return unit == Unit::kNanoseconds ? time_on_scale(value, scale) : value / scale.divisor;
-}
+double on_scale(double value, Unit unit, const Scale& scale) { return unit == Unit::kNanoseconds ? time_on_scale(value, scale) : value / scale.divisor; }
 
 Scale scale_of(Unit unit, TimeUnit time_unit) {
   switch (unit) {
@@ -164,8 +160,7 @@ void append_shown_cell(std::string& text, const Table& table, const Column& colu
 }
 
 std::size_t shown_width(std::string_view text) noexcept {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 void append_aligned(std::string& line, std::string_view text, std::size_t width, Alignment alignment) {

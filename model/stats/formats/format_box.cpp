@@ -3,8 +3,7 @@
 namespace lanescope::stats {
 namespace {
 
-void write_rule(const std::vector<std::size_t>& widths, std::string_view left, std::string_view middle, std::string_view right,
-                std::string& text) {
+void write_rule(const std::vector<std::size_t>& widths, std::string_view left, std::string_view middle, std::string_view right, std::string& text) {
   for (std::size_t i = 0; i < widths.size(); ++i) {
     text += i == 0 ? left : middle;
     for (std::size_t k = 0; k < widths[i] + 2; ++k) text += "─";

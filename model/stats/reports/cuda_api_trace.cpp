@@ -1,9 +1,9 @@
 // Every call of the CUDA API.
 #include "../by_start.h"
-#include "event_columns.h"
 #include "../label_groups.h"
 #include "../report_functions.h"
 #include "../run_column.h"
+#include "event_columns.h"
 
 namespace lanescope::stats {
 

@@ -1,11 +1,11 @@
 // Kernels by name and launch shape.
 #include <map>
 
-#include "grid_text.h"
 #include "../in_parts.h"
 #include "../kernel_names.h"
 #include "../label_groups.h"
 #include "../report_functions.h"
+#include "grid_text.h"
 
 namespace lanescope::stats {
 
@@ -41,8 +41,7 @@ Table cuda_gpu_kern_gb_sum(const Selection& selection, const ReportOptions& opti
   const Trace& trace = selection.trace();
   const InnermostRanges ranges(selection, options);
   const auto add = [&](KernelsByShape& kernels, const Track& track, const EventView& kernel) {
-    kernels.add(trace, ranges.of_kernel(track, kernel), kernel_name(trace, kernel, options.kernel_names), kernel.detail(),
-                kernel.duration());
+    kernels.add(trace, ranges.of_kernel(track, kernel), kernel_name(trace, kernel, options.kernel_names), kernel.detail(), kernel.duration());
   };
   LabelGroups groups;
   for (KernelsByShape& part : visit_in_parts(selection, TrackKind::kKernels, KernelsByShape(), add))

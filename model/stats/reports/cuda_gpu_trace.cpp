@@ -3,12 +3,12 @@
 #include <map>
 
 #include "../by_start.h"
-#include "event_columns.h"
 #include "../kernel_names.h"
 #include "../label_groups.h"
-#include "model/stats/device_ordinals.h"
 #include "../report_functions.h"
 #include "../run_column.h"
+#include "event_columns.h"
+#include "model/stats/device_ordinals.h"
 
 namespace lanescope::stats {
 namespace {
@@ -40,8 +40,7 @@ TextId absent(TextId) { return TextId{0}; }
 
 // value(detail, duration) for operations whose detail is one of those: kernels, or all others.
 template <typename Detail, typename Value>
-auto of_operations(const SharedEvents& listed, const std::shared_ptr<const Details>& details, std::vector<Detail> Details::*kept,
-                   Value value) {
+auto of_operations(const SharedEvents& listed, const std::shared_ptr<const Details>& details, std::vector<Detail> Details::*kept, Value value) {
   using Result = decltype(value(std::declval<const Detail&>(), Nanoseconds{}));
   constexpr bool kOfKernels = std::is_same_v<Detail, KernelDetail>;
   return Computed<Result>([listed, details, kept, value](std::size_t row) {
@@ -91,8 +90,7 @@ class GpuTrace {
          {"StcSMem", Unit::kBytes, of_kernels([](const KernelDetail& d, Nanoseconds) { return std::int64_t{d.static_shared_memory}; })},
          {"DymSMem", Unit::kBytes, of_kernels([](const KernelDetail& d, Nanoseconds) { return std::int64_t{d.dynamic_shared_memory}; })},
          {"Bytes", Unit::kBytes, of_memory([](const MemoryDetail& d, Nanoseconds) { return static_cast<std::int64_t>(d.bytes); })},
-         {"Throughput", Unit::kBytesPerSecond,
-          of_memory([](const MemoryDetail& d, Nanoseconds duration) { return throughput(d.bytes, duration); })},
+         {"Throughput", Unit::kBytesPerSecond, of_memory([](const MemoryDetail& d, Nanoseconds duration) { return throughput(d.bytes, duration); })},
          {"SrcMemKd", Unit::kNone, of_memory(source)},
          {"DstMemKd", Unit::kNone, of_memory(destination)},
          {"Device", Unit::kNone, of_all(device_of)},
@@ -125,8 +123,7 @@ class GpuTrace {
   TextId device(const TrackKey& key) {
     if (!is_gpu_work(key.kind) || key.gpu >= trace_.gpus().size()) return TextId{0};
     const auto [found, inserted] = device_texts_.try_emplace({key.process, key.gpu});
-    if (inserted)
-      found->second = table_.add_text(trace_.gpus()[key.gpu].name + " (" + std::to_string(ordinals_(key.process, key.gpu)) + ")");
+    if (inserted) found->second = table_.add_text(trace_.gpus()[key.gpu].name + " (" + std::to_string(ordinals_(key.process, key.gpu)) + ")");
     return found->second;
   }
 

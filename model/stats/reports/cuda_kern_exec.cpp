@@ -9,15 +9,15 @@
 #include <memory>
 
 #include "../by_start.h"
-#include "grid_text.h"
 #include "../in_parts.h"
 #include "../kernel_names.h"
 #include "../label_groups.h"
 #include "../launches.h"
-#include "model/stats/device_ordinals.h"
-#include "model/trace/parallel.h"
 #include "../report_functions.h"
 #include "../run_column.h"
+#include "grid_text.h"
+#include "model/stats/device_ordinals.h"
+#include "model/trace/parallel.h"
 
 namespace lanescope::stats {
 namespace {
@@ -48,8 +48,7 @@ class Group {
     const Nanoseconds largest = std::max({times.total(), times.call_length(), queue, times.kernel_length()});
     if (largest < Nanoseconds{kNotQueued})
       compact_.push_back({static_cast<std::uint32_t>(times.total()), static_cast<std::uint32_t>(times.call_length()),
-                          times.queued() ? static_cast<std::uint32_t>(queue) : kNotQueued,
-                          static_cast<std::uint32_t>(times.kernel_length())});
+                          times.queued() ? static_cast<std::uint32_t>(queue) : kNotQueued, static_cast<std::uint32_t>(times.kernel_length())});
     else
       large_.push_back(times);
   }
@@ -95,8 +94,7 @@ std::map<GroupKey, Group> group(const Selection& selection, const ReportOptions&
     const EventRef call = index.find(track.key.process, kernel.correlation(), kernel.start());
     if (!call.valid()) return;
     const Lane& lane = trace.lane(call.lane);
-    groups[{trace.track_of(call.lane).key.thread, track.key.gpu, lane.name(call.index), ranges.of_call(call),
-            kernel_name(trace, kernel, options.kernel_names)}]
+    groups[{trace.track_of(call.lane).key.thread, track.key.gpu, lane.name(call.index), ranges.of_call(call), kernel_name(trace, kernel, options.kernel_names)}]
         .add(Times::of(lane, call.index, trace.lane(kernel.ref.lane), kernel.ref.index));
   };
   const DeviceOrdinals device(trace);
@@ -104,9 +102,8 @@ std::map<GroupKey, Group> group(const Selection& selection, const ReportOptions&
   for (Groups& part : visit_in_parts(selection, TrackKind::kKernels, Groups(), add))
     for (auto& [ids, of_ids] : part) {
       const Thread& thread = trace.threads()[ids[0]];
-      groups[{trace.processes()[thread.process].pid, thread.tid, device(thread.process, ids[1]), api_display_name(trace.name(ids[2])),
-              ids[3], ids[4]}]
-          .add(std::move(of_ids));
+      groups[{trace.processes()[thread.process].pid, thread.tid, device(thread.process, ids[1]), api_display_name(trace.name(ids[2])), ids[3], ids[4]}].add(
+          std::move(of_ids));
     }
   return groups;
 }
@@ -178,8 +175,7 @@ std::vector<SummaryRow> summarized(const std::map<GroupKey, Group>& groups, cons
       row.parts[part] = summarize(samples, percentiles);
     }
   });
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const SummaryRow& a, const SummaryRow& b) { return a.of(Part::kTotal).average > b.of(Part::kTotal).average; });
+  std::stable_sort(rows.begin(), rows.end(), [](const SummaryRow& a, const SummaryRow& b) { return a.of(Part::kTotal).average > b.of(Part::kTotal).average; });
   return rows;
 }
 
@@ -190,8 +186,7 @@ Table cuda_kern_exec_sum(const Selection& selection, const ReportOptions& option
   const std::map<GroupKey, Group> groups = group(selection, options);
 
   std::vector<Column> columns = {identifiers("PID"), identifiers("TID"), identifiers("DevId"), integers("Count"), integers("QCount")};
-  for (const std::string_view prefix : {"T", "A", "Q", "K"})
-    append_summary_columns(columns, prefix, Unit::kNanoseconds, options.percentiles);
+  for (const std::string_view prefix : {"T", "A", "Q", "K"}) append_summary_columns(columns, prefix, Unit::kNanoseconds, options.percentiles);
   columns.push_back(texts("API Name"));
   columns.push_back(texts("Kernel Name"));
   Table table(std::move(columns));
@@ -219,8 +214,7 @@ Table cuda_kern_exec_trace(const Selection& selection, const ReportOptions& opti
   const auto of_lanes = [&](auto value, EventRef Launch::*side) {
     std::vector<std::int64_t> values;
     for (LaneId id = 0; id < trace.lanes().size(); ++id) values.push_back(value(trace.track_of(id).key));
-    return Computed<std::int64_t>(
-        [listed, values = std::move(values), side](std::size_t row) { return values[(listed->launches[row].*side).lane]; });
+    return Computed<std::int64_t>([listed, values = std::move(values), side](std::size_t row) { return values[(listed->launches[row].*side).lane]; });
   };
   const auto thread_of = [&](const TrackKey& key) { return key.thread != kNone ? &trace.threads()[key.thread] : nullptr; };
   const auto pid = [&](const TrackKey& key) {

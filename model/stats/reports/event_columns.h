@@ -37,8 +37,7 @@ template <typename Value>
   std::vector<Result> by_lane(trace.lanes().size());
   for (const Track& track : trace.tracks())
     for (const LaneId lane : track.lanes) by_lane[lane] = value(track);
-  return Computed<Result>(
-      [listed = std::move(listed), by_lane = std::move(by_lane)](std::size_t row) { return by_lane[listed->events[row].lane]; });
+  return Computed<Result>([listed = std::move(listed), by_lane = std::move(by_lane)](std::size_t row) { return by_lane[listed->events[row].lane]; });
 }
 
 }  // namespace lanescope::stats

@@ -55,16 +55,15 @@ Table file_access_sum(const Selection& selection, const ReportOptions&) {
     return trace.name(a.first) < trace.name(b.first);
   });
 
-  Table table({integers("Total Time", Unit::kNanoseconds), integers("Operations"), integers("Read (B)"), integers("Written (B)"),
-               integers("Mapped (B)"), integers("Opens"), integers("Reads"), integers("Writes"), integers("Maps"), integers("Syncs"),
-               integers("First", Unit::kNanoseconds), integers("Last", Unit::kNanoseconds), integers("Processes"), texts("File")});
+  Table table({integers("Total Time", Unit::kNanoseconds), integers("Operations"), integers("Read (B)"), integers("Written (B)"), integers("Mapped (B)"),
+               integers("Opens"), integers("Reads"), integers("Writes"), integers("Maps"), integers("Syncs"), integers("First", Unit::kNanoseconds),
+               integers("Last", Unit::kNanoseconds), integers("Processes"), texts("File")});
   for (const auto& [name, file] : rows) {
     std::int64_t operations = 0;
     for (const std::int64_t count : file->operations) operations += count;
     table.add_row(file->time, operations, cell(file->read), cell(file->written), cell(file->mapped), file->count(FileOperation::kOpen),
-                  file->count(FileOperation::kRead), file->count(FileOperation::kWrite), file->count(FileOperation::kMap),
-                  file->count(FileOperation::kSync), file->first, file->last, static_cast<std::int64_t>(file->processes.size()),
-                  table.add_text(std::string(trace.name(name))));
+                  file->count(FileOperation::kRead), file->count(FileOperation::kWrite), file->count(FileOperation::kMap), file->count(FileOperation::kSync),
+                  file->first, file->last, static_cast<std::int64_t>(file->processes.size()), table.add_text(std::string(trace.name(name))));
   }
   return table;
 }

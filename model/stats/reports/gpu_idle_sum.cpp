@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <array>
 
+#include "../device_text.h"
+#include "../report_functions.h"
 #include "model/analysis/idle.h"
 #include "model/stats/table.h"
 #include "model/trace/usable_cores.h"
-#include "../device_text.h"
-#include "../report_functions.h"
 
 namespace lanescope::stats {
 namespace {
@@ -49,9 +49,9 @@ Table gpu_idle_sum(const Selection& selection, const ReportOptions&) {
     for (std::size_t gpu = 0; gpu < part.size(); ++gpu)
       for (std::size_t cause = 0; cause < kIdleCauses; ++cause) causes[gpu][cause].add(part[gpu][cause]);
 
-  Table table({reals("Time", Unit::kPercent), integers("Total Time", Unit::kNanoseconds), integers("Parts"),
-               integers("Longest", Unit::kNanoseconds), words("Cause"), reals("Busy", Unit::kPercent), integers("Span", Unit::kNanoseconds),
-               integers("Busy", Unit::kNanoseconds), integers("Idle", Unit::kNanoseconds), texts("Device")});
+  Table table({reals("Time", Unit::kPercent), integers("Total Time", Unit::kNanoseconds), integers("Parts"), integers("Longest", Unit::kNanoseconds),
+               words("Cause"), reals("Busy", Unit::kPercent), integers("Span", Unit::kNanoseconds), integers("Busy", Unit::kNanoseconds),
+               integers("Idle", Unit::kNanoseconds), texts("Device")});
   for (const GpuIdle& gpu : gpus) {
     const Nanoseconds span = selection.time() ? gpu.extent.intersected(*selection.time()).length() : gpu.extent.length();
     if (span == 0) continue;
@@ -59,13 +59,10 @@ Table gpu_idle_sum(const Selection& selection, const ReportOptions&) {
     std::sort(of_gpu.begin(), of_gpu.end(), [](const CauseTime& a, const CauseTime& b) { return a.total > b.total; });
     Nanoseconds idle = 0;
     for (const CauseTime& cause : of_gpu) idle += cause.total;
-    const auto share = [](Nanoseconds part, Nanoseconds whole) {
-      return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
-    };
+    const auto share = [](Nanoseconds part, Nanoseconds whole) { return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0; };
     const TextId name = table.add_text(device_text(trace, gpu.gpu));
     const auto add = [&](const CauseTime& cause, TextId text) {
-      table.add_row(share(cause.total, idle), cause.total, cause.parts, cause.longest, text, share(span - idle, span), span, span - idle,
-                    idle, name);
+      table.add_row(share(cause.total, idle), cause.total, cause.parts, cause.longest, text, share(span - idle, span), span, span - idle, idle, name);
     };
     if (idle == 0) add({}, TextId{0});  // a GPU that never paused has a row too
     for (const CauseTime& cause : of_gpu)

@@ -41,9 +41,7 @@ Table table_of(const Selection& selection, SumBy by) {
   Table table(std::move(columns));
   for (const CountSum& sum : sums) {
     std::vector<Cell> cells{all == 0 ? 0.0 : 100 * static_cast<double>(sum.counts.of(Count::kExecuted)) / static_cast<double>(all),
-                            count_of(sum, Count::kExecuted),
-                            per_instruction(sum, Count::kThreads),
-                            per_instruction(sum, Count::kThreadsOn)};
+                            count_of(sum, Count::kExecuted), per_instruction(sum, Count::kThreads), per_instruction(sum, Count::kThreadsOn)};
     for (const Count count : {Count::kDivergentThreads, Count::kGlobalSectors, Count::kGlobalSectorsIdeal, Count::kSharedWavefronts,
                               Count::kSharedWavefrontsIdeal, Count::kLocalSectors})
       cells.emplace_back(count_of(sum, count));

@@ -1,10 +1,10 @@
 // What hardware counters said of the launches that were measured, a row each.
 #include <algorithm>
 
+#include "../report_functions.h"
 #include "grid_text.h"
 #include "model/kernels/recorded_metrics.h"
 #include "model/kernels/sections.h"
-#include "../report_functions.h"
 
 namespace lanescope::stats {
 namespace {
@@ -17,11 +17,27 @@ double share(double percent) { return percent > 0 ? percent : kNoReal; }
 Table kernel_metrics(const Selection& selection, const ReportOptions&) {
   const Trace& trace = selection.trace();
   const kernels::RecordedMetrics recorded = kernels::recorded_metrics(trace, selection.time());
-  Table table({integers("Winnable at Most", Unit::kNanoseconds), integers("All Launches", Unit::kNanoseconds), integers("Launches"),
-               integers("Start", Unit::kNanoseconds), integers("Duration", Unit::kNanoseconds), words("Bound by"), reals("Compute", Unit::kPercent),
-               reals("Memory", Unit::kPercent), reals("L1", Unit::kPercent), reals("L2", Unit::kPercent), reals("DRAM", Unit::kPercent),
-               reals("Achieved Occupancy", Unit::kPercent), reals("Issue Slots Used", Unit::kPercent), texts("Cause"), reals("Gain", Unit::kPercent),
-               texts("GridXYZ"), texts("BlockXYZ"), integers("Passes"), reals("SM Clock MHz"), integers("GPU"), texts("Name")});
+  Table table({integers("Winnable at Most", Unit::kNanoseconds),
+               integers("All Launches", Unit::kNanoseconds),
+               integers("Launches"),
+               integers("Start", Unit::kNanoseconds),
+               integers("Duration", Unit::kNanoseconds),
+               words("Bound by"),
+               reals("Compute", Unit::kPercent),
+               reals("Memory", Unit::kPercent),
+               reals("L1", Unit::kPercent),
+               reals("L2", Unit::kPercent),
+               reals("DRAM", Unit::kPercent),
+               reals("Achieved Occupancy", Unit::kPercent),
+               reals("Issue Slots Used", Unit::kPercent),
+               texts("Cause"),
+               reals("Gain", Unit::kPercent),
+               texts("GridXYZ"),
+               texts("BlockXYZ"),
+               integers("Passes"),
+               reals("SM Clock MHz"),
+               integers("GPU"),
+               texts("Name")});
   struct Row {
     Nanoseconds winnable;
     std::size_t kernel;
@@ -43,11 +59,10 @@ Table kernel_metrics(const Selection& selection, const ReportOptions&) {
     const double clock = value("gpc__cycles_elapsed.avg.per_second");
     table.add_row(winnable, recorded.weight(number), static_cast<std::int64_t>(measurement.of_its_kind.count), trace.event(measurement.event).start,
                   kernels::duration(recorded.metrics, kernel), table.add_text(std::string(kernels::bound_name(verdict.bound))), share(verdict.compute),
-                  share(verdict.memory), share(verdict.l1), share(verdict.l2), share(verdict.dram),
-                  value("sm__warps_active.avg.pct_of_peak_sustained_active"), value("smsp__issue_active.avg.pct_of_peak_sustained_active"),
-                  table.add_text(first == nullptr ? std::string() : std::string(first->rule)), first == nullptr || !first->is_gain_known ? kNoReal : 100 * first->gain,
-                  table.add_text(grid_text(kernel.detail.grid)), table.add_text(grid_text(kernel.detail.block)),
-                  static_cast<std::int64_t>(measurement.passes), clock / 1e6,
+                  share(verdict.memory), share(verdict.l1), share(verdict.l2), share(verdict.dram), value("sm__warps_active.avg.pct_of_peak_sustained_active"),
+                  value("smsp__issue_active.avg.pct_of_peak_sustained_active"), table.add_text(first == nullptr ? std::string() : std::string(first->rule)),
+                  first == nullptr || !first->is_gain_known ? kNoReal : 100 * first->gain, table.add_text(grid_text(kernel.detail.grid)),
+                  table.add_text(grid_text(kernel.detail.block)), static_cast<std::int64_t>(measurement.passes), clock / 1e6,
                   measurement.gpu == kNone ? kNoInteger : static_cast<std::int64_t>(trace.gpus()[measurement.gpu].ordinal), table.add_text(kernel.name));
   }
   return table;

@@ -1,8 +1,8 @@
 // Where the warps of kernels stood, from PC samples: by kernel, by source line and by instruction.
 #include <cstdio>
 
-#include "model/kernels/pc_statistics.h"
 #include "../report_functions.h"
+#include "model/kernels/pc_statistics.h"
 
 namespace lanescope::stats {
 namespace {
@@ -13,9 +13,7 @@ using kernels::SumBy;
 
 constexpr std::size_t kNamedReasons = 4;
 
-double percent(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
-}
+double percent(std::uint64_t part, std::uint64_t whole) { return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole); }
 
 // "long_scoreboard 41 %, barrier 16 %": what most samples say.
 std::string reasons_text(const StallSum& sum) {
@@ -33,8 +31,8 @@ Table table_of(const Selection& selection, SumBy by) {
   const std::vector<StallSum> sums = kernels::sum_stalls(trace, by, selection.time());
   std::uint64_t all = 0;
   for (const StallSum& sum : sums) all += sum.samples;
-  std::vector<Column> columns{reals("Samples", Unit::kPercent), integers("Samples"), reals("Nothing Issued", Unit::kPercent),
-                              texts("Decisive Reason"), reals("Of That", Unit::kPercent), texts("Reasons")};
+  std::vector<Column> columns{reals("Samples", Unit::kPercent), integers("Samples"), reals("Nothing Issued", Unit::kPercent), texts("Decisive Reason"),
+                              reals("Of That", Unit::kPercent), texts("Reasons")};
   if (by == SumBy::kInstruction) columns.push_back(integers("Offset"));
   if (by != SumBy::kKernel) columns.push_back(texts("Line"));
   columns.push_back(integers("GPU"));
@@ -42,9 +40,12 @@ Table table_of(const Selection& selection, SumBy by) {
   Table table(std::move(columns));
   for (const StallSum& sum : sums) {
     const StallCount* const decisive = sum.decisive();
-    std::vector<Cell> cells{percent(sum.samples, all), static_cast<std::int64_t>(sum.samples), percent(sum.not_issued, sum.samples),
+    std::vector<Cell> cells{percent(sum.samples, all),
+                            static_cast<std::int64_t>(sum.samples),
+                            percent(sum.not_issued, sum.samples),
                             table.add_text(decisive == nullptr ? std::string() : std::string(decisive->reason)),
-                            decisive == nullptr ? kNoReal : percent(decisive->samples, sum.samples), table.add_text(reasons_text(sum))};
+                            decisive == nullptr ? kNoReal : percent(decisive->samples, sum.samples),
+                            table.add_text(reasons_text(sum))};
     if (by == SumBy::kInstruction) cells.emplace_back(static_cast<std::int64_t>(sum.pc));
     if (by != SumBy::kKernel) cells.emplace_back(table.add_text(sum.line));
     cells.emplace_back(sum.gpu < trace.gpus().size() ? std::int64_t{trace.gpus()[sum.gpu].ordinal} : kNoInteger);

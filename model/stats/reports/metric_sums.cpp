@@ -3,9 +3,9 @@
 #include <cmath>
 #include <vector>
 
-#include "model/stats/table.h"
 #include "../device_text.h"
 #include "../report_functions.h"
+#include "model/stats/table.h"
 
 namespace lanescope::stats {
 namespace {
@@ -81,8 +81,7 @@ Table metric_table(const ReportOptions& options, std::initializer_list<Column> f
 }
 
 // A row for what the counter was in the window; none where it has no value there.
-void add_metric(Table& table, const Trace& trace, CounterId id, TimeRange window, const ReportOptions& options,
-                std::initializer_list<TextId> further) {
+void add_metric(Table& table, const Trace& trace, CounterId id, TimeRange window, const ReportOptions& options, std::initializer_list<TextId> further) {
   const Counter& counter = trace.counters()[id];
   const CounterSummary summary = trace.counter_series(id).summarize(window);
   if (summary.empty()) return;
@@ -94,8 +93,7 @@ void add_metric(Table& table, const Trace& trace, CounterId id, TimeRange window
                           static_cast<double>(summary.minimum) * unit.factor,
                           static_cast<double>(distribution.percentile(50)) * unit.factor,
                           static_cast<double>(summary.maximum) * unit.factor};
-  for (const std::uint8_t percentile : percentiles_of(options))
-    cells.emplace_back(static_cast<double>(distribution.percentile(percentile)) * unit.factor);
+  for (const std::uint8_t percentile : percentiles_of(options)) cells.emplace_back(static_cast<double>(distribution.percentile(percentile)) * unit.factor);
   cells.emplace_back(static_cast<std::int64_t>(distribution.samples()));
   for (const TextId text : further) cells.emplace_back(text);
   table.add_cells(cells);

@@ -4,9 +4,9 @@
 
 #include "../by_start.h"
 #include "../label_groups.h"
-#include "model/trace/mpi_call.h"
 #include "../report_functions.h"
 #include "../run_column.h"
+#include "model/trace/mpi_call.h"
 
 namespace lanescope::stats {
 namespace {
@@ -44,9 +44,7 @@ class Calls {
 class CallsByProcess {
  public:
   explicit CallsByProcess(const Trace& trace) : trace_(trace) {}
-  const MpiCall& operator()(const TrackKey& key, DetailId detail) {
-    return calls_.try_emplace(key.process, trace_).first->second(key, detail);
-  }
+  const MpiCall& operator()(const TrackKey& key, DetailId detail) { return calls_.try_emplace(key.process, trace_).first->second(key, detail); }
 
  private:
   const Trace& trace_;
@@ -74,10 +72,9 @@ Table mpi_event_sum(const Selection& selection, const ReportOptions& options) {
 Table mpi_event_trace(const Selection& selection, const ReportOptions&) {
   const Trace& trace = selection.trace();
   CallsByProcess calls(trace);
-  Table table({integers("Start", Unit::kNanoseconds), integers("End", Unit::kNanoseconds), integers("Duration", Unit::kNanoseconds),
-               texts("Event"), identifiers("Pid"), identifiers("Tid"), identifiers("Tag"), identifiers("Rank"), identifiers("PeerRank"),
-               identifiers("RootRank"), integers("Size", Unit::kBytes), integers("CollSendSize", Unit::kBytes),
-               integers("CollRecvSize", Unit::kBytes)});
+  Table table({integers("Start", Unit::kNanoseconds), integers("End", Unit::kNanoseconds), integers("Duration", Unit::kNanoseconds), texts("Event"),
+               identifiers("Pid"), identifiers("Tid"), identifiers("Tag"), identifiers("Rank"), identifiers("PeerRank"), identifiers("RootRank"),
+               integers("Size", Unit::kBytes), integers("CollSendSize", Unit::kBytes), integers("CollRecvSize", Unit::kBytes)});
   std::unordered_map<NameId, TextId> names;
   std::vector<ProcessId> processes;  // by row
   for (const EventRef ref : events_by_start(selection, {TrackKind::kNvtxRanges})) {
@@ -90,9 +87,8 @@ Table mpi_event_trace(const Selection& selection, const ReportOptions&) {
     const auto [name, is_new] = names.try_emplace(range.name);
     if (is_new) name->second = table.add_text(std::string(trace.name(range.name)));
     const TextId text = name->second;
-    table.add_row(range.start, range.end(), range.duration, text, std::int64_t{trace.processes()[key.process].pid},
-                  std::int64_t{thread.tid}, cell(call.tag), cell(call.rank), cell(call.peer), cell(call.root), cell(call.bytes),
-                  cell(call.sent_bytes), cell(call.received_bytes));
+    table.add_row(range.start, range.end(), range.duration, text, std::int64_t{trace.processes()[key.process].pid}, std::int64_t{thread.tid}, cell(call.tag),
+                  cell(call.rank), cell(call.peer), cell(call.root), cell(call.bytes), cell(call.sent_bytes), cell(call.received_bytes));
     processes.push_back(key.process);
   }
   add_runs(trace, table, [&](std::size_t row) { return processes[row]; });

@@ -11,8 +11,8 @@
 #include "../call_ranges.h"
 #include "../kernel_names.h"
 #include "../label_groups.h"
-#include "model/trace/nvtx_payload.h"
 #include "../report_functions.h"
+#include "model/trace/nvtx_payload.h"
 
 namespace lanescope::stats {
 namespace {
@@ -218,8 +218,8 @@ class NcclKernels {
     group.bytes = (group.bytes == kNoInteger ? 0 : group.bytes) + bytes;
     const std::string_view name = trace_.name(collective->name);
     const bool is_between_two = std::any_of(kBetweenTwo.begin(), kBetweenTwo.end(), [name](std::string_view other) { return name.starts_with(other); });
-    Transfer transfer{is_between_two ? 0 : communicator_of(*collective), track.process, track.gpu, collective->time.begin,
-                      {kernel.start(), kernel.start() + kernel.duration()}, key, bytes};
+    Transfer transfer{is_between_two ? 0 : communicator_of(*collective),    track.process, track.gpu, collective->time.begin,
+                      {kernel.start(), kernel.start() + kernel.duration()}, key,           bytes};
     if (transfer.communicator == 0)
       count(transfer, kernel.duration());
     else if (transfers_.size() == kMostMatched)
@@ -268,8 +268,8 @@ Table nccl_sum(const Selection& selection, const ReportOptions& options) {
     columns.push_back(std::move(column));
   Table table(std::move(columns));
   for (const auto& [collective, kernel, bytes, timed_bytes, time_of_bytes, unmatched, summary] : rows) {
-    std::vector<Cell> cells = {everything > 0 ? 100.0 * static_cast<double>(summary.total) / static_cast<double>(everything) : 0.0,
-                               summary.total, summary.count};
+    std::vector<Cell> cells = {everything > 0 ? 100.0 * static_cast<double>(summary.total) / static_cast<double>(everything) : 0.0, summary.total,
+                               summary.count};
     append_summary_cells(cells, summary, options.percentiles);
     cells.emplace_back(bytes);
     cells.emplace_back(time_of_bytes == 0 ? kNoReal : 1e9 * static_cast<double>(timed_bytes) / static_cast<double>(time_of_bytes));

@@ -20,20 +20,18 @@ Table nvtx_gpu_proj_trace(const Selection& selection, const ReportOptions&) {
   const Trace& trace = selection.trace();
   const CallRanges ranges(selection);
   std::vector<Projection> projections = project(selection, ranges);
-  std::stable_sort(projections.begin(), projections.end(),
-                   [](const Projection& a, const Projection& b) { return a.projected.begin < b.projected.begin; });
+  std::stable_sort(projections.begin(), projections.end(), [](const Projection& a, const Projection& b) { return a.projected.begin < b.projected.begin; });
 
   Table table({texts("Name"), integers("Projected Start", Unit::kNanoseconds), integers("Projected Duration", Unit::kNanoseconds),
-               integers("Orig Start", Unit::kNanoseconds), integers("Orig Duration", Unit::kNanoseconds), texts("Style"),
-               identifiers("PID"), identifiers("TID"), integers("NumGPUOps"), integers("Lvl"), integers("NumChild"), identifiers("RangeId"),
-               identifiers("ParentId"), texts("RangeStack")});
+               integers("Orig Start", Unit::kNanoseconds), integers("Orig Duration", Unit::kNanoseconds), texts("Style"), identifiers("PID"),
+               identifiers("TID"), integers("NumGPUOps"), integers("Lvl"), integers("NumChild"), identifiers("RangeId"), identifiers("ParentId"),
+               texts("RangeStack")});
   for (const Projection& p : projections) {
     const NvtxRange& range = p.range();
     const Thread& thread = trace.threads()[p.thread];
     table.add_row(table.add_text(name_of(trace, p)), p.projected.begin, p.projected.length(), range.time.begin, range.time.length(),
-                  table.add_text(std::string(style_name(range.kind))), std::int64_t{trace.processes()[thread.process].pid},
-                  std::int64_t{thread.tid}, p.operations, range.level, p.children, range.id, parent_id(*p.ranges, p.index),
-                  table.add_text(range_stack(*p.ranges, p.index)));
+                  table.add_text(std::string(style_name(range.kind))), std::int64_t{trace.processes()[thread.process].pid}, std::int64_t{thread.tid},
+                  p.operations, range.level, p.children, range.id, parent_id(*p.ranges, p.index), table.add_text(range_stack(*p.ranges, p.index)));
   }
   add_runs(trace, table, [&](std::size_t row) { return trace.threads()[projections[row].thread].process; });
   return table;
@@ -78,13 +76,11 @@ Table nvtx_gpu_proj_sum(const Selection& selection, const ReportOptions& options
   std::vector<Column> columns = {texts("Range"), texts("Style"), integers("Total Proj Time", Unit::kNanoseconds),
                                  integers("Total Range Time", Unit::kNanoseconds), integers("Range Instances")};
   append_summary_columns(columns, "Proj ", Unit::kNanoseconds, options.percentiles);
-  for (Column column : {integers("Total GPU Ops"), reals("Avg GPU Ops"), reals("Avg Range Lvl"), reals("Avg Num Child")})
-    columns.push_back(std::move(column));
+  for (Column column : {integers("Total GPU Ops"), reals("Avg GPU Ops"), reals("Avg Range Lvl"), reals("Avg Num Child")}) columns.push_back(std::move(column));
   Table table(std::move(columns));
   for (const auto& [key, group, s] : rows) {
     const auto average = [&, count = s.count](std::int64_t total) { return static_cast<double>(total) / static_cast<double>(count); };
-    std::vector<Cell> cells = {table.add_text(key->first), table.add_text(std::string(style_name(key->second))), s.total, group->original,
-                               s.count};
+    std::vector<Cell> cells = {table.add_text(key->first), table.add_text(std::string(style_name(key->second))), s.total, group->original, s.count};
     append_summary_cells(cells, s, options.percentiles);
     cells.insert(cells.end(), {group->operations, average(group->operations), average(group->levels), average(group->children)});
     table.add_cells(cells);

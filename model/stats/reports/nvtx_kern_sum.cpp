@@ -97,8 +97,7 @@ Table nvtx_kern_sum(const Selection& selection, const ReportOptions& options) {
   Table table(std::move(columns));
   for (Row& row : rows) {
     const Summary& s = row.summary;
-    std::vector<Cell> cells = {
-        table.add_text(std::move(row.range)), table.add_text(std::move(row.style)), row.pid, row.tid, row.ranges, s.count, s.total};
+    std::vector<Cell> cells = {table.add_text(std::move(row.range)), table.add_text(std::move(row.style)), row.pid, row.tid, row.ranges, s.count, s.total};
     append_summary_cells(cells, s, options.percentiles);
     cells.emplace_back(table.add_text(std::string(trace.name(row.kernel))));
     table.add_cells(cells);

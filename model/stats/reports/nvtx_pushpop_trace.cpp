@@ -23,18 +23,16 @@ Table nvtx_pushpop_trace(const Selection& selection, const ReportOptions&) {
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.range().time.begin < b.range().time.begin; });
 
   Table table({integers("Start", Unit::kNanoseconds), integers("End", Unit::kNanoseconds), integers("Duration", Unit::kNanoseconds),
-               integers("DurChild", Unit::kNanoseconds), integers("DurNonChild", Unit::kNanoseconds), texts("Name"), identifiers("PID"),
-               identifiers("TID"), integers("Lvl"), integers("NumChild"), identifiers("RangeId"), identifiers("ParentId"),
-               texts("RangeStack"), texts("NameTree")});
+               integers("DurChild", Unit::kNanoseconds), integers("DurNonChild", Unit::kNanoseconds), texts("Name"), identifiers("PID"), identifiers("TID"),
+               integers("Lvl"), integers("NumChild"), identifiers("RangeId"), identifiers("ParentId"), texts("RangeStack"), texts("NameTree")});
   for (const Row& row : rows) {
     const NvtxRange& range = row.range();
     const Thread& thread = trace.threads()[row.thread];
     const std::string name = range_name(trace, thread.process, range.domain, range.name);
     const std::string indent(static_cast<std::size_t>(range.level) * 2, '-');
-    table.add_row(range.time.begin, range.time.end, range.time.length(), range.children_time, range.time.length() - range.children_time,
-                  table.add_text(name), std::int64_t{trace.processes()[thread.process].pid}, std::int64_t{thread.tid}, range.level,
-                  range.children, range.id, parent_id(*row.ranges, row.index), table.add_text(range_stack(*row.ranges, row.index)),
-                  table.add_text(indent + name));
+    table.add_row(range.time.begin, range.time.end, range.time.length(), range.children_time, range.time.length() - range.children_time, table.add_text(name),
+                  std::int64_t{trace.processes()[thread.process].pid}, std::int64_t{thread.tid}, range.level, range.children, range.id,
+                  parent_id(*row.ranges, row.index), table.add_text(range_stack(*row.ranges, row.index)), table.add_text(indent + name));
   }
   add_runs(trace, table, [&](std::size_t row) { return trace.threads()[rows[row].thread].process; });
   return table;

@@ -36,11 +36,7 @@ Table nvtx_sum(const Selection& selection, const ReportOptions& options) {
   return time_summary("Instances", {"Style", "Range"}, groups.take(), options.percentiles);
 }
 
-Table nvtx_pushpop_sum(const Selection& selection, const ReportOptions& options) {
-  return sum_of_kind(selection, TrackKind::kNvtxRanges, options);
-}
-Table nvtx_startend_sum(const Selection& selection, const ReportOptions& options) {
-  return sum_of_kind(selection, TrackKind::kNvtxProcessRanges, options);
-}
+Table nvtx_pushpop_sum(const Selection& selection, const ReportOptions& options) { return sum_of_kind(selection, TrackKind::kNvtxRanges, options); }
+Table nvtx_startend_sum(const Selection& selection, const ReportOptions& options) { return sum_of_kind(selection, TrackKind::kNvtxProcessRanges, options); }
 
 }  // namespace lanescope::stats

@@ -3,23 +3,27 @@
 #include <map>
 #include <tuple>
 
-#include "grid_text.h"
 #include "../device_text.h"
 #include "../in_parts.h"
 #include "../kernel_names.h"
 #include "../label_groups.h"
-#include "model/kernels/occupancy.h"
 #include "../report_functions.h"
+#include "grid_text.h"
+#include "model/kernels/occupancy.h"
 
 namespace lanescope::stats {
 namespace {
 
 // What decides how a launch fills a GPU.
-using Shape = std::tuple<std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::uint32_t, std::uint32_t,
-                         std::uint32_t, std::uint32_t>;
+using Shape = std::tuple<std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::uint32_t, std::uint32_t, std::uint32_t,
+                         std::uint32_t>;
 Shape shape_of(const KernelDetail& d) {
-  return {{d.grid[0], d.grid[1], d.grid[2]},         {d.block[0], d.block[1], d.block[2]}, {d.cluster[0], d.cluster[1], d.cluster[2]},
-          d.registers_per_thread,                    d.static_shared_memory,               d.dynamic_shared_memory,
+  return {{d.grid[0], d.grid[1], d.grid[2]},
+          {d.block[0], d.block[1], d.block[2]},
+          {d.cluster[0], d.cluster[1], d.cluster[2]},
+          d.registers_per_thread,
+          d.static_shared_memory,
+          d.dynamic_shared_memory,
           d.shared_memory_executed};
 }
 
@@ -61,8 +65,7 @@ std::vector<Row> rows_of(const Selection& selection, const ReportOptions& option
       group.second.append(std::move(durations));
     });
   std::vector<Row> rows;
-  for (auto& [key, group] : groups)
-    rows.push_back({std::get<0>(key), std::get<1>(key), group.first, summarize(group.second, options.percentiles)});
+  for (auto& [key, group] : groups) rows.push_back({std::get<0>(key), std::get<1>(key), group.first, summarize(group.second, options.percentiles)});
   // Numbers of names are the file's: equals are told apart by what they stand for.
   const auto key = [&](const Row& row) { return std::tuple(-row.summary.total, trace.name(row.name), row.gpu, shape_of(trace.kernel_detail(row.detail))); };
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return key(a) < key(b); });
@@ -78,16 +81,15 @@ Table occupancy_sum(const Selection& selection, const ReportOptions& options) {
   for (const Row& row : rows) everything += row.summary.total;
   std::vector<Column> columns = {reals("Time", Unit::kPercent), integers("Total Time", Unit::kNanoseconds), integers("Instances")};
   append_summary_columns(columns, "", Unit::kNanoseconds, options.percentiles);
-  for (Column column :
-       {reals("Occupancy", Unit::kPercent), texts("Limited by"), texts("More with"), integers("Blocks/SM"), reals("Waves"),
-        reals("Empty in Last Wave", Unit::kPercent), reals("SMs without Block", Unit::kPercent), integers("Reg/Trd"),
-        integers("Shared Memory", Unit::kBytes), texts("GridXYZ"), texts("BlockXYZ"), texts("Device"), texts("Name")})
+  for (Column column : {reals("Occupancy", Unit::kPercent), texts("Limited by"), texts("More with"), integers("Blocks/SM"), reals("Waves"),
+                        reals("Empty in Last Wave", Unit::kPercent), reals("SMs without Block", Unit::kPercent), integers("Reg/Trd"),
+                        integers("Shared Memory", Unit::kBytes), texts("GridXYZ"), texts("BlockXYZ"), texts("Device"), texts("Name")})
     columns.push_back(std::move(column));
   Table table(std::move(columns));
   for (const Row& row : rows) {
     const KernelDetail& detail = trace.kernel_detail(row.detail);
-    std::vector<Cell> cells = {everything > 0 ? 100.0 * static_cast<double>(row.summary.total) / static_cast<double>(everything) : 0.0,
-                               row.summary.total, row.summary.count};
+    std::vector<Cell> cells = {everything > 0 ? 100.0 * static_cast<double>(row.summary.total) / static_cast<double>(everything) : 0.0, row.summary.total,
+                               row.summary.count};
     append_summary_cells(cells, row.summary, options.percentiles);
     const Gpu gpu = row.gpu < trace.gpus().size() ? trace.gpus()[row.gpu] : Gpu();
     const auto multiprocessor = kernels::multiprocessor_of(gpu);

@@ -35,15 +35,15 @@ Table thread_states(const Selection& selection, const ReportOptions&) {
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.second.in(ThreadState::kRunning) > b.second.in(ThreadState::kRunning); });
   Table table({reals("Running", Unit::kPercent), integers("Running", Unit::kNanoseconds), integers("Runnable", Unit::kNanoseconds),
-               integers("Blocked", Unit::kNanoseconds), integers("Unknown", Unit::kNanoseconds), integers("Runs"),
-               integers("Avg Run", Unit::kNanoseconds), integers("CPUs"), identifiers("PID"), identifiers("TID"), texts("Thread Name")});
+               integers("Blocked", Unit::kNanoseconds), integers("Unknown", Unit::kNanoseconds), integers("Runs"), integers("Avg Run", Unit::kNanoseconds),
+               integers("CPUs"), identifiers("PID"), identifiers("TID"), texts("Thread Name")});
   for (const auto& [id, time] : rows) {
     const Thread& thread = trace.threads()[id];
     const Nanoseconds running = time.in(ThreadState::kRunning);
-    table.add_row(time.all() > 0 ? 100.0 * static_cast<double>(running) / static_cast<double>(time.all()) : 0.0, running,
-                  time.in(ThreadState::kRunnable), time.in(ThreadState::kBlocked), time.in(ThreadState::kUnknown), time.runs,
-                  time.runs > 0 ? running / time.runs : kNoInteger, static_cast<std::int64_t>(time.processors.size()),
-                  std::int64_t{trace.processes()[thread.process].pid}, std::int64_t{thread.tid}, table.add_text(thread.name));
+    table.add_row(time.all() > 0 ? 100.0 * static_cast<double>(running) / static_cast<double>(time.all()) : 0.0, running, time.in(ThreadState::kRunnable),
+                  time.in(ThreadState::kBlocked), time.in(ThreadState::kUnknown), time.runs, time.runs > 0 ? running / time.runs : kNoInteger,
+                  static_cast<std::int64_t>(time.processors.size()), std::int64_t{trace.processes()[thread.process].pid}, std::int64_t{thread.tid},
+                  table.add_text(thread.name));
   }
   return table;
 }

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <map>
 
-#include "model/trace/hexadecimal.h"
 #include "../report_functions.h"
+#include "model/trace/hexadecimal.h"
 
 namespace lanescope::stats {
 namespace {
@@ -63,8 +63,8 @@ Table um_sum(const Selection& selection, const ReportOptions&) {
   Table table({texts("Virtual Address"), integers("HtoD Migration size", Unit::kBytes), integers("DtoH Migration size", Unit::kBytes),
                integers("CPU Page Faults"), integers(" GPU Page Faults"), reals("Migration Throughput", Unit::kBytesPerSecond)});
   for (const auto& [address, traffic] : rows)
-    table.add_row(table.add_text(hexadecimal(address)), unless_none(traffic.to_device), unless_none(traffic.to_host),
-                  unless_none(traffic.cpu_faults), unless_none(traffic.gpu_faults), traffic.throughput());
+    table.add_row(table.add_text(hexadecimal(address)), unless_none(traffic.to_device), unless_none(traffic.to_host), unless_none(traffic.cpu_faults),
+                  unless_none(traffic.gpu_faults), traffic.throughput());
   return table;
 }
 
@@ -78,9 +78,8 @@ Table um_total_sum(const Selection& selection, const ReportOptions&) {
     largest = std::max(largest, address);
     any = true;
   });
-  Table table({integers("Total HtoD Migration Size", Unit::kBytes), integers("Total DtoH Migration Size", Unit::kBytes),
-               integers("Total CPU Page Faults"), integers("Total GPU PageFaults"), texts("Minimum Virtual Address"),
-               texts("Maximum Virtual Address")});
+  Table table({integers("Total HtoD Migration Size", Unit::kBytes), integers("Total DtoH Migration Size", Unit::kBytes), integers("Total CPU Page Faults"),
+               integers("Total GPU PageFaults"), texts("Minimum Virtual Address"), texts("Maximum Virtual Address")});
   if (any)
     table.add_row(total.to_device, total.to_host, total.cpu_faults, total.gpu_faults, table.add_text(hexadecimal(smallest)),
                   table.add_text(hexadecimal(largest)));
@@ -100,8 +99,7 @@ Table um_cpu_page_faults_sum(const Selection& selection, const ReportOptions&) {
     if (track.key.gpu != kNone) return;
     const PageFaultDetail& detail = trace.page_fault_detail(fault.detail());
     by_place[{detail.function != 0 ? std::string(trace.name(detail.function)) : hexadecimal(detail.program_counter),
-              std::string(trace.name(detail.source_file)), detail.source_line != 0 ? std::int64_t{detail.source_line} : kNoInteger}] +=
-        detail.count;
+              std::string(trace.name(detail.source_file)), detail.source_line != 0 ? std::int64_t{detail.source_line} : kNoInteger}] += detail.count;
   });
   std::vector<std::pair<Place, std::int64_t>> rows(by_place.begin(), by_place.end());
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second > b.second; });

@@ -29,7 +29,7 @@ class CallStackBuilder {
   }
 
  private:
-  static constexpr std::size_t kLocationBytes = 240, kNodeBytes = 94;  // with the maps that find them
+  static constexpr std::size_t kLocationBytes = 240, kNodeBytes = 94;             // with the maps that find them
   std::map<std::pair<CodeLocation, CodeFunction>, CodeLocationId> location_ids_;  // the function tells apart what has no address
   std::map<CallNode, CallNodeId> node_ids_;
   CallStacks stacks_;

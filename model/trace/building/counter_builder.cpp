@@ -13,8 +13,8 @@ constexpr std::size_t kCounterBytes = 1'200;  // with its place in a group, its 
 }  // namespace
 
 CounterId CounterBuilder::add(const Counter& description) {
-  const auto [found, inserted] = ids_.try_emplace({description.process, description.gpu, description.name, description.source_name},
-                                                  static_cast<CounterId>(counters_.size()));
+  const auto [found, inserted] =
+      ids_.try_emplace({description.process, description.gpu, description.name, description.source_name}, static_cast<CounterId>(counters_.size()));
   return inserted ? add_another(description) : found->second;
 }
 
@@ -38,8 +38,7 @@ CounterBuilder::Group* CounterBuilder::group_of(std::span<const CounterId> count
   std::vector<CounterId> sorted(counters.begin(), counters.end());
   std::sort(sorted.begin(), sorted.end());
   const bool twice = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
-  if (twice || std::any_of(sorted.begin(), sorted.end(), [this](CounterId id) { return group_of_counter_[id].has_value(); }))
-    return nullptr;
+  if (twice || std::any_of(sorted.begin(), sorted.end(), [this](CounterId id) { return group_of_counter_[id].has_value(); })) return nullptr;
   for (const CounterId counter : counters) group_of_counter_[counter] = groups_.size();
   Group group;
   group.members.assign(counters.begin(), counters.end());
@@ -49,8 +48,7 @@ CounterBuilder::Group* CounterBuilder::group_of(std::span<const CounterId> count
   return &groups_.back();
 }
 
-std::int64_t CounterBuilder::Group::append(std::span<const Nanoseconds> more_times,
-                                           std::span<const std::vector<std::int64_t>> more_columns) {
+std::int64_t CounterBuilder::Group::append(std::span<const Nanoseconds> more_times, std::span<const std::vector<std::int64_t>> more_columns) {
   std::int64_t more_bytes = 0;
   for (std::size_t done = 0; done < more_times.size();) {
     if (times.size() == CounterSegment::kCapacity) more_bytes += close_segment(more_times[done]);
@@ -157,14 +155,13 @@ std::int64_t CounterBuilder::Group::settle() {
   return append(all.times, all.columns) - fewer_bytes;
 }
 
-bool CounterBuilder::add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times,
-                                 std::span<const std::vector<std::int64_t>> columns, Nanoseconds end) {
+bool CounterBuilder::add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times, std::span<const std::vector<std::int64_t>> columns,
+                                 Nanoseconds end) {
   const auto ascend = [](Nanoseconds a, Nanoseconds b) { return a < b; };
   const auto fits = [&](const auto& column) { return column.size() == times.size(); };
   const bool sound = !times.empty() && columns.size() == counters.size() && std::all_of(columns.begin(), columns.end(), fits) &&
-                     std::adjacent_find(times.begin(), times.end(), std::not_fn(ascend)) == times.end() && times.back() < end &&
-                     is_near(times.front()) && is_near(end) &&
-                     std::all_of(counters.begin(), counters.end(), [&](CounterId id) { return id < counters_.size(); });
+                     std::adjacent_find(times.begin(), times.end(), std::not_fn(ascend)) == times.end() && times.back() < end && is_near(times.front()) &&
+                     is_near(end) && std::all_of(counters.begin(), counters.end(), [&](CounterId id) { return id < counters_.size(); });
   if (!sound) return false;
   Group* group = group_of(counters);
   if (group == nullptr) return false;
@@ -193,8 +190,7 @@ void CounterBuilder::set_series(CounterId counter, CounterSeries series) {
   published_[counter] = std::move(series);
 }
 
-CounterBuilder::Segments CounterBuilder::Group::segments(std::size_t member,
-                                                         const std::shared_ptr<const std::vector<Nanoseconds>>& tail_times) const {
+CounterBuilder::Segments CounterBuilder::Group::segments(std::size_t member, const std::shared_ptr<const std::vector<Nanoseconds>>& tail_times) const {
   Segments segments = full[member];
   segments.push_back(std::make_shared<const CounterSegment>(tail_times, columns[member], end));
   return segments;

@@ -20,8 +20,8 @@ class CounterBuilder {
   CounterId add_another(const Counter& description);
 
   // See TraceBuilder::add_samples(). What comes late is put into its place when it is published.
-  bool add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times,
-                   std::span<const std::vector<std::int64_t>> columns, Nanoseconds end);
+  bool add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times, std::span<const std::vector<std::int64_t>> columns,
+                   Nanoseconds end);
   void set_series(CounterId counter, CounterSeries series);
 
   // What there is now. Full segments are shared with what was published before. O(segments + samples in tails that changed).

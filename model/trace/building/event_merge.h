@@ -15,9 +15,7 @@
 namespace lanescope {
 
 // Of two that start together the longer comes first, so that calls nest.
-[[nodiscard]] inline bool outer_first(const Event& a, const Event& b) noexcept {
-  return a.start != b.start ? a.start < b.start : a.duration > b.duration;
-}
+[[nodiscard]] inline bool outer_first(const Event& a, const Event& b) noexcept { return a.start != b.start ? a.start < b.start : a.duration > b.duration; }
 
 // Events in the order of outer_first().
 class EventRun {

@@ -9,14 +9,14 @@ namespace {
 
 constexpr std::uint64_t kNodeBytes = 96;
 constexpr std::uint64_t kTextCopiesOfRecords = 2;  // of a text: here, and in what publish() gives
-constexpr std::uint64_t kBytesOfCode = 4;      // that a byte of code takes at most once its symbols and lines are read
-constexpr std::uint64_t kUsualCode = 128u << 20;  // bytes
-constexpr std::uint64_t kBytesOfSample = 64;   // that one takes, and in sums of all
-constexpr std::uint64_t kBytesOfCount = 256;   // that a counted instruction takes beside its values, and in sums of all
-constexpr std::size_t kMostMetrics = 65'536;   // thirty times what the largest set has
-constexpr std::size_t kMostReasons = 128;      // three times what hardware has
-constexpr std::size_t kMostSources = 4'096;    // files
-constexpr std::size_t kLongestPath = 4'096;    // bytes
+constexpr std::uint64_t kBytesOfCode = 4;          // that a byte of code takes at most once its symbols and lines are read
+constexpr std::uint64_t kUsualCode = 128u << 20;   // bytes
+constexpr std::uint64_t kBytesOfSample = 64;       // that one takes, and in sums of all
+constexpr std::uint64_t kBytesOfCount = 256;       // that a counted instruction takes beside its values, and in sums of all
+constexpr std::size_t kMostMetrics = 65'536;       // thirty times what the largest set has
+constexpr std::size_t kMostReasons = 128;          // three times what hardware has
+constexpr std::size_t kMostSources = 4'096;        // files
+constexpr std::size_t kLongestPath = 4'096;        // bytes
 constexpr std::size_t kLargestSource = 16u << 20;
 
 }  // namespace
@@ -33,7 +33,9 @@ const SourceText* KernelRecords::find_source(std::string_view path) const noexce
   return nullptr;
 }
 
-std::uint64_t KernelRecordsBuilder::memory_bytes() const noexcept { return bytes_ + (code_bytes_ > kUsualCode ? kBytesOfCode * (code_bytes_ - kUsualCode) : 0); }
+std::uint64_t KernelRecordsBuilder::memory_bytes() const noexcept {
+  return bytes_ + (code_bytes_ > kUsualCode ? kBytesOfCode * (code_bytes_ - kUsualCode) : 0);
+}
 
 bool KernelRecordsBuilder::add_code(ProcessId process, std::uint64_t crc, std::uint64_t size, std::uint64_t offset, std::string_view part) {
   const auto [known, is_new] = code_.try_emplace({process, crc}, code_objects_.size());
@@ -118,7 +120,9 @@ void KernelRecordsBuilder::add(LeftOutKernel kernel) {
 }
 
 void KernelRecordsBuilder::add(SourceText source) {
-  if (records_.sources.size() == kMostSources || source.path.size() > kLongestPath || source.text.size() > kLargestSource || records_.find_source(source.path) != nullptr) return;
+  if (records_.sources.size() == kMostSources || source.path.size() > kLongestPath || source.text.size() > kLargestSource ||
+      records_.find_source(source.path) != nullptr)
+    return;
   bytes_ += sizeof(SourceText) + source.path.size() + source.text.size() + kNodeBytes;
   records_.sources.push_back(std::make_shared<const SourceText>(std::move(source)));
   published_.reset();

@@ -40,7 +40,7 @@ class KernelRecordsBuilder {
   std::map<std::pair<ProcessId, std::uint64_t>, std::size_t> code_;
   // By code, and by name there; by position in its symbol table where a function has no name.
   std::map<std::tuple<ProcessId, std::uint64_t, NameId, std::uint32_t>, GpuFunctionId> functions_;
-  RowIndex metrics_;  // of records_.metrics
+  RowIndex metrics_;         // of records_.metrics
   std::uint64_t bytes_ = 0;  // but for code
   std::uint64_t code_bytes_ = 0;
   std::shared_ptr<const KernelRecords> published_;

@@ -45,8 +45,7 @@ void GrowingLane::set_last_event() {
 std::uint64_t GrowingLane::reopening_cost(Nanoseconds t) const noexcept {
   if (last_end_ <= t && last_start_ < t) return 0;
   const auto stays = [t](const Event& event) { return event.start < t && event.end() <= t; };
-  if (!tail_.empty() && stays(tail_.front()))
-    return static_cast<std::uint64_t>(tail_.end() - std::partition_point(tail_.begin(), tail_.end(), stays));
+  if (!tail_.empty() && stays(tail_.front())) return static_cast<std::uint64_t>(tail_.end() - std::partition_point(tail_.begin(), tail_.end(), stays));
   const auto first = std::lower_bound(segment_starts_.begin(), segment_starts_.end(), t);
   const auto segments = static_cast<std::uint64_t>(segment_starts_.end() - first) + (first != segment_starts_.begin() ? 1 : 0);
   return segments * LaneSegment::kCapacity + tail_.size();
@@ -150,7 +149,7 @@ std::uint64_t TrackLanes::reopening_cost(Nanoseconds t) const noexcept {
 }
 
 bool TrackLanes::may_rebuild(std::uint64_t cost) noexcept {
-  constexpr std::uint64_t kTimes = 1;         // that an event is placed again, on average, because others came late
+  constexpr std::uint64_t kTimes = 1;          // that an event is placed again, on average, because others came late
   constexpr std::uint64_t kAlways = 1u << 14;  // events of a small track
   if (rebuilt_ + cost > kTimes * added_ + kAlways) return false;
   rebuilt_ += cost;
@@ -263,7 +262,7 @@ void TrackLanes::settle() {
 // Those of one chunk came in order: merged where such runs are long, else sorted.
 std::vector<EventRun> TrackLanes::runs_of(std::span<const LateEvent> late) {
   constexpr std::size_t kWorthMerging = 64;  // events of a run
-  std::vector<std::size_t> ends;  // of runs
+  std::vector<std::size_t> ends;             // of runs
   for (std::size_t i = 1; i < late.size() && ends.size() <= late.size() / kWorthMerging; ++i)
     if (outer_first(late[i].event, late[i - 1].event)) ends.push_back(i);
   const bool is_sorted_first = ends.size() > late.size() / kWorthMerging;

@@ -109,7 +109,7 @@ class TrackLanes {
   FreeLanes free_lanes_;
   Event last_{.start = std::numeric_limits<Nanoseconds>::min()};  // of those in the lanes, in their order
   std::uint64_t added_ = 0;
-  std::uint64_t rebuilt_ = 0;  // events that were placed again for late ones that did not wait
+  std::uint64_t rebuilt_ = 0;             // events that were placed again for late ones that did not wait
   std::vector<std::vector<Event>> late_;  // in order, each; that wait for settle()
   std::uint64_t late_events_ = 0;         // in these
   std::vector<LateEvent> late_by_depth_;

@@ -146,8 +146,7 @@ std::vector<MemoryTotal> memory_totals(const Trace& trace, const Track& track, N
     result.push_back({counter_of(track.key, std::move(name), std::move(description)), CounterSeries(steps.times, steps.values, until)});
   };
   for (const auto& [kind, total] : totals.kinds)
-    give(std::string(memory_kind_name(kind)) + " memory", "Allocated by CUDA calls since the recording began, and not yet released.",
-         total.steps);
+    give(std::string(memory_kind_name(kind)) + " memory", "Allocated by CUDA calls since the recording began, and not yet released.", total.steps);
   give("Memory pools", "What memory pools hold, in use or not.", totals.pool_size);
   give("Memory pools in use", "What of the memory pools' memory is allocated.", totals.pool_utilized);
   return result;

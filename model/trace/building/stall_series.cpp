@@ -65,8 +65,7 @@ class Cells {
   static Nanoseconds length_for(const Sampled& sampled, std::size_t most) {
     constexpr double kBeside = 16;  // contexts that are sampled at once, at most
     Nanoseconds chosen = kFinest;
-    const auto is_too_fine = [&, cells = static_cast<double>(most),
-                              whole = static_cast<double>(sampled.span.end) - static_cast<double>(sampled.span.begin)] {
+    const auto is_too_fine = [&, cells = static_cast<double>(most), whole = static_cast<double>(sampled.span.end) - static_cast<double>(sampled.span.begin)] {
       const auto length = static_cast<double>(chosen);
       return std::min(whole / length, sampled.time / length + 2 * static_cast<double>(sampled.windows)) >= cells || sampled.time / length > kBeside * cells;
     };
@@ -192,7 +191,7 @@ std::vector<StallSeries> series_of(GpuId gpu, const Cells& cells, const KernelRe
 struct StallRows::OfGpu {
   Windows windows;
   stalls::Sampled sampled;
-  std::optional<Cells> settled;  // of the first windows...
+  std::optional<Cells> settled;     // of the first windows...
   std::size_t settled_windows = 0;  // ...so many
   Nanoseconds settled_until = 0;    // the end of their time
 };

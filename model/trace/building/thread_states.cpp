@@ -46,8 +46,7 @@ void add_samples(TraceBuilder& builder, ProcessId process, std::uint32_t tid, st
   std::vector<Event> events;
   events.reserve(samples.size());
   for (const SampleEvent& sample : samples)
-    events.push_back(
-        {sample.start, sample.duration, builder.intern(sample_name(sample.what.origin)), sample.correlation, builder.intern(sample.what)});
+    events.push_back({sample.start, sample.duration, builder.intern(sample_name(sample.what.origin)), sample.correlation, builder.intern(sample.what)});
   TrackKey key{samples.front().what.origin == SampleOrigin::kTimer ? TrackKind::kCpuSamples : TrackKind::kBacktraces, process};
   key.thread = builder.thread(process, tid);
   builder.add(key, std::move(events));

@@ -207,7 +207,7 @@ struct TraceBuilder::State {
   StallRows stall_rows;
   Nanoseconds new_kernels_from = std::numeric_limits<Nanoseconds>::max();  // of kernels that came since: the earliest start
   std::optional<SegmentWorkers> segment_workers;
-  EventSink* sink = nullptr;              // in place of lanes
+  EventSink* sink = nullptr;  // in place of lanes
   EventMemory memory_of_events = EventMemory::kAll;
   std::optional<LaneThread> lane_thread;  // last: it works on tracks
 
@@ -456,8 +456,7 @@ std::vector<NameId> TraceBuilder::intern(std::span<const std::string* const> tex
   while (!texts.empty()) {
     const auto some = texts.first(std::min(texts.size(), hashes.size()));
     for (std::size_t i = 0; i < some.size(); ++i) state_->name_ids.prefetch(hashes[i] = hash_of(*some[i]));
-    for (std::size_t i = 0; i < some.size(); ++i)
-      ids.push_back(some[i]->size() > limits::kTextBytes ? intern(*some[i]) : state_->intern(*some[i], hashes[i]));
+    for (std::size_t i = 0; i < some.size(); ++i) ids.push_back(some[i]->size() > limits::kTextBytes ? intern(*some[i]) : state_->intern(*some[i], hashes[i]));
     texts = texts.subspan(some.size());
   }
   return ids;
@@ -538,15 +537,15 @@ void TraceBuilder::add_to_lane(const TrackKey& key, std::uint32_t lane, std::vec
 
 TraceBuilder::DetailTables TraceBuilder::details() const noexcept {
   const State& state = *state_;
-  return {state.kernels.rows(),      state.memory.rows(),         state.api.rows(),            state.synchronizations.rows(),
-          state.cuda_events.rows(),  state.memory_usage.rows(),   state.graph_launches.rows(), state.nvtx.rows(),
-          state.page_faults.rows(),  state.thread_states.rows(),  state.samples.rows()};
+  return {state.kernels.rows(),      state.memory.rows(),         state.api.rows(),  state.synchronizations.rows(), state.cuda_events.rows(),
+          state.memory_usage.rows(), state.graph_launches.rows(), state.nvtx.rows(), state.page_faults.rows(),      state.thread_states.rows(),
+          state.samples.rows()};
 }
 
 CounterId TraceBuilder::counter(const Counter& description) { return state_->counters.add(description); }
 CounterId TraceBuilder::another_counter(const Counter& description) { return state_->counters.add_another(description); }
-bool TraceBuilder::add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times,
-                               std::span<const std::vector<std::int64_t>> columns, Nanoseconds end) {
+bool TraceBuilder::add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times, std::span<const std::vector<std::int64_t>> columns,
+                               Nanoseconds end) {
   if (state_->sink) return true;
   return state_->counters.add_samples(counters, times, columns, end);
 }
@@ -568,11 +567,10 @@ std::uint64_t TraceBuilder::memory_bytes() const noexcept {
   const State& state = *state_;
   const auto of_details = [](const auto&... tables) { return (tables.memory_bytes() + ...); };
   return state.entry_bytes + state.kept_events * limits::kEventMemory + state.memory_usage.rows().size() * kTotalBytes +
-         state.lane_count.load(std::memory_order_relaxed) * kLaneBytes + state.trace.names_.memory_bytes() +
-         state.name_ids.memory_bytes() + state.call_stacks.memory_bytes() +
-         state.counters.memory_bytes() + state.kernel_records.memory_bytes() +
-         of_details(state.kernels, state.memory, state.api, state.synchronizations, state.cuda_events, state.memory_usage,
-                    state.graph_launches, state.nvtx, state.page_faults, state.thread_states, state.samples);
+         state.lane_count.load(std::memory_order_relaxed) * kLaneBytes + state.trace.names_.memory_bytes() + state.name_ids.memory_bytes() +
+         state.call_stacks.memory_bytes() + state.counters.memory_bytes() + state.kernel_records.memory_bytes() +
+         of_details(state.kernels, state.memory, state.api, state.synchronizations, state.cuda_events, state.memory_usage, state.graph_launches, state.nvtx,
+                    state.page_faults, state.thread_states, state.samples);
 }
 
 std::uint64_t TraceBuilder::event_count() const noexcept { return state_->event_count; }
@@ -668,8 +666,8 @@ std::shared_ptr<const Trace> TraceBuilder::snapshot(MemoryTotals totals) {
   trace.sample_details_ = state_->samples.rows();
   trace.call_stacks_ = state_->call_stacks.snapshot();
   state_->say_what_was_cut();
-  const std::size_t resources = trace.streams_.size() + trace.cuda_names_.size() + trace.domains_.size() + trace.categories_.size() +
-                                trace.devices_.size() + trace.tracks_.size();
+  const std::size_t resources =
+      trace.streams_.size() + trace.cuda_names_.size() + trace.domains_.size() + trace.categories_.size() + trace.devices_.size() + trace.tracks_.size();
   if (resources != state_->resources_indexed || resources == 0) trace.index_resources();
   state_->resources_indexed = resources;
   return std::make_shared<const Trace>(trace);

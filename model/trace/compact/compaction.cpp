@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "ingest/decoding_ahead.h"
 #include "event_runs.h"
+#include "ingest/decoding_ahead.h"
 #include "lane_writer.h"
 #include "lanescope/kernel_metrics.pb.h"
 #include "lanescope/trace.pb.h"
@@ -29,7 +29,14 @@ class Compaction {
  public:
   Compaction(TraceFileReader& reader, TraceFileWriter& writer, const std::filesystem::path& folder, const CompactionProgress& progress,
              const CompactionOptions& options)
-      : reader_(reader), writer_(writer), progress_(progress), runs_(options.memory_bytes, folder), lanes_(folder), aside_(folder, std::string(EventRuns::kNeed)), builder_(runs_), ingest_(builder_) {}
+      : reader_(reader),
+        writer_(writer),
+        progress_(progress),
+        runs_(options.memory_bytes, folder),
+        lanes_(folder),
+        aside_(folder, std::string(EventRuns::kNeed)),
+        builder_(runs_),
+        ingest_(builder_) {}
 
   Result<Compacted> run() {
     Result<void> done = read();
@@ -259,10 +266,10 @@ class Compaction {
   FrameIngest ingest_;
   FileCondition condition_;
   std::uint64_t malformed_ = 0;
-  std::shared_ptr<const Trace> trace_;                                           // without events
-  std::vector<std::byte> start_;                                                 // frame of the session's start
-  std::vector<std::byte> end_;                                                   // and of its end; empty where there is none
-  std::map<std::pair<std::uint32_t, std::uint8_t>, std::uint64_t> invalid_;      // by process and source, as the recording counts them
+  std::shared_ptr<const Trace> trace_;                                       // without events
+  std::vector<std::byte> start_;                                             // frame of the session's start
+  std::vector<std::byte> end_;                                               // and of its end; empty where there is none
+  std::map<std::pair<std::uint32_t, std::uint8_t>, std::uint64_t> invalid_;  // by process and source, as the recording counts them
 };
 
 }  // namespace
@@ -289,7 +296,9 @@ Result<Compacted> compact_trace_file(const std::filesystem::path& source, const 
 Result<FileForm> form_of(const std::filesystem::path& path) {
   auto reader = TraceFileReader::open(path);
   if (!reader) return reader.error();
-  const auto form_by = [](std::uint32_t type) { return type == proto::FRAME_TRACKS || type == proto::FRAME_LANE_SEGMENT ? FileForm::kCompacted : FileForm::kLog; };
+  const auto form_by = [](std::uint32_t type) {
+    return type == proto::FRAME_TRACKS || type == proto::FRAME_LANE_SEGMENT ? FileForm::kCompacted : FileForm::kLog;
+  };
   const std::vector<IndexedFrame> index = reader->index();
   for (const IndexedFrame& frame : index)
     if (form_by(frame.type) == FileForm::kCompacted) return FileForm::kCompacted;

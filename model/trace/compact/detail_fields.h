@@ -12,9 +12,7 @@
 namespace lanescope {
 
 template <typename Detail, typename Visit>
-void for_fields(Detail&& d, Visit&& visit)
-  requires std::same_as<std::remove_cvref_t<Detail>, KernelDetail>
-{
+void for_fields(Detail&& d, Visit&& visit) requires std::same_as<std::remove_cvref_t<Detail>, KernelDetail> {
   visit.name(d.mangled_name);
   visit.name(d.short_name);
   for (auto& blocks : d.grid) visit(blocks);
@@ -34,9 +32,7 @@ void for_fields(Detail&& d, Visit&& visit)
 }
 
 template <typename Detail, typename Visit>
-void for_fields(Detail&& d, Visit&& visit)
-  requires std::same_as<std::remove_cvref_t<Detail>, MemoryDetail>
-{
+void for_fields(Detail&& d, Visit&& visit) requires std::same_as<std::remove_cvref_t<Detail>, MemoryDetail> {
   visit(d.operation);
   visit(d.copy_kind);
   visit(d.source_memory);
@@ -54,34 +50,26 @@ void for_fields(Detail&& d, Visit&& visit)
 }
 
 template <typename Detail, typename Visit>
-void for_fields(Detail&& d, Visit&& visit)
-  requires std::same_as<std::remove_cvref_t<Detail>, ApiDetail>
-{
+void for_fields(Detail&& d, Visit&& visit) requires std::same_as<std::remove_cvref_t<Detail>, ApiDetail> {
   visit(d.domain);
   visit(d.result);
 }
 
 template <typename Detail, typename Visit>
-void for_fields(Detail&& d, Visit&& visit)
-  requires std::same_as<std::remove_cvref_t<Detail>, SynchronizationDetail>
-{
+void for_fields(Detail&& d, Visit&& visit) requires std::same_as<std::remove_cvref_t<Detail>, SynchronizationDetail> {
   visit(d.type);
   visit(d.event);
   visit(d.event_record);
 }
 
 template <typename Detail, typename Visit>
-void for_fields(Detail&& d, Visit&& visit)
-  requires std::same_as<std::remove_cvref_t<Detail>, CudaEventDetail>
-{
+void for_fields(Detail&& d, Visit&& visit) requires std::same_as<std::remove_cvref_t<Detail>, CudaEventDetail> {
   visit(d.event);
   visit(d.record);
 }
 
 template <typename Detail, typename Visit>
-void for_fields(Detail&& d, Visit&& visit)
-  requires std::same_as<std::remove_cvref_t<Detail>, MemoryUsageDetail>
-{
+void for_fields(Detail&& d, Visit&& visit) requires std::same_as<std::remove_cvref_t<Detail>, MemoryUsageDetail> {
   visit(d.operation);
   visit(d.memory_kind);
   visit(d.address);
@@ -96,17 +84,13 @@ void for_fields(Detail&& d, Visit&& visit)
 }
 
 template <typename Detail, typename Visit>
-void for_fields(Detail&& d, Visit&& visit)
-  requires std::same_as<std::remove_cvref_t<Detail>, GraphLaunchDetail>
-{
+void for_fields(Detail&& d, Visit&& visit) requires std::same_as<std::remove_cvref_t<Detail>, GraphLaunchDetail> {
   visit(d.graph);
   visit(d.graph_exec);
 }
 
 template <typename Detail, typename Visit>
-void for_fields(Detail&& d, Visit&& visit)
-  requires std::same_as<std::remove_cvref_t<Detail>, NvtxDetail>
-{
+void for_fields(Detail&& d, Visit&& visit) requires std::same_as<std::remove_cvref_t<Detail>, NvtxDetail> {
   visit(d.category);
   visit(d.color);
   visit(d.payload);
@@ -117,9 +101,7 @@ void for_fields(Detail&& d, Visit&& visit)
 }
 
 template <typename Detail, typename Visit>
-void for_fields(Detail&& d, Visit&& visit)
-  requires std::same_as<std::remove_cvref_t<Detail>, PageFaultDetail>
-{
+void for_fields(Detail&& d, Visit&& visit) requires std::same_as<std::remove_cvref_t<Detail>, PageFaultDetail> {
   visit(d.address);
   visit(d.program_counter);
   visit.name(d.function);
@@ -131,17 +113,13 @@ void for_fields(Detail&& d, Visit&& visit)
 }
 
 template <typename Detail, typename Visit>
-void for_fields(Detail&& d, Visit&& visit)
-  requires std::same_as<std::remove_cvref_t<Detail>, ThreadStateDetail>
-{
+void for_fields(Detail&& d, Visit&& visit) requires std::same_as<std::remove_cvref_t<Detail>, ThreadStateDetail> {
   visit(d.state);
   visit.optional(d.processor);
 }
 
 template <typename Detail, typename Visit>
-void for_fields(Detail&& d, Visit&& visit)
-  requires std::same_as<std::remove_cvref_t<Detail>, SampleDetail>
-{
+void for_fields(Detail&& d, Visit&& visit) requires std::same_as<std::remove_cvref_t<Detail>, SampleDetail> {
   visit.call_node(d.call_node);
   visit(d.origin);
   visit.optional(d.processor);

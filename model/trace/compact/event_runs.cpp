@@ -13,7 +13,7 @@ namespace {
 using Row = EventRuns::Row;
 
 constexpr std::size_t kBlockRows = 4'096;
-constexpr std::uint64_t kSharesOfGrowth = 2;                          // arrays of rows have room for as many again
+constexpr std::uint64_t kSharesOfGrowth = 2;                                  // arrays of rows have room for as many again
 constexpr std::size_t kLeastEarly = std::size_t{2} * LaneSegment::kCapacity;  // rows of a track that some are handed on of
 
 bool comes_first(const Row& a, const Row& b) noexcept { return a.start != b.start ? a.start < b.start : a.duration > b.duration; }
@@ -112,9 +112,7 @@ void EventRuns::take(TrackId id, std::span<const Event> events, std::span<const 
 }
 
 // Without those that the taker holds.
-std::uint64_t EventRuns::most_rows_now() const {
-  return most_rows_ - (taker_ == nullptr ? 0 : std::min<std::uint64_t>(taker_->held(), most_rows_ / 2));
-}
+std::uint64_t EventRuns::most_rows_now() const { return most_rows_ - (taker_ == nullptr ? 0 : std::min<std::uint64_t>(taker_->held(), most_rows_ / 2)); }
 
 // Of the tracks that have most, the first half of what they have is handed on; where that can't be, all of it goes to the file.
 void EventRuns::make_room() {

@@ -79,7 +79,7 @@ class EventRuns final : public EventSink {
     kTooEarly,
   };
   struct Track {
-    std::vector<Row> rows;  // that are in memory
+    std::vector<Row> rows;   // that are in memory
     std::size_t sorted = 0;  // the first of them, which are in order
     std::vector<Run> runs;
     Handed handed = Handed::kNothing;

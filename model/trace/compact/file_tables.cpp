@@ -4,8 +4,8 @@
 #include <span>
 #include <utility>
 
-#include "ingest/columns.h"
 #include "detail_fields.h"
+#include "ingest/columns.h"
 #include "model/file/limits.h"
 
 namespace lanescope {
@@ -152,8 +152,7 @@ bool FileTables::take(const proto::Details& message, TraceBuilder& builder) {
 
 bool FileTables::take(const proto::Tracks& message, TraceBuilder& builder) {
   for (const std::uint32_t instance : message.processes()) builder.process_of_instance(instance);
-  for (const proto::TrackThread& thread : message.threads())
-    threads_.push_back(builder.thread(builder.process_of_instance(thread.process()), thread.id()));
+  for (const proto::TrackThread& thread : message.threads()) threads_.push_back(builder.thread(builder.process_of_instance(thread.process()), thread.id()));
   for (const proto::Track& track : message.tracks()) {
     tracks_.emplace_back();
     detail_kinds_.push_back(detail_kind(track.kind()));

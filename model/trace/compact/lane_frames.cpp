@@ -116,8 +116,7 @@ std::string encode_lane_segment(FileLane lane, std::span<const Event> events, Na
                 [&](std::size_t i) { return i == 0 ? 0 : unsigned_of(events[i].start - events[i - 1].end()); });
   append_column(Fields::kDurationFieldNumber, n, ZeroColumn::kLeftOut, bytes, [&](std::size_t i) { return unsigned_of(events[i].duration); });
   append_column(Fields::kNameFieldNumber, n, ZeroColumn::kLeftOut, bytes, [&](std::size_t i) { return std::uint64_t{events[i].name}; });
-  append_column(Fields::kCorrelationDeltaFieldNumber, n, ZeroColumn::kLeftOut, bytes,
-                [&](std::size_t i) { return delta_of(i, &Event::correlation); });
+  append_column(Fields::kCorrelationDeltaFieldNumber, n, ZeroColumn::kLeftOut, bytes, [&](std::size_t i) { return delta_of(i, &Event::correlation); });
   append_column(Fields::kDetailDeltaFieldNumber, n, ZeroColumn::kLeftOut, bytes, [&](std::size_t i) { return delta_of(i, &Event::detail); });
   return bytes;
 }
@@ -231,8 +230,8 @@ std::optional<SegmentHead> decode_segment_head(std::string_view bytes) {
   if (static_cast<std::size_t>(message.names_size()) > SegmentHead::kMostNames) return std::nullopt;
   Nanoseconds of_others = head.busy;  // that is left for names to come
   for (const proto::NameSum& sum : message.names()) {
-    head.names.push_back({sum.name(), sum.count(), static_cast<Nanoseconds>(sum.total()), static_cast<Nanoseconds>(sum.least()),
-                          static_cast<Nanoseconds>(sum.greatest())});
+    head.names.push_back(
+        {sum.name(), sum.count(), static_cast<Nanoseconds>(sum.total()), static_cast<Nanoseconds>(sum.least()), static_cast<Nanoseconds>(sum.greatest())});
     const SegmentHead::NameSum& added = head.names.back();
     if (!is_length(added.total) || added.total > of_others || !is_length(added.least) || !is_length(added.greatest)) return std::nullopt;
     of_others -= added.total;
@@ -242,8 +241,8 @@ std::optional<SegmentHead> decode_segment_head(std::string_view bytes) {
   Nanoseconds start = head.first_start;
   for (int i = 0; i < parts; ++i) {
     start = sum(start, static_cast<std::int64_t>(message.part_start_delta(i)));
-    const SegmentHead::Part part{start, static_cast<Nanoseconds>(message.part_busy(i)), message.part_name(i),
-                                 static_cast<Nanoseconds>(message.part_weight(i)), static_cast<Nanoseconds>(message.part_longest(i))};
+    const SegmentHead::Part part{start, static_cast<Nanoseconds>(message.part_busy(i)), message.part_name(i), static_cast<Nanoseconds>(message.part_weight(i)),
+                                 static_cast<Nanoseconds>(message.part_longest(i))};
     const bool is_behind = part.start >= (head.parts.empty() ? head.first_start : head.parts.back().start) && part.start <= head.last_start;
     if (!is_behind || !is_length(part.busy) || !is_length(part.weight) || !is_length(part.longest)) return std::nullopt;
     head.parts.push_back(part);

@@ -29,8 +29,7 @@ Result<void> LaneWriter::give_back(TrackId id, const std::function<Result<void>(
   std::vector<EventRuns::Row> rows;
   const auto give = [&](std::span<const Event> events) {
     rows.clear();
-    for (const Event& event : events)
-      rows.push_back({event.start, event.duration, event.name, event.correlation, event.detail, EventRuns::kNoDepth});
+    for (const Event& event : events) rows.push_back({event.start, event.duration, event.name, event.correlation, event.detail, EventRuns::kNoDepth});
     return rows.empty() ? Result<void>() : use(rows);
   };
   for (std::uint32_t lane = 0; lane < track.lanes.size(); ++lane) {
@@ -105,8 +104,7 @@ Result<void> LaneWriter::place(TrackId id, Rows rows) {
     if (!is_full && (file_ == nullptr || held_of_track_ < kMostHeld)) continue;
     // Where there are very many lanes, the one that has most gives up its events early, so that memory is bounded.
     if (!is_full) {
-      const auto longest =
-          std::max_element(track.lanes.begin(), track.lanes.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+      const auto longest = std::max_element(track.lanes.begin(), track.lanes.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
       lane = static_cast<std::uint32_t>(longest - track.lanes.begin());
     }
     if (auto handed_over = hand_over({id, lane}); !handed_over) return handed_over;

@@ -1,5 +1,5 @@
-// Puts the events of tracks on lanes, cuts these into segments, and writes them, encoded on all cores while others come. What comes before it is known what else the
-// file holds waits in a temporary file, as the frames that it will be. Internal to model/trace.
+// Puts the events of tracks on lanes, cuts these into segments, and writes them, encoded on all cores while others come. What comes before it is known what
+// else the file holds waits in a temporary file, as the frames that it will be. Internal to model/trace.
 //
 // Threads: one at a time.
 #pragma once

@@ -4,8 +4,8 @@
 #include <map>
 #include <vector>
 
-#include "ingest/decoding_ahead.h"
 #include "building/lane_builder.h"
+#include "ingest/decoding_ahead.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/trace_file.h"
 #include "model/trace/demanded_segments.h"
@@ -25,16 +25,15 @@ struct SegmentReader::State {
   std::shared_ptr<const Trace> surroundings;
   std::vector<IndexedFrame> samples;  // of counters: frames that were not read yet
   std::vector<TrackKey> tracks;
-  std::vector<std::uint32_t> order;  // of tracks by their first segments in the file
-  std::vector<Segment> segments;     // by track, lane and time
+  std::vector<std::uint32_t> order;                                     // of tracks by their first segments in the file
+  std::vector<Segment> segments;                                        // by track, lane and time
   std::vector<std::vector<std::pair<std::size_t, std::size_t>>> lanes;  // of each track: from which segment to which
   std::uint64_t events = 0;
   std::uint64_t lane_count = 0;  // of all tracks, also of those without events
 
   [[nodiscard]] Error too_much() const { return {path.string() + " unpacks to more than a recording of its size can hold (docs/file-format.md, Limits)."}; }
   [[nodiscard]] Error damaged() const {
-    return {path.string() + " is damaged: its index does not fit its frames. Write it anew with: lanescope export -t trace " + path.string() +
-            " -o NEW.trace"};
+    return {path.string() + " is damaged: its index does not fit its frames. Write it anew with: lanescope export -t trace " + path.string() + " -o NEW.trace"};
   }
 
   Result<void> read_surroundings(const std::vector<IndexedFrame>& index) {
@@ -156,9 +155,8 @@ class SegmentReader::LaneOnDemand final : public DemandedSegments {
 
   // Whether a lane can be one of these: all segments but the last are full.
   static bool is_possible(std::span<const Segment> segments) {
-    return std::all_of(segments.begin(), segments.end(), [&](const Segment& segment) {
-      return segment.count == LaneSegment::kCapacity || &segment == &segments.back();
-    });
+    return std::all_of(segments.begin(), segments.end(),
+                       [&](const Segment& segment) { return segment.count == LaneSegment::kCapacity || &segment == &segments.back(); });
   }
 
  private:
@@ -210,7 +208,8 @@ class SegmentReader::LaneOnDemand final : public DemandedSegments {
     if (segment) return *segment;
     SegmentCache::of_process().report("Not all events of " + file_->path.string() +
                                       " can be read any more: it was changed, cut or damaged. Save what can be read, and open that: "
-                                      "lanescope export -t trace " + file_->path.string() + " -o NEW.trace");
+                                      "lanescope export -t trace " +
+                                      file_->path.string() + " -o NEW.trace");
     return nullptr;
   }
 
@@ -251,9 +250,8 @@ std::span<const SegmentReader::Segment> SegmentReader::segments(FileLane lane) c
 
 std::span<const SegmentReader::Segment> SegmentReader::overlapping(FileLane lane, TimeRange window) const noexcept {
   const auto all = segments(lane);
-  const auto first = std::partition_point(all.begin(), all.end(), [&](const Segment& segment) {
-    return segment.head.end <= window.begin && segment.head.last_start < window.begin;
-  });
+  const auto first = std::partition_point(all.begin(), all.end(),
+                                          [&](const Segment& segment) { return segment.head.end <= window.begin && segment.head.last_start < window.begin; });
   const auto last = std::partition_point(first, all.end(), [&](const Segment& segment) { return segment.head.first_start < window.end; });
   return {first, last};
 }
@@ -278,8 +276,7 @@ Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode(const Segment& 
   const EventIndex last = segment.count - 1;
   const bool as_said = lane_segment->start(0) == head.first_start && lane_segment->start(last) == head.last_start &&
                        lane_segment->start(last) + lane_segment->duration(last) == head.end && lane_segment->busy_total() == head.busy &&
-                       lane_segment->smallest_correlation() == head.least_correlation &&
-                       lane_segment->largest_correlation() == head.greatest_correlation;
+                       lane_segment->smallest_correlation() == head.least_correlation && lane_segment->largest_correlation() == head.greatest_correlation;
   if (!as_said) return state_->damaged();
   return lane_segment;
 }
@@ -310,9 +307,8 @@ Result<std::shared_ptr<const Trace>> SegmentReader::trace(const LoadProgress& pr
         lanes.push_back({tracks()[track], number, whole.publish()});
       }
     }
-  const bool is_more_to_come = !state.samples.empty() || !state.surroundings->kernel_records().windows.empty() || std::any_of(lanes.begin(), lanes.end(), [](const GivenLane& given) {
-    return given.track.kind == TrackKind::kMemoryUsage;
-  });
+  const bool is_more_to_come = !state.samples.empty() || !state.surroundings->kernel_records().windows.empty() ||
+                               std::any_of(lanes.begin(), lanes.end(), [](const GivenLane& given) { return given.track.kind == TrackKind::kMemoryUsage; });
   std::shared_ptr<const Trace> without_values;
   if (progress && is_more_to_come) {
     without_values = state.builder.snapshot_with(lanes, TraceBuilder::MemoryTotals::kLater);

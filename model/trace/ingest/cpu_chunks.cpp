@@ -18,8 +18,8 @@ bool ingest(const ChunkTarget& into, const ApiCallColumns& c) {
     time = sum(time, c.start_delta[i]);
     correlation = sum(correlation, c.correlation_delta[i]);
     detail.result = optional_value(c.result, i);
-    events.push_back({time, static_cast<Nanoseconds>(c.duration[i]), into.dictionary.strings[c.name[i]],
-                      static_cast<std::uint32_t>(correlation), into.builder.intern(detail)});
+    events.push_back({time, static_cast<Nanoseconds>(c.duration[i]), into.dictionary.strings[c.name[i]], static_cast<std::uint32_t>(correlation),
+                      into.builder.intern(detail)});
   }
   TrackKey key{TrackKind::kCudaApi, into.process};
   key.thread = into.builder.thread(into.process, c.thread);
@@ -54,8 +54,7 @@ bool ingest(const ChunkTarget& into, TrackKind kind, const proto::Spans& c) {
 bool ingest(const ChunkTarget& into, const proto::PageFaults& c) {
   const int n = c.start_delta_size();
   if (!same_length(n, c.duration(), c.address(), c.count())) return false;
-  if (!same_length_or_empty(n, c.device(), c.access(), c.program_counter(), c.function(), c.module(), c.source_file(), c.source_line()))
-    return false;
+  if (!same_length_or_empty(n, c.device(), c.access(), c.program_counter(), c.function(), c.module(), c.source_file(), c.source_line())) return false;
   std::map<std::uint32_t, std::vector<Event>> by_device;
   std::int64_t time = into.base_time;
   for (int i = 0; i < n; ++i) {
@@ -72,8 +71,7 @@ bool ingest(const ChunkTarget& into, const proto::PageFaults& c) {
     detail.access = optional_value(c.access(), i);
     const std::uint32_t device = optional_value(c.device(), i);
     by_device[device].push_back({time, static_cast<Nanoseconds>(c.duration(i)),
-                                 into.builder.intern(page_fault_name(device == 0 ? PageFaultOf::kCpu : PageFaultOf::kGpu)), 0,
-                                 into.builder.intern(detail)});
+                                 into.builder.intern(page_fault_name(device == 0 ? PageFaultOf::kCpu : PageFaultOf::kGpu)), 0, into.builder.intern(detail)});
   }
   for (auto& [device, events] : by_device) {
     TrackKey key{TrackKind::kPageFaults, into.process};

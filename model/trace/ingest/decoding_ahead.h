@@ -25,9 +25,7 @@ class Spending {
     entries_ += cost.entries;
     return unpacked_ <= budget_.unpacked && entries_ <= budget_.entries;
   }
-  [[nodiscard]] bool may_keep(std::uint64_t memory_bytes, std::uint64_t events) const {
-    return memory_bytes <= budget_.memory && events <= budget_.events;
-  }
+  [[nodiscard]] bool may_keep(std::uint64_t memory_bytes, std::uint64_t events) const { return memory_bytes <= budget_.memory && events <= budget_.events; }
   // Of what has been read.
   [[nodiscard]] bool may_keep(const FrameIngest& ingest) const { return may_keep(ingest.memory_bytes(), ingest.event_count()); }
 

@@ -12,9 +12,7 @@ namespace lanescope {
 namespace {
 
 // Whether there are so many ids from this one on. It is none itself where it is 0.
-bool are_ids(std::uint32_t first, int count) {
-  return first != 0 && static_cast<std::uint32_t>(count) <= std::numeric_limits<std::uint32_t>::max() - first;
-}
+bool are_ids(std::uint32_t first, int count) { return first != 0 && static_cast<std::uint32_t>(count) <= std::numeric_limits<std::uint32_t>::max() - first; }
 
 // Puts entries at their ids. Ids that are none, or come to an end, are refused.
 template <typename Entry, typename Entries, typename Convert>
@@ -42,8 +40,7 @@ const KernelName& KernelNames::of(NameId mangled, TraceBuilder& builder) {
   return found->second = {builder.intern(readable), mangled, builder.intern(short_kernel_name(readable))};
 }
 
-bool extend_strings(Dictionary& dictionary, std::uint32_t first, const google::protobuf::RepeatedPtrField<std::string>& strings,
-                    TraceBuilder& builder) {
+bool extend_strings(Dictionary& dictionary, std::uint32_t first, const google::protobuf::RepeatedPtrField<std::string>& strings, TraceBuilder& builder) {
   if (strings.empty()) return true;
   if (!are_ids(first, strings.size())) return false;
   for (const NameId name : builder.intern(std::span(strings.data(), static_cast<std::size_t>(strings.size())))) dictionary.strings.place(first++) = name;
@@ -53,8 +50,7 @@ bool extend_strings(Dictionary& dictionary, std::uint32_t first, const google::p
 bool extend(Dictionary& dictionary, const proto::EventChunk& chunk, TraceBuilder& builder) {
   const auto same = [](const auto& entry) { return entry; };
   return extend_strings(dictionary, chunk.first_string(), chunk.strings(), builder) &&
-         extend(dictionary.shapes, chunk.first_shape(), chunk.launch_shapes(), same) &&
-         extend(dictionary.queues, chunk.first_queue(), chunk.queues(), same) &&
+         extend(dictionary.shapes, chunk.first_shape(), chunk.launch_shapes(), same) && extend(dictionary.queues, chunk.first_queue(), chunk.queues(), same) &&
          extend(dictionary.copy_shapes, chunk.first_copy_shape(), chunk.copy_shapes(), same) &&
          extend(dictionary.given_names, chunk.first_kernel_name(), chunk.kernel_names(),
                 [&](const proto::KernelName& name) {
@@ -64,9 +60,9 @@ bool extend(Dictionary& dictionary, const proto::EventChunk& chunk, TraceBuilder
          extend(dictionary.code_locations, chunk.first_code_location(), chunk.code_locations(),
                 [&](const proto::CodeLocation& place) {
                   const auto text = [&](std::uint32_t id) { return dictionary.strings[id]; };
-                  return builder.code_location({known_kind(static_cast<int>(place.kind()), CodeKind::kGenerated), text(place.module()),
-                                                text(place.build_id()), place.address()},
-                                               {text(place.function()), text(place.source_file()), place.source_line()});
+                  return builder.code_location(
+                      {known_kind(static_cast<int>(place.kind()), CodeKind::kGenerated), text(place.module()), text(place.build_id()), place.address()},
+                      {text(place.function()), text(place.source_file()), place.source_line()});
                 }) &&
          // A node may refer to one of the same chunk: entries are in their places before the next is read.
          extend(dictionary.call_nodes, chunk.first_call_node(), chunk.call_nodes(), [&](const proto::CallNode& call) {

@@ -32,8 +32,7 @@ class DetailCache {
   };
   template <typename Compute>
   DetailId find(const Launch& launch, Compute compute) {
-    const std::uint64_t hash =
-        ((std::uint64_t{launch.shape} << 32 | launch.name) ^ launch.graph_node * 0xff51afd7ed558ccdull) + launch.graph;
+    const std::uint64_t hash = ((std::uint64_t{launch.shape} << 32 | launch.name) ^ launch.graph_node * 0xff51afd7ed558ccdull) + launch.graph;
     if (slots_.empty()) resize(kFewestBits);
     Slot& slot = slots_[(hash * 0x9e3779b97f4a7c15ull) >> (64 - bits_)];
     if (slot.known && slot.launch == launch) return slot.detail;
@@ -107,18 +106,19 @@ struct Dictionary {
   EntryTable<proto::CopyShape> copy_shapes;
   EntryTable<CodeLocationId> code_locations;
   EntryTable<CallNodeId> call_nodes;
-  EntryTable<GpuFunctionId> gpu_functions;          // one more than the id, so that 0 is none
-  EntryTable<std::uint32_t> stall_reasons;          // likewise
-  EntryTable<CounterId> counters;                   // one more than the id, so that 0 is none
+  EntryTable<GpuFunctionId> gpu_functions;           // one more than the id, so that 0 is none
+  EntryTable<std::uint32_t> stall_reasons;           // likewise
+  EntryTable<CounterId> counters;                    // one more than the id, so that 0 is none
   std::map<CounterId, std::uint32_t> id_of_counter;  // which of the source's it is
-  DetailCache kernels;        // by string id
-  DetailCache given_kernels;  // by kernel name id
+  DetailCache kernels;                               // by string id
+  DetailCache given_kernels;                         // by kernel name id
 
   [[nodiscard]] std::size_t memory_bytes() const noexcept {
     const auto of = [](const auto&... tables) { return (tables.memory_bytes() + ...); };
     constexpr std::size_t kNodeBytes = 80;
     return sizeof(*this) + id_of_counter.size() * kNodeBytes +
-           of(strings, kernel_names, given_names, shapes, queues, copy_shapes, code_locations, call_nodes, gpu_functions, stall_reasons, counters, kernels, given_kernels);
+           of(strings, kernel_names, given_names, shapes, queues, copy_shapes, code_locations, call_nodes, gpu_functions, stall_reasons, counters, kernels,
+              given_kernels);
   }
 };
 
@@ -138,8 +138,8 @@ class KernelNames {
 [[nodiscard]] bool extend(Dictionary& dictionary, const proto::EventChunk& chunk, TraceBuilder& builder);
 
 // The same for strings alone, as other messages than chunks bring them.
-[[nodiscard]] bool extend_strings(Dictionary& dictionary, std::uint32_t first,
-                                  const google::protobuf::RepeatedPtrField<std::string>& strings, TraceBuilder& builder);
+[[nodiscard]] bool extend_strings(Dictionary& dictionary, std::uint32_t first, const google::protobuf::RepeatedPtrField<std::string>& strings,
+                                  TraceBuilder& builder);
 
 // What PC samples are first to use.
 [[nodiscard]] bool extend(Dictionary& dictionary, ProcessId process, const proto::PcSamples& samples, KernelNames& kernel_names, TraceBuilder& builder);

@@ -5,9 +5,9 @@
 #include <utility>
 #include <variant>
 
-#include "compact/file_tables.h"
 #include "chunk_target.h"
 #include "columns.h"
+#include "compact/file_tables.h"
 #include "lanescope/kernel_metrics.pb.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/limits.h"
@@ -220,7 +220,7 @@ struct FrameIngest::State {
     constexpr std::uint32_t kMaximumCounters = 1u << 16;
     for (const proto::Counter& counter : message.counters()) {
       if (counter.id() == 0 || counter.id() >= kMaximumCounters) continue;
-      Counter description{process,          gpu_of(process, counter), counter.name(),        counter.unit(),       counter.resolution(),
+      Counter description{process,         gpu_of(process, counter), counter.name(),        counter.unit(),       counter.resolution(),
                           counter.group(), counter.maximum(),        counter.source_name(), counter.description()};
       // Two of one source are two counters, even where nothing tells them apart: GPUs without a uuid have counters of the same names.
       CounterId id = builder.counter(description);
@@ -477,9 +477,9 @@ struct DecodedFrame::Content {
   FrameHeader header;
   bool sound = false;
   MessageSize size;
-  std::variant<std::monostate, proto::SessionStart, proto::SessionEnd, proto::ProcessStart, proto::ProcessEnd, proto::Resources, DecodedChunk,
-               proto::Symbols, proto::Counters, proto::Diagnostic, proto::Output, proto::Names, proto::CallStacks, proto::Details, proto::Tracks,
-               LaneSegmentEvents, proto::ClockSync, proto::CodeObject, proto::PcSamples, proto::KernelMetrics, proto::InstructionCounts, proto::SourceFile>
+  std::variant<std::monostate, proto::SessionStart, proto::SessionEnd, proto::ProcessStart, proto::ProcessEnd, proto::Resources, DecodedChunk, proto::Symbols,
+               proto::Counters, proto::Diagnostic, proto::Output, proto::Names, proto::CallStacks, proto::Details, proto::Tracks, LaneSegmentEvents,
+               proto::ClockSync, proto::CodeObject, proto::PcSamples, proto::KernelMetrics, proto::InstructionCounts, proto::SourceFile>
       message;
 
   // What would take more than a frame may is not parsed.
@@ -490,12 +490,10 @@ struct DecodedFrame::Content {
   // The same for columns, which may be as long as those of a chunk.
   template <typename Message>
   void parse_columns(const std::string& payload) {
-    if (is_within_limits(payload) && size.longest_column <= limits::kChunkRows)
-      sound = message.emplace<Message>().ParseFromString(payload);
+    if (is_within_limits(payload) && size.longest_column <= limits::kChunkRows) sound = message.emplace<Message>().ParseFromString(payload);
   }
   void parse_chunk(const std::string& payload) {
-    if (is_within_limits(payload) && size.longest_column <= limits::kChunkRows &&
-        size.numbers <= limits::kChunkNumbers)
+    if (is_within_limits(payload) && size.longest_column <= limits::kChunkRows && size.numbers <= limits::kChunkNumbers)
       sound = message.emplace<DecodedChunk>().parse(payload);
   }
   void parse_lane_segment(const std::string& payload) {
@@ -519,9 +517,7 @@ bool is_decoded(std::uint16_t type) { return !message_of_frame(type).empty(); }
 
 FrameCost cost_to_decode(const FrameHeader& header) noexcept { return {is_decoded(header.type) ? header.raw_size : 0, 0, 0}; }
 
-FrameCost DecodedFrame::cost() const noexcept {
-  return {cost_to_decode(content_->header).unpacked, content_->size.entries, content_->size.bytes};
-}
+FrameCost DecodedFrame::cost() const noexcept { return {cost_to_decode(content_->header).unpacked, content_->size.entries, content_->size.bytes}; }
 
 DecodedFrame::DecodedFrame(const FrameView& frame) : content_(std::make_unique<Content>()) {
   content_->header = frame.header;
@@ -633,8 +629,7 @@ std::uint64_t FrameIngest::event_count() const noexcept { return state_->builder
 
 void FrameIngest::add(const DecodedFrame& frame) {
   const DecodedFrame::Content& content = *frame.content_;
-  const bool understood =
-      content.sound && std::visit([&](const auto& message) { return state_->apply(content.header, message); }, content.message);
+  const bool understood = content.sound && std::visit([&](const auto& message) { return state_->apply(content.header, message); }, content.message);
   if (!understood) ++state_->malformed;
 }
 

@@ -124,8 +124,7 @@ bool ingest(const ChunkTarget& into, const KernelColumns& c) {
       return into.builder.intern(detail);
     };
     const DetailId detail = open ? detail_of() : details.find({c.shape[i], name_id, graph, static_cast<std::uint64_t>(node)}, detail_of);
-    events[c.queue[i]].push_back(
-        {time, static_cast<Nanoseconds>(c.duration[i]), name.name, static_cast<std::uint32_t>(correlation), detail});
+    events[c.queue[i]].push_back({time, static_cast<Nanoseconds>(c.duration[i]), name.name, static_cast<std::uint32_t>(correlation), detail});
   }
   add_by_queue(into, TrackKind::kKernels, std::move(events));
   return true;
@@ -193,8 +192,7 @@ bool ingest(const ChunkTarget& into, const proto::Sets& c) {
 
 bool ingest(const ChunkTarget& into, const proto::Synchronizations& c) {
   const int n = c.start_delta_size();
-  if (!same_length(n, c.duration(), c.type(), c.queue(), c.event(), c.correlation_delta()) || !same_length_or_empty(n, c.event_record()))
-    return false;
+  if (!same_length(n, c.duration(), c.type(), c.queue(), c.event(), c.correlation_delta()) || !same_length_or_empty(n, c.event_record())) return false;
   QueueEvents events(c.queue());
   std::int64_t time = into.base_time;
   std::int64_t correlation = 0;
@@ -219,8 +217,7 @@ bool ingest(const ChunkTarget& into, const proto::GraphLaunches& c) {
   for (int i = 0; i < n; ++i) {
     time = sum(time, c.start_delta(i));
     correlation = sum(correlation, c.correlation_delta(i));
-    events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)),
-                                  names.of(c.graph(i)), static_cast<std::uint32_t>(correlation),
+    events[c.queue(i)].push_back({time, static_cast<Nanoseconds>(c.duration(i)), names.of(c.graph(i)), static_cast<std::uint32_t>(correlation),
                                   into.builder.intern(GraphLaunchDetail{c.graph(i), optional_value(c.graph_exec(), i)})});
   }
   add_by_queue(into, TrackKind::kGraphLaunches, std::move(events));
@@ -241,8 +238,8 @@ bool ingest(const ChunkTarget& into, const proto::CudaEvents& c) {
   for (int i = 0; i < n; ++i) {
     time = sum(time, c.time_delta(i));
     correlation = sum(correlation, c.correlation_delta(i));
-    events[c.queue(i)].push_back({time, 0, names.of(c.event(i)), static_cast<std::uint32_t>(correlation),
-                                  into.builder.intern(CudaEventDetail{c.event(i), c.record(i)})});
+    events[c.queue(i)].push_back(
+        {time, 0, names.of(c.event(i)), static_cast<std::uint32_t>(correlation), into.builder.intern(CudaEventDetail{c.event(i), c.record(i)})});
   }
   add_by_queue(into, TrackKind::kCudaEvents, std::move(events));
   return true;
@@ -274,8 +271,7 @@ bool ingest(const ChunkTarget& into, const proto::MemoryUsage& c) {
     detail.pool_utilized = optional_value(c.pool_bytes_in_use(), i);
     detail.pool_release_threshold = optional_value(c.pool_release_threshold(), i);
     by_gpu[into.builder.gpu_of_device(into.process, queue.device())].push_back(
-        {time, 0, into.builder.intern(memory_usage_name(detail.operation)), static_cast<std::uint32_t>(correlation),
-         into.builder.intern(detail)});
+        {time, 0, into.builder.intern(memory_usage_name(detail.operation)), static_cast<std::uint32_t>(correlation), into.builder.intern(detail)});
   }
   for (auto& [gpu, events] : by_gpu) {
     TrackKey key{TrackKind::kMemoryUsage, into.process};

@@ -106,8 +106,10 @@ Result<std::shared_ptr<const Trace>> load(const std::filesystem::path& path, con
   say(condition.sentence());
   if (stopped_at)
     say("What follows byte " + std::to_string(*stopped_at) +
-        " was not read: the file unpacks to more than a recording of its size may hold (docs/file-format.md, Limits). Where you trust it, this makes one that is "
-        "read whole: lanescope export -t trace --form log -o NEW.trace " + path.string());
+        " was not read: the file unpacks to more than a recording of its size may hold (docs/file-format.md, Limits). Where you trust it, this makes one that "
+        "is "
+        "read whole: lanescope export -t trace --form log -o NEW.trace " +
+        path.string());
   if (const std::uint64_t malformed = ingest.malformed(); malformed > 0) say(malformed_frames(malformed));
   return builder.snapshot();
 }

@@ -8,8 +8,7 @@ bool ingest(const ChunkTarget& into, const proto::NvtxRanges& c) {
   const bool nested = c.style() == proto::NVTX_PUSH_POP;
   if (!same_length(n, c.duration(), c.name())) return false;
   if (nested && !same_length(n, c.depth())) return false;
-  if (!same_length_or_empty(n, c.category(), c.color(), c.payload_type(), c.payload(), c.end_thread(), c.id_delta(), c.payload_json()))
-    return false;
+  if (!same_length_or_empty(n, c.category(), c.color(), c.payload_type(), c.payload(), c.end_thread(), c.id_delta(), c.payload_json())) return false;
   const auto unfinished = marked(c.unfinished(), n);
   std::vector<Event> events;
   events.reserve(static_cast<std::size_t>(n));
@@ -24,11 +23,10 @@ bool ingest(const ChunkTarget& into, const proto::NvtxRanges& c) {
     detail.payload = optional_value(c.payload(), i);
     detail.payload_type = known_kind(optional_value(c.payload_type(), i), PayloadType::kReal);
     detail.payload_json = into.dictionary.strings[optional_value(c.payload_json(), i)];
-    if (const std::uint32_t tid = optional_value(c.end_thread(), i); tid != 0 && tid != c.thread())
-      detail.end_thread = into.builder.thread(into.process, tid);
+    if (const std::uint32_t tid = optional_value(c.end_thread(), i); tid != 0 && tid != c.thread()) detail.end_thread = into.builder.thread(into.process, tid);
     detail.finished = !unfinished.empty() && unfinished[static_cast<std::size_t>(i)] ? Finished::kNo : Finished::kYes;
-    events.push_back({time, static_cast<Nanoseconds>(c.duration(i)), into.dictionary.strings[c.name(i)], static_cast<std::uint32_t>(id),
-                      into.builder.intern(detail)});
+    events.push_back(
+        {time, static_cast<Nanoseconds>(c.duration(i)), into.dictionary.strings[c.name(i)], static_cast<std::uint32_t>(id), into.builder.intern(detail)});
   }
   TrackKey key{nested ? TrackKind::kNvtxRanges : TrackKind::kNvtxProcessRanges, into.process};
   key.thread = into.builder.thread(into.process, c.thread());

@@ -17,9 +17,8 @@ bool ingest(const ChunkTarget& into, const proto::ThreadStates& c) {
   std::int64_t time = into.base_time;
   for (int i = 0; i < n; ++i) {
     time = sum(time, c.start_delta(i));
-    spans.push_back({time,
-                     static_cast<Nanoseconds>(c.duration(i)),
-                     {known_kind(c.state(i), ThreadState::kBlocked), processor_number(optional_value(c.processor(), i))}});
+    spans.push_back(
+        {time, static_cast<Nanoseconds>(c.duration(i)), {known_kind(c.state(i), ThreadState::kBlocked), processor_number(optional_value(c.processor(), i))}});
   }
   add_thread_states(into.builder, into.process, c.thread(), spans);
   return true;
@@ -37,11 +36,11 @@ bool ingest(const ChunkTarget& into, const proto::Samples& c) {
   for (int i = 0; i < n; ++i) {
     time = sum(time, c.time_delta(i));
     correlation = sum(correlation, optional_value(c.correlation_delta(), i));
-    samples.push_back({time,
-                       origin == SampleOrigin::kTimer ? 0 : static_cast<Nanoseconds>(optional_value(c.duration(), i)),
-                       {into.dictionary.call_nodes[c.call_node(i)], origin, processor_number(optional_value(c.processor(), i)),
-                        static_cast<Nanoseconds>(c.period())},
-                       static_cast<std::uint32_t>(correlation)});
+    samples.push_back(
+        {time,
+         origin == SampleOrigin::kTimer ? 0 : static_cast<Nanoseconds>(optional_value(c.duration(), i)),
+         {into.dictionary.call_nodes[c.call_node(i)], origin, processor_number(optional_value(c.processor(), i)), static_cast<Nanoseconds>(c.period())},
+         static_cast<std::uint32_t>(correlation)});
   }
   add_samples(into.builder, into.process, c.thread(), samples);
   return true;

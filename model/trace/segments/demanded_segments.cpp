@@ -12,8 +12,8 @@
 namespace lanescope {
 namespace {
 
-constexpr std::size_t kPins = 256;       // of a thread; by the segments' numbers
-constexpr std::size_t kFewestPins = 8;   // that a thread keeps whatever they take
+constexpr std::size_t kPins = 256;      // of a thread; by the segments' numbers
+constexpr std::size_t kFewestPins = 8;  // that a thread keeps whatever they take
 
 struct Pin {
   std::uint64_t identity = 0;  // 0: none
@@ -65,7 +65,6 @@ std::uint64_t next_identities(std::size_t count) {
   static std::atomic<std::uint64_t> next{1};
   return next.fetch_add(count);
 }
-
 
 // By the number of the first segment: how a lane's is found.
 struct AllDemanded {
@@ -150,7 +149,8 @@ std::shared_ptr<const LaneSegment> DemandedSegments::held(std::size_t s) const n
 }
 
 bool DemandedSegments::has_substitutes() const noexcept {
-  return has_unreadable_.load(std::memory_order_relaxed) || lacked_memory_.load(std::memory_order_relaxed) || (origin() != nullptr && origin()->has_substitutes());
+  return has_unreadable_.load(std::memory_order_relaxed) || lacked_memory_.load(std::memory_order_relaxed) ||
+         (origin() != nullptr && origin()->has_substitutes());
 }
 
 bool DemandedSegments::is_unreadable(std::size_t s) const noexcept {

@@ -1,8 +1,8 @@
 #include "read_guard.h"
 
-#include <csignal>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <array>
 #include <atomic>

@@ -23,13 +23,13 @@
 namespace lanescope {
 namespace {
 
-constexpr std::uint64_t kWrittenAtOnce = std::uint64_t{16} << 20;     // bytes that are written before the disk is waited for
-constexpr std::size_t kMostAtOnce = 256;                       // blocks
-constexpr std::uint64_t kMostAhead = std::uint64_t{32} << 20;  // beyond the budget that wait for the disk; then who makes more waits, too
-constexpr std::uint64_t kUntilNextTry = std::uint64_t{64} << 20;  // bytes of further blocks, where the file can't be written
-constexpr std::uint64_t kFewestRead = std::uint64_t{16} << 20;    // bytes of the file that may be in memory, whatever the budget
+constexpr std::uint64_t kWrittenAtOnce = std::uint64_t{16} << 20;  // bytes that are written before the disk is waited for
+constexpr std::size_t kMostAtOnce = 256;                           // blocks
+constexpr std::uint64_t kMostAhead = std::uint64_t{32} << 20;      // beyond the budget that wait for the disk; then who makes more waits, too
+constexpr std::uint64_t kUntilNextTry = std::uint64_t{64} << 20;   // bytes of further blocks, where the file can't be written
+constexpr std::uint64_t kFewestRead = std::uint64_t{16} << 20;     // bytes of the file that may be in memory, whatever the budget
 constexpr std::chrono::milliseconds kLookWhereItStays{500};
-constexpr std::chrono::milliseconds kLook{50};                    // at how much of the file is in memory
+constexpr std::chrono::milliseconds kLook{50};  // at how much of the file is in memory
 
 std::size_t page_bytes() {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -111,8 +111,8 @@ struct ScratchMemory::State {
     std::vector<std::shared_ptr<ScratchBlock>> blocks;
     blocks.reserve(kMostAtOnce);  // a block must not go while the lock is held, which it would if there were no room here
     std::uint64_t bytes = 0;
-    for (auto next = in_memory.begin();
-         next != in_memory.end() && blocks.size() < kMostAtOnce && bytes < kWrittenAtOnce && memory_bytes > goal() + bytes; ++next)
+    for (auto next = in_memory.begin(); next != in_memory.end() && blocks.size() < kMostAtOnce && bytes < kWrittenAtOnce && memory_bytes > goal() + bytes;
+         ++next)
       if (std::shared_ptr<ScratchBlock> block = (*next)->weak_from_this().lock()) {  // else it is about to go
         bytes += block->bytes_.size();
         blocks.push_back(std::move(block));
@@ -121,8 +121,7 @@ struct ScratchMemory::State {
     lock.unlock();
     std::size_t moved = 0;
     const Result<void> result = write(blocks, moved);
-    if (!result)
-      SegmentCache::of_process().report("Events of the recording stay in memory, beyond what View > Memory for events says. " + result.error().text);
+    if (!result) SegmentCache::of_process().report("Events of the recording stay in memory, beyond what View > Memory for events says. " + result.error().text);
     lock.lock();
     for (std::size_t i = 0; i < moved; ++i) {
       ScratchBlock& block = *blocks[i];

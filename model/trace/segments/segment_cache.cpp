@@ -17,9 +17,9 @@ namespace lanescope {
 namespace {
 
 constexpr std::uint64_t kSegmentBytes = std::uint64_t{24} * LaneSegment::kCapacity;  // of a full one, about
-constexpr std::size_t kReserve = std::size_t{8} << 20;  // bytes: what stands for two segments while it is made
-constexpr std::size_t kProblems = 16;                   // sentences for which there is room from the beginning
-constexpr std::size_t kAhead = 2;                       // segments for each core that are decoded before they are asked for
+constexpr std::size_t kReserve = std::size_t{8} << 20;                               // bytes: what stands for two segments while it is made
+constexpr std::size_t kProblems = 16;                                                // sentences for which there is room from the beginning
+constexpr std::size_t kAhead = 2;                                                    // segments for each core that are decoded before they are asked for
 
 }  // namespace
 
@@ -245,8 +245,7 @@ std::uint64_t SegmentCache::pinned_bytes_per_thread() const noexcept { return st
 
 SegmentCache::Use SegmentCache::use() const noexcept {
   const std::lock_guard lock(state_->mutex);
-  return {state_->budget.load(), state_->live->load(),  state_->most,
-          state_->used.size(),   state_->times_decoded, state_->dropped};
+  return {state_->budget.load(), state_->live->load(), state_->most, state_->used.size(), state_->times_decoded, state_->dropped};
 }
 
 std::vector<std::string> SegmentCache::problems() const {
@@ -258,8 +257,7 @@ void SegmentCache::report_shortage() noexcept { state_->note_shortage(); }
 
 void SegmentCache::report(std::string sentence) {
   const std::lock_guard lock(state_->mutex);
-  if (std::find(state_->problems.begin(), state_->problems.end(), sentence) == state_->problems.end())
-    state_->problems.push_back(std::move(sentence));
+  if (std::find(state_->problems.begin(), state_->problems.end(), sentence) == state_->problems.end()) state_->problems.push_back(std::move(sentence));
 }
 
 std::shared_ptr<const LaneSegment> SegmentCache::take(const DemandedSegments& from, std::size_t s) {

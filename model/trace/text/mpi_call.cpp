@@ -35,8 +35,7 @@ std::optional<std::int64_t> integer(std::string_view text) {
   std::int64_t value = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), value).ptr == text.data() + text.size() && !text.empty()) return value;
   std::uint64_t bits = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), bits).ptr == text.data() + text.size() && !text.empty())
-    return static_cast<std::int64_t>(bits);
+  if (std::from_chars(text.data(), text.data() + text.size(), bits).ptr == text.data() + text.size() && !text.empty()) return static_cast<std::int64_t>(bits);
   return std::nullopt;
 }
 

@@ -49,8 +49,7 @@ TEST_CASE("a boolean option stands bare, with =, or before true and false") {
     CHECK(sample.program(on) == Arguments{"app"});
     CHECK(sample.force);
   }
-  for (const Arguments& off :
-       {Arguments{"-w", "false", "app"}, {"--show-output=false", "app"}, {"-wFalse", "app"}, {"--show-output", "FALSE", "app"}}) {
+  for (const Arguments& off : {Arguments{"-w", "false", "app"}, {"--show-output=false", "app"}, {"-wFalse", "app"}, {"--show-output", "FALSE", "app"}}) {
     Sample sample;
     CHECK(sample.program(off) == Arguments{"app"});
     CHECK_FALSE(sample.show);
@@ -70,7 +69,8 @@ TEST_CASE("short options take = as well, which is no part of their value") {
 }
 
 TEST_CASE("short options stand in one word, the last with its value") {
-  for (const Arguments& together : {Arguments{"-fo", "name", "app"}, {"-foname", "app"}, {"-fo=name", "app"}, {"-fwo", "name", "app"}, {"-fwfalse", "-oname", "app"}}) {
+  for (const Arguments& together :
+       {Arguments{"-fo", "name", "app"}, {"-foname", "app"}, {"-fo=name", "app"}, {"-fwo", "name", "app"}, {"-fwfalse", "-oname", "app"}}) {
     Sample sample;
     CHECK(sample.program(together) == Arguments{"app"});
     CHECK(sample.force);

@@ -260,7 +260,8 @@ TEST_CASE("kernels names lines of source by counts of another recording") {
   for (std::string row; std::getline(file, row);)
     for (const char* kernel : {"transpose_naive", "transpose_shared", "spill", "fp64"})
       if (row.find(kernel) != std::string::npos) lines.try_emplace(kernel, row.substr(row.rfind(',') + 1));
-  CHECK(lines == std::map<std::string, std::string>{{"transpose_naive", "zoo.cu:6"}, {"transpose_shared", "zoo.cu:7"}, {"spill", "zoo.cu:14"}, {"fp64", "zoo.cu:15"}});
+  CHECK(lines ==
+        std::map<std::string, std::string>{{"transpose_naive", "zoo.cu:6"}, {"transpose_shared", "zoo.cu:7"}, {"spill", "zoo.cu:14"}, {"fp64", "zoo.cu:15"}});
   CHECK_THAT(answer({"kernels", "--page=source", counters, counts}).text, contains_text("name one file"));
 }
 
@@ -273,7 +274,8 @@ TEST_CASE("kernels ends a program whose kernel does not come to an end while it 
   const auto counters = session::KernelCounters::start(settings);
   if (!counters) return;  // without CUPTI there is no lanescope-kernel-metrics
   const std::string told = errors_of([&] {
-    const auto measured = record_kernels({{"sh", "-c", record + " > \"$LANESCOPE_KERNEL_COUNTERS/records/1\"; exec sleep 100"}, {}}, **counters, settings, folder.path() / "kept.trace");
+    const auto measured = record_kernels({{"sh", "-c", record + " > \"$LANESCOPE_KERNEL_COUNTERS/records/1\"; exec sleep 100"}, {}}, **counters, settings,
+                                         folder.path() / "kept.trace");
     REQUIRE(measured);
   });
   CHECK_THAT(told, contains_text("The kernel spin(int*) did not come to an end within 0.3 s while it was measured"));
@@ -334,7 +336,8 @@ TEST_CASE("kernels refuses what makes no sense before anything runs, and keeps t
     refused({"kernels", "--set=source", option}, true, 2, "--set source counts instructions");
   for (const char* time : {"--timeout=-1", "--timeout=1e9", "--timeout=nan"}) refused({"kernels", time}, true, 2, "--timeout takes seconds");
   refused({"kernels", "--launches=some"}, true, 2, "--launches is all or sample, not some");
-  for (const char* option : {"--launch-skip=1", "--launch-count=1", "--set=source"}) refused({"kernels", "--launches=sample", option}, true, 2, "--launches sample");
+  for (const char* option : {"--launch-skip=1", "--launch-count=1", "--set=source"})
+    refused({"kernels", "--launches=sample", option}, true, 2, "--launches sample");
   refused({"kernels", "--metrics=sm__that_no_gpu_has.sum"}, true, kAnyCode, "");  // here for want of a GPU, perhaps
   refused({"kernels", "--nvtx-include=step", "--set=source"}, true, 2, "--nvtx-include is for counters");
   for (const char* nothing : {"--nvtx-include=/", "--nvtx-include=loader@"}) refused({"kernels", nothing}, true, 2, "names no range");
@@ -352,8 +355,10 @@ TEST_CASE("kernels refuses what makes no sense before anything runs, and keeps t
   refused({"kernels", "--section=SourceCounters"}, true, 2, "There is no section SourceCounters that can be measured");
   refused({"kernels", "--page=raw", "--section=SpeedOfLight", counters}, false, 2, "--section is for --page details");
   refused({"kernels", "--source-folders=/tmp", counters}, false, 2, "--source-folders is for --page source");
-  const std::pair<const char*, const char*> windows[] = {{"pc:window=1s,every=1s", "every 1200 ms at most"}, {"pc:every=100ms", "every 230 ms at most"},
-                                                         {"pc:window=soon", "a window is a time"}, {"pc:every=0", "is a time"}};
+  const std::pair<const char*, const char*> windows[] = {{"pc:window=1s,every=1s", "every 1200 ms at most"},
+                                                         {"pc:every=100ms", "every 230 ms at most"},
+                                                         {"pc:window=soon", "a window is a time"},
+                                                         {"pc:every=0", "is a time"}};
   for (const auto& [wrong, words] : windows) refused({"profile", std::string("--kernels=") + wrong}, true, 2, words);
   refused({"kernels", "--chip=GH100"}, true, 2, "--chip is for --query-metrics");
   for (const char* option : {"--set=basic", "--metrics=a", "--launches=sample", "--nvtx-include=a", "--replay-mode=spread", "--save=x.trace"})
@@ -418,18 +423,18 @@ TEST_CASE("kernels shows of a file the kernels that are chosen as ncu spells it"
   CHECK(names(kernels_of({"-k", "regex:^transpose_", "-s", "1", "-c", "1"})) == std::vector{with_transpose[1]});
   CHECK(names(kernels_of({"--kernel-id", "::transpose_naive:1"})) == std::vector<std::string>{"transpose_naive"});
   CHECK(kernels_of({"--devices", "0,3"}) == all);
-  for (const auto& [options, code, words] : std::vector<std::tuple<Arguments, int, const char*>>{
-           {{"--devices", "7"}, 1, "is among those that were chosen"},
-           {{"-k", "no_such_kernel"}, 1, "is among those that were chosen"},
-           {{"--devices", "all"}, 2, "--devices takes numbers of GPUs"},
-           {{"--kernel-id", "saxpy"}, 2, "is not CONTEXT:STREAM:"},
-           {{"--kernel-id", "1:7:saxpy:"}, 2, "--nvtx-include"},
-           {{"--kernel-id", "::saxpy:0"}, 2, "from 1"},
-           {{"--kernel-id", "::regex:a:1"}, 2, "--launch-skip"},
-           {{"--kernel-id", "::saxpy:1", "-k", "saxpy"}, 2, "both say which launches are meant"},
-           {{"--call-stack"}, 2, "--cudabacktrace=kernel"},
-           {{"--print-summary", "per-gpu"}, 2, "--devices N"},
-           {{"-k", "a", "--page", "source"}, 2, "--page source is of all kernels"}}) {
+  for (const auto& [options, code, words] :
+       std::vector<std::tuple<Arguments, int, const char*>>{{{"--devices", "7"}, 1, "is among those that were chosen"},
+                                                            {{"-k", "no_such_kernel"}, 1, "is among those that were chosen"},
+                                                            {{"--devices", "all"}, 2, "--devices takes numbers of GPUs"},
+                                                            {{"--kernel-id", "saxpy"}, 2, "is not CONTEXT:STREAM:"},
+                                                            {{"--kernel-id", "1:7:saxpy:"}, 2, "--nvtx-include"},
+                                                            {{"--kernel-id", "::saxpy:0"}, 2, "from 1"},
+                                                            {{"--kernel-id", "::regex:a:1"}, 2, "--launch-skip"},
+                                                            {{"--kernel-id", "::saxpy:1", "-k", "saxpy"}, 2, "both say which launches are meant"},
+                                                            {{"--call-stack"}, 2, "--cudabacktrace=kernel"},
+                                                            {{"--print-summary", "per-gpu"}, 2, "--devices N"},
+                                                            {{"-k", "a", "--page", "source"}, 2, "--page source is of all kernels"}}) {
     Arguments asked{"kernels", counters};
     asked.insert(asked.end(), options.begin(), options.end());
     const Answer told = answer(asked);
@@ -474,7 +479,8 @@ TEST_CASE("the summary of a kernel is of all its launches that were measured") {
   const auto row = [&](std::size_t number) {
     std::string text;
     for (const stats::Column& column : table.columns())
-      text += std::holds_alternative<stats::Texts>(column.values) ? std::string(table.text(column.text(number))) + " " : std::to_string(std::get<stats::Integers>(column.values)[number]) + " ";
+      text += std::holds_alternative<stats::Texts>(column.values) ? std::string(table.text(column.text(number))) + " "
+                                                                  : std::to_string(std::get<stats::Integers>(column.values)[number]) + " ";
     return text;
   };
   CHECK(row(0) == "a gpu__time_duration.sum ns 2 10 30 20 ");
@@ -484,8 +490,8 @@ TEST_CASE("the summary of a kernel is of all its launches that were measured") {
 
 TEST_CASE("kernels prints lines of source beside what was sampled at them, from the folder that is named") {
   const test::TemporaryFolder folder;
-  const Answer answered = answer({"kernels", "--page=source", "--source-folders", test::data_file("../programs").string(), "-f", "csv", "-o", (folder.path() / "lines").string(),
-                                  test::data_file("transpositions.trace").string()});
+  const Answer answered = answer({"kernels", "--page=source", "--source-folders", test::data_file("../programs").string(), "-f", "csv", "-o",
+                                  (folder.path() / "lines").string(), test::data_file("transpositions.trace").string()});
   CAPTURE(answered.text);
   REQUIRE(answered.code == 0);
   std::string text;
@@ -498,7 +504,8 @@ TEST_CASE("kernels prints lines of source beside what was sampled at them, from 
 
 TEST_CASE("kernels takes a section, and the file behind it") {
   const test::TemporaryFolder folder;
-  const Answer answered = answer({"kernels", "--section", "SpeedOfLight,Occupancy", "-f", "csv", "-o", (folder.path() / "values").string(), test::data_file("kernel_counters.trace").string()});
+  const Answer answered = answer({"kernels", "--section", "SpeedOfLight,Occupancy", "-f", "csv", "-o", (folder.path() / "values").string(),
+                                  test::data_file("kernel_counters.trace").string()});
   CAPTURE(answered.text);
   REQUIRE(answered.code == 0);
   std::string text;

@@ -1,8 +1,8 @@
 // What options that nsys's users type mean to a recording.
 #include <cstdlib>
 
-#include "options/capture_options.h"
 #include "command.h"
+#include "options/capture_options.h"
 #include "options/launch_options.h"
 #include "support/catch.h"
 

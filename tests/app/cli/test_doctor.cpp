@@ -84,7 +84,8 @@ TEST_CASE("a driver is told from a kernel's module without its libraries, and a 
 
 TEST_CASE("GPUs are counted by their names") {
   Tree tree;
-  for (const char* slot : {"0000:01:00.0", "0000:02:00.0"}) tree.with(fs::path("proc/driver/nvidia/gpus") / slot / "information", "Model: \t\t NVIDIA H200\nIRQ: 1\n");
+  for (const char* slot : {"0000:01:00.0", "0000:02:00.0"})
+    tree.with(fs::path("proc/driver/nvidia/gpus") / slot / "information", "Model: \t\t NVIDIA H200\nIRQ: 1\n");
   tree.with("proc/driver/nvidia/gpus/0000:03:00.0/information", "Model: \t\t NVIDIA L4\n");
   CHECK(gpus_finding(tree.machine()).text == "2 × NVIDIA H200, NVIDIA L4");
   CHECK(gpus_finding(Tree().machine()).verdict == Verdict::kFails);
@@ -103,7 +104,8 @@ TEST_CASE("CUPTI is held against the driver") {
 }
 
 TEST_CASE("each right on threads that is missing has its command, and what the machine lacks has none") {
-  const cpu::Access all{.own_processes = true, .system_wide = true, .kernel_code = true, .cycles = true, .branch_records = true, .wakeups = true, .reason = "", .remedy = ""};
+  const cpu::Access all{
+      .own_processes = true, .system_wide = true, .kernel_code = true, .cycles = true, .branch_records = true, .wakeups = true, .reason = "", .remedy = ""};
   Tree mounted;
   mounted.with("proc/self/mounts", "tracefs /sys/kernel/tracing tracefs rw 0 0\n").with("proc/sys/kernel/perf_event_max_sample_rate", "100000\n");
   CHECK(threads_finding(mounted.machine(), all).verdict == Verdict::kWorks);
@@ -156,7 +158,8 @@ TEST_CASE("a finding is printed in columns, and as JSON whatever bytes are in it
   const Finding finding{Verdict::kLimited, "threads", "Threads", "first\nsecond \xff", {"one", "two"}};
   std::ostringstream printed;
   print(printed, finding);
-  CHECK(printed.str() == "Note  Threads         first\n                      second \xff\n                      Change it: one\n                      Change it: two\n");
+  CHECK(printed.str() ==
+        "Note  Threads         first\n                      second \xff\n                      Change it: one\n                      Change it: two\n");
   const nlohmann::json json = nlohmann::json::parse(as_json(finding).dump());
   CHECK(json["part"] == "threads");
   CHECK(json["verdict"] == "note");

@@ -68,14 +68,14 @@ TEST_CASE("every command that answers from a recording that was cut off says so,
   const test::TemporaryFolder folder;
   const fs::path whole = test::data_file("ranks_late0.trace");
   const std::string cut_file = cut(whole, folder.path() / "cut.trace", 300'000), out = (folder.path() / "out").string();
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"stats", "-r", "cuda_api_sum", "-q", "-o", out, cut_file},
-           {"stats", "-r", "cuda_gpu_kern_sum", "-q", "-f", "json", "-o", out + "1", cut_file},
-           {"analyze", cut_file},
-           {"query", "-q", "-o", out + "2", cut_file, "SELECT count(*) FROM kernels"},
-           {"diff", "-q", "-o", out + "3", cut_file, whole.string()},
-           {"export", "-t", "csv", "-o", out + ".csv", cut_file},
-           {"report", "-o", out + ".html", cut_file}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"stats", "-r", "cuda_api_sum", "-q", "-o", out, cut_file},
+                                             {"stats", "-r", "cuda_gpu_kern_sum", "-q", "-f", "json", "-o", out + "1", cut_file},
+                                             {"analyze", cut_file},
+                                             {"query", "-q", "-o", out + "2", cut_file, "SELECT count(*) FROM kernels"},
+                                             {"diff", "-q", "-o", out + "3", cut_file, whole.string()},
+                                             {"export", "-t", "csv", "-o", out + ".csv", cut_file},
+                                             {"report", "-o", out + ".html", cut_file}}) {
     const Ran ran = run(words);
     INFO(words.front() << ": " << ran.messages);
     CHECK(ran.code == cli::kSuccess);

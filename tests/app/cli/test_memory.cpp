@@ -1,7 +1,7 @@
 // Commands read long recordings in parts: their memory is bounded, whatever the recording's size. Bytes are asserted, not times.
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -68,7 +68,8 @@ Ran run(std::vector<std::string> arguments, const char* budget) {
   rusage used{};
   REQUIRE(wait4(child, &status, 0, &used) == child);
   std::ifstream said(messages);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), static_cast<std::uint64_t>(used.ru_maxrss) << 10,
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          static_cast<std::uint64_t>(used.ru_maxrss) << 10,
           {std::istreambuf_iterator<char>(said), {}}};
 }
 

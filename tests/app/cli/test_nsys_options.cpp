@@ -6,8 +6,8 @@
 #include <iterator>
 #include <sstream>
 
-#include "options/capture_options.h"
 #include "command.h"
+#include "options/capture_options.h"
 #include "options/launch_options.h"
 #include "support/catch.h"
 
@@ -52,8 +52,8 @@ bool has_domain(const LaunchRequest& request, std::string_view domain) {
 }
 bool traces_library(const LaunchRequest& request, std::string_view domain, std::string_view variable, std::string_view level) {
   const auto is_it = [&](const session::EnvironmentChange& change) { return change.name == variable && change.value == level; };
-  return has_domain(request, domain) && std::any_of(request.environment.begin(), request.environment.end(), is_it) &&
-         request.settings.trace_cuda && request.settings.trace_nvtx;
+  return has_domain(request, domain) && std::any_of(request.environment.begin(), request.environment.end(), is_it) && request.settings.trace_cuda &&
+         request.settings.trace_nvtx;
 }
 bool marks(const LaunchRequest& request, session::MarkedLibrary library) {
   const auto& marked = request.settings.marked;
@@ -99,9 +99,7 @@ const std::vector<Taken> kTaken{
     {{"-c", "none"}, [](L r) { return by_range(r, session::CaptureTrigger::kNone); }},
     {{"-c", "cudaProfilerApi"}, [](L r) { return by_range(r, session::CaptureTrigger::kProfilerApi); }},
     {{"--capture-range=nvtx", "-p", "step@train"},
-     [](L r) {
-       return by_range(r, session::CaptureTrigger::kNvtxRange) && r.settings.range.name == "step" && r.settings.range.domain == "train";
-     }},
+     [](L r) { return by_range(r, session::CaptureTrigger::kNvtxRange) && r.settings.range.name == "step" && r.settings.range.domain == "train"; }},
     {{"-c", "nvtx", "--nvtx-capture=step"}, [](L r) { return r.settings.range.domain == ""; }},
     {{"-c", "nvtx", "-p", "step@*"}, [](L r) { return !r.settings.range.domain; }},
     {{"-c", "nvtx", "-p", "me\\@home"}, [](L r) { return r.settings.range.name == "me@home"; }},
@@ -114,8 +112,7 @@ const std::vector<Taken> kTaken{
     {{"-c", "cudaProfilerApi", "--capture-range-end=repeat-shutdown:2"},
      [](L r) { return r.settings.range.repeats == 2u && r.settings.range.after_repeats == session::AfterCapture::kShutdown; }},
     {{"--nvtx-domain-include=a,default"}, [](L r) { return has_domain(r, "a") && has_domain(r, "") && !has_domain(r, "default"); }},
-    {{"--nvtx-domain-exclude=a\\,b"},
-     [](L r) { return has_domain(r, "a,b") && r.settings.domain_rule == session::DomainRule::kAllButListed; }},
+    {{"--nvtx-domain-exclude=a\\,b"}, [](L r) { return has_domain(r, "a,b") && r.settings.domain_rule == session::DomainRule::kAllButListed; }},
     {{"--cuda-graph-trace=graph"}, [](L r) { return r.settings.graph_level == session::GraphLevel::kGraph; }},
     {{"--cuda-graph-trace=graph:host-only"}, [](L r) { return r.settings.graph_level == session::GraphLevel::kGraph; }},
     {{"--cuda-graph-trace", "node"}, [](L r) { return r.settings.graph_level == session::GraphLevel::kNode; }},
@@ -142,8 +139,7 @@ const std::vector<Taken> kTaken{
     {{"--debug-symbols=/a:/b"}, [](L r) { return r.settings.cpu.debug_folders == "/a:/b"; }},
     {{"--python-sampling=true"}, [](L r) { return r.settings.cpu.python_names; }},
     {{"--python-backtrace=cuda"}, [](L r) { return r.settings.cpu.python_names && r.settings.backtraces.synchronizations; }},
-    {{"--python-backtrace=cuda", "--cudabacktrace=kernel"},
-     [](L r) { return r.settings.cpu.python_names && !r.settings.backtraces.memory; }},
+    {{"--python-backtrace=cuda", "--cudabacktrace=kernel"}, [](L r) { return r.settings.cpu.python_names && !r.settings.backtraces.memory; }},
     {{"--python-backtrace=none"}, [](L r) { return !r.settings.cpu.python_names && !r.settings.backtraces.kernels; }},
     {{"--python-backtrace=cuda"}, [](L r) { return r.settings.cpu.python_names && r.settings.backtraces.kernels; }},
     {{"--pytorch=autograd-nvtx"}, [](L r) { return r.pytorch == session::PytorchRanges::kOperations; }},
@@ -157,7 +153,9 @@ const std::vector<Taken> kTaken{
     {{"--syscall=process-tree"}, [](L r) { return r.settings.cpu.system_calls; }},
     {{"--syscall=none"}, [](L r) { return !r.settings.cpu.system_calls; }},
     {{"--ftrace", "sched/sched_switch,drm:drm_vblank_event"},
-     [](L r) { return r.settings.cpu.tracepoints == std::vector<std::string>{"sched/sched_switch", "drm/drm_vblank_event"}; }},
+     [](L r) {
+       return r.settings.cpu.tracepoints == std::vector<std::string>{"sched/sched_switch", "drm/drm_vblank_event"};
+     }},
     {{"--ftrace=none"}, [](L r) { return r.settings.cpu.tracepoints.empty(); }},
     {{"--ftrace-keep-user-config=true"}, [](L) { return true; }},
     {{"--cpu-core-events=2"}, [](L r) { return r.settings.cpu.counted_events == std::vector<std::string>{"instructions"}; }},
@@ -357,8 +355,7 @@ std::string text_of(const Arguments& arguments) {
 }  // namespace
 
 TEST_CASE("options of nsys that we have mean what they mean there") {
-  for (const char* variable :
-       {"CUBLAS_NVTX_LEVEL", "CUBLASLT_NVTX_LEVEL", "CUDNN_NVTX_LEVEL", "CUSOLVERDN_NVTX_LEVEL", "CUSPARSE_NVTX_LEVEL"})
+  for (const char* variable : {"CUBLAS_NVTX_LEVEL", "CUBLASLT_NVTX_LEVEL", "CUDNN_NVTX_LEVEL", "CUSOLVERDN_NVTX_LEVEL", "CUSPARSE_NVTX_LEVEL"})
     unsetenv(variable);
   for (const Taken& each : kTaken) {
     const Asked asked = ask(each.arguments);
@@ -397,7 +394,8 @@ TEST_CASE("the rest of a command line is recorded when a part of it is left out"
   CHECK(ask({"--cuda-graph-trace=graph:host-and-device:nvtx-live"}).request->settings.graph_level == session::GraphLevel::kGraph);
   CHECK(ask({"--cuda-graph-trace=node:nvtx-precapture"}).request->settings.graph_level == session::GraphLevel::kNode);
   CHECK(ask({"--pytorch=autograd-nvtx,functions-trace"}).request->pytorch == session::PytorchRanges::kOperations);
-  for (const char* const list : {"functions-trace,autograd-shapes-nvtx", "autograd-shapes-nvtx,functions-trace", "Functions-Trace-Shapes,autograd-shapes-nvtx"}) {
+  for (const char* const list :
+       {"functions-trace,autograd-shapes-nvtx", "autograd-shapes-nvtx,functions-trace", "Functions-Trace-Shapes,autograd-shapes-nvtx"}) {
     CAPTURE(list);
     const Asked both = ask({std::string("--pytorch=") + list});
     CHECK(both.request->pytorch == session::PytorchRanges::kOperationsAndShapes);
@@ -411,13 +409,13 @@ TEST_CASE("the rest of a command line is recorded when a part of it is left out"
 }
 
 TEST_CASE("options for something that is not traced are left out, which one line says") {
-  for (const auto& [arguments, left_out] : std::vector<std::pair<Arguments, std::size_t>>{
-           {{"-t", "nvtx", "--cuda-memory-usage=true", "--cudabacktrace=all"}, 2},
-           {{"-t", "cuda", "--nvtx-domain-include=x", "--osrt-threshold=5"}, 2},
-           {{"-t", "nvtx", "--cuda-memory-usage=false", "--cudabacktrace=none"}, 0},
-           {{"-t", "cuda-sw,nvtx", "--cuda-memory-usage=true", "--nvtx-domain-exclude=x"}, 0},
-           {{"-t", "cuda", "--osrt-file-access=true"}, 0},  // which traces osrt
-           {{"--cuda-memory-usage=true", "--nvtx-domain-include=x", "--osrt-threshold=5"}, 0}}) {
+  for (const auto& [arguments, left_out] :
+       std::vector<std::pair<Arguments, std::size_t>>{{{"-t", "nvtx", "--cuda-memory-usage=true", "--cudabacktrace=all"}, 2},
+                                                      {{"-t", "cuda", "--nvtx-domain-include=x", "--osrt-threshold=5"}, 2},
+                                                      {{"-t", "nvtx", "--cuda-memory-usage=false", "--cudabacktrace=none"}, 0},
+                                                      {{"-t", "cuda-sw,nvtx", "--cuda-memory-usage=true", "--nvtx-domain-exclude=x"}, 0},
+                                                      {{"-t", "cuda", "--osrt-file-access=true"}, 0},  // which traces osrt
+                                                      {{"--cuda-memory-usage=true", "--nvtx-domain-include=x", "--osrt-threshold=5"}, 0}}) {
     CAPTURE(arguments);
     const Asked asked = ask(arguments);
     CHECK(asked.request);
@@ -471,8 +469,7 @@ const std::vector<Line> kLines{
     {"--show-output=true --capture-range=cudaProfilerApi --capture-range-end=stop --force-overwrite=true -o %h.nsys-rep --sample=none -t "
      "cuda,nvtx",
      [](L r) { return r.output == "%h.nsys-rep"; }},
-    {"--trace-fork-before-exec=true --cuda-graph-trace=node -o report.nsys-rep",
-     [](L r) { return r.settings.graph_level == session::GraphLevel::kNode; }},
+    {"--trace-fork-before-exec=true --cuda-graph-trace=node -o report.nsys-rep", [](L r) { return r.settings.graph_level == session::GraphLevel::kNode; }},
     {"--trace-fork-before-exec=true --cuda-graph-trace=node -o sglang.out --delay 60 --duration 70",
      [](L r) { return r.delay == 60s && r.duration == 70s && r.end_signal == SIGTERM; }},
     {"--trace-fork-before-exec=true --cuda-graph-trace=node --capture-range=cudaProfilerApi --capture-range-end repeat",
@@ -485,16 +482,13 @@ const std::vector<Line> kLines{
     {"-o trace -f true -c cudaProfilerApi --cuda-graph-trace node -t cuda,nvtx "
      "-e TLLM_PROFILE_RECORD_GC=1,TLLM_LLMAPI_ENABLE_NVTX=1,TLLM_TORCH_PROFILE_TRACE=trace.json --trace-fork-before-exec=true",
      [](L r) { return r.environment.size() == 3 && r.environment[2].value == "trace.json"; }},
-    {"-c nvtx -p profile@* -e NSYS_NVTX_PROFILER_REGISTER_ONLY=0 -o range",
-     [](L r) { return r.settings.range.name == "profile" && !r.settings.range.domain; }},
+    {"-c nvtx -p profile@* -e NSYS_NVTX_PROFILER_REGISTER_ONLY=0 -o range", [](L r) { return r.settings.range.name == "profile" && !r.settings.range.domain; }},
     {"--cpuctxsw=none --cuda-graph-trace=node --python-sampling=true -o jax", [](L r) { return r.settings.cpu.python_names; }},
-    {"-t nvtx,osrt --force-overwrite=true --stats=true --output=quickstart.qdrep",
-     [](L r) { return r.settings.trace_os_runtime && !r.settings.trace_cuda; }},
+    {"-t nvtx,osrt --force-overwrite=true --stats=true --output=quickstart.qdrep", [](L r) { return r.settings.trace_os_runtime && !r.settings.trace_cuda; }},
     {"-t cuda,mpi --mpi-impl=openmpi -o report_%q{OMPI_COMM_WORLD_RANK}", [](L r) { return marks(r, session::MarkedLibrary::kMpi); }},
     {"-w true --cuda-memory-usage=true --python-backtrace=cuda -s cpu -f true -x true -o baseline",
      [](L r) { return r.settings.memory_usage && r.settings.cpu.python_names; }},
-    {"--kill none --duration=60 --sample=process-tree --export=sqlite -f true -o ex",
-     [](L r) { return !r.end_signal && r.duration == 60s; }},
+    {"--kill none --duration=60 --sample=process-tree --export=sqlite -f true -o ex", [](L r) { return !r.end_signal && r.duration == 60s; }},
 };
 
 }  // namespace

@@ -36,8 +36,8 @@ TEST_CASE("stats says once, in one line, what a trace lacks for its reports") {
   std::cout.rdbuf(output);
   std::cerr.rdbuf(errors);
   CHECK(code == cli::kSuccess);
-  CHECK(messages.str() == "SKIPPED: " + file +
-                              " does not contain NV Tools Extension (NVTX) data, OS Runtime trace data or CUDA Unified Memory CPU page faults data.\n");
+  CHECK(messages.str() ==
+        "SKIPPED: " + file + " does not contain NV Tools Extension (NVTX) data, OS Runtime trace data or CUDA Unified Memory CPU page faults data.\n");
 }
 
 TEST_CASE("reports of nsys that there are not here are skipped with advice, and the others printed") {
@@ -68,8 +68,17 @@ TEST_CASE("diff fails a build only for what became slower, beyond noise") {
   CHECK(diff("torch_training_workers0", "torch_training_workers4", "5%") == cli::kSuccess);  // faster
   CHECK(diff("torch_training_workers0", "torch_training_workers0", "0%") == cli::kSuccess);
   CHECK(diff("torch_training_workers0", "torch_training_workers4", "much") == cli::kUsage);
-  const auto limit_first = {std::string("diff"), std::string("--fail-above"), std::string("5%"), trace("torch_training_workers4"), trace("torch_training_workers0"),
-                            std::string("-q"), std::string("-f"), std::string("csv"), std::string("--force-overwrite"), std::string("-o"), output};
+  const auto limit_first = {std::string("diff"),
+                            std::string("--fail-above"),
+                            std::string("5%"),
+                            trace("torch_training_workers4"),
+                            trace("torch_training_workers0"),
+                            std::string("-q"),
+                            std::string("-f"),
+                            std::string("csv"),
+                            std::string("--force-overwrite"),
+                            std::string("-o"),
+                            output};
   CHECK(cli::run(limit_first) == cli::kFailure);
 }
 
@@ -106,8 +115,7 @@ TEST_CASE("diff fails a build for metrics of kernels that are named, and for tho
 
 TEST_CASE("diff takes several runs a side, and folders of ranks") {
   const test::TemporaryFolder folder;
-  const std::string output = (folder.path() / "out").string(), slow = trace("torch_training_workers0"),
-                    fast = trace("torch_training_workers4");
+  const std::string output = (folder.path() / "out").string(), slow = trace("torch_training_workers0"), fast = trace("torch_training_workers4");
   const auto diff = [&](std::vector<std::string> words) {
     words.insert(words.begin(), "diff");
     words.insert(words.end(), {"-q", "-f", "json", "--force-overwrite", "-o", output});
@@ -137,8 +145,7 @@ TEST_CASE("diff takes several runs a side, and folders of ranks") {
 TEST_CASE("diff writes every row for programs") {
   const test::TemporaryFolder folder;
   const std::string output = (folder.path() / "out").string();
-  REQUIRE(cli::run({"diff", trace("torch_training_workers0"), trace("torch_training_workers4"), "-q", "-f", "json", "-o", output}) ==
-          cli::kSuccess);
+  REQUIRE(cli::run({"diff", trace("torch_training_workers0"), trace("torch_training_workers4"), "-q", "-f", "json", "-o", output}) == cli::kSuccess);
   const nlohmann::json rows = json_in(output + "_diff.json");
   REQUIRE(rows.size() > 20);
   CHECK(rows[0]["Kind"] == "Duration");
@@ -207,7 +214,7 @@ TEST_CASE("what is printed in JSON is one document, however many tables it has")
   const nlohmann::json all = printed({"analyze", "-r", "all", "-f", "json", lock});
   CHECK(all["findings"][0]["Key"] == "os_lock");
   CHECK(all["gpu_bubbles"].is_array());
-  CHECK_FALSE(all.contains("cuda_memset_sync"));  // has no rows
+  CHECK_FALSE(all.contains("cuda_memset_sync"));                                             // has no rows
   CHECK(printed({"analyze", "-r", "gpu_gaps:gap=1us", "-f", "json", lock})[0].is_object());  // a rule of Nsight Systems' has one table
   CHECK(printed({"analyze", "-r", "cuda_memset_sync", "-f", "json", lock}) == nlohmann::json::array());
   const nlohmann::json reports = printed({"stats", "-r", "cuda_gpu_kern_sum,cpu_samples", "-f", "json", lock});

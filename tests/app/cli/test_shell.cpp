@@ -46,9 +46,7 @@ class Shell {
     fs::create_directory(folder_.path() / "place");
     return folder_.path() / "place";
   }
-  [[nodiscard]] std::size_t count_files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(place()), fs::directory_iterator()));
-  }
+  [[nodiscard]] std::size_t count_files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(place()), fs::directory_iterator())); }
 
  private:
   [[nodiscard]] std::string begin() const {
@@ -104,7 +102,8 @@ TEST_CASE("profile says that counters of kernels can't be read while the program
   if (shell.run("lanescope-kernel-metrics --check").code == 0) return;  // there is a GPU
   // The program ends by 5 once it was told.
   const Shell::Ran ran = shell.run(
-      "lanescope profile -s none --kernels=counters -o x sh -c 'for i in $(seq 600); do grep -q \"are not read\\|recorded without them\" said && exit 5; sleep 0.1; done' 2>said");
+      "lanescope profile -s none --kernels=counters -o x sh -c 'for i in $(seq 600); do grep -q \"are not read\\|recorded without them\" said && exit 5; sleep "
+      "0.1; done' 2>said");
   CHECK(ran.code == 5);
   const std::string said = content(shell.place() / "said"), words = "Counters of kernels can't be read";
   CAPTURE(said);
@@ -174,8 +173,7 @@ TEST_CASE("output that does not arrive is a failure, a reader that has read enou
     const auto full = shell.run("lanescope " + command + trace() + " >/dev/full");
     CHECK(full.code == 1);
     CHECK_THAT(full.messages, contains_text("Standard output can't be written"));
-    CHECK(shell.run("lanescope " + command + trace() + " 2>messages | head -n 1 >/dev/null; cat messages >&2").messages.find("written") ==
-          std::string::npos);
+    CHECK(shell.run("lanescope " + command + trace() + " 2>messages | head -n 1 >/dev/null; cat messages >&2").messages.find("written") == std::string::npos);
   }
   CHECK(shell.run("lanescope --help >/dev/full").code == 1);
 }
@@ -227,7 +225,8 @@ TEST_CASE("an export that finds no room names what was asked for, in the same se
   const auto full = shell.run("ulimit -f 20; trap '' XFSZ; lanescope export -t " + type + " -o full " + trace());
   CAPTURE(type, full.messages);
   CHECK(full.code == 1);
-  CHECK_THAT(full.messages, contains_text("full") && contains_text(" can't be written: ") && contains_text(". Free some space, or give another place with -o.") && !contains_text(".tables-"));
+  CHECK_THAT(full.messages, contains_text("full") && contains_text(" can't be written: ") &&
+                                contains_text(". Free some space, or give another place with -o.") && !contains_text(".tables-"));
   CHECK(shell.count_files() == 0);
 }
 
@@ -238,9 +237,9 @@ TEST_CASE("names that no file can have are told in a sentence, wherever they are
   CAPTURE(name);
   REQUIRE(shell.run("ln -s pool loop; ln -s loop pool").code == 0);
   const std::string command =
-      GENERATE_COPY(as<std::string>{}, "export -t json " + trace() + " -o ", "export -t sqlite " + trace() + " -o ",
-                    "export -t trace " + trace() + " -o ", "import " + trace() + " -o ", "stats " + trace() + " -o ",
-                    "analyze " + trace() + " -o ", "info ", "profile -s none --cpuctxsw none -o ", "profile -s none --cpuctxsw none ./");
+      GENERATE_COPY(as<std::string>{}, "export -t json " + trace() + " -o ", "export -t sqlite " + trace() + " -o ", "export -t trace " + trace() + " -o ",
+                    "import " + trace() + " -o ", "stats " + trace() + " -o ", "analyze " + trace() + " -o ", "info ", "profile -s none --cpuctxsw none -o ",
+                    "profile -s none --cpuctxsw none ./");
   CAPTURE(command);
   const Shell::Ran ran = shell.run("lanescope " + command + name + (command.starts_with("profile") ? " true" : ""));
   CHECK(ran.code != 0);
@@ -276,8 +275,8 @@ TEST_CASE("a signal that ends an export takes what is unfinished along") {
 
 TEST_CASE("a pipe as input that nobody writes is refused, by every command") {
   const Shell shell;
-  for (const std::string command : {"info", "stats", "analyze", "export -t trace -o out.trace", "export -t csv", "export -t sqlite -o out.sqlite",
-                                    "import -o out.trace"}) {
+  for (const std::string command :
+       {"info", "stats", "analyze", "export -t trace -o out.trace", "export -t csv", "export -t sqlite -o out.sqlite", "import -o out.trace"}) {
     INFO(command);
     const auto result = shell.run("[ -p in.trace ] || mkfifo in.trace; timeout 300 lanescope " + command + " in.trace");
     CHECK(result.code == 1);
@@ -293,8 +292,8 @@ TEST_CASE("a pipe as output that nobody reads is refused, and one that is read g
   const auto recorded = shell.run("mkfifo x.trace; timeout 300 lanescope profile -f -s none --cpuctxsw none -o x true");
   CHECK(recorded.code == 1);
   CHECK_THAT(recorded.messages, contains_text("x.trace is not a file"));
-  const auto read = shell.run("lanescope export -t csv -o x.csv " + trace() +
-                              "; cat pipe >copy & timeout 300 lanescope export -t csv -o pipe " + trace() + "; wait; cmp x.csv copy");
+  const auto read = shell.run("lanescope export -t csv -o x.csv " + trace() + "; cat pipe >copy & timeout 300 lanescope export -t csv -o pipe " + trace() +
+                              "; wait; cmp x.csv copy");
   CHECK(read.code == 0);
 }
 
@@ -310,8 +309,10 @@ TEST_CASE("what is made from a trace that nobody else may read, nobody else may 
 
 TEST_CASE("links beside an output are not followed") {
   const Shell shell;
-  const auto ran = shell.run("echo precious >victim; for end in csv json sqlite trace; do ln -s victim x.$end.partial; done; for type in csv json "
-                             "sqlite trace; do lanescope export -q -t $type -o x.$type " + trace() + " || exit; done; cat victim");
+  const auto ran = shell.run(
+      "echo precious >victim; for end in csv json sqlite trace; do ln -s victim x.$end.partial; done; for type in csv json "
+      "sqlite trace; do lanescope export -q -t $type -o x.$type " +
+      trace() + " || exit; done; cat victim");
   CHECK(ran.code == 0);
   CHECK(ran.output == "precious\n");
 }
@@ -331,10 +332,12 @@ TEST_CASE("recordings that write over one file at the same time each get a file 
 TEST_CASE("where the file that -f may replace is being written, no recording of another name is replaced") {
   const Shell shell;
   const std::string profile = "lanescope profile -s none --cpuctxsw none ";
-  const auto ran = shell.run("for kept in x.1 x.3 %%n; do " + profile + "-o $kept true || exit; done; cp x.1.trace kept1; cp x.3.trace kept3; " + profile +
-                             "-f -o x sh -c 'echo begun; while ! [ -e go ]; do sleep 0.01; done' >out & first=$!; until [ -s out ]; do kill -0 $first || exit 99; sleep 0.01; done; " + profile +
-                             "-f -o x true; " + profile + "-f -o x true; " + profile + "-f -o %%n true; touch go; wait; cmp x.1.trace kept1; "
-                             "cmp x.3.trace kept3; ls *.trace");
+  const auto ran = shell.run(
+      "for kept in x.1 x.3 %%n; do " + profile + "-o $kept true || exit; done; cp x.1.trace kept1; cp x.3.trace kept3; " + profile +
+      "-f -o x sh -c 'echo begun; while ! [ -e go ]; do sleep 0.01; done' >out & first=$!; until [ -s out ]; do kill -0 $first || exit 99; sleep 0.01; done; " +
+      profile + "-f -o x true; " + profile + "-f -o x true; " + profile +
+      "-f -o %%n true; touch go; wait; cmp x.1.trace kept1; "
+      "cmp x.3.trace kept3; ls *.trace");
   CHECK(ran.output == "%n.trace\nx.1.trace\nx.2.trace\nx.3.trace\nx.4.trace\nx.trace\n");
 }
 
@@ -354,8 +357,7 @@ TEST_CASE("a trace is not written over itself") {
   const Shell shell;
   fs::copy_file(trace(), shell.place() / "x.trace");
   const auto size = fs::file_size(shell.place() / "x.trace");
-  for (const char* command :
-       {"export -f -t trace --times 9.7s/9.8s x.trace", "export -f -t csv -o x.trace x.trace", "import -f ./x.trace -o x.trace"}) {
+  for (const char* command : {"export -f -t trace --times 9.7s/9.8s x.trace", "export -f -t csv -o x.trace x.trace", "import -f ./x.trace -o x.trace"}) {
     CAPTURE(command);
     const auto ran = shell.run(std::string("lanescope ") + command);
     CHECK(ran.code == 2);
@@ -442,8 +444,7 @@ TEST_CASE("of two starts without a session the later one counts; of two with one
     CHECK(which.code == 2);
     CHECK_THAT(which.messages, contains_text("--session=NAME, one of a, b"));
   }
-  CHECK(shell.run("lanescope cancel --session a && lanescope cancel && lanescope sessions list").output.find("Awaited") ==
-        std::string::npos);
+  CHECK(shell.run("lanescope cancel --session a && lanescope cancel && lanescope sessions list").output.find("Awaited") == std::string::npos);
 }
 
 TEST_CASE("sessions lie in XDG_RUNTIME_DIR only where that is the user's own folder") {
@@ -461,9 +462,8 @@ TEST_CASE("sessions lie in XDG_RUNTIME_DIR only where that is the user's own fol
 
 TEST_CASE("help of reports, rules and formats is asked for with or without a name, and is no failure") {
   const Shell shell;
-  for (const char* asked :
-       {"stats --help-reports", "stats --help-reports ALL", "stats --help-reports cuda_api_sum", "analyze --help-rules",
-        "analyze --help-rules ALL", "analyze --help-rules gpu_bubbles", "stats --help-formats", "stats -q --help-reports"}) {
+  for (const char* asked : {"stats --help-reports", "stats --help-reports ALL", "stats --help-reports cuda_api_sum", "analyze --help-rules",
+                            "analyze --help-rules ALL", "analyze --help-rules gpu_bubbles", "stats --help-formats", "stats -q --help-reports"}) {
     INFO(asked);
     const auto ran = shell.run(std::string("lanescope ") + asked);
     CHECK(ran.code == 0);
@@ -478,16 +478,15 @@ TEST_CASE("names in a trace can't send commands to the terminal, whatever prints
   const Shell shell;
   // Clears the screen, sets the window's title, in seven and in eight bits.
   const std::string name = "\\u001b[2J\\u001b]0;mine\\u0007\\u009b31m";
-  std::ofstream(shell.place() / "x.json") << R"({"traceEvents":[{"ph":"M","name":"process_name","pid":1,"tid":1,"args":{"name":")" << name
-                                          << R"("}},)"
+  std::ofstream(shell.place() / "x.json") << R"({"traceEvents":[{"ph":"M","name":"process_name","pid":1,"tid":1,"args":{"name":")" << name << R"("}},)"
                                           << R"({"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":")" << name << "\"}}";
   {
     std::ofstream events(shell.place() / "x.json", std::ios::app);
     for (int i = 0; i < 9; ++i) {
       const auto at = [i](int t) { return std::to_string(1000 * i + t); };
       events << R"(,{"ph":"X","cat":"user_annotation","name":")" << name << R"(","pid":1,"tid":1,"ts":)" << at(0) << R"(,"dur":900})"
-             << R"(,{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":)" << at(500)
-             << R"(,"dur":5,"args":{"correlation":)" << i + 1 << "}}"
+             << R"(,{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":)" << at(500) << R"(,"dur":5,"args":{"correlation":)" << i + 1
+             << "}}"
              << R"(,{"ph":"X","cat":"kernel","name":")" << name << R"(","pid":0,"tid":7,"ts":)" << at(510)
              << R"(,"dur":100,"args":{"device":0,"stream":7,"correlation":)" << i + 1 << "}}";
     }
@@ -495,10 +494,9 @@ TEST_CASE("names in a trace can't send commands to the terminal, whatever prints
   }
   REQUIRE(shell.run("lanescope import x.json -o x.trace").code == 0);
   for (const char* command :
-       {"stats x.trace", "stats -f table x.trace", "stats -f csv x.trace", "stats -f tsv x.trace",
-        "stats -r nvtx_pushpop_trace,cuda_gpu_trace -f json x.trace", "analyze x.trace", "analyze -r all x.trace",
-        "analyze -r all -f csv x.trace", "diff --all x.trace x.trace", "info x.trace", "info --json x.trace", "export -t csv -o - x.trace",
-        "export -t text -o - x.trace", "export -t json -o - x.trace", "info \"$(printf 'no\\033[2Jfile')\""}) {
+       {"stats x.trace", "stats -f table x.trace", "stats -f csv x.trace", "stats -f tsv x.trace", "stats -r nvtx_pushpop_trace,cuda_gpu_trace -f json x.trace",
+        "analyze x.trace", "analyze -r all x.trace", "analyze -r all -f csv x.trace", "diff --all x.trace x.trace", "info x.trace", "info --json x.trace",
+        "export -t csv -o - x.trace", "export -t text -o - x.trace", "export -t json -o - x.trace", "info \"$(printf 'no\\033[2Jfile')\""}) {
     INFO(command);
     const auto ran = shell.run(std::string("lanescope ") + command);
     for (const std::string& text : {ran.output, ran.messages}) {

@@ -31,8 +31,7 @@ std::string quoted(const std::filesystem::path& path) { return "'" + path.string
 class InstalledDesktop {
  public:
   InstalledDesktop() {
-    output_of(std::string(LANESCOPE_CMAKE) + " --install " + quoted(LANESCOPE_BINARY_DIR) + " --component desktop --prefix " +
-              quoted(folder_.path()));
+    output_of(std::string(LANESCOPE_CMAKE) + " --install " + quoted(LANESCOPE_BINARY_DIR) + " --component desktop --prefix " + quoted(folder_.path()));
     output_of("update-mime-database " + quoted(share() / "mime") + " 2>&1");
     output_of("update-desktop-database " + quoted(share() / "applications"));
   }

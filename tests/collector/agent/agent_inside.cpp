@@ -119,7 +119,7 @@ void be_interrupted() {
 int main() {
   unsetenv("NVTX_INJECTION64_PATH");
   InitializeInjectionNvtx2_fnptr = InitializeInjectionNvtx2;  // by this NVTX finds a tool in the program itself
-  nvtxMarkA("begin");  // NVTX initialises itself without what the sanitizer of threads could see
+  nvtxMarkA("begin");                                         // NVTX initialises itself without what the sanitizer of threads could see
   std::vector<std::thread> threads;
   for (int i = 0; i < kChurners; ++i) threads.emplace_back(churn, i);
   for (int i = 0; i < kBursts; ++i) threads.emplace_back(burst, i);

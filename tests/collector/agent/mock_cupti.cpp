@@ -463,8 +463,7 @@ void mock_cupti_memory() {
   deliver_pool(m, now + 30);
   deliver_unified(m, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD, 64 << 10, now + 100);
   deliver_unified(m, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT, 2, now + 90);
-  deliver_unified(m, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT, reinterpret_cast<std::uint64_t>(&mock_cupti_memory),
-                  now + 80);
+  deliver_unified(m, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT, reinterpret_cast<std::uint64_t>(&mock_cupti_memory), now + 80);
   deliver_event(m, now + 300);
 }
 
@@ -530,8 +529,7 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle*, CUpti_CallbackFunc callba
   const std::lock_guard lock(mock().mutex);
   fault_if("subscribe");
   const int result = number_in("MOCK_CUPTI_SUBSCRIBE", 0);
-  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
-    std::strncpy(parameters->oldSubscriberName, "Another profiler", parameters->oldSubscriberSize);
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) std::strncpy(parameters->oldSubscriberName, "Another profiler", parameters->oldSubscriberSize);
   mock().subscribed = result == 0;
   mock().callback = callback;
   return static_cast<CUptiResult>(result);
@@ -650,8 +648,7 @@ CUptiResult cuptiActivityFlushAll(std::uint32_t flag) {
   if (is_forced) {  // it has them also when no more are asked for
     const bool was_disabled = m.kinds.insert(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL).second;
     deliver_unfinished_kernel(m);
-    for (std::uint64_t i = 0; i < kUnfinished && m.has_unfinished; ++i)
-      deliver(m, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, kernel(i, realtime_now(), 0));
+    for (std::uint64_t i = 0; i < kUnfinished && m.has_unfinished; ++i) deliver(m, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, kernel(i, realtime_now(), 0));
     m.has_unfinished = false;
     if (was_disabled) m.kinds.erase(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   }

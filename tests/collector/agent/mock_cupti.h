@@ -59,8 +59,8 @@ using MockCuptiSample = void (*)();
 extern "C" int mock_cupti_make_samples();
 using MockCuptiMakeSamples = int (*)();
 
-// Launches of kernels of kImage on a thread of its own, one after the other, from 1, behind which there was one, to 0. As on an H200, PC sampling does not end meanwhile: the call that ends
-// it waits for a break of 20 ms between two of them, and answers 999 after a minute. Nor does a window of it begin or end.
+// Launches of kernels of kImage on a thread of its own, one after the other, from 1, behind which there was one, to 0. As on an H200, PC sampling does not end
+// meanwhile: the call that ends it waits for a break of 20 ms between two of them, and answers 999 after a minute. Nor does a window of it begin or end.
 extern "C" void mock_cupti_launch(std::uint32_t start);
 using MockCuptiLaunch = void (*)(std::uint32_t);
 extern "C" std::int64_t mock_cupti_last_launch();  // ns of the steady clock; 0: none

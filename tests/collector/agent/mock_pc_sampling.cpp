@@ -27,7 +27,7 @@ struct Sampling {
   CUcontext on = nullptr;
   bool is_broken = false;
   CUpti_PCSamplingData* remaining = nullptr;
-  std::uint32_t waiting = 0;  // rounds of samples that were not fetched
+  std::uint32_t waiting = 0;   // rounds of samples that were not fetched
   bool is_configured = false;  // before that nothing is sampled
   bool has_control = false;    // of when it samples, by start and stop
   bool is_started = false;

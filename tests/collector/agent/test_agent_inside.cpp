@@ -13,9 +13,8 @@ using channel::RecordType;
 namespace {
 
 std::size_t count(const HostedProcess& process, RecordType type, std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(process.records.begin(), process.records.end(), [&](const ReadRecord& each) {
-    return each.record.type == type && each.text == text;
-  }));
+  return static_cast<std::size_t>(
+      std::count_if(process.records.begin(), process.records.end(), [&](const ReadRecord& each) { return each.record.type == type && each.text == text; }));
 }
 
 }  // namespace
@@ -56,6 +55,5 @@ TEST_CASE("threads, names, bursts, forks and signals at once: every event of a p
   for (const ReadRecord& each : parent.metadata)
     if (each.record.type == RecordType::kDomainCreate) CHECK(domains.insert(each.text).second);  // told once
   CHECK(domains.size() == 6);
-  for (std::size_t i = 1; i < host.processes.size(); ++i)
-    CHECK(count(*host.processes[i], RecordType::kRangePush, "child") == facts::kRangesOfChild);
+  for (std::size_t i = 1; i < host.processes.size(); ++i) CHECK(count(*host.processes[i], RecordType::kRangePush, "child") == facts::kRangesOfChild);
 }

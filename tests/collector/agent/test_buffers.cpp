@@ -20,7 +20,7 @@ TEST_CASE("so many buffers and no more are handed out, each to one owner") {
   CHECK(buffers->unread() == kMaximumBuffers);
   for (std::uint8_t* buffer : out) buffers->complete(buffer, 17);
   CHECK(buffers->unread() == kMaximumBuffers);  // with us now, and as lost as before should the process be killed
-  CHECK(buffers->request() == nullptr);  // completed, but not read yet
+  CHECK(buffers->request() == nullptr);         // completed, but not read yet
   for (std::uint8_t* expected : out) {
     const auto completed = buffers->take_completed();
     CHECK(completed.buffer == expected);  // in order

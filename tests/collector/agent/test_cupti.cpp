@@ -133,11 +133,9 @@ struct Decoded {
       time += c.start_delta(i);
       correlation += c.correlation_delta(i);
       node += c.graph_node_delta(i);
-      const bool unfinished =
-          std::find(c.unfinished().begin(), c.unfinished().end(), static_cast<std::uint32_t>(i)) != c.unfinished().end();
+      const bool unfinished = std::find(c.unfinished().begin(), c.unfinished().end(), static_cast<std::uint32_t>(i)) != c.unfinished().end();
       kernels.insert({static_cast<std::uint32_t>(correlation),
-                      {time, c.duration(i), strings.at(c.name(i)), queues.at(c.queue(i)).stream(), shapes.at(c.shape(i)), node, c.graph(i),
-                       unfinished}});
+                      {time, c.duration(i), strings.at(c.name(i)), queues.at(c.queue(i)).stream(), shapes.at(c.shape(i)), node, c.graph(i), unfinished}});
     }
   }
 
@@ -198,10 +196,9 @@ TEST_CASE("everything that CUPTI delivers arrives, once, with its attributes") {
     if (kernel.unfinished) continue;
     const std::uint64_t i = correlation - 1;
     if (i == 0) first = kernel.start;
-    sound = sound && kernel.duration == 500 + i % 100 && kernel.name == facts::kNames[i % 3] &&
-            kernel.stream == facts::kFirstStream + i % facts::kStreams && kernel.shape.grid_x() == 1 + i % 5 &&
-            kernel.shape.block_x() == 256 && kernel.shape.registers_per_thread() == 32 && kernel.shape.dynamic_shared_memory() == 4096 &&
-            kernel.shape.local_memory_total() == std::uint64_t{6} << 30 &&
+    sound = sound && kernel.duration == 500 + i % 100 && kernel.name == facts::kNames[i % 3] && kernel.stream == facts::kFirstStream + i % facts::kStreams &&
+            kernel.shape.grid_x() == 1 + i % 5 && kernel.shape.block_x() == 256 && kernel.shape.registers_per_thread() == 32 &&
+            kernel.shape.dynamic_shared_memory() == 4096 && kernel.shape.local_memory_total() == std::uint64_t{6} << 30 &&
             kernel.graph_node == (i % 7 == 0 ? static_cast<std::int64_t>(5'000'000'000 + i) : 0) && kernel.graph == (i % 7 == 0 ? 11u : 0u);
     // The clocks' difference may be re-read in between; a millisecond would show a wrong one.
     sound = sound && std::abs(kernel.start - first - static_cast<std::int64_t>(i * 1'000)) < 1'000'000;
@@ -216,8 +213,7 @@ TEST_CASE("everything that CUPTI delivers arrives, once, with its attributes") {
 
   const channel::AgentStatus& status = process.memory.header().status;
   CHECK(status.phase == static_cast<std::uint32_t>(channel::AgentPhase::kDone));
-  CHECK(status.cupti_produced ==
-        2 * count + facts::kUnfinished + facts::kInvalid + decoded.copied_bytes.size() + decoded.sets + decoded.waits);
+  CHECK(status.cupti_produced == 2 * count + facts::kUnfinished + facts::kInvalid + decoded.copied_bytes.size() + decoded.sets + decoded.waits);
   CHECK(status.cupti_invalid == facts::kInvalid);
   CHECK(status.cupti_dropped == 0);
   CHECK(static_cast<std::uint32_t>(status.unread_buffers) == 0);
@@ -259,16 +255,15 @@ TEST_CASE("where CUPTI can't record, the user is told why, nothing of it is touc
     proto::ComponentState state;
     std::string says;
   };
-  const auto expected =
-      GENERATE(values<Case>({{"MOCK_CUPTI_SUBSCRIBE", "39", proto::STATE_OWNED_BY_OTHER, "Another profiler"},
-                             {"MOCK_CUPTI_SUBSCRIBE", "999", proto::STATE_NO_DRIVER, "no NVIDIA driver answers"},
-                             {"MOCK_CUPTI_SUBSCRIBE", "15", proto::STATE_VERSION_MISMATCH, "does not fit the driver"},
-                             {"MOCK_CUPTI_SUBSCRIBE", "35", proto::STATE_NO_PERMISSION, "does not let this user"},
-                             {"MOCK_CUPTI_SUBSCRIBE", "7", proto::STATE_FAILED, "answered 7"},
-                             {"MOCK_CUPTI_VERSION", "140000", proto::STATE_VERSION_MISMATCH, "140000"},
-                             {"MOCK_CUPTI_VERSION", "18", proto::STATE_VERSION_MISMATCH, "18"},
-                             {"LANESCOPE_CUPTI_LIBRARY", "/nowhere/libcupti.so", proto::STATE_NO_LIBRARY, "LANESCOPE_CUPTI_LIBRARY"},
-                             {"LANESCOPE_CUPTI_LIBRARY", "", proto::STATE_NO_DRIVER, "no NVIDIA driver"}}));
+  const auto expected = GENERATE(values<Case>({{"MOCK_CUPTI_SUBSCRIBE", "39", proto::STATE_OWNED_BY_OTHER, "Another profiler"},
+                                               {"MOCK_CUPTI_SUBSCRIBE", "999", proto::STATE_NO_DRIVER, "no NVIDIA driver answers"},
+                                               {"MOCK_CUPTI_SUBSCRIBE", "15", proto::STATE_VERSION_MISMATCH, "does not fit the driver"},
+                                               {"MOCK_CUPTI_SUBSCRIBE", "35", proto::STATE_NO_PERMISSION, "does not let this user"},
+                                               {"MOCK_CUPTI_SUBSCRIBE", "7", proto::STATE_FAILED, "answered 7"},
+                                               {"MOCK_CUPTI_VERSION", "140000", proto::STATE_VERSION_MISMATCH, "140000"},
+                                               {"MOCK_CUPTI_VERSION", "18", proto::STATE_VERSION_MISMATCH, "18"},
+                                               {"LANESCOPE_CUPTI_LIBRARY", "/nowhere/libcupti.so", proto::STATE_NO_LIBRARY, "LANESCOPE_CUPTI_LIBRARY"},
+                                               {"LANESCOPE_CUPTI_LIBRARY", "", proto::STATE_NO_DRIVER, "no NVIDIA driver"}}));
   CAPTURE(expected.variable, expected.value);
   TestHost host;
   REQUIRE(host.run({kProgram}, mock_with(expected.variable, expected.value)) == 0);
@@ -318,8 +313,8 @@ TEST_CASE("a part that CUPTI refuses is said, and the rest is recorded") {
 }
 
 TEST_CASE("a CUPTI that faults when it is asked to begin costs the GPU part, not the program") {
-  const auto [when, says] = GENERATE(values<std::pair<std::string, std::string>>(
-      {{"version", "faulted at the first question"}, {"subscribe", "faulted when it was asked to begin"}}));
+  const auto [when, says] = GENERATE(
+      values<std::pair<std::string, std::string>>({{"version", "faulted at the first question"}, {"subscribe", "faulted when it was asked to begin"}}));
   CAPTURE(when);
   TestHost host;
   REQUIRE(host.run({kProgram, "100"}, mock_with("MOCK_CUPTI_FAULTS", when)) == 0);
@@ -389,8 +384,7 @@ TEST_CASE("a libcupti whose headers were overwritten is seen before it is loaded
     ElfW(Dyn) entry;
     std::memcpy(&entry, whole.data() + dynamic->p_offset + i * sizeof(entry), sizeof(entry));
     for (const ElfW(Sxword) tag : {DT_STRTAB, DT_SYMTAB, DT_RELA, DT_JMPREL, DT_INIT_ARRAY, DT_GNU_HASH, DT_VERNEED})
-      if (entry.d_tag == tag)
-        write_with(dynamic->p_offset + i * sizeof(entry) + sizeof(entry.d_tag), 5, '\x7f');  // outside of all segments
+      if (entry.d_tag == tag) write_with(dynamic->p_offset + i * sizeof(entry) + sizeof(entry.d_tag), 5, '\x7f');  // outside of all segments
   }
 }
 
@@ -497,8 +491,8 @@ TEST_CASE("allocations, faults and CUDA events are recorded where they are asked
   std::int64_t address = 0;
   std::vector<std::uint64_t> addresses;
   for (const auto delta : usage.address_delta()) addresses.push_back(static_cast<std::uint64_t>(address += delta));
-  CHECK(addresses == std::vector<std::uint64_t>{facts::kAddress, facts::kAddress + facts::kMemory, facts::kAddress, facts::kPool,
-                                                facts::kAddress + 2 * facts::kMemory});
+  CHECK(addresses ==
+        std::vector<std::uint64_t>{facts::kAddress, facts::kAddress + facts::kMemory, facts::kAddress, facts::kPool, facts::kAddress + 2 * facts::kMemory});
   CHECK(std::vector<std::uint32_t>(usage.operation().begin(), usage.operation().end()) ==
         std::vector<std::uint32_t>{proto::MEMORY_ALLOCATION, proto::MEMORY_ALLOCATION, proto::MEMORY_RELEASE, proto::MEMORY_POOL_CREATION,
                                    proto::MEMORY_ALLOCATION});
@@ -571,8 +565,7 @@ TEST_CASE("a host that reads nothing costs records, which are counted, and never
   const Decoded decoded = decode(process);
   const channel::AgentStatus& status = process.memory.header().status;
   const std::uint64_t arrived = decoded.kernels.size() + decoded.call_by_correlation.size() + decoded.copied_bytes.size() + decoded.sets;
-  const std::uint64_t made =
-      2 * count + facts::kInvalid + facts::kUnfinished + multiples(count, facts::kCopyEvery) + multiples(count, facts::kSetEvery);
+  const std::uint64_t made = 2 * count + facts::kInvalid + facts::kUnfinished + multiples(count, facts::kCopyEvery) + multiples(count, facts::kSetEvery);
   CHECK(arrived + status.cupti_invalid + status.cupti_dropped == made);
   CHECK(arrived < made);
 }

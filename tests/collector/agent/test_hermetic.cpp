@@ -38,8 +38,8 @@ TEST_CASE("the agent exports its entry points, functions of the C library that i
   std::set<std::string> entry_points;
   for (std::string address, type, name; lines >> address >> type >> name;)
     if (type != "A" && dlsym(RTLD_DEFAULT, name.c_str()) == nullptr) entry_points.insert(name);
-  CHECK(entry_points == std::set<std::string>{"InitializeInjection", "InitializeInjectionNvtx", "InitializeInjectionNvtx2",
-                                              "InitializeInjectionNvtxExtension", "lanescope_agent_attach", "lanescope_agent_await", "lanescope_agent_tell"});
+  CHECK(entry_points == std::set<std::string>{"InitializeInjection", "InitializeInjectionNvtx", "InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension",
+                                              "lanescope_agent_attach", "lanescope_agent_await", "lanescope_agent_tell"});
 }
 
 TEST_CASE("the agent needs the C library alone") {
@@ -47,8 +47,7 @@ TEST_CASE("the agent needs the C library alone") {
   for (std::string line; std::getline(lines, line);) {
     if (line.find("(NEEDED)") == std::string::npos) continue;
     const std::string name = line.substr(line.find('[') + 1, line.find(']') - line.find('[') - 1);
-    CHECK((name == "libc.so.6" || name == "ld-linux-x86-64.so.2" || name == "libm.so.6" || name == "libdl.so.2" ||
-           name == "libpthread.so.0"));
+    CHECK((name == "libc.so.6" || name == "ld-linux-x86-64.so.2" || name == "libm.so.6" || name == "libdl.so.2" || name == "libpthread.so.0"));
   }
 }
 
@@ -122,8 +121,7 @@ TEST_CASE("stand-ins for later functions of the C library do as these do") {
       reinterpret_cast<int (*)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*)>(stand_in_for("pthread_cond_clockwait"));
   const auto lock_by = reinterpret_cast<int (*)(pthread_mutex_t*, clockid_t, const timespec*)>(stand_in_for("pthread_mutex_clocklock"));
   const auto wait_for = reinterpret_cast<int (*)(sem_t*, clockid_t, const timespec*)>(stand_in_for("sem_clockwait"));
-  const auto poll_events =
-      reinterpret_cast<int (*)(int, epoll_event*, int, const timespec*, const sigset_t*)>(stand_in_for("epoll_pwait2"));
+  const auto poll_events = reinterpret_cast<int (*)(int, epoll_event*, int, const timespec*, const sigset_t*)>(stand_in_for("epoll_pwait2"));
   const auto in_20_ms = [](clockid_t clock) {
     timespec time{};
     clock_gettime(clock, &time);
@@ -171,8 +169,7 @@ TEST_CASE("the agent loads with the C library of 2018") {
   std::istringstream words(output_of("objdump -T '" + kAgent + "'"));
   const std::string prefix = "GLIBC_2.";
   for (std::string word; words >> word;)
-    if (const std::size_t at = word.find(prefix); at != std::string::npos)
-      CHECK(std::stoi(word.substr(at + prefix.size())) <= kNewestMinor);
+    if (const std::size_t at = word.find(prefix); at != std::string::npos) CHECK(std::stoi(word.substr(at + prefix.size())) <= kNewestMinor);
 }
 
 TEST_CASE("the agent stays in the process that loaded it, and takes little thread-local memory") {

@@ -69,7 +69,8 @@ Written run(std::map<std::string, std::string> environment) {
     }
     if (view.header.type == proto::FRAME_PC_SAMPLES) REQUIRE(written.samples.emplace_back().ParseFromString(*payload));
     proto::EventChunk chunk;
-    if (view.header.type == proto::FRAME_EVENTS && chunk.ParseFromString(*payload)) written.kernels += static_cast<std::size_t>(chunk.kernels().start_delta_size());
+    if (view.header.type == proto::FRAME_EVENTS && chunk.ParseFromString(*payload))
+      written.kernels += static_cast<std::size_t>(chunk.kernels().start_delta_size());
   }
   return written;
 }
@@ -121,7 +122,8 @@ TEST_CASE("a second context of a GPU is not sampled, which would break CUPTI, an
 }
 
 TEST_CASE("where CUPTI refuses PC samples the user is told why, and the rest is recorded") {
-  const auto [code, words] = GENERATE(table<std::string, std::string>({{"35", "only administrators"}, {"26", "another program holds"}, {"7", "CUPTI answered 7"}}));
+  const auto [code, words] =
+      GENERATE(table<std::string, std::string>({{"35", "only administrators"}, {"26", "another program holds"}, {"7", "CUPTI answered 7"}}));
   const Written written = run({{"MOCK_CUPTI_PC_SAMPLING", code}});
   CHECK(tells(written, words));
   CHECK(written.samples.empty());

@@ -21,7 +21,12 @@ constexpr CUpti_CallbackId kOuter = 2, kInner = 3, kCopy = 4, kWait = 5, kQuesti
 cupti::Functions functions() {
   cupti::Functions functions;
   functions.get_callback_name = [](CUpti_CallbackDomain, std::uint32_t id, const char** name) {
-    *name = id == kOuter ? "cuLaunchCooperativeKernel" : id == kInner ? "cuLaunchKernel" : id == kCopy ? "cuMemcpyHtoDAsync_v2" : id == kWait ? "cuStreamSynchronize" : id == kLoad ? "cuKernelGetFunction" : "cuStreamIsCapturing";
+    *name = id == kOuter   ? "cuLaunchCooperativeKernel"
+            : id == kInner ? "cuLaunchKernel"
+            : id == kCopy  ? "cuMemcpyHtoDAsync_v2"
+            : id == kWait  ? "cuStreamSynchronize"
+            : id == kLoad  ? "cuKernelGetFunction"
+                           : "cuStreamIsCapturing";
     return CUPTI_SUCCESS;
   };
   functions.enable_callback = [](std::uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId) { return CUPTI_SUCCESS; };

@@ -88,6 +88,7 @@ class SilentListener {
     }
     return heard;
   }
+
  private:
   int listener_;
 };
@@ -264,8 +265,7 @@ TEST_CASE("a thread whose ring is full drops records and counts each") {
     dropped += parent.memory.thread_ring(i).dropped;
   }
   CHECK(produced == parent.records.size());
-  const std::size_t made =
-      facts::kWorkers * (steps * facts::kRangesPerStep * 2 + steps / facts::kMarkEvery) + 2 * facts::kRequests + facts::kPayloadMarks + 4;
+  const std::size_t made = facts::kWorkers * (steps * facts::kRangesPerStep * 2 + steps / facts::kMarkEvery) + 2 * facts::kRequests + facts::kPayloadMarks + 4;
   CHECK(produced + dropped == made);
 }
 
@@ -274,15 +274,13 @@ TEST_CASE("a child forked while another thread's first NVTX call waits for the s
   CAPTURE(how);
   const TemporaryFolder folder;
   const std::string agent = (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so").string();
-  const std::string command =
-      program("lanescope_program_fork_in_setup").string() + " " + agent + " " + (folder.path() / "socket").string() + how;
+  const std::string command = program("lanescope_program_fork_in_setup").string() + " " + agent + " " + (folder.path() / "socket").string() + how;
   CHECK(std::system(command.c_str()) == 0);
 }
 
 TEST_CASE("a fork waits for another thread's first NVTX call, which looks for the agent, where that is loaded from the begin") {
   const std::string agent = (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so").string();
-  const std::string command =
-      "LD_PRELOAD=" + agent + " NVTX_INJECTION64_PATH=" + agent + " " + program("lanescope_program_fork_before_agent").string();
+  const std::string command = "LD_PRELOAD=" + agent + " NVTX_INJECTION64_PATH=" + agent + " " + program("lanescope_program_fork_before_agent").string();
   CHECK(std::system(command.c_str()) == 0);
 }
 
@@ -294,8 +292,8 @@ TEST_CASE("a child that was forked while another thread's first NVTX call looked
 
 TEST_CASE("a fork looks for NVTX without touching the data of libraries") {
   const std::string agent = (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so").string();
-  const std::string command = "LD_PRELOAD=" + agent + " NVTX_INJECTION64_PATH=" + agent + " " +
-                              program("lanescope_program_fork_beside_wide_library").string() + " " LANESCOPE_WIDE_LIBRARY;
+  const std::string command = "LD_PRELOAD=" + agent + " NVTX_INJECTION64_PATH=" + agent + " " + program("lanescope_program_fork_beside_wide_library").string() +
+                              " " LANESCOPE_WIDE_LIBRARY;
   FILE* pipe = popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);
   long touched_kib = -1;

@@ -42,7 +42,11 @@ namespace {
 
 // Before the agent watches forks, so that it comes behind the agent's own preparation.
 std::atomic<bool> forks_take_time{false};
-[[maybe_unused]] const int is_prepared = pthread_atfork([] { if (forks_take_time) usleep(5'000); }, nullptr, nullptr);
+[[maybe_unused]] const int is_prepared = pthread_atfork(
+    [] {
+      if (forks_take_time) usleep(5'000);
+    },
+    nullptr, nullptr);
 
 // In a child that no handler of fork() knows of. Returns its exit code.
 template <typename Work>
@@ -96,9 +100,7 @@ TEST_CASE("a thread that holds a lock to fork may lock it again meanwhile, and k
   static std::atomic<bool> was_entered{false};
   const HeldSignals held;
   lock.lock_to_fork();
-  {
-    const ScopedLock again(lock);
-  }
+  { const ScopedLock again(lock); }
   std::thread other([] {
     const ScopedLock locked(lock);
     was_entered = true;

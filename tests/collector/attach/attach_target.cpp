@@ -301,9 +301,8 @@ const char* do_short() {
 
 // A filter lets it make no sockets, as some sandboxes do.
 const char* do_filtered() {
-  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 0, 1),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
   const sock_fprog program{sizeof code / sizeof code[0], code};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return "no filter";
   return do_read();
@@ -363,11 +362,25 @@ const char* do_strict() {
 
 int main(int, char** arguments) {
   if (arguments[2] != nullptr && (chroot(arguments[2]) != 0 || chdir("/") != 0)) return 1;
-  const std::map<std::string, const char* (*)()> modes{
-      {"read", do_read},   {"nanosleep", do_nanosleep}, {"poll", do_poll},    {"epoll", do_epoll},     {"signal-wait", do_signal_wait},
-      {"futex", do_futex}, {"signals", do_signals},     {"storm", do_storm},  {"compute", do_compute}, {"threads", do_threads},
-      {"state", do_state}, {"handler", do_handler},     {"naps", do_naps},        {"rootless", do_epoll},
-      {"short", do_short}, {"filtered", do_filtered},   {"strict", do_strict}, {"deadly", do_deadly}, {"deadly-thread", do_deadly_thread}};
+  const std::map<std::string, const char* (*)()> modes{{"read", do_read},
+                                                       {"nanosleep", do_nanosleep},
+                                                       {"poll", do_poll},
+                                                       {"epoll", do_epoll},
+                                                       {"signal-wait", do_signal_wait},
+                                                       {"futex", do_futex},
+                                                       {"signals", do_signals},
+                                                       {"storm", do_storm},
+                                                       {"compute", do_compute},
+                                                       {"threads", do_threads},
+                                                       {"state", do_state},
+                                                       {"handler", do_handler},
+                                                       {"naps", do_naps},
+                                                       {"rootless", do_epoll},
+                                                       {"short", do_short},
+                                                       {"filtered", do_filtered},
+                                                       {"strict", do_strict},
+                                                       {"deadly", do_deadly},
+                                                       {"deadly-thread", do_deadly_thread}};
   std::puts(modes.at(arguments[1])());
   return kExitCode;
 }

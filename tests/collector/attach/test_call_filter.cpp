@@ -97,8 +97,8 @@ TEST_CASE("a filter that lists what it allows kills for the rest") {
 }
 
 TEST_CASE("what depends on arguments counts as the worst that it may come to") {
-  const FilterProgram filter{load(kNumber), if_equal(SYS_socket, 0, 3), load(kFirstArgument), if_equal(1, 1, 0), answer(SECCOMP_RET_TRAP),
-                             answer(SECCOMP_RET_ALLOW)};
+  const FilterProgram filter{load(kNumber),     if_equal(SYS_socket, 0, 3), load(kFirstArgument),
+                             if_equal(1, 1, 0), answer(SECCOMP_RET_TRAP),   answer(SECCOMP_RET_ALLOW)};
   CHECK(worst_verdict(filter, SYS_socket) == Verdict::kKills);
   CHECK(worst_verdict(filter, SYS_read) == Verdict::kAllows);
   const FilterProgram computed{load(kFirstArgument), statement(BPF_RET | BPF_A, 0)};
@@ -142,8 +142,8 @@ TEST_CASE("no arguments come to a worse end than what is said, whatever the prog
         break;
       default:
         constexpr std::uint16_t kConditions[] = {BPF_JEQ, BPF_JGE, BPF_JSET};
-        filter.push_back(jump(static_cast<std::uint16_t>(BPF_JMP | BPF_K | kConditions[below(3)]), below(4),
-                              static_cast<std::uint8_t>(below(room)), static_cast<std::uint8_t>(below(room))));
+        filter.push_back(jump(static_cast<std::uint16_t>(BPF_JMP | BPF_K | kConditions[below(3)]), below(4), static_cast<std::uint8_t>(below(room)),
+                              static_cast<std::uint8_t>(below(room))));
     }
   }
   filter.push_back(answer(below(3) == 0 ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ALLOW));

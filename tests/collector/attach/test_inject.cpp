@@ -84,8 +84,8 @@ TEST_CASE("a program that waits in a system call takes the agent in and goes on 
     const char* mode;
     long system_call;
   };
-  const Wait wait = GENERATE(Wait{"read", SYS_read}, Wait{"nanosleep", SYS_clock_nanosleep}, Wait{"poll", SYS_poll},
-                             Wait{"epoll", SYS_epoll_wait}, Wait{"signal-wait", SYS_rt_sigtimedwait});
+  const Wait wait = GENERATE(Wait{"read", SYS_read}, Wait{"nanosleep", SYS_clock_nanosleep}, Wait{"poll", SYS_poll}, Wait{"epoll", SYS_epoll_wait},
+                             Wait{"signal-wait", SYS_rt_sigtimedwait});
   const Loader loader = GENERATE(Loader::kNewThread, Loader::kStoppedThread);
   CAPTURE(wait.mode, loader);
   if (wait.system_call == SYS_read && !follows_stacks()) return;
@@ -219,8 +219,7 @@ TEST_CASE("a target that sees another file at the agent's path gets a copy in me
   std::filesystem::copy_file(LANESCOPE_GREETING_AGENT, hidden);
   RunningTarget target({target_program(), "epoll"});
   target.wait_until_in(SYS_epoll_wait);
-  const Result<Injection> injection =
-      inject({.pid = target.pid(), .agent = "/proc/self/fd/../../" + std::to_string(getpid()) + "/root" + hidden.string()});
+  const Result<Injection> injection = inject({.pid = target.pid(), .agent = "/proc/self/fd/../../" + std::to_string(getpid()) + "/root" + hidden.string()});
   INFO((injection ? "" : injection.error().text));
   REQUIRE(injection);
   CHECK(greeting(injection->connection) == "call 1 in " + std::to_string(target.pid()));
@@ -242,8 +241,7 @@ TEST_CASE("an agent that faults is given up, and the target goes on") {
 TEST_CASE("an agent that does not return in the program's own thread is given up, and the thread goes on where it was") {
   RunningTarget target({target_program(), "read"});
   target.wait_until_in(SYS_read);
-  const Result<Injection> injection =
-      inject({.pid = target.pid(), .agent = LANESCOPE_BUSY_AGENT, .patience = 60s, .loader = Loader::kStoppedThread});
+  const Result<Injection> injection = inject({.pid = target.pid(), .agent = LANESCOPE_BUSY_AGENT, .patience = 60s, .loader = Loader::kStoppedThread});
   REQUIRE_FALSE(injection);
   CHECK_THAT(injection.error().text, contains_text("waits for a lock that another thread holds"));
   target.send("hello");
@@ -287,8 +285,7 @@ TEST_CASE("a file that is no agent is refused with the loader's words, and the t
   RunningTarget target({target_program(), "epoll"});
   target.wait_until_in(SYS_epoll_wait);
   const std::set<int> before = open_descriptors(target.pid());
-  const Result<Injection> injection =
-      inject({.pid = target.pid(), .agent = file, .loader = GENERATE(Loader::kNewThread, Loader::kStoppedThread)});
+  const Result<Injection> injection = inject({.pid = target.pid(), .agent = file, .loader = GENERATE(Loader::kNewThread, Loader::kStoppedThread)});
   REQUIRE_FALSE(injection);
   CHECK_THAT(injection.error().text, contains_text("its loader refused the agent") && contains_text("file too short"));
   CHECK(open_descriptors(target.pid()) == before);

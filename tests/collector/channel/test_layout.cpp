@@ -33,8 +33,9 @@ std::uint64_t fingerprint(const std::string& text) {  // FNV-1a
 TEST_CASE("what host and agent share is another layout version where it changes") {
   const std::string text = declarations(LANESCOPE_LAYOUT);
   REQUIRE(text.find("structSharedHeader{") != std::string::npos);
-  INFO("layout.h has changed. Raise kLayoutVersion, unless a recorder and an agent of both forms understand each other, and put the new "
-       "fingerprint here.");
+  INFO(
+      "layout.h has changed. Raise kLayoutVersion, unless a recorder and an agent of both forms understand each other, and put the new "
+      "fingerprint here.");
   CHECK(channel::kLayoutVersion == 19);
   CHECK(fingerprint(text) == 0xc2ee1029c60d8426);
 }

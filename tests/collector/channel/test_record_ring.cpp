@@ -16,9 +16,7 @@ namespace {
 // A ring, and a pool of its own.
 struct Ring {
   explicit Ring(std::uint32_t segments = 4) : links(segments), storage(segments * kSegmentBytes / 8) {}
-  SegmentPool pool() {
-    return {pool_header, links.data(), std::as_writable_bytes(std::span(storage)).data(), static_cast<std::uint32_t>(links.size())};
-  }
+  SegmentPool pool() { return {pool_header, links.data(), std::as_writable_bytes(std::span(storage)).data(), static_cast<std::uint32_t>(links.size())}; }
   std::byte* place(std::uint32_t segment) { return pool().bytes(segment).data(); }
 
   RingHeader header{};

@@ -23,8 +23,7 @@ class Mapping {
   explicit Mapping(std::uint64_t pool_bytes = kDefaultPoolBytes)
       : bytes(memory_bytes_for(pool_bytes)),
         file(memfd_create("lanescope-test", MFD_CLOEXEC)),
-        address(ftruncate(file, static_cast<off_t>(bytes)) == 0 ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
-                                                                : nullptr) {
+        address(ftruncate(file, static_cast<off_t>(bytes)) == 0 ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : nullptr) {
     REQUIRE(address != MAP_FAILED);
     memory = initialize_shared_memory(address, bytes, 3);
   }

@@ -44,8 +44,7 @@ Nanoseconds taken_away() {
 
 }  // namespace
 
-Recorded record(std::vector<std::string> command, const cpu::CpuSettings& settings,
-                const std::function<void(session::LaunchRequest&)>& change) {
+Recorded record(std::vector<std::string> command, const cpu::CpuSettings& settings, const std::function<void(session::LaunchRequest&)>& change) {
   const TemporaryFolder folder;
   session::LaunchRequest request;
   request.command = std::move(command);

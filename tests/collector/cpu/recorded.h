@@ -31,8 +31,7 @@ struct Recorded {
   };
   [[nodiscard]] Measured measured(const std::string& thread) const;
 };
-Recorded record(std::vector<std::string> command, const cpu::CpuSettings& settings,
-                const std::function<void(session::LaunchRequest&)>& change = {});
+Recorded record(std::vector<std::string> command, const cpu::CpuSettings& settings, const std::function<void(session::LaunchRequest&)>& change = {});
 
 // One thread's intervals, in order.
 struct Interval {

@@ -26,9 +26,7 @@ std::vector<std::string> output_of(const std::string& command) {
 }
 
 // "file.cpp:12", without folders, and without what addr2line adds of several branches on a line.
-std::string place(const std::string& file, std::uint32_t line) {
-  return std::filesystem::path(file).filename().string() + ":" + std::to_string(line);
-}
+std::string place(const std::string& file, std::uint32_t line) { return std::filesystem::path(file).filename().string() + ":" + std::to_string(line); }
 std::string place(const std::string& text) {
   const std::string whole = text.substr(0, text.find(" (discriminator"));
   const std::size_t colon = whole.rfind(':');

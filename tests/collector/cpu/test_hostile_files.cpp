@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kCode = 0x1000;        // address and place of the code
+constexpr std::uint64_t kCode = 0x1000;  // address and place of the code
 constexpr std::uint64_t kFunctionBytes = 0x100;
 
 // A file of code whose n-th function has the n-th name.

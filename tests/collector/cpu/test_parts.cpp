@@ -10,12 +10,12 @@
 
 #include "code/modules.h"
 #include "code/perf_map.h"
+#include "events/system_call_names.h"
+#include "events/tracepoint.h"
 #include "observation/running_times.h"
+#include "observation/thread_states.h"
 #include "support/catch.h"
 #include "support/paths.h"
-#include "events/system_call_names.h"
-#include "observation/thread_states.h"
-#include "events/tracepoint.h"
 
 using namespace lanescope;
 using namespace lanescope::cpu;

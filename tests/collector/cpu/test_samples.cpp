@@ -56,8 +56,7 @@ std::uint64_t late_ticks(const Recorded& recorded) {
     if (track.key.kind != TrackKind::kCpuSamples) continue;
     const Lane& lane = recorded.trace->lane(track.lanes.front());
     for (EventIndex i = 1; i < lane.size(); ++i)
-      if (const Nanoseconds between = lane.start(i) - lane.start(i - 1); between > 5 * kPeriod)
-        late += static_cast<std::uint64_t>(between / kPeriod) - 1;
+      if (const Nanoseconds between = lane.start(i) - lane.start(i - 1); between > 5 * kPeriod) late += static_cast<std::uint64_t>(between / kPeriod) - 1;
   }
   return late;
 }
@@ -153,8 +152,7 @@ TEST_CASE("a stripped program without its debug file is known by address, and it
   const std::vector<Chain> chains = samples_of_main(recorded);
   CHECK(count_with(chains, "sixty") == 0);
   const auto by_address = std::count_if(chains.begin(), chains.end(), [](const Chain& chain) {
-    return std::any_of(chain.begin(), chain.end(),
-                       [](const std::string& name) { return name.starts_with("lanescope_program_cpu_work_stripped+0x"); });
+    return std::any_of(chain.begin(), chain.end(), [](const std::string& name) { return name.starts_with("lanescope_program_cpu_work_stripped+0x"); });
   });
   REQUIRE(chains.size() > kEnough);
   CHECK(static_cast<double>(by_address) > (0.8 - tolerance(0.8, chains.size())) * static_cast<double>(chains.size()));
@@ -228,8 +226,8 @@ TEST_CASE("where the machine keeps no record of branches, calls are followed by 
   const Recorded recorded = record({program("lanescope_program_cpu_work").string(), "share"}, sampling(cpu::CallChains::kBranchRecords));
   check_share(samples_of_main(recorded));
   CHECK(count_with(samples_of_main(recorded), "main") > kEnough);
-  const auto said = std::count_if(recorded.messages.begin(), recorded.messages.end(),
-                                  [](const std::string& message) { return message.find("-b lbr") != std::string::npos; });
+  const auto said =
+      std::count_if(recorded.messages.begin(), recorded.messages.end(), [](const std::string& message) { return message.find("-b lbr") != std::string::npos; });
   CHECK(said == (cpu::probe_access().branch_records ? 0 : 1));
 }
 
@@ -242,9 +240,8 @@ TEST_CASE("a stripped program is named by what it carries along, or by a debug f
   const TemporaryFolder folder;
   const std::string whole = program("lanescope_program_cpu_work").string();
   const auto make = [&](const std::string& commands) {
-    REQUIRE(std::system(("cd " + folder.path().string() + " && cp " + whole +
-                         " app && objcopy --remove-section .note.gnu.build-id app && " + commands)
-                            .c_str()) == 0);
+    REQUIRE(std::system(
+                ("cd " + folder.path().string() + " && cp " + whole + " app && objcopy --remove-section .note.gnu.build-id app && " + commands).c_str()) == 0);
   };
   // As distributions make it: symbols of functions alone, compressed, in a section of the stripped file.
   const std::string kMini =

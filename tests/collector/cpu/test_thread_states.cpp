@@ -106,8 +106,7 @@ TEST_CASE("children that fork, that exec and that end at once are processes of t
     CHECK(process.name == "lanescope_program_cpu_work");
     CHECK(process.parent_pid == recorded.trace->processes()[0].pid);
     for (ThreadId thread = 0; thread < recorded.trace->threads().size(); ++thread)
-      if (recorded.trace->threads()[thread].process == id)
-        ran = std::max(ran, time_in(intervals(*recorded.trace, thread), ThreadState::kRunning));
+      if (recorded.trace->threads()[thread].process == id) ran = std::max(ran, time_in(intervals(*recorded.trace, thread), ThreadState::kRunning));
   }
   CHECK(forked == 2);
   CHECK(executed == 1);
@@ -130,8 +129,7 @@ TEST_CASE("a processor runs one thread at a time, and a thread is on one process
 
 TEST_CASE("what happens before the delay is over is left out, and states go on from there") {
   SKIP_WHERE_FORBIDDEN();
-  const Recorded recorded =
-      record({work(), "duty"}, states(), [](session::LaunchRequest& request) { request.delay = std::chrono::milliseconds(150); });
+  const Recorded recorded = record({work(), "duty"}, states(), [](session::LaunchRequest& request) { request.delay = std::chrono::milliseconds(150); });
   const std::vector<Interval> all = intervals(*recorded.trace, thread_named(*recorded.trace, "duty"));
   REQUIRE(!all.empty());
   CHECK(all.front().start >= 150 * kMillisecond);
@@ -202,8 +200,7 @@ TEST_CASE("a running process is observed from the moment of attaching, with thre
     void recorded(cpu::ProcessKey, const proto::EventChunk& chunk, std::uint32_t events) override {
       if (chunk.has_samples()) samples += events;
       const proto::ThreadStates& states = chunk.thread_states();
-      for (int i = 0; i < states.state_size(); ++i)
-        times[states.thread()][static_cast<int>(states.state(i))] += static_cast<std::int64_t>(states.duration(i));
+      for (int i = 0; i < states.state_size(); ++i) times[states.thread()][static_cast<int>(states.state(i))] += static_cast<std::int64_t>(states.duration(i));
     }
     void named(cpu::ProcessKey, const proto::Symbols&) override {}
     void counted(cpu::ProcessKey, const proto::Counters&) override {}

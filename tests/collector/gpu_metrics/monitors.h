@@ -31,14 +31,16 @@ struct Monitors {
   std::vector<std::size_t> buffers_asked_for;  // bytes
   std::set<std::size_t> images;                // samples
   int images_made_fresh = 0;
-  std::size_t most_memory = SIZE_MAX;          // of the hardware's buffer
+  std::size_t most_memory = SIZE_MAX;  // of the hardware's buffer
   int starts = 0;
 
   // So many more samples.
   void count(std::size_t samples) {
     for (std::size_t i = 0; i < samples; ++i, ++next) {
-      if (held.size() + unacknowledged < hardware_samples && !overflowed) held.push_back(next);
-      else overflowed = true;
+      if (held.size() + unacknowledged < hardware_samples && !overflowed)
+        held.push_back(next);
+      else
+        overflowed = true;
     }
   }
   // CLOCK_REALTIME ns.
@@ -47,7 +49,7 @@ struct Monitors {
   [[nodiscard]] static double value(std::uint64_t sample, std::size_t metric) { return static_cast<double>(sample % 1000 * 10 + metric); }
 
   std::vector<std::uint64_t> held;  // in the hardware's buffer
-  std::size_t unacknowledged = 0;    // samples that were decoded, and whose room is not free yet
+  std::size_t unacknowledged = 0;   // samples that were decoded, and whose room is not free yet
   std::uint64_t next = 0;
   bool overflowed = false;
   bool enabled = false;
@@ -161,8 +163,7 @@ inline CuptiFunctions functions_of_monitors() {
   f.initialize_data = [](CUpti_PmSampling_CounterDataImage_Initialize_Params* p) {
     ++monitors->images_made_fresh;
     std::memset(p->pCounterData, 0xA5, p->counterDataSize);
-    const ImageHeader header{ImageHeader::kMagic, (p->counterDataSize - Monitors::kHeaderBytes) / Monitors::kSampleBytes, 0,
-                             p->counterDataSize};
+    const ImageHeader header{ImageHeader::kMagic, (p->counterDataSize - Monitors::kHeaderBytes) / Monitors::kSampleBytes, 0, p->counterDataSize};
     std::memcpy(p->pCounterData, &header, sizeof(header));
     return require(monitors->enabled);
   };
@@ -177,8 +178,8 @@ inline CuptiFunctions functions_of_monitors() {
       for (std::size_t i = sizeof(sample); i < Monitors::kSampleBytes; ++i) bytes[i] = static_cast<std::uint8_t>(sample + i);
     }
     std::memcpy(p->pCounterDataImage, &header, sizeof(header));
-    p->decodeStopReason = taken < monitors->held.size() ? CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL
-                                                        : CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;
+    p->decodeStopReason =
+        taken < monitors->held.size() ? CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL : CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;
     monitors->held.clear();  // what the image has no room for is gone
     p->overflow = monitors->overflowed ? 1 : 0;
     monitors->overflowed = false;

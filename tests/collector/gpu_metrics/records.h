@@ -1,5 +1,6 @@
 // The monitors of monitors.h behind the functions of the library below CUPTI: records of a sample take bytes in a buffer of a known size, the newest
-// may be a part of one, decoding into another image than the one that holds its begin loses it, and room is free once it is acknowledged. Times are on a clock of the GPU's own.
+// may be a part of one, decoding into another image than the one that holds its begin loses it, and room is free once it is acknowledged. Times are on a clock
+// of the GPU's own.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +11,11 @@
 namespace lanescope::gpu_metrics {
 
 struct Records {
-  static constexpr std::size_t kRecordBytes = 14'000;          // of a sample
-  static constexpr std::size_t kQuietBytes = 9'000;            // of one in which the GPU does nothing
-  static constexpr std::size_t kPart = 5'000;                  // of the newest one, which is not whole yet
-  static constexpr std::uint64_t kAhead = 7'000'000'000;       // ns, of the GPU's clock before CLOCK_REALTIME
-  static constexpr std::size_t kLargest = 4094ull << 20;       // bytes, of the buffer
+  static constexpr std::size_t kRecordBytes = 14'000;     // of a sample
+  static constexpr std::size_t kQuietBytes = 9'000;       // of one in which the GPU does nothing
+  static constexpr std::size_t kPart = 5'000;             // of the newest one, which is not whole yet
+  static constexpr std::uint64_t kAhead = 7'000'000'000;  // ns, of the GPU's clock before CLOCK_REALTIME
+  static constexpr std::size_t kLargest = 4094ull << 20;  // bytes, of the buffer
   static constexpr const char* kBusId = "0000:1b:00.0";
 
   // What may be set.
@@ -29,9 +30,9 @@ struct Records {
   int decodes = 0;
   bool keeps_units = false;
   bool in_session = false;
-  std::size_t unacknowledged = 0;      // bytes
-  std::uint64_t part = 0;              // 1 + the sample of which a part was decoded; 0: none
-  int torn = 0;                        // samples
+  std::size_t unacknowledged = 0;  // bytes
+  std::uint64_t part = 0;          // 1 + the sample of which a part was decoded; 0: none
+  int torn = 0;                    // samples
 
   [[nodiscard]] std::size_t bytes_of(std::uint64_t sample) const { return sample < quiet_samples ? kQuietBytes : kRecordBytes; }
 };

@@ -38,8 +38,7 @@ struct Images {
 
 std::vector<SampleTime> times(std::uint64_t first, std::size_t count) {
   std::vector<SampleTime> all;
-  for (std::size_t i = 0; i < count; ++i)
-    all.push_back({i, static_cast<std::int64_t>(first + i) * 10, static_cast<std::int64_t>(first + i) * 10 + 10});
+  for (std::size_t i = 0; i < count; ++i) all.push_back({i, static_cast<std::int64_t>(first + i) * 10, static_cast<std::int64_t>(first + i) * 10 + 10});
   return all;
 }
 
@@ -58,8 +57,7 @@ struct Taker {
     sound = sound && understood;
     for (std::size_t i = 0; i < samples.size(); ++i, ++next) {
       sound = sound && samples[i].begin == static_cast<std::int64_t>(next) * 10;
-      for (std::size_t metric = 0; metric < kMetrics; ++metric)
-        sound = sound && values[i * kMetrics + metric] == static_cast<double>(next * 7 + metric);
+      for (std::size_t metric = 0; metric < kMetrics; ++metric) sound = sound && values[i * kMetrics + metric] == static_cast<double>(next * 7 + metric);
     }
   }
   std::uint64_t next = 0;
@@ -78,8 +76,7 @@ TEST_CASE("samples of images of any size are taken once each, in their order, wh
   const Images small(300), large(3'000);
   Taker taker;
   std::uint64_t added = 0;
-  Evaluation evaluation({kMetrics, threads, limits,
-                         [](std::size_t, auto image, auto samples, auto values) { return evaluate(image, samples, values); },
+  Evaluation evaluation({kMetrics, threads, limits, [](std::size_t, auto image, auto samples, auto values) { return evaluate(image, samples, values); },
                          [&](auto samples, auto values, bool understood) { taker.take(samples, values, understood); }});
   for (int round = 0; round < 200; ++round) {
     const Images& images = random() % 4 == 0 ? large : small;
@@ -105,7 +102,9 @@ TEST_CASE("samples wait while nothing is left of the processors, and then none i
   pid_t evaluating = 0;
   Taker taker;
   const Images images(500);
-  Evaluation evaluation({kMetrics, 4, {10'000, 64 << 20, folder.path()},
+  Evaluation evaluation({kMetrics,
+                         4,
+                         {10'000, 64 << 20, folder.path()},
                          [&](std::size_t, auto image, auto samples, auto values) {
                            std::unique_lock lock(mutex);  // a thread that gets no processor
                            if (evaluating == 0) evaluating = gettid();
@@ -142,7 +141,9 @@ TEST_CASE("somebody who waits for samples has them evaluated with the share of a
   std::atomic<int> evaluated = 0;
   const std::int64_t deadline = channel::monotonic_now() + 60'000'000'000;
   Taker taker;
-  Evaluation evaluation({kMetrics, 2, {},
+  Evaluation evaluation({kMetrics,
+                         2,
+                         {},
                          [&](std::size_t thread, auto image, auto samples, auto values) {
                            // Without a processor until it has a usual share, and then at once.
                            while (hurries && sched_getscheduler(0) != SCHED_OTHER && channel::monotonic_now() < deadline) std::this_thread::yield();

@@ -85,8 +85,7 @@ TEST_CASE("in place of performance monitors stands what NVML counts between two 
     // Readings of less than 100 ms are left out, and nothing is said of the seconds in which nobody read.
     CHECK(series.summarize({0, 10'000 * kMillisecond}).covered == (100 + 110 + 100) * kMillisecond);
     CHECK_FALSE(series.at(3'000 * kMillisecond));
-    for (const std::int64_t time : {1'050, 1'200, 5'050})
-      CHECK(series.at(time * kMillisecond)->value == expected.at(trace->counters()[i].name));
+    for (const std::int64_t time : {1'050, 1'200, 5'050}) CHECK(series.at(time * kMillisecond)->value == expected.at(trace->counters()[i].name));
   }
 }
 

@@ -34,8 +34,7 @@ std::vector<std::string> names_of(const std::vector<ChosenMetric>& metrics) {
 std::vector<ChosenMetric> chosen_for(const char* chip, const char* set = "default") {
   const auto wishes = read_metric_set(set);
   REQUIRE(wishes);
-  return choose_metrics(*wishes,
-                        [&](std::span<const std::string> together) { return MetricProgram(*cupti(), chip, {}, together).fits_one_pass(); });
+  return choose_metrics(*wishes, [&](std::span<const std::string> together) { return MetricProgram(*cupti(), chip, {}, together).fits_one_pass(); });
 }
 
 bool holds(const std::vector<std::string>& names, const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); }

@@ -48,8 +48,7 @@ void check_whole(const Trace& trace, std::uint64_t samples) {
     // Clocks are compared meanwhile, by which times move a little.
     const std::int64_t covered = series.summarize(series.extent()).covered;
     CHECK(std::abs(covered - static_cast<std::int64_t>(samples - 1) * Monitors::kInterval) < Monitors::kInterval / 2);
-    for (std::size_t i = 0; i < series.size(); ++i)
-      REQUIRE(static_cast<double>(series.sample(i).value) == Monitors::value(i + 1, metric));
+    for (std::size_t i = 0; i < series.size(); ++i) REQUIRE(static_cast<double>(series.sample(i).value) == Monitors::value(i + 1, metric));
   }
 }
 

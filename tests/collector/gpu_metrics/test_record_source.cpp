@@ -285,8 +285,8 @@ TEST_CASE("samples that waited are recorded whole, at their times, which are the
   const std::int64_t realtime = channel::realtime_now();
   const auto trace = read_back([&](FrameOutput& output) {
     Refusal refusal;
-    const auto sampler = PmSampler::open({cupti, &functions, {}}, gpu, std::vector<MetricWish>{{"first", "", {"a.sum"}, ""}}, {kFrequency, buffer_of(256), 1},
-                                         output, refusal);
+    const auto sampler =
+        PmSampler::open({cupti, &functions, {}}, gpu, std::vector<MetricWish>{{"first", "", {"a.sum"}, ""}}, {kFrequency, buffer_of(256), 1}, output, refusal);
     REQUIRE(sampler);
     CHECK_THAT(sampler->way(), contains_text("libnvperf_target"));
     CHECK(sampler->keeps_its_time());

@@ -51,7 +51,12 @@ TEST_CASE("a worker that has waited too long for a processor takes one, and give
 TEST_CASE("who asks a patient worker is answered, and the last round hands over") {
   int samples = 0, handed_over = 0;
   {
-    Worker worker({1h, [&](Due due) { samples += due == Due::kAll ? 1 : 100; return Round::kDone; }, [] {}, [&] { ++handed_over; }, can_return_from_left_over() ? [] { return 1h; } : std::function<std::chrono::milliseconds()>()});
+    Worker worker({1h,
+                   [&](Due due) {
+                     samples += due == Due::kAll ? 1 : 100;
+                     return Round::kDone;
+                   },
+                   [] {}, [&] { ++handed_over; }, can_return_from_left_over() ? [] { return 1h; } : std::function<std::chrono::milliseconds()>()});
     for (int i = 1; i <= 5; ++i) {
       worker.ask();
       worker.wait_for_answer();
@@ -74,7 +79,9 @@ TEST_CASE("the end that is asked for while a round runs has a round of its own, 
                                                          if (due != Due::kAll && ends) std::this_thread::sleep_for(100ms);
                                                          return Round::kDone;
                                                        },
-                                                       [] {}, [&] { ++handed_over; }, {}});
+                                                       [] {},
+                                                       [&] { ++handed_over; },
+                                                       {}});
     ends = true;
     runs = false;
     while (!runs) std::this_thread::yield();

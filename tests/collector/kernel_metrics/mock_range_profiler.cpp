@@ -17,9 +17,7 @@ bool is_configured = false;
 std::uint8_t asked = 0;       // first byte of the metrics whose size was asked last: images are laid out for these
 std::uint8_t configured = 0;  // first byte of the first configuration since Enable: as on an H200, others do nothing
 
-CUptiResult answer(const char* function) {
-  return std::strcmp(mock.refused, function) == 0 ? static_cast<CUptiResult>(mock.result) : CUPTI_SUCCESS;
-}
+CUptiResult answer(const char* function) { return std::strcmp(mock.refused, function) == 0 ? static_cast<CUptiResult>(mock.result) : CUPTI_SUCCESS; }
 
 }  // namespace
 
@@ -33,15 +31,32 @@ CUptiResult cuptiGetResultString(CUptiResult, const char** text) {
 }
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain, std::uint32_t id, const char** name) {
   switch (id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel: *name = "cuLaunchKernel"; break;
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz: *name = "cuLaunchKernel_ptsz"; break;
-    case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel: *name = "cuLaunchCooperativeKernel"; break;
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch: *name = "cuGraphLaunch"; break;
-    case CUPTI_DRIVER_TRACE_CBID_cuProfilerStart: *name = "cuProfilerStart"; break;
-    case CUPTI_DRIVER_TRACE_CBID_cuProfilerStop: *name = "cuProfilerStop"; break;
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2: *name = "cuStreamBeginCapture_v2"; break;
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture: *name = "cuStreamEndCapture"; break;
-    default: *name = "cuSomethingElse";
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel:
+      *name = "cuLaunchKernel";
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz:
+      *name = "cuLaunchKernel_ptsz";
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel:
+      *name = "cuLaunchCooperativeKernel";
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch:
+      *name = "cuGraphLaunch";
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuProfilerStart:
+      *name = "cuProfilerStart";
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuProfilerStop:
+      *name = "cuProfilerStop";
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2:
+      *name = "cuStreamBeginCapture_v2";
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture:
+      *name = "cuStreamEndCapture";
+      break;
+    default:
+      *name = "cuSomethingElse";
   }
   return CUPTI_SUCCESS;
 }

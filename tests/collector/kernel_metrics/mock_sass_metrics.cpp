@@ -23,20 +23,20 @@ struct Record {
   std::size_t metric;
   std::uint64_t value;
 };
-constexpr Record kRecords[] = {{0, 0, 1024}, {0x10, 0, 1024}, {0x20, 0, 1024}, {0, 1, 32768}, {0x10, 1, 32768}, {0x20, 1, 32768}, {0x10, 2, 8192}, {0x30, 0, 0}};
+constexpr Record kRecords[] = {{0, 0, 1024},     {0x10, 0, 1024},  {0x20, 0, 1024}, {0, 1, 32768},
+                               {0x10, 1, 32768}, {0x20, 1, 32768}, {0x10, 2, 8192}, {0x30, 0, 0}};
 
 MockRangeProfiler& mock() { return *mock_range_profiler(); }
 std::string counted;  // its name outlives the flush
 bool was_flushed = false;
 bool is_on = false;
 
-CUptiResult answer(const char* function) {
-  return std::strcmp(mock().refused, function) == 0 ? static_cast<CUptiResult>(mock().result) : CUPTI_SUCCESS;
-}
+CUptiResult answer(const char* function) { return std::strcmp(mock().refused, function) == 0 ? static_cast<CUptiResult>(mock().result) : CUPTI_SUCCESS; }
 
 std::size_t records() {
   if (!is_on || was_flushed || counted.empty()) return 0;
-  return static_cast<std::size_t>(std::count_if(std::begin(kRecords), std::end(kRecords), [](const Record& each) { return (mock().sass_metrics >> each.metric & 1) != 0; }));
+  return static_cast<std::size_t>(
+      std::count_if(std::begin(kRecords), std::end(kRecords), [](const Record& each) { return (mock().sass_metrics >> each.metric & 1) != 0; }));
 }
 
 }  // namespace

@@ -27,8 +27,9 @@ struct ProcessRecords {
 inline ProcessRecords read_records(const std::filesystem::path& file) {
   using namespace kernel_metrics;
   ProcessRecords records;
-  records.is_cut = kernel_metrics::read_records(file, [&](Counted&& each) { records.counted.push_back(std::move(each)); },
-                                                [&](RanKernel&& each) { records.kernels.push_back(std::move(each)); }) == Ending::kCut;
+  records.is_cut = kernel_metrics::read_records(
+                       file, [&](Counted&& each) { records.counted.push_back(std::move(each)); },
+                       [&](RanKernel&& each) { records.kernels.push_back(std::move(each)); }) == Ending::kCut;
   return records;
 }
 

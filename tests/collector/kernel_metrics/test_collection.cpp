@@ -15,13 +15,13 @@
 
 #include <cupti.h>
 
-#include "kernel_metrics/evaluation.h"
-#include "kernel_metrics/records.h"
 #include "agent/kernel_counters/launch_table.h"
 #include "agent/kernel_counters/plan.h"
 #include "agent/nvtx/included_range.h"
 #include "agent/nvtx/names.h"
 #include "counted_program.h"
+#include "kernel_metrics/evaluation.h"
+#include "kernel_metrics/records.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -69,8 +69,8 @@ TEST_CASE("launches are counted while a range is open that was named") {
     nvtx::begin_included(other, "step 3", 8);
     launch();  // 2
     nvtx::begin_included(0, "step 3", 9);
-    launch();  // 3: the first that counts, skipped
-    launch();  // 4
+    launch();                               // 3: the first that counts, skipped
+    launch();                               // 4
     nvtx::begin_included(0, "step 3", 10);  // of another thread
     nvtx::end_included(7);
     nvtx::end_included(9);
@@ -195,7 +195,8 @@ TEST_CASE("all that is launched while a range is open is counted together, from 
     const auto range = [&program](int launches) {
       nvtx::begin_included(0, "step 3", 7);
       CHECK_FALSE(program.mock().is_started);
-      for (int i = 0; i < launches; ++i) program.launch("_Z4gridv", i == 1 ? CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch : CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel);
+      for (int i = 0; i < launches; ++i)
+        program.launch("_Z4gridv", i == 1 ? CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch : CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel);
       nvtx::end_included(7);
       CHECK_FALSE(program.mock().is_started);
       program.launch("_Z5otherv");

@@ -72,8 +72,12 @@ TEST_CASE("groups of one pass have every metric that one pass can count, and wha
   const auto* cupti = library();
   if (cupti == nullptr) return;
   const std::vector<std::string> always{"gpu__time_duration.sum"};
-  const std::vector<std::string> metrics{"smsp__inst_executed.sum", "gpu__time_duration.sum", "sm__throughput.avg.pct_of_peak_sustained_elapsed", "l1tex__t_sector_hit_rate.pct",
-                                         "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed", "dram__bytes_read.sum"};
+  const std::vector<std::string> metrics{"smsp__inst_executed.sum",
+                                         "gpu__time_duration.sum",
+                                         "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+                                         "l1tex__t_sector_hit_rate.pct",
+                                         "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed",
+                                         "dram__bytes_read.sum"};
   const OnePassGroups one_pass = groups_of_one_pass(*cupti, kChip, always, metrics);
   std::vector<std::string> found;
   for (const std::vector<std::string>& group : one_pass.groups) {

@@ -34,7 +34,8 @@ TEST_CASE("collectives are told by their names") {
 }
 
 TEST_CASE("calls of the driver that launch are told by their names") {
-  for (const char* name : {"cuLaunchKernel", "cuLaunchKernelEx_ptsz", "cuLaunchCooperativeKernel", "cuGraphLaunch"}) CHECK(call_kind(name) == CallKind::kLaunch);
+  for (const char* name : {"cuLaunchKernel", "cuLaunchKernelEx_ptsz", "cuLaunchCooperativeKernel", "cuGraphLaunch"})
+    CHECK(call_kind(name) == CallKind::kLaunch);
   for (const char* name : {"cuLaunchHostFunc", "cuMemcpyAsync", "cuGraphInstantiate"}) CHECK(call_kind(name) == CallKind::kOther);
   CHECK(call_kind("cuStreamBeginCapture_v2") == CallKind::kBeginCapture);
   CHECK(call_kind("cuStreamEndCapture_ptsz") == CallKind::kEndCapture);

@@ -139,7 +139,8 @@ TEST_CASE("what is no file of records is read as none, and nobody waits for it")
 
 TEST_CASE("a rate of instructions is its count over the cycles of another run") {
   proto::KernelMetrics metrics;
-  for (const char* name : {"smsp__sass_x.sum", kCycles, "smsp__sass_y.sum", "smsp__sass_y.sum.per_cycle_elapsed", "dram__bytes_read.sum"}) metrics.add_metrics(name);
+  for (const char* name : {"smsp__sass_x.sum", kCycles, "smsp__sass_y.sum", "smsp__sass_y.sum.per_cycle_elapsed", "dram__bytes_read.sum"})
+    metrics.add_metrics(name);
   for (const double cycles : {4.0, std::numeric_limits<double>::quiet_NaN()}) {
     proto::MeasuredLaunch& launch = *metrics.add_launches();
     for (const double value : {10.0, cycles, 8.0, 7.0, 6.0}) launch.add_values(value);

@@ -43,7 +43,9 @@ TEST_CASE("a launch that does not come to an end is seen from outside, and is na
   CHECK_FALSE(watch.look(program.record_folder(), running, kPatience, begin + 1h + 13s));
   running.front() -= 1;
   const auto left_out = [&program] {
-    const auto metrics = kernel_metrics::Evaluation(nullptr, kernel_metrics::ReadPlan{}).evaluate(std::filesystem::directory_iterator(program.record_folder())->path(), {}).metrics;
+    const auto metrics = kernel_metrics::Evaluation(nullptr, kernel_metrics::ReadPlan{})
+                             .evaluate(std::filesystem::directory_iterator(program.record_folder())->path(), {})
+                             .metrics;
     std::map<std::string, std::string> reasons;
     for (const proto::KernelMetrics& part : metrics)
       for (const proto::KernelLeftOut& each : part.left_out()) reasons[each.kernel()] = each.reason();
@@ -77,7 +79,7 @@ TEST_CASE("a launch of which there is no room to say that its measuring has ende
   const std::uintmax_t bytes = std::filesystem::file_size(file);
   struct rlimit before {};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
-  const struct rlimit full{bytes, before.rlim_max};
+  const struct rlimit full { bytes, before.rlim_max };
   REQUIRE(setrlimit(RLIMIT_FSIZE, &full) == 0);
   program.mock().kernels = 1;
   program.call(kLaunch, CUPTI_API_EXIT, "_Z4gemmv", &parameters, 1);

@@ -20,8 +20,8 @@ using Totals = std::vector<std::optional<std::uint64_t>>;
 
 TEST_CASE("networks are those that are hardware, with what the kernel counted and the speed of their line") {
   const MachineTree machine;
-  machine.write("proc/net/dev", kNetworkHead + network_line("lo", 5, 5) + network_line("eth0", 1'000, 2'000) + network_line("docker0", 3, 4) +
-                                    network_line("ens1f1np1", 6, 7));
+  machine.write("proc/net/dev",
+                kNetworkHead + network_line("lo", 5, 5) + network_line("eth0", 1'000, 2'000) + network_line("docker0", 3, 4) + network_line("ens1f1np1", 6, 7));
   machine.link_hardware("sys/class/net/eth0");
   machine.link_hardware("sys/class/net/ens1f1np1");
   machine.write("sys/class/net/eth0/speed", "25000\n");
@@ -88,8 +88,9 @@ TEST_CASE("a machine without these files, or with others in their place, has no 
   CHECK(networks(machine.root()).empty());
   CHECK(adapters(machine.root()).empty());
   CHECK(disks(machine.root()).empty());
-  machine.write("proc/net/dev", std::string(3'000'000, ':') + "\n" + kNetworkHead + "eth0: 1 2\n: 1 2 3\n../x: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n"
-                                "eth1: 99999999999999999999999 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n");
+  machine.write("proc/net/dev", std::string(3'000'000, ':') + "\n" + kNetworkHead +
+                                    "eth0: 1 2\n: 1 2 3\n../x: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n"
+                                    "eth1: 99999999999999999999999 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n");
   machine.write("proc/diskstats", "8 0 sda 1 2 3\n8 0 ../../etc 1 2 3 4 5 6 7 8 9 10 11\n8 0 sdb x 2 3 4 5 6 7 8 9 10 11\n");
   machine.write("sys/block/sda/size", "1");
   machine.write("sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data", "N/A (no PMA)\n");

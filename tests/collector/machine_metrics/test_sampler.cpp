@@ -130,6 +130,6 @@ TEST_CASE("a disk is busy for its share of the time, all of it at most") {
 TEST_CASE("what a machine does not have is one sentence each") {
   const MachineTree machine;
   const Sampler sampler({.networks = true, .storage = true}, machine.root(), 1h);
-  CHECK(sampler.lacks() == std::vector<std::string>{"There is no network device here whose traffic could be sampled.",
-                                                    "There is no disk here whose traffic could be sampled."});
+  CHECK(sampler.lacks() ==
+        std::vector<std::string>{"There is no network device here whose traffic could be sampled.", "There is no disk here whose traffic could be sampled."});
 }

@@ -13,8 +13,7 @@ namespace {
 
 std::vector<std::byte> from_hex(const std::string& digits) {
   std::vector<std::byte> bytes;
-  for (std::size_t at = 0; at + 1 < digits.size(); at += 2)
-    bytes.push_back(static_cast<std::byte>(std::stoul(digits.substr(at, 2), nullptr, 16)));
+  for (std::size_t at = 0; at + 1 < digits.size(); at += 2) bytes.push_back(static_cast<std::byte>(std::stoul(digits.substr(at, 2), nullptr, 16)));
   return bytes;
 }
 
@@ -40,19 +39,16 @@ LineTableFormat format_named(const std::string& name) {
 
 // A function with a loop, an exception handler, calls over several lines and 146 empty lines, as CPython compiles it.
 TEST_CASE("the line table of CPython 3.9 is read as dis.findlinestarts reads it") {
-  check_lines(
-      LineTableFormat::kSteps, "000204010801020102ff040202020e01040102ff0c02060102ff120306011efc0e03060120ff0601207f0013040102ff", 2,
-      {{0, 4},   {4, 5},   {12, 6},  {14, 7},   {16, 6},   {20, 8},   {22, 10},  {36, 11},  {40, 12},   {42, 11},   {54, 13},  {60, 14},
-       {62, 13}, {80, 16}, {86, 17}, {116, 13}, {130, 16}, {136, 17}, {168, 16}, {174, 17}, {206, 163}, {210, 164}, {212, 163}});
+  check_lines(LineTableFormat::kSteps, "000204010801020102ff040202020e01040102ff0c02060102ff120306011efc0e03060120ff0601207f0013040102ff", 2,
+              {{0, 4},   {4, 5},   {12, 6},  {14, 7},   {16, 6},   {20, 8},   {22, 10},  {36, 11},  {40, 12},   {42, 11},   {54, 13},  {60, 14},
+               {62, 13}, {80, 16}, {86, 17}, {116, 13}, {130, 16}, {136, 17}, {168, 16}, {174, 17}, {206, 163}, {210, 164}, {212, 163}});
 }
 
 TEST_CASE("the line table of CPython 3.10 is read as co_lines reads it") {
   check_lines(
-      LineTableFormat::kRanges,
-      "040208010201020104ff02020a0204fb040602010cff0602020112ff060302011eff088002fb02fa060b02011cff0280060002011eff007f0414020104ff", 2,
-      {{0, 4},   {4, 5},    {12, 6},   {14, 7},   {16, 6},   {20, 8},   {22, 10},   {32, 5},    {36, 11},
-       {40, 12}, {42, 11},  {54, 13},  {60, 14},  {62, 13},  {80, 16},  {86, 17},   {88, 16},   {126, 11},
-       {128, 5}, {130, 16}, {136, 17}, {138, 16}, {174, 17}, {176, 16}, {206, 163}, {210, 164}, {212, 163}});
+      LineTableFormat::kRanges, "040208010201020104ff02020a0204fb040602010cff0602020112ff060302011eff088002fb02fa060b02011cff0280060002011eff007f0414020104ff",
+      2, {{0, 4},   {4, 5},   {12, 6},  {14, 7},   {16, 6},  {20, 8},   {22, 10},  {32, 5},   {36, 11},  {40, 12},  {42, 11},   {54, 13},   {60, 14},  {62, 13},
+          {80, 16}, {86, 17}, {88, 16}, {126, 11}, {128, 5}, {130, 16}, {136, 17}, {138, 16}, {174, 17}, {176, 16}, {206, 163}, {210, 164}, {212, 163}});
 }
 
 TEST_CASE("every instruction of the interpreters' own modules has the line that they say") {

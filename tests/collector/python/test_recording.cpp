@@ -103,8 +103,7 @@ TEST_CASE("the backtrace of a call that waits has the Python functions, with the
   };
   for (const std::string& interpreter : interpreters()) {
     CAPTURE(interpreter);
-    const Recorded recorded =
-        record({interpreter, LANESCOPE_PYTHON_WORK, "fork", "0.3"}, python_sampling(cpu::CallChains::kFramePointers), with_os_calls);
+    const Recorded recorded = record({interpreter, LANESCOPE_PYTHON_WORK, "fork", "0.3"}, python_sampling(cpu::CallChains::kFramePointers), with_os_calls);
     for (const std::string& message : recorded.messages) UNSCOPED_INFO(message);
     const Trace& trace = *recorded.trace;
     const CallStacks& stacks = trace.call_stacks();

@@ -24,9 +24,7 @@ namespace {
 // Runs tests/programs/python_work.py, which waits for orders.
 class PythonProgram {
  public:
-  explicit PythonProgram(const std::string& interpreter) : target_({interpreter, LANESCOPE_PYTHON_WORK}) {
-    REQUIRE(target_.read_line() == "ready");
-  }
+  explicit PythonProgram(const std::string& interpreter) : target_({interpreter, LANESCOPE_PYTHON_WORK}) { REQUIRE(target_.read_line() == "ready"); }
   [[nodiscard]] pid_t pid() const { return target_.pid(); }
   void send(const std::string& order) const { target_.send(order + "\n"); }
   void obey(const std::string& order) {
@@ -54,8 +52,7 @@ std::set<std::uint32_t> threads(pid_t pid) {
 
 // The innermost of the program's own functions.
 const python::Frame& own_frame(const Stack& stack) {
-  return *std::find_if(stack.begin(), stack.end() - 1,
-                       [](const python::Frame& frame) { return frame.function->source_file == LANESCOPE_PYTHON_WORK; });
+  return *std::find_if(stack.begin(), stack.end() - 1, [](const python::Frame& frame) { return frame.function->source_file == LANESCOPE_PYTHON_WORK; });
 }
 
 // Waits until the thread was read, on this line of the program unless it is 0.

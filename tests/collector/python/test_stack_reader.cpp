@@ -28,8 +28,7 @@ Read read(StackReader& reader) {
 std::vector<std::string> text(const Stack& stack) {
   std::vector<std::string> calls;
   for (const Frame& frame : stack)
-    calls.push_back(frame.function->name + " " + frame.function->source_file + ":" + std::to_string(frame.line) +
-                    (frame.is_entry ? " entry" : ""));
+    calls.push_back(frame.function->name + " " + frame.function->source_file + ":" + std::to_string(frame.line) + (frame.is_entry ? " entry" : ""));
   return calls;
 }
 using Calls = std::vector<std::string>;
@@ -51,8 +50,7 @@ struct Example {
   StackReader reader{interpreter.memory, interpreter.layout, FakeInterpreter::runtime, functions};
 };
 
-const Calls kExample{"Loader.load /srv/loader.py:35", "Loader.load /srv/loader.py:31 entry", "top /srv/train.py:12",
-                     "<module> /srv/train.py:8 entry"};
+const Calls kExample{"Loader.load /srv/loader.py:35", "Loader.load /srv/loader.py:31 entry", "top /srv/train.py:12", "<module> /srv/train.py:8 entry"};
 
 }  // namespace
 
@@ -88,8 +86,7 @@ TEST_CASE("code that is made where other code was is known by its own name") {
   FakeInterpreter& interpreter = example.interpreter;
   interpreter.memory.put(example.load + interpreter.layout.code_name, interpreter.text("other"));
   interpreter.memory.put(example.load + interpreter.layout.code_first_line, std::uint32_t{100});
-  CHECK(text(read(example.reader).threads[1].stack) ==
-        Calls{"other /srv/loader.py:105", "other /srv/loader.py:101 entry", kExample[2], kExample[3]});
+  CHECK(text(read(example.reader).threads[1].stack) == Calls{"other /srv/loader.py:105", "other /srv/loader.py:101 entry", kExample[2], kExample[3]});
 }
 
 TEST_CASE("a frame that runs a copy of its code has the copy's lines, and none where it is in no copy") {
@@ -102,8 +99,7 @@ TEST_CASE("a frame that runs a copy of its code has the copy's lines, and none w
   interpreter.thread(4711, frame);
   FunctionTable functions;
   StackReader reader(interpreter.memory, interpreter.layout, FakeInterpreter::runtime, functions);
-  for (int i = 0; i < 2; ++i)
-    CHECK(text(read(reader).threads.at(0).stack) == Calls{"load /srv/loader.py:35", "<module> /srv/train.py:8 entry"});
+  for (int i = 0; i < 2; ++i) CHECK(text(read(reader).threads.at(0).stack) == Calls{"load /srv/loader.py:35", "<module> /srv/train.py:8 entry"});
   const std::int32_t wrong = GENERATE(0, 1, 2, -1, 0x7fff'ffff);
   interpreter.memory.put(frame + interpreter.layout.frame_copy, wrong);
   CHECK(read(reader).threads.empty());
@@ -116,9 +112,7 @@ TEST_CASE("threads of all interpreters are read, and one that is in several has 
   FakeInterpreter interpreter;
   const auto lower = interpreter.take(16);
   const auto higher = interpreter.take(16);
-  const auto call = [&](const char* function) {
-    return interpreter.frame(interpreter.code(function, "/srv/main.py", 1), 0, interpreter.native_frame(0));
-  };
+  const auto call = [&](const char* function) { return interpreter.frame(interpreter.code(function, "/srv/main.py", 1), 0, interpreter.native_frame(0)); };
   interpreter.thread(4711, call("older"), newer_is_called ? higher : lower);
   interpreter.thread(4712, call("alone"));
   interpreter.begin_interpreter();
@@ -273,8 +267,8 @@ TEST_CASE("memory that changes at random gives stacks of the usual kind, or none
       if (random() % 2 == 0)
         example.interpreter.memory.bytes[word + random() % 8] ^= static_cast<std::byte>(1u << random() % 8);
       else
-        std::memcpy(example.interpreter.memory.bytes.data() + word,
-                    example.interpreter.memory.bytes.data() + random() % (example.interpreter.used() / 8) * 8, 8);
+        std::memcpy(example.interpreter.memory.bytes.data() + word, example.interpreter.memory.bytes.data() + random() % (example.interpreter.used() / 8) * 8,
+                    8);
     }
     const Read result = read(example.reader);
     for (const ThreadStack& thread : result.threads) {

@@ -98,7 +98,9 @@ void say_anything(unsigned seed) {
         break;
       case 5:
         reply.mutable_text()->set_offset(number(0));
-        reply.mutable_text()->set_data("\x1b]0;title\a\x9b" "2J");
+        reply.mutable_text()->set_data(
+            "\x1b]0;title\a\x9b"
+            "2J");
         reply.mutable_text()->set_stream(below(2) != 0 ? proto::RemoteReply::STREAM_OUTPUT : static_cast<proto::RemoteReply::Stream>(77));
         break;
       case 6:
@@ -132,14 +134,17 @@ void say_anything(unsigned seed) {
 
 void behave(const std::string& way) {
   if (way == "silent") wait_for_ever();
-  if (way == "noise") for (;;) put("Last login: \x1b[2J today\n");
+  if (way == "noise")
+    for (;;) put("Last login: \x1b[2J today\n");
   if (way == "exits") return;
   if (way == "terminal echo") {  // what we are sent, as a terminal shows it
     std::string shown;
     for (const char byte : read_some()) {
       const auto value = static_cast<unsigned char>(byte);
-      if (value < 0x20) shown += {'^', static_cast<char>(value + '@')};
-      else shown += byte;
+      if (value < 0x20)
+        shown += {'^', static_cast<char>(value + '@')};
+      else
+        shown += byte;
     }
     put(shown);
     return;

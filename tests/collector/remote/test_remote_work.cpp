@@ -59,24 +59,20 @@ class Machines {
     write_file(folder_.path() / "cuts", cuts);
     WorkSettings settings;
     settings.target = "command:test";
-    settings.command = {test::program("lanescope_test_cut_link").string(), (folder_.path() / "cuts").string(),
-                        test::program("lanescope").string(), "serve", "--stdio"};
+    settings.command = {test::program("lanescope_test_cut_link").string(), (folder_.path() / "cuts").string(), test::program("lanescope").string(), "serve",
+                        "--stdio"};
     settings.version = "test";
     settings.task = std::move(task);
     settings.overwrite = Overwrite::kAllow;
     settings.patience = {.greeting = 5min, .silence = 5min, .first_pause = 0ms, .longest_pause = 1ms, .without_link = 5min};
     settings.place = [this](std::size_t number) -> Result<fs::path> { return here() / (std::to_string(number) + ".trace"); };
-    settings.print = [this](TextStream stream, std::string_view bytes) {
-      printed_[static_cast<std::size_t>(stream)].append(bytes);
-    };
+    settings.print = [this](TextStream stream, std::string_view bytes) { printed_[static_cast<std::size_t>(stream)].append(bytes); };
     settings.tell = [](const std::string&) {};
     return settings;
   }
   [[nodiscard]] const std::string& output() const { return printed_[0]; }
   [[nodiscard]] const std::string& messages() const { return printed_[1]; }
-  [[nodiscard]] std::size_t files_here() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(here()), fs::directory_iterator()));
-  }
+  [[nodiscard]] std::size_t files_here() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(here()), fs::directory_iterator())); }
   [[nodiscard]] std::size_t recordings_there() const {
     std::error_code missing;
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(recordings(), missing), fs::directory_iterator()));
@@ -214,7 +210,10 @@ TEST_CASE("words of a program arrive as they are") {
 TEST_CASE("who leaves finds the recording there, going on, and fetches it whole") {
   const Machines machines;
   const fs::path go = machines.there() / "go";
-  const NewRecording recording{"profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "echo begun; until [ -e " + go.string() + " ]; do sleep 0.02; done; echo ended"}, ""};
+  const NewRecording recording{"profile",
+                               {"--trace=none", "--sample=none", "--cpuctxsw=none"},
+                               {"sh", "-c", "echo begun; until [ -e " + go.string() + " ]; do sleep 0.02; done; echo ended"},
+                               ""};
   WorkSettings settings = machines.settings(recording);
   settings.wish = [&machines] { return machines.output().empty() ? Wish::kGoOn : Wish::kLeave; };
   const WorkOutcome left = work_on(settings);
@@ -245,7 +244,8 @@ TEST_CASE("a wish to stop ends the program there, and all that it has done is co
 TEST_CASE("a wish to stop that meets a broken link ends the program there as soon as there is one again") {
   const Machines machines;
   const std::string program = test::program("lanescope_program_nvtx_endless").string();
-  WorkSettings settings = machines.settings(NewRecording{"profile", {"--trace=nvtx", "--sample=none", "--cpuctxsw=none"}, {program, "5"}, ""}, "out 4000\nout 300\nout 300\n");
+  WorkSettings settings =
+      machines.settings(NewRecording{"profile", {"--trace=nvtx", "--sample=none", "--cpuctxsw=none"}, {program, "5"}, ""}, "out 4000\nout 300\nout 300\n");
   bool is_broken = false;
   settings.tell = [&is_broken](const std::string& sentence) { is_broken = is_broken || sentence.find("broke") != std::string::npos; };
   settings.wish = [&] { return is_broken ? Wish::kStop : Wish::kGoOn; };
@@ -352,8 +352,9 @@ TEST_CASE("a recording that has just begun is copied though nothing is in it yet
 
 TEST_CASE("what is no file, is not there, or is no recording, is refused in a sentence") {
   const Machines machines;
-  const Task task = GENERATE(as<Task>{}, ForeignFile{"/nowhere/file"}, ForeignFile{"/dev/zero"}, ForeignFile{"/tmp"}, ExistingRecording{"20260101-000000-00000000"}, ExistingRecording{"../.."}, ForeignCommand{{"export", "x"}},
-                                  ForeignCommand{{"attach", "1"}}, ForeignCommand{{}}, NewRecording{"export", {}, {}, ""});
+  const Task task = GENERATE(as<Task>{}, ForeignFile{"/nowhere/file"}, ForeignFile{"/dev/zero"}, ForeignFile{"/tmp"},
+                             ExistingRecording{"20260101-000000-00000000"}, ExistingRecording{"../.."}, ForeignCommand{{"export", "x"}},
+                             ForeignCommand{{"attach", "1"}}, ForeignCommand{{}}, NewRecording{"export", {}, {}, ""});
   const WorkOutcome outcome = work_on(machines.settings(task));
   REQUIRE(outcome.failure);
   CHECK_THAT(outcome.failure->text, contains_text("command:test refuses: "));
@@ -364,13 +365,13 @@ TEST_CASE("what is no file, is not there, or is no recording, is refused in a se
 
 TEST_CASE("a far side that is none of ours is given up in a sentence, and writes nothing but copies in their places") {
   const Machines machines;
-  const std::string way = GENERATE(as<std::string>{}, "silent", "noise", "exits", "other protocol", "silent later", "pulses", "garbage",
-                                   "no message of ours", "too long", "changed", "begins later", "offset", "unnamed", "two numbers",
-                                   "long name", "many files", "text", "never equal", "refusal");
+  const std::string way =
+      GENERATE(as<std::string>{}, "silent", "noise", "exits", "other protocol", "silent later", "pulses", "garbage", "no message of ours", "too long",
+               "changed", "begins later", "offset", "unnamed", "two numbers", "long name", "many files", "text", "never equal", "refusal");
   CAPTURE(way);
   const Task task = GENERATE(as<Task>{}, ForeignFile{"file"}, NewRecording{"profile", {}, {"true"}, ""}, ForeignCommand{{"sessions"}});
   if (way == "never equal" && std::holds_alternative<ForeignCommand>(task)) return;  // a command has no files, whatever is said of them
-  if (way == "pulses" && !std::holds_alternative<NewRecording>(task)) return;  // a quiet program, as far as can be known
+  if (way == "pulses" && !std::holds_alternative<NewRecording>(task)) return;        // a quiet program, as far as can be known
   WorkSettings settings = machines.settings(task);
   settings.command = {test::program("lanescope_test_far_side").string(), way};
   settings.patience = {.greeting = 300ms, .silence = 300ms, .first_pause = 0ms, .longest_pause = 1ms, .without_link = 400ms};
@@ -420,8 +421,8 @@ TEST_CASE("how far copies are behind is what the far side says, and what the lin
 TEST_CASE("a recording says once a second how far its copy is behind") {
   const Machines machines;
   const fs::path go = machines.there() / "go";
-  WorkSettings settings = machines.settings(NewRecording{
-      "profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "until [ -e " + go.string() + " ]; do sleep 0.02; done"}, ""});
+  WorkSettings settings = machines.settings(
+      NewRecording{"profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "until [ -e " + go.string() + " ]; do sleep 0.02; done"}, ""});
   settings.behind = [&go](std::chrono::milliseconds) { write_file(go, ""); };
   const WorkOutcome outcome = work_on(settings);  // ends, because it was said
   CHECK_FALSE(outcome.failure);
@@ -472,7 +473,7 @@ TEST_CASE("whether a lanescope is missing there is what the shell there says, an
   for (const auto& [script, missing] : std::vector<std::pair<std::string, Missing>>{
            {"exit 127", Missing::kProgram},
            {"exit 126", Missing::kProgram},
-           {"echo 'lanescope: Command not found.' >&2; exit 1", Missing::kProgram},                        // csh
+           {"echo 'lanescope: Command not found.' >&2; exit 1", Missing::kProgram},                                   // csh
            {"echo 'error: exec: \"lanescope\": executable file not found in $PATH' >&2; exit 1", Missing::kProgram},  // kubectl
            {"echo 'lanescope: command not found'; exit 1", Missing::kProgram},
            {"echo 'ssh: Could not resolve hostname nohost' >&2; exit 255", Missing::kNothing},
@@ -515,7 +516,8 @@ TEST_CASE("a copy that was broken off is gone on with by the next fetch, which m
   const std::size_t had = GENERATE(std::size_t{1}, std::size_t{4u << 20}, std::size_t{8'500'000}, std::size_t{9'000'000});
   write_file(machines.here() / "1.trace", bytes.substr(0, had));
   fs::permissions(machines.here() / "1.trace", fs::perms::owner_read | fs::perms::owner_write);
-  WorkSettings settings = machines.settings(ForeignFile{(machines.there() / "file").string()}, "out 20000000\nout " + std::to_string(bytes.size() - had + 100'000) + "\n");
+  WorkSettings settings =
+      machines.settings(ForeignFile{(machines.there() / "file").string()}, "out 20000000\nout " + std::to_string(bytes.size() - had + 100'000) + "\n");
   settings.overwrite = Overwrite::kRefuse;
   std::string told;
   settings.tell = [&told](const std::string& sentence) { told += sentence; };
@@ -524,7 +526,7 @@ TEST_CASE("a copy that was broken off is gone on with by the next fetch, which m
   CHECK((content(machines.here() / "1.trace") == bytes));
   CHECK(machines.files_here() == 1);
   CHECK(fs::status(machines.here() / "1.trace").permissions() == (fs::perms::owner_read | fs::perms::owner_write));  // the same file
-  CHECK_THAT(told, !contains_text("broke"));  // as the link does that brings more
+  CHECK_THAT(told, !contains_text("broke"));                                                                         // as the link does that brings more
 }
 
 TEST_CASE("a file here that is no beginning of the one there stays as it is") {
@@ -578,8 +580,8 @@ TEST_CASE("a beginning that has another name, or a writer, is not gone on with")
 TEST_CASE("the recording there is kept where its copy was removed or replaced here") {
   const Machines machines;
   const fs::path go = machines.there() / "go";
-  WorkSettings settings = machines.settings(NewRecording{
-      "profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "until [ -e " + go.string() + " ]; do sleep 0.02; done"}, ""});
+  WorkSettings settings = machines.settings(
+      NewRecording{"profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "until [ -e " + go.string() + " ]; do sleep 0.02; done"}, ""});
   const bool is_replaced = GENERATE(false, true);
   settings.wish = [&] {
     if (fs::exists(go) || !fs::exists(machines.here() / "1.trace")) return Wish::kGoOn;
@@ -598,7 +600,8 @@ TEST_CASE("the recording there is kept where its copy was removed or replaced he
 
 TEST_CASE("what a far side prints arrives where its standard error is closed, and a link is made where our input is") {
   const Machines machines;
-  WorkSettings settings = machines.settings(NewRecording{"profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "echo out; echo error >&2"}, ""});
+  WorkSettings settings =
+      machines.settings(NewRecording{"profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "echo out; echo error >&2"}, ""});
   settings.command.insert(settings.command.begin(), {"sh", "-c", "exec \"$@\" 2>&-", "sh"});
   const int input = dup(STDIN_FILENO);
   close(STDIN_FILENO);

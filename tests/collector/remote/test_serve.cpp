@@ -140,8 +140,10 @@ TEST_CASE("a far end that is asked for anything in any order answers or refuses,
           break;
         case 3: {
           auto& follow = *request.mutable_follow();
-          if (below(2) != 0) follow.set_recording(names[below(6)]);
-          else follow.set_file(below(2) != 0 ? recording : "/dev/tty");
+          if (below(2) != 0)
+            follow.set_recording(names[below(6)]);
+          else
+            follow.set_file(below(2) != 0 ? recording : "/dev/tty");
           auto& position = *follow.add_files();
           position.set_name("file");
           position.set_size(below(2) != 0 ? UINT64_MAX : below(100'000'000));
@@ -270,7 +272,7 @@ TEST_CASE("a command that nobody follows any more is asked for its end, and ende
     while (!std::filesystem::exists(ready)) std::this_thread::sleep_for(1ms);
     siginfo_t child{};
     REQUIRE(waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0);  // there is one
-    CHECK(child.si_pid == 0);                                              // and it runs
+    CHECK(child.si_pid == 0);                                             // and it runs
   }
   CHECK(std::filesystem::exists(asked) == hears);
   siginfo_t child{};

@@ -25,8 +25,10 @@ std::vector<std::string> words_printed(const std::string& command) {
   REQUIRE(shell != nullptr);
   std::vector<std::string> words(1);
   for (int letter = 0; (letter = std::fgetc(shell)) != EOF;) {
-    if (letter == 0) words.emplace_back();
-    else words.back() += static_cast<char>(letter);
+    if (letter == 0)
+      words.emplace_back();
+    else
+      words.back() += static_cast<char>(letter);
   }
   REQUIRE(pclose(shell) == 0);
   words.pop_back();
@@ -49,8 +51,7 @@ TEST_CASE("targets become the commands that lead to them") {
   CHECK(command_of("docker:train") == Words{"docker", "exec", "-i", "train", "a b", "serve"});
   CHECK(command_of("podman:train") == Words{"podman", "exec", "-i", "train", "a b", "serve"});
   CHECK(command_of("k8s:ns/pod-0/main") == Words{"kubectl", "exec", "-i", "-n", "ns", "pod-0", "-c", "main", "--", "a b", "serve"});
-  CHECK(command_of("slurm:123/node4") ==
-        Words{"srun", "--jobid=123", "--nodelist=node4", "--overlap", "--ntasks=1", "--quiet", "a b", "serve"});
+  CHECK(command_of("slurm:123/node4") == Words{"srun", "--jobid=123", "--nodelist=node4", "--overlap", "--ntasks=1", "--quiet", "a b", "serve"});
   CHECK(command_of("command:nsenter -t 1 'a c' --") == Words{"nsenter", "-t", "1", "a c", "--", "a b", "serve"});
   CHECK(command_of("command:ssh login srun -n1") == Words{"ssh", "login", "srun", "-n1", "'a b'", "serve"});
   CHECK(command_of("command:bash -c") == Words{"bash", "-c", "'a b' serve"});
@@ -97,8 +98,7 @@ TEST_CASE("a -c that is no shell's takes no text") {
 
 TEST_CASE("what is no target is refused in a sentence") {
   const std::string text = GENERATE(as<std::string>{}, "", "gpu7", "ssh:", "ssh:-oProxyCommand=touch x", "docker:", "docker:--privileged", "k8s:pod",
-                                    "k8s:ns/pod", "k8s:ns//c", "k8s:ns/-p/c", "slurm:12", "slurm:12/-x", "telnet:x", "command:", "command:  ",
-                                    "command:a 'b");
+                                    "k8s:ns/pod", "k8s:ns//c", "k8s:ns/-p/c", "slurm:12", "slurm:12/-x", "telnet:x", "command:", "command:  ", "command:a 'b");
   const auto target = parse_target(text);
   REQUIRE_FALSE(target);
   CHECK(target.error().kind == ErrorKind::kUsage);
@@ -106,8 +106,8 @@ TEST_CASE("what is no target is refused in a sentence") {
 }
 
 TEST_CASE("a shell makes of a quoted word what it was") {
-  const std::string word = GENERATE(as<std::string>{}, "", "plain", "a b", "it's", "\"quoted\"", "$HOME $(id) `id`", "line\nfeed", "\\back\\",
-                                    "*?[a]", "a;b&c|d>e<f", "-n", "#x", "~", "!x", "{a,b}", "\t", "ü\x01", "''");
+  const std::string word = GENERATE(as<std::string>{}, "", "plain", "a b", "it's", "\"quoted\"", "$HOME $(id) `id`", "line\nfeed", "\\back\\", "*?[a]",
+                                    "a;b&c|d>e<f", "-n", "#x", "~", "!x", "{a,b}", "\t", "ü\x01", "''");
   CHECK(words_of_shell(quoted_for_shell(word)) == std::vector<std::string>{word});
 }
 
@@ -117,8 +117,8 @@ TEST_CASE("a home is left to the shell, what follows it is not") {
 }
 
 TEST_CASE("words are split as a shell splits them") {
-  const std::string text = GENERATE(as<std::string>{}, "a b  c", " a\tb", "'a b' c", "\"a b\"c", "a\\ b", "\"a\\\"b\\c\"", "'a\\b'", "a'b'\"c\"d",
-                                    "''", "a '' b", "\"'\"", "'\"'", "a \\\n b", "a\\\nb", "\"a\\\nb\"", "'a\\\nb'", "\"a\nb\"", "a#b", "\"\\a\\$x\\`\"");
+  const std::string text = GENERATE(as<std::string>{}, "a b  c", " a\tb", "'a b' c", "\"a b\"c", "a\\ b", "\"a\\\"b\\c\"", "'a\\b'", "a'b'\"c\"d", "''",
+                                    "a '' b", "\"'\"", "'\"'", "a \\\n b", "a\\\nb", "\"a\\\nb\"", "'a\\\nb'", "\"a\nb\"", "a#b", "\"\\a\\$x\\`\"");
   for (const Comments comments : {Comments::kNone, Comments::kSkipped}) {
     const auto words = split_words(text, comments);
     REQUIRE(words);

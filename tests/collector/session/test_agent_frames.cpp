@@ -60,8 +60,7 @@ struct Target {
     REQUIRE(shared);
     memory = (*shared)->shared();
     ring = {memory.header().frame_ring, memory.frame_bytes()};
-    process = std::make_unique<TargetProcess>(kInstance, getpid(), describe_process(getpid()), AgentIntroduction{}, log, naming,
-                                              [](const std::string&) {});
+    process = std::make_unique<TargetProcess>(kInstance, getpid(), describe_process(getpid()), AgentIntroduction{}, log, naming, [](const std::string&) {});
     process->connect(std::move(*shared), FileDescriptor());
   }
   // Ends the process's part of the file, and the file.

@@ -45,8 +45,7 @@ TEST_CASE("events have their names also where there are more names than are reme
   REQUIRE(seen.names.size() == kRounds * kNames);
   CHECK(seen.strings.size() > kNames);  // some were forgotten
   bool sound = true;
-  for (int i = 0; i < kRounds * kNames; ++i)
-    sound = sound && seen.names[static_cast<std::size_t>(i)] == "name " + std::to_string(i % kNames);
+  for (int i = 0; i < kRounds * kNames; ++i) sound = sound && seen.names[static_cast<std::size_t>(i)] == "name " + std::to_string(i % kNames);
   CHECK(sound);
 }
 

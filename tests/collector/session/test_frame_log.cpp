@@ -230,7 +230,7 @@ TEST_CASE("a ring says of processes that ended before what it keeps what they we
 
 TEST_CASE("a ring gives up its oldest where the size that its file may have would be taken by padding") {
   const test::TemporaryFolder folder;
-  constexpr std::uint64_t kMost = 12'000'000;          // bytes; so many may hold 8,400,000 events
+  constexpr std::uint64_t kMost = 12'000'000;               // bytes; so many may hold 8,400,000 events
   constexpr std::uint32_t kEvents = 60'000, kFrames = 300;  // of 200 bytes each
   FrameLog log({.keep_last = std::chrono::hours(1), .maximum_bytes = kMost}, {});
   auto file = TraceFileWriter::create(folder.path() / "ring.trace", Overwrite::kRefuse);

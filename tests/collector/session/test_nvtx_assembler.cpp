@@ -22,8 +22,7 @@ struct NamedRecord {
   std::string text;
 };
 
-NamedRecord record(RecordType type, std::uint32_t thread, std::uint32_t domain, std::int64_t time, std::string text = "",
-                   std::uint64_t id = 0) {
+NamedRecord record(RecordType type, std::uint32_t thread, std::uint32_t domain, std::int64_t time, std::string text = "", std::uint64_t id = 0) {
   Record result{};
   result.type = type;
   result.thread = thread;
@@ -100,8 +99,7 @@ DecodedEvent event_of(const NamedRecord& begin, char kind, std::int64_t end, std
 }
 
 // The oracle: for each push, walk on until as many pops as pushes were seen. Slow, obvious.
-std::vector<DecodedEvent> expected_events(const std::vector<std::vector<NamedRecord>>& threads,
-                                          const std::map<std::uint64_t, NamedRecord>& ends) {
+std::vector<DecodedEvent> expected_events(const std::vector<std::vector<NamedRecord>>& threads, const std::map<std::uint64_t, NamedRecord>& ends) {
   std::int64_t last = 0;
   for (const auto& thread : threads)
     for (const auto& each : thread) last = std::max(last, each.record.time);
@@ -112,8 +110,7 @@ std::vector<DecodedEvent> expected_events(const std::vector<std::vector<NamedRec
     for (std::size_t i = 0; i < thread.size(); ++i) {
       const Record& r = thread[i].record;
       if (r.type == RecordType::kMark) expected.push_back(event_of(thread[i], 'M', r.time, r.thread));
-      if (r.type == RecordType::kOsRuntimeCall)
-        expected.push_back(event_of(thread[i], 'O', r.time + static_cast<std::int64_t>(r.id), r.thread));
+      if (r.type == RecordType::kOsRuntimeCall) expected.push_back(event_of(thread[i], 'O', r.time + static_cast<std::int64_t>(r.id), r.thread));
       if (r.type == RecordType::kRangeStart) {
         const auto end = ends.find(r.id);
         DecodedEvent event = event_of(thread[i], 'S', last, r.thread);
@@ -194,9 +191,9 @@ TEST_CASE("every range, mark and call comes out as a slow pairing of pushes and 
 }
 
 TEST_CASE("pops without a push and ends without a start are counted, and close nothing") {
-  const Assembled assembled = assemble({record(RecordType::kRangePop, 1, 0, 10), record(RecordType::kRangePush, 1, 0, 20, "a"),
-                                        record(RecordType::kRangePop, 1, 1, 25), record(RecordType::kRangePop, 1, 0, 30),
-                                        record(RecordType::kRangeEnd, 1, 0, 40, "", 99)});
+  const Assembled assembled =
+      assemble({record(RecordType::kRangePop, 1, 0, 10), record(RecordType::kRangePush, 1, 0, 20, "a"), record(RecordType::kRangePop, 1, 1, 25),
+                record(RecordType::kRangePop, 1, 0, 30), record(RecordType::kRangeEnd, 1, 0, 40, "", 99)});
   CHECK(assembled.unmatched == 3);
   REQUIRE(assembled.events.size() == 1);
   CHECK(assembled.events[0].start == 20);
@@ -204,9 +201,8 @@ TEST_CASE("pops without a push and ends without a start are counted, and close n
 }
 
 TEST_CASE("a range that another thread ends some nanoseconds before it began lasts no time") {
-  const Assembled assembled =
-      assemble({record(RecordType::kRangeStart, 1, 0, 50'020, "a", 7), record(RecordType::kRangeEnd, 2, 0, 50'010, "", 7),
-                record(RecordType::kRangeStart, 1, 0, 50'020, "b", 8), record(RecordType::kRangeEnd, 2, 0, 20'000, "", 8)});
+  const Assembled assembled = assemble({record(RecordType::kRangeStart, 1, 0, 50'020, "a", 7), record(RecordType::kRangeEnd, 2, 0, 50'010, "", 7),
+                                        record(RecordType::kRangeStart, 1, 0, 50'020, "b", 8), record(RecordType::kRangeEnd, 2, 0, 20'000, "", 8)});
   CHECK(assembled.invalid == 1);
   REQUIRE(assembled.events.size() == 1);
   CHECK(assembled.events[0].start == 50'020);
@@ -277,7 +273,8 @@ TEST_CASE("a program that opens ranges without end has each of them recorded, an
   NvtxAssembler assembler(encoder);
   constexpr std::uint64_t kRanges = 1'100'000;
   constexpr std::uint64_t kMostOpen = 1'000'000;
-  for (std::uint64_t i = 1; i <= kRanges; ++i) assembler.add(record(type, 7, 0, static_cast<std::int64_t>(i), "", type == RecordType::kRangeStart ? i : 0).record, "r");
+  for (std::uint64_t i = 1; i <= kRanges; ++i)
+    assembler.add(record(type, 7, 0, static_cast<std::int64_t>(i), "", type == RecordType::kRangeStart ? i : 0).record, "r");
   encoder.flush();
   CHECK(told == kRanges - kMostOpen);
   assembler.finish(0);
@@ -315,14 +312,13 @@ TEST_CASE("ranges of a signal handler that are read behind later ones of their t
   const auto push = [](std::int64_t time, std::string name) { return record(RecordType::kRangePush, 7, 0, time, std::move(name), 1); };
   const auto pop = [](std::int64_t time) { return record(RecordType::kRangePop, 7, 0, time, "", 1); };
   // The handler came between the first two ranges of its thread, and its ring was read behind theirs.
-  const Assembled result =
-      assemble({push(10, "first"), pop(20), push(50, "second"), push(30, "handler"), pop(40), pop(60), push(70, "third"), pop(80)});
+  const Assembled result = assemble({push(10, "first"), pop(20), push(50, "second"), push(30, "handler"), pop(40), pop(60), push(70, "third"), pop(80)});
   CHECK(result.invalid == 0);
   CHECK(result.unmatched == 0);
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> ranges;
   for (const DecodedEvent& event : result.events) ranges[event.name] = {event.start, event.end};
-  CHECK(ranges == std::map<std::string, std::pair<std::int64_t, std::int64_t>>{
-                      {"first", {10, 20}}, {"handler", {30, 40}}, {"second", {50, 60}}, {"third", {70, 80}}});
+  CHECK(ranges ==
+        std::map<std::string, std::pair<std::int64_t, std::int64_t>>{{"first", {10, 20}}, {"handler", {30, 40}}, {"second", {50, 60}}, {"third", {70, 80}}});
 }
 
 TEST_CASE("no range of a thread or its signal handlers is lost, in whichever parts their rings are read") {

@@ -42,9 +42,7 @@ TEST_CASE("the extension is added once, and dots are nothing special") {
   CHECK(name("run%p.qdrep") == "run4711.trace");
 }
 
-TEST_CASE("a name that is taken stays as it is: refusing it is up to whoever creates the file") {
-  CHECK(name("x", {"x.trace"}) == "x.trace");
-}
+TEST_CASE("a name that is taken stays as it is: refusing it is up to whoever creates the file") { CHECK(name("x", {"x.trace"}) == "x.trace"); }
 
 TEST_CASE("a pattern that means nothing is refused with a sentence that shows it") {
   for (const char* pattern : {"%x", "a%", "%q", "%q{", "%q{RANK"}) {

@@ -17,9 +17,7 @@ using namespace lanescope::session;
 
 namespace {
 
-void write_all(int descriptor, const std::string& text) {
-  REQUIRE(write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-}
+void write_all(int descriptor, const std::string& text) { REQUIRE(write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size())); }
 
 // Everything that the relay hands over until the target's side is closed.
 std::string everything(OutputRelay& relay, OutputStream wanted) {
@@ -39,9 +37,7 @@ std::string everything(OutputRelay& relay, OutputStream wanted) {
 // Our own standard output, or error, while this lives: where the relay shows what the target prints.
 class StandardOutput {
  public:
-  explicit StandardOutput(int descriptor, int which = STDOUT_FILENO) : which_(which), before_(fcntl(which, F_DUPFD_CLOEXEC, 3)) {
-    dup2(descriptor, which);
-  }
+  explicit StandardOutput(int descriptor, int which = STDOUT_FILENO) : which_(which), before_(fcntl(which, F_DUPFD_CLOEXEC, 3)) { dup2(descriptor, which); }
   ~StandardOutput() { restore(); }
   StandardOutput(const StandardOutput&) = delete;
   StandardOutput& operator=(const StandardOutput&) = delete;
@@ -93,8 +89,7 @@ struct Pipe {
 std::string read_to_end(int descriptor) {
   std::string text;
   std::vector<char> buffer(1 << 16);
-  for (ssize_t size = 0; (size = read(descriptor, buffer.data(), buffer.size())) > 0;)
-    text.append(buffer.data(), static_cast<std::size_t>(size));
+  for (ssize_t size = 0; (size = read(descriptor, buffer.data(), buffer.size())) > 0;) text.append(buffer.data(), static_cast<std::size_t>(size));
   return text;
 }
 

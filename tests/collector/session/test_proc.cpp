@@ -57,8 +57,7 @@ class WideProcess {
 
  private:
   static bool become_wide() {
-    char* const region =
-        static_cast<char*>(mmap(nullptr, 2 * kWide, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    char* const region = static_cast<char*>(mmap(nullptr, 2 * kWide, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (region == MAP_FAILED) return false;
     std::memcpy(region + 2 * kWide - sizeof(kShown), kShown, sizeof(kShown));
     std::array<char, 4096> stat{};

@@ -46,7 +46,8 @@ TEST_CASE("all descriptors are closed but those that are kept, on any kernel") {
     const std::vector<int> kept{700, 101, 700};
     close_descriptors(STDERR_FILENO + 1, kept);
     bool holds = is_open(STDERR_FILENO);
-    for (int descriptor = STDERR_FILENO + 1; descriptor <= kHighest; ++descriptor) holds = holds && is_open(descriptor) == (descriptor == 101 || descriptor == 700);
+    for (int descriptor = STDERR_FILENO + 1; descriptor <= kHighest; ++descriptor)
+      holds = holds && is_open(descriptor) == (descriptor == 101 || descriptor == 700);
     close_descriptors(0);
     _exit(holds && !is_open(STDERR_FILENO) && !is_open(101) ? 0 : 1);
   }

@@ -52,8 +52,16 @@ TEST_CASE("of what a program names as sources, texts of source files alone go in
   std::filesystem::create_directory(place.path("folder.cu"));
   const std::string large = place.file("large.cu", "");
   std::filesystem::resize_file(large, (4u << 20) + 1);
-  const std::vector<std::string> others = {place.path("id_rsa"), place.path("header.h"), place.path("pipe.cu"),  place.path("folder.cu"), large,
-                                           place.file("binary.py", std::string("text\0", 5)), place.path("nowhere.cu"), "kernel.cu", "/proc/self/environ", "/dev/zero"};
+  const std::vector<std::string> others = {place.path("id_rsa"),
+                                           place.path("header.h"),
+                                           place.path("pipe.cu"),
+                                           place.path("folder.cu"),
+                                           large,
+                                           place.file("binary.py", std::string("text\0", 5)),
+                                           place.path("nowhere.cu"),
+                                           "kernel.cu",
+                                           "/proc/self/environ",
+                                           "/dev/zero"};
   std::vector<std::string> all = others;
   all.push_back(source);
   const auto stored = session::append_sources(place.recording(), all, SourceRights::kOurs);

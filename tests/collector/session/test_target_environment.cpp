@@ -33,15 +33,13 @@ constexpr const char* kSocket = "/run/socket";
 
 TEST_CASE("the agent is loaded by CUDA and NVTX, and told where to report") {
   const Variables variables = as_map(target_environment(request(), {"HOME=/root"}, kAgent, kSocket));
-  CHECK(variables ==
-        Variables{{"HOME", "/root"}, {"CUDA_INJECTION64_PATH", kAgent}, {"NVTX_INJECTION64_PATH", kAgent}, {"LANESCOPE_SOCKET", kSocket}});
+  CHECK(variables == Variables{{"HOME", "/root"}, {"CUDA_INJECTION64_PATH", kAgent}, {"NVTX_INJECTION64_PATH", kAgent}, {"LANESCOPE_SOCKET", kSocket}});
 }
 
 TEST_CASE("what is not traced is not injected") {
   LaunchRequest nvtx_only = request();
   nvtx_only.settings.trace_cuda = false;
-  CHECK(as_map(target_environment(nvtx_only, {}, kAgent, kSocket)) ==
-        Variables{{"NVTX_INJECTION64_PATH", kAgent}, {"LANESCOPE_SOCKET", kSocket}});
+  CHECK(as_map(target_environment(nvtx_only, {}, kAgent, kSocket)) == Variables{{"NVTX_INJECTION64_PATH", kAgent}, {"LANESCOPE_SOCKET", kSocket}});
   nvtx_only.settings.trace_nvtx = false;
   CHECK(as_map(target_environment(nvtx_only, {"A=1"}, kAgent, kSocket)) == Variables{{"A", "1"}});
 }

@@ -24,7 +24,8 @@ int main(int, char** arguments) {
     }
     if (cupti != nullptr && line.starts_with("launch"))
       reinterpret_cast<MockCuptiLaunch>(dlsym(cupti, "mock_cupti_launch"))(line == "launch" ? 1 : 0);
-    else if (cupti != nullptr) reinterpret_cast<MockCuptiWork>(dlsym(cupti, "mock_cupti_work"))(std::stoull(line));
+    else if (cupti != nullptr)
+      reinterpret_cast<MockCuptiWork>(dlsym(cupti, "mock_cupti_work"))(std::stoull(line));
     std::cout << "done" << std::endl;
   }
   return 7;

@@ -69,7 +69,8 @@ inline session::AttachRequest attach_request(pid_t pid, const std::filesystem::p
 inline std::unique_ptr<session::Recording> attach(const session::AttachRequest& request) {
   Result<std::unique_ptr<session::Recording>> recording = session::Recording::attach(request);
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!recording && recording.error().text.ends_with("Try again.") && std::chrono::steady_clock::now() < give_up) recording = session::Recording::attach(request);
+  while (!recording && recording.error().text.ends_with("Try again.") && std::chrono::steady_clock::now() < give_up)
+    recording = session::Recording::attach(request);
   INFO((recording ? "" : recording.error().text));
   REQUIRE(recording);
   return std::move(*recording);

@@ -88,12 +88,9 @@ TEST_CASE("structured data of which nobody knows the fields is shown as bytes, a
     for (const Track& track : trace->tracks())
       for (const LaneId id : track.lanes)
         for (EventIndex i = 0; i < trace->lane(id).size(); ++i)
-          if (trace->name(trace->lane(id).name(i)) == "data")
-            data = trace->name(trace->nvtx_detail(trace->lane(id).detail(i)).payload_json);
+          if (trace->name(trace->lane(id).name(i)) == "data") data = trace->name(trace->nvtx_detail(trace->lane(id).detail(i)).payload_json);
     CHECK(data == R"({"schema":16777221,"size":12,"bytes":"0100000002000000cdab0000"})");
-    const auto says_why = [](const DiagnosticMessage& message) {
-      return message.text.starts_with("Structured data of NVTX events is shown as bytes");
-    };
+    const auto says_why = [](const DiagnosticMessage& message) { return message.text.starts_with("Structured data of NVTX events is shown as bytes"); };
     CHECK(std::count_if(trace->diagnostics().begin(), trace->diagnostics().end(), says_why) == 1);
   }
   target.check_end(2);
@@ -433,8 +430,8 @@ TEST_CASE("lanescope attach fails where its file was replaced meanwhile") {
   std::ofstream(file) << "other";
   kill(lanescope.pid(), SIGINT);
   CHECK(lanescope.wait() == 1);
-  CHECK_THAT(lanescope.messages(), contains_text("x.trace was removed while it was recorded, and another file has its name now") &&
-                                       !contains_text("Generated"));
+  CHECK_THAT(lanescope.messages(),
+             contains_text("x.trace was removed while it was recorded, and another file has its name now") && !contains_text("Generated"));
   target.check_end(0);
 }
 
@@ -454,8 +451,7 @@ TEST_CASE("what lanescope attach can't do is one sentence, exit code 1, and no f
     target.wait_until_in(SYS_read);
     const Ran ran = run_lanescope(folder.path(), {"attach", std::to_string(target.pid())});
     CHECK(ran.code == 1);
-    CHECK_THAT(ran.messages,
-               contains_text("lanescope: Can't attach to " + std::to_string(target.pid()) + " (") && contains_text("statically"));
+    CHECK_THAT(ran.messages, contains_text("lanescope: Can't attach to " + std::to_string(target.pid()) + " (") && contains_text("statically"));
   }
   SECTION("no such process") {
     const Ran ran = run_lanescope(folder.path(), {"attach", "999999999"});
@@ -481,8 +477,7 @@ TEST_CASE("an armed program is recorded without being stopped, names of before i
     CHECK(ranges(*trace, "early string") == 1);  // registered before anyone had attached
     CHECK(ranges(*trace, "between") == 0);
     bool knows_domain = false;
-    for (const Track& track : trace->tracks())
-      knows_domain = knows_domain || trace->domain_name(track.key.process, track.key.domain) == "early";
+    for (const Track& track : trace->tracks()) knows_domain = knows_domain || trace->domain_name(track.key.process, track.key.domain) == "early";
     CHECK(knows_domain);
     target.obey("range between");
   }
@@ -492,7 +487,8 @@ TEST_CASE("an armed program is recorded without being stopped, names of before i
 TEST_CASE("an armed program is found without being stopped where somebody else has its name") {
   const TemporaryFolder folder;
   setenv("LANESCOPE_AGENT", (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib/liblanescope-agent.so").c_str(), 1);
-  const channel::FileDescriptor others[] = {channel::FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET, 0)), channel::FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET, 0))};
+  const channel::FileDescriptor others[] = {channel::FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET, 0)),
+                                            channel::FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET, 0))};
   const auto take = [](const channel::FileDescriptor& socket, const std::string& name) {
     sockaddr_un address{AF_UNIX, {}};
     name.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);
@@ -507,8 +503,8 @@ TEST_CASE("an armed program is found without being stopped where somebody else h
     take(others[1], "lanescope-agent-" + number + "-0123456789abcdef");
     std::ofstream(folder.path() / "go").flush();
   });
-  const std::string script = "cd " + folder.path().string() + "; echo $$ > number.new; mv number.new number; until [ -e go ]; do sleep 0.01; done; exec " + program("lanescope").string() +
-                             " profile --arm -- " + program("attach_nvtx_target").string() + " initialised";
+  const std::string script = "cd " + folder.path().string() + "; echo $$ > number.new; mv number.new number; until [ -e go ]; do sleep 0.01; done; exec " +
+                             program("lanescope").string() + " profile --arm -- " + program("attach_nvtx_target").string() + " initialised";
   NvtxProgram target({"/bin/sh", "-c", script});
   squatter.join();
   for (const char* round : {"first", "second"}) {

@@ -132,7 +132,8 @@ TEST_CASE("a CUPTI that faults as it begins is not taken for one that waits for 
   unsetenv("MOCK_CUPTI_FAULTS");
   REQUIRE(target.read_line() == "ready");
   const auto says = [](const Trace& trace, const std::string& words) {
-    return std::count_if(trace.diagnostics().begin(), trace.diagnostics().end(), [&](const DiagnosticMessage& each) { return each.text.find(words) != std::string::npos; });
+    return std::count_if(trace.diagnostics().begin(), trace.diagnostics().end(),
+                         [&](const DiagnosticMessage& each) { return each.text.find(words) != std::string::npos; });
   };
   constexpr const char* kFault = "CUPTI faulted when it was asked to begin";
   std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");

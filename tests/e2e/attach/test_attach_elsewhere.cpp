@@ -47,8 +47,7 @@ TEST_CASE("the threads of a program that counts processes anew stand under one n
   if (!may_make_namespaces()) return;
   const TemporaryFolder folder;
   SECTION("attached to") {
-    NvtxProgram target(
-        {"/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc", program("attach_nvtx_target").string(), "initialised"});
+    NvtxProgram target({"/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc", program("attach_nvtx_target").string(), "initialised"});
     const pid_t inner = only_child(target.pid());
     session::AttachRequest request = attach_request(inner, folder.path() / "x");
     request.settings.cpu.thread_states = cpu::Scope::kProcessTree;
@@ -62,8 +61,8 @@ TEST_CASE("the threads of a program that counts processes anew stand under one n
     target.check_end(10);
   }
   SECTION("launched") {
-    LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx,osrt", "-o", "x", "/usr/bin/unshare", "--pid", "--fork",
-                                               "--mount-proc", program("lanescope_program_nvtx_endless").string(), "5"});
+    LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx,osrt", "-o", "x", "/usr/bin/unshare", "--pid", "--fork", "--mount-proc",
+                                               program("lanescope_program_nvtx_endless").string(), "5"});
     recording.wait_for_line("ready");
     const auto inner = static_cast<std::uint32_t>(only_child(recording.target()));
     kill(static_cast<pid_t>(inner), SIGTERM);
@@ -82,8 +81,7 @@ TEST_CASE("a program in another mount namespace, with a root and a C library of 
   const std::string root = make_root(folder.path()).string();
   const std::string mount = proc == Proc::kMounted ? "mount -t proc proc '" + root + "/proc' && " : "";
   NvtxProgram target({"/usr/bin/unshare", "-m", "sh", "-c", mount + "exec chroot '" + root + "' /target initialised"});
-  REQUIRE(std::filesystem::read_symlink("/proc/" + std::to_string(target.pid()) + "/ns/mnt") !=
-          std::filesystem::read_symlink("/proc/self/ns/mnt"));
+  REQUIRE(std::filesystem::read_symlink("/proc/" + std::to_string(target.pid()) + "/ns/mnt") != std::filesystem::read_symlink("/proc/self/ns/mnt"));
   for (int round = 0; round < 2; ++round) {
     const std::string name = "round" + std::to_string(round);
     std::unique_ptr<session::Recording> recording = attach(target.pid(), folder.path() / name);

@@ -70,8 +70,7 @@ TEST_CASE("a descriptor that the program names in place of what was asked for is
   // In a mount namespace of its own, so that it does not see our files.
   const fs::path program = folder.path() / "target";
   fs::copy_file(test::program("attach_hostile_target"), program);
-  RunningTarget target({"/usr/bin/unshare", "-m", "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program.string(), lie,
-                        victim.string()});
+  RunningTarget target({"/usr/bin/unshare", "-m", "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program.string(), lie, victim.string()});
   REQUIRE(target.read_line() == "ready");
   session::AttachRequest request = attach_request(target.pid(), folder.path() / "x");
   const auto recording = session::Recording::attach(request);

@@ -94,7 +94,8 @@ TEST_CASE("a program that was started to be recorded can't be taken by another r
   for (const int recorder_does : {SIGCONT, SIGSTOP}) {  // one that stands answers nothing
     CAPTURE(recorder_does);
     kill(target.pid(), recorder_does);
-    const Ran second = run_lanescope(folder.path(), {"attach", std::to_string(program_of_first), "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-d", "1", "-o", "second"});
+    const Ran second =
+        run_lanescope(folder.path(), {"attach", std::to_string(program_of_first), "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-d", "1", "-o", "second"});
     CHECK(second.code == 1);
     CHECK_THAT(second.messages, contains_text("another recording of it is under way"));
   }

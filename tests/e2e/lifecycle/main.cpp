@@ -38,9 +38,7 @@ struct Check {
   TraceKind kind;
   Joining joining;
 
-  [[nodiscard]] std::uint64_t ranges() const {
-    return joining == Joining::kAttached ? way.ranges_if_attached.value_or(way.ranges) : way.ranges;
-  }
+  [[nodiscard]] std::uint64_t ranges() const { return joining == Joining::kAttached ? way.ranges_if_attached.value_or(way.ranges) : way.ranges; }
 };
 
 std::string lives() { return program("lanescope_program_lives").string(); }
@@ -157,8 +155,7 @@ std::string check_file(const Check& check, const Ended& with, const std::filesys
   const bool lost_processes = with.messages.find("could not be followed") != std::string::npos;
   if (steps > check.ranges() || (steps < check.ranges() && !said && !lost_processes))
     problems += std::to_string(steps) + " ranges in place of " + std::to_string(check.ranges()) + "; ";
-  if (steps < check.ranges() && with.messages.find("nothing dropped") != std::string::npos)
-    problems += "it says that nothing was dropped; ";
+  if (steps < check.ranges() && with.messages.find("nothing dropped") != std::string::npos) problems += "it says that nothing was dropped; ";
   return problems;
 }
 
@@ -204,7 +201,9 @@ int run_checks(const Options& options) {
       if (problems.empty()) continue;
       ++failed;
       const std::lock_guard lock(printing);
-      std::cout << checks[i].way.title() << (checks[i].joining == Joining::kAttached ? "  attached -t " : "  -t ") << checks[i].kind.option << "\n  " << problems << '\n' << std::flush;
+      std::cout << checks[i].way.title() << (checks[i].joining == Joining::kAttached ? "  attached -t " : "  -t ") << checks[i].kind.option << "\n  "
+                << problems << '\n'
+                << std::flush;
     }
   };
   std::vector<std::thread> workers;

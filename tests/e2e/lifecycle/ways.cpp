@@ -6,9 +6,8 @@ namespace lanescope::test {
 namespace {
 
 // Those that end a process by default and are no fault of its code, beside faults.
-constexpr int kDeadly[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,  SIGFPE,  SIGKILL,
-                           SIGUSR1, SIGSEGV,   SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGVTALRM,
-                           SIGPROF, SIGSTKFLT, SIGPOLL, SIGPWR,  SIGSYS,  34,      64};
+constexpr int kDeadly[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGTRAP,   SIGABRT, SIGBUS,    SIGFPE,  SIGKILL, SIGUSR1, SIGSEGV, SIGUSR2, SIGPIPE,
+                           SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGSTKFLT, SIGPOLL, SIGPWR,  SIGSYS,  34,      64};
 
 std::string many_lines() {
   std::string text;
@@ -21,8 +20,7 @@ void add_endings(std::vector<Way>& ways) {
   for (const char* how : {"_exit", "exit_group"}) ways.push_back({.arguments = {how}});
   ways.push_back({.arguments = {"pthread_exit"}, .ranges = 200});
   for (const char* how : {"abort", "fault", "exit-among-threads"}) ways.push_back({.arguments = {how}});
-  for (const char* how : {"quick_exit", "fault-on-thread", "exit-on-thread", "first-thread-exits"})
-    ways.push_back({.arguments = {how}, .ranges = 150});
+  for (const char* how : {"quick_exit", "fault-on-thread", "exit-on-thread", "first-thread-exits"}) ways.push_back({.arguments = {how}, .ranges = 150});
   ways.push_back({.arguments = {"overflows"}, .ranges = 105});
   ways.push_back({.arguments = {"jumps"}, .ranges = 200});
   ways.push_back({.arguments = {"handlers"}, .ranges = 200});
@@ -42,8 +40,7 @@ void add_families(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"vfork-exec"}, .ranges = 300, .ranges_if_attached = 200});
   ways.push_back({.arguments = {"vfork-first"}, .ranges = 250, .traced = "osrt"});
   ways.push_back({.arguments = {"spawn"}, .ranges = 200, .ranges_if_attached = 100});
-  for (const char* how : {"vfork-exit", "clone-vm", "setsid", "orphan", "daemon"})
-    ways.push_back({.arguments = {how}, .ranges = 200});
+  for (const char* how : {"vfork-exit", "clone-vm", "setsid", "orphan", "daemon"}) ways.push_back({.arguments = {how}, .ranges = 200});
   ways.push_back({.arguments = {"subreaper"}, .ranges = 150});
   ways.push_back({.arguments = {"forks-in-handlers"}, .ranges = 200});
   for (const char* how : {"clone", "_Fork"}) ways.push_back({.arguments = {how}, .ranges = 250});
@@ -66,8 +63,10 @@ void add_surroundings(std::vector<Way>& ways) {
   }
   ways.push_back({.arguments = {"inherited"}, .ranges = 0, .only = Joining::kLaunched});
   ways.push_back({.arguments = {"inherited"}, .ranges = 0, .before = "trap '' CHLD HUP USR1 PIPE INT; umask 027", .only = Joining::kLaunched});
-  ways.push_back(
-      {.arguments = {"inherited"}, .ranges = 0, .before = "ulimit -S -n 1000; ulimit -S -v 8000000; ulimit -S -t 500; ulimit -c 0", .only = Joining::kLaunched});
+  ways.push_back({.arguments = {"inherited"},
+                  .ranges = 0,
+                  .before = "ulimit -S -n 1000; ulimit -S -v 8000000; ulimit -S -t 500; ulimit -c 0",
+                  .only = Joining::kLaunched});
   ways.push_back({.arguments = {"children", "5"}, .ranges = 150, .before = "trap '' CHLD"});
   ways.push_back({.arguments = {"small-stacks"}, .ranges = 200});
   ways.push_back({.arguments = {"mlockall"}, .said = "it can't map", .rights = Rights::kRoot});
@@ -87,7 +86,8 @@ void add_limits(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"exit"}, .before = "ulimit -n 32"});
   ways.push_back({.arguments = {"exit"}, .before = "ulimit -s 256"});
   ways.push_back({.arguments = {"exit"}, .said = "The program runs without being recorded", .before = "ulimit -n 10", .only = Joining::kLaunched});
-  ways.push_back({.arguments = {"inherited"}, .ranges = 0, .said = "The program runs without being recorded", .before = "ulimit -n 16", .only = Joining::kLaunched});
+  ways.push_back(
+      {.arguments = {"inherited"}, .ranges = 0, .said = "The program runs without being recorded", .before = "ulimit -n 16", .only = Joining::kLaunched});
   ways.push_back({.arguments = {"exit"}, .said = "The program runs without being recorded", .before = "ulimit -f 0", .only = Joining::kLaunched});
   ways.push_back({.arguments = {"signal", "9"}, .said = "The program runs without being recorded", .before = "ulimit -f 0", .only = Joining::kLaunched});
 }
@@ -117,10 +117,8 @@ std::vector<TraceKind> usual_trace_kinds(Joining joining) {
 }
 
 std::vector<TraceKind> all_trace_kinds(Joining joining) {
-  if (joining == Joining::kAttached)
-    return {{"nvtx", true}, {"nvtx,osrt", true}, {"nvtx,osrt,python-gil", true}, {"osrt", false}, {"none", false}};
-  return {{"nvtx", true},  {"cuda,nvtx,osrt", true}, {"nvtx,mpi", true}, {"nvtx,python-gil", true},
-          {"cuda", false}, {"osrt", false},          {"none", false}};
+  if (joining == Joining::kAttached) return {{"nvtx", true}, {"nvtx,osrt", true}, {"nvtx,osrt,python-gil", true}, {"osrt", false}, {"none", false}};
+  return {{"nvtx", true}, {"cuda,nvtx,osrt", true}, {"nvtx,mpi", true}, {"nvtx,python-gil", true}, {"cuda", false}, {"osrt", false}, {"none", false}};
 }
 
 }  // namespace lanescope::test

@@ -63,8 +63,7 @@ inline QString cell(const QTableView& table, int row, EventColumn column) {
 inline void click_header(QTableView& table, EventColumn column) {
   QHeaderView* header = table.horizontalHeader();
   const int section = ui::EventTableModel::columnOf(column);
-  QTest::mouseClick(header->viewport(), Qt::LeftButton, Qt::NoModifier,
-                    {header->sectionViewportPosition(section) + 8, header->height() / 2});
+  QTest::mouseClick(header->viewport(), Qt::LeftButton, Qt::NoModifier, {header->sectionViewportPosition(section) + 8, header->height() / 2});
 }
 
 inline QPoint row_position(const QTableView& table, int row) { return table.visualRect(table.model()->index(row, 1)).center(); }

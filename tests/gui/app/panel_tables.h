@@ -21,9 +21,7 @@ inline int column_of(const QTableView& table, const QString& title) {
   return -1;
 }
 
-inline QString cell(const QTableView& table, int row, const QString& title) {
-  return table.model()->index(row, column_of(table, title)).data().toString();
-}
+inline QString cell(const QTableView& table, int row, const QString& title) { return table.model()->index(row, column_of(table, title)).data().toString(); }
 
 inline std::int64_t column_sum(const ui::ResultTable& table, std::size_t column) {
   const auto& values = std::get<stats::Integers>(table.results().table()->columns()[column].values);

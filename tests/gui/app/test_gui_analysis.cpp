@@ -132,7 +132,8 @@ class AnalysisTest : public QObject {
     gaps.chooseRow(1);
     const Nanoseconds start = gaps.results().table()->columns()[static_cast<std::size_t>(column_of(gaps, "Start"))].integer(1);
     const analysis::Bubbles bubbles = analysis::find_bubbles(*window_->state().trace(), 10'000);
-    const auto bubble = std::find_if(bubbles.bubbles.begin(), bubbles.bubbles.end(), [&](const analysis::Bubble& each) { return each.gap.range.begin == start; });
+    const auto bubble =
+        std::find_if(bubbles.bubbles.begin(), bubbles.bubbles.end(), [&](const analysis::Bubble& each) { return each.gap.range.begin == start; });
     QVERIFY(bubble != bubbles.bubbles.end());
     std::map<analysis::IdleCause, Nanoseconds> times;
     for (const analysis::IdlePart& part : bubble->parts) times[part.cause] += part.range.length();
@@ -160,7 +161,7 @@ class AnalysisTest : public QObject {
       return gaps.isColumnHidden(column_of(gaps, title));
     };
     QVERIFY(!hides("Cause"));
-    QVERIFY(hides("GPU"));  // there is one alone
+    QVERIFY(hides("GPU"));          // there is one alone
     QVERIFY(hides(ui::kGapTitle));  // all of each gap counts
     window_->bubbles().groups().chooseRow(0);
     QVERIFY(settled());
@@ -359,8 +360,7 @@ class AnalysisTest : public QObject {
   }
 
   void tablesSortWithMissingValuesLastAndKeepTheRules() {
-    stats::Table table(
-        {stats::texts("Name"), stats::integers("Time", stats::Unit::kNanoseconds), stats::reals("Share", stats::Unit::kPercent)});
+    stats::Table table({stats::texts("Name"), stats::integers("Time", stats::Unit::kNanoseconds), stats::reals("Share", stats::Unit::kPercent)});
     table.add_row(table.add_text("b"), std::int64_t{2'000}, 20.0);
     table.add_row(table.add_text("A"), stats::kNoInteger, stats::kNoReal);
     table.add_row(table.add_text("c"), std::int64_t{1'000}, 70.0);
@@ -389,8 +389,7 @@ class AnalysisTest : public QObject {
     const ui::Utilisation utilisation = source.over(range, 97);
     QCOMPARE(utilisation.gpus.size(), std::size_t{1});
     const std::vector<double>& shares = utilisation.gpus[0].shares;
-    const double busy =
-        std::accumulate(shares.begin(), shares.end(), 0.0) * static_cast<double>(range.length()) / static_cast<double>(shares.size());
+    const double busy = std::accumulate(shares.begin(), shares.end(), 0.0) * static_cast<double>(range.length()) / static_cast<double>(shares.size());
     QVERIFY(std::abs(busy - 4.0 * kKernelDuration) < 1'000);  // pieces end at whole nanoseconds
     QCOMPARE(shares.front(), 1.0);
     QCOMPARE(shares[shares.size() / 2], 0.0);  // within the longest gap
@@ -461,8 +460,8 @@ class AnalysisTest : public QObject {
       return builder.call_node({caller, builder.code_location({CodeKind::kPython, 0, 0, 0}, function)});
     };
     const CallNodeId load = python(0, "load", 31), log = python(0, "log", 50);
-    const CallNodeId inflate = builder.call_node(
-        {load, builder.code_location({CodeKind::kNative, builder.intern("libz.so"), 0, 1}, {builder.intern("inflate"), 0, 0})});
+    const CallNodeId inflate =
+        builder.call_node({load, builder.code_location({CodeKind::kNative, builder.intern("libz.so"), 0, 1}, {builder.intern("inflate"), 0, 0})});
     std::vector<SampleEvent> samples;
     for (const auto& [time, chain] : {std::pair{500, log}, {10'000, load}, {20'000, inflate}, {60'000, log}})
       samples.push_back({time, 0, {chain, SampleOrigin::kTimer}});

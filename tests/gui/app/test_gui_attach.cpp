@@ -1,13 +1,13 @@
 // A process that runs already: found in the list, recorded, drawn while it runs, and left running.
 #include <signal.h>
 
+#include <algorithm>
 #include <QCheckBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QProcess>
 #include <QPushButton>
 #include <QUuid>
-#include <algorithm>
 
 #include "main_window_fixture.h"
 #include "record/attach_dialog.h"
@@ -151,9 +151,7 @@ class AttachTest : public QObject {
     window.attach(attach);
     QVERIFY2(wait_for([&] { return window.isRecording() || window.messages().text().contains("not observed"); }), qPrintable(window.messages().text()));
     if (!window.isRecording()) QSKIP("this machine does not let threads be observed");
-    const auto count = [](const Trace& shown, EventKind kind) {
-      return gather_events(shown, EventScope::whole_trace(shown).lanes(), {.kind = kind}).size();
-    };
+    const auto count = [](const Trace& shown, EventKind kind) { return gather_events(shown, EventScope::whole_trace(shown).lanes(), {.kind = kind}).size(); };
     QVERIFY(wait_for([&] { return window.state().trace() && count(*window.state().trace(), EventKind::kThreadState) > 10; }));
     window.actions().stop->trigger();
     QVERIFY(opened.wait(kPatienceMs));

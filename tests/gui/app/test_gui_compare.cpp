@@ -551,7 +551,8 @@ class CompareTest : public QObject {
     window_->showPanel("diff");
     QVERIFY(settled());
     const stats::Table& table = *window_->diff().table().results().table();
-    const stats::Column& names = *std::find_if(table.columns().begin(), table.columns().end(), [](const stats::Column& column) { return column.title == "Name"; });
+    const stats::Column& names =
+        *std::find_if(table.columns().begin(), table.columns().end(), [](const stats::Column& column) { return column.title == "Name"; });
     ui::TableRow row = 0;
     while (row < table.row_count() && table.text(names.text(row)) != "data") ++row;
     QVERIFY(row < table.row_count());
@@ -653,9 +654,7 @@ class CompareTest : public QObject {
           if (trace.name(trace.lane(lane).name(i)) == name) found.push_back({lane, i});
     return found;
   }
-  Nanoseconds startOf(std::string_view name, std::size_t part) const {
-    return window_->state().trace()->event(eventsNamed(name, part).front()).start;
-  }
+  Nanoseconds startOf(std::string_view name, std::size_t part) const { return window_->state().trace()->event(eventsNamed(name, part).front()).start; }
   QString pathOf(const char* name) const { return QString::fromStdString((folder_.path() / name).string()); }
 
   TemporaryFolder folder_;

@@ -3,8 +3,8 @@
 
 #include <QProcess>
 
-#include "options/launch_options.h"
 #include "main_window_fixture.h"
+#include "options/launch_options.h"
 #include "record/remote_dialog.h"
 
 using namespace lanescope;
@@ -30,7 +30,8 @@ std::string text_of(const session::LaunchRequest& request) {
   const session::CaptureSettings& s = request.settings;
   std::ostringstream text;
   const auto seconds = [](const std::optional<std::chrono::nanoseconds>& time) { return time ? std::to_string(time->count()) : "none"; };
-  text << "cuda " << s.trace_cuda << " nvtx " << s.trace_nvtx << " osrt " << s.trace_os_runtime << " files " << s.trace_file_access << " gil " << s.trace_python_lock << " machine " << s.machine_metrics.networks << s.machine_metrics.storage << " marked";
+  text << "cuda " << s.trace_cuda << " nvtx " << s.trace_nvtx << " osrt " << s.trace_os_runtime << " files " << s.trace_file_access << " gil "
+       << s.trace_python_lock << " machine " << s.machine_metrics.networks << s.machine_metrics.storage << " marked";
   for (const session::MarkedLibrary library : s.marked) text << " " << static_cast<int>(library);
   text << "\npreset " << static_cast<int>(s.preset) << " graph " << static_cast<int>(s.graph_level) << " flush " << s.flush_interval.count() << " all "
        << s.trace_all_calls << " memory " << s.memory_usage << " faults " << s.cpu_page_faults << s.gpu_page_faults << " events " << s.cuda_events
@@ -38,14 +39,13 @@ std::string text_of(const session::LaunchRequest& request) {
   if (s.backtraces.kernels || s.backtraces.synchronizations) text << " from " << s.backtraces.threshold.count();
   text << "\nosrt from " << s.os_runtime_threshold.count() << " chains " << seconds(s.os_runtime_backtraces) << "\ndomains " << static_cast<int>(s.domain_rule);
   for (const std::string& domain : s.domains) text << " [" << domain << "]";
-  text << "\nthreads " << static_cast<int>(s.cpu.thread_states) << static_cast<int>(s.cpu.samples) << static_cast<int>(s.cpu.call_chains) << " " << s.cpu.frequency << " "
-       << s.cpu.python_names << " " << s.cpu.debug_folders << "\nkernel " << s.cpu.system_calls;
+  text << "\nthreads " << static_cast<int>(s.cpu.thread_states) << static_cast<int>(s.cpu.samples) << static_cast<int>(s.cpu.call_chains) << " "
+       << s.cpu.frequency << " " << s.cpu.python_names << " " << s.cpu.debug_folders << "\nkernel " << s.cpu.system_calls;
   for (const std::string& event : s.cpu.tracepoints) text << " [" << event << "]";
   for (const std::string& event : s.cpu.counted_events) text << " (" << event << ")";
-  text << "\ngpu metrics " << s.gpu_metrics.devices << " " << s.gpu_metrics.set << " " << s.gpu_metrics.frequency
-       << "\nrange " << static_cast<int>(s.range.trigger);
-  if (s.range.trigger != session::CaptureTrigger::kNone)
-    text << " after " << static_cast<int>(s.range.after) << " " << s.range.repeats.value_or(0);
+  text << "\ngpu metrics " << s.gpu_metrics.devices << " " << s.gpu_metrics.set << " " << s.gpu_metrics.frequency << "\nrange "
+       << static_cast<int>(s.range.trigger);
+  if (s.range.trigger != session::CaptureTrigger::kNone) text << " after " << static_cast<int>(s.range.after) << " " << s.range.repeats.value_or(0);
   if (s.range.trigger == session::CaptureTrigger::kNvtxRange) text << " " << s.range.name << " @" << s.range.domain.value_or("*");
   text << "\ndelay " << request.delay.count() << " duration " << seconds(request.duration) << " keep " << seconds(request.keep_last) << " size "
        << request.maximum_file_size.value_or(0) << " signal " << request.end_signal.value_or(0) << " wait " << static_cast<int>(request.wait_for) << " pytorch "
@@ -147,7 +147,8 @@ class ElsewhereTest : public QObject {
       s.capture.wait_for_children = false;
       s.capture.program_at_end = ui::ProgramAtEnd::kRunsOn;
     });
-    for (const session::AfterCapture after : {session::AfterCapture::kGoOn, session::AfterCapture::kStop, session::AfterCapture::kShutdown, session::AfterCapture::kRepeat})
+    for (const session::AfterCapture after :
+         {session::AfterCapture::kGoOn, session::AfterCapture::kStop, session::AfterCapture::kShutdown, session::AfterCapture::kRepeat})
       for (const char* domain : {"", "*", "DOMAIN"})
         add("range", [after, domain](ui::LaunchSettings& s) {
           s.capture.trigger = session::CaptureTrigger::kNvtxRange;

@@ -185,8 +185,8 @@ class EventsTest : public QObject {
     QWidget* ruler = part(*window_, "Time axis");
     const timeline::Viewport viewport{window_->timelineView().visibleRange(), ruler->width()};
     const auto mouse = [&](QEvent::Type type, double x, Qt::MouseButtons held) {
-      QMouseEvent event(type, QPointF(x, 8), ruler->mapToGlobal(QPointF(x, 8)), type == QEvent::MouseMove ? Qt::NoButton : Qt::LeftButton,
-                        held, Qt::NoModifier);
+      QMouseEvent event(type, QPointF(x, 8), ruler->mapToGlobal(QPointF(x, 8)), type == QEvent::MouseMove ? Qt::NoButton : Qt::LeftButton, held,
+                        Qt::NoModifier);
       QApplication::sendEvent(ruler, &event);
     };
     const Nanoseconds end_of_last = window_->state().trace()->extent().end;
@@ -242,7 +242,7 @@ class EventsTest : public QObject {
     QCOMPARE(names(), QStringList({"▸ step *", "▸ layer1", "once"}));
     QCOMPARE(table_->model()->index(0, 0).data().toString(), QString("12"));
     QCOMPARE(cell(*table_, 0, EventColumn::kDuration), QString("6.066 µs"));  // 12 · 500 + 66 ns
-    click_header(*table_, EventColumn::kDuration);                           // the longest sum first
+    click_header(*table_, EventColumn::kDuration);                            // the longest sum first
     QVERIFY(settle(*window_));
     QCOMPARE(names(), QStringList({"▸ step *", "▸ layer1", "once"}));
     click_header(*table_, EventColumn::kDuration);
@@ -363,9 +363,7 @@ class EventsTest : public QObject {
   void entriesOfALineLeadToItsCallItsNameAndItsLikes() {
     window_->state().setFilter({.kind = EventKind::kKernel});
     QVERIFY(settle(*window_));
-    const auto menu = [&](const QString& choice) {
-      return menu_after([&] { emit table_->customContextMenuRequested(row_position(*table_, 1)); }, choice);
-    };
+    const auto menu = [&](const QString& choice) { return menu_after([&] { emit table_->customContextMenuRequested(row_position(*table_, 1)); }, choice); };
     const EventRef relu = qobject_cast<const ui::EventTableModel*>(table_->model())->event(1);
     table_->selectRow(1);
     menu("Copy as TSV");
@@ -395,8 +393,7 @@ class EventsTest : public QObject {
     };
     const Nanoseconds two_kernels = 2 * kKernelDuration + kGaps[0];
     QCOMPARE(busy({kFirstKernel, kFirstKernel + two_kernels}),
-             QString("GPU 0 busy over time: %1")
-                 .arg(QString::fromStdString(timeline::format_share(2.0 * kKernelDuration / static_cast<double>(two_kernels)))));
+             QString("GPU 0 busy over time: %1").arg(QString::fromStdString(timeline::format_share(2.0 * kKernelDuration / static_cast<double>(two_kernels)))));
     QCOMPARE(busy({kFirstKernel, kFirstKernel + kKernelDuration}), QString("GPU 0 busy over time: 100.0 %"));
     window_->timelineView().setSelectedRange(std::nullopt);
     window_->timelineView().selectEvent({});

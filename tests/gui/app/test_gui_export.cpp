@@ -148,7 +148,8 @@ class ExportTest : public QObject {
       offered = QFileInfo(files->selectedFiles().value(0)).fileName();
       choose(*files, path);
     });
-    const QStringList entries = menu_after([&] { emit gaps.customContextMenuRequested(gaps.visualRect(gaps.model()->index(0, 0)).center()); }, "Export the table as CSV…");
+    const QStringList entries =
+        menu_after([&] { emit gaps.customContextMenuRequested(gaps.visualRect(gaps.model()->index(0, 0)).center()); }, "Export the table as CSV…");
     QVERIFY2(entries.contains("Export the table as CSV…"), qPrintable(entries.join(u'|')));
     QVERIFY(wait_for([&] { return !ended.isEmpty() && !window_->exports().isWriting(); }));
     QVERIFY2(ended[0][0].toString().startsWith("Wrote " + path), qPrintable(ended[0][0].toString()));

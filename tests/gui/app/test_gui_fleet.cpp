@@ -235,7 +235,8 @@ class FleetTest : public QObject {
 
   void readsTimesThatMakeNoSenseAsNotKnown() {
     QJsonObject fleet = fleet_of("known.trace", "second.trace");
-    fleet["sources"] = QJsonArray{QJsonObject{{"file", "known.trace"}, {"begin", QJsonArray{1e300, 5, "x"}}, {"end", QJsonArray{2e300, 4, 7}}, {"shift", 3}}, 7};
+    fleet["sources"] =
+        QJsonArray{QJsonObject{{"file", "known.trace"}, {"begin", QJsonArray{1e300, 5, "x"}}, {"end", QJsonArray{2e300, 4, 7}}, {"shift", 3}}, 7};
     write(fleet);
     const Result<ui::FleetFile> read = ui::read_fleet_file(path());
     QVERIFY(bool(read));
@@ -251,7 +252,8 @@ class FleetTest : public QObject {
       values.append(i == 2'500 ? 9 : 0);
     }
     QJsonObject fleet = fleet_of("known.trace", "second.trace");
-    fleet["maps"] = QJsonArray{QJsonObject{{"title", "long"}, {"unit", "ms"}, {"columns", columns}, {"rows", QJsonArray{QJsonObject{{"label", "rank 0"}, {"values", values}}}}}};
+    fleet["maps"] = QJsonArray{
+        QJsonObject{{"title", "long"}, {"unit", "ms"}, {"columns", columns}, {"rows", QJsonArray{QJsonObject{{"label", "rank 0"}, {"values", values}}}}}};
     write(fleet);
     HeatMapView& map = open()->heatMap();
     const QImage picture = map.viewport()->grab().toImage();

@@ -74,7 +74,8 @@ class HandsTest : public QObject {
     QVERIFY(settle(*window_));
     QStringList titles;
     for (const timeline::Row& row : window_->timelineView().rows().rows()) titles += window_->timelineView().rowTitle(QString::fromStdString(row.key));
-    QVERIFY2(std::any_of(titles.begin(), titles.end(), [&](const QString& title) { return title.contains("] \u2068" + name + "\u2069"); }), qPrintable(titles.join(u'\n')));
+    QVERIFY2(std::any_of(titles.begin(), titles.end(), [&](const QString& title) { return title.contains("] \u2068" + name + "\u2069"); }),
+             qPrintable(titles.join(u'\n')));
   }
 
   void theWholeNameOfAKernelComesLastInItsDetails() {
@@ -109,8 +110,7 @@ class HandsTest : public QObject {
       for (QTextBlock block = browser->document()->begin(); block.isValid(); block = block.next())
         for (auto piece = block.begin(); !piece.atEnd(); ++piece) {
           const QTextCharFormat format = piece.fragment().charFormat();
-          const QColor color = format.hasProperty(QTextFormat::ForegroundBrush) ? format.foreground().color()
-                                                                                : QApplication::palette().color(QPalette::Text);
+          const QColor color = format.hasProperty(QTextFormat::ForegroundBrush) ? format.foreground().color() : QApplication::palette().color(QPalette::Text);
           const double ratio = timeline::contrast(color.rgb(), QApplication::palette().color(QPalette::Base).rgb());
           QVERIFY2(ratio >= 4.5, qPrintable(piece.fragment().text() + QString(": %1").arg(ratio)));
           ++texts;
@@ -438,8 +438,8 @@ class HandsTest : public QObject {
   void aSelectedRangeIsSummedUpAtOnce() {
     QWidget* ruler = part(*window_, "Time axis");
     const auto mouse = [&](QEvent::Type type, int x, Qt::MouseButtons buttons) {
-      QMouseEvent event(type, QPointF(x, 10), ruler->mapToGlobal(QPointF(x, 10)), type == QEvent::MouseMove ? Qt::NoButton : Qt::LeftButton,
-                        buttons, Qt::NoModifier);
+      QMouseEvent event(type, QPointF(x, 10), ruler->mapToGlobal(QPointF(x, 10)), type == QEvent::MouseMove ? Qt::NoButton : Qt::LeftButton, buttons,
+                        Qt::NoModifier);
       QApplication::sendEvent(ruler, &event);
     };
     mouse(QEvent::MouseButtonPress, 1, Qt::LeftButton);
@@ -452,10 +452,9 @@ class HandsTest : public QObject {
     QVERIFY(wait_for([&] { return window_->isSettled(); }));
     const QString text = details->text();
     const double busy = static_cast<double>(kKernels * kKernelDuration) / static_cast<double>(range->length());
-    for (const QString& said :
-         {QString::fromStdString(timeline::format_duration(range->length())), QString("GPU 0 busy"),
-          QString::fromStdString(timeline::format_share(busy)), QString("relu"), QString("gemm"), QString("count 3"),
-          QString("total 300.000 µs"), QString("average 100.000 µs"), QString("median 100.000 µs"), QString("95 % 100.000 µs")})
+    for (const QString& said : {QString::fromStdString(timeline::format_duration(range->length())), QString("GPU 0 busy"),
+                                QString::fromStdString(timeline::format_share(busy)), QString("relu"), QString("gemm"), QString("count 3"),
+                                QString("total 300.000 µs"), QString("average 100.000 µs"), QString("median 100.000 µs"), QString("95 % 100.000 µs")})
       QVERIFY2(text.contains(said), qPrintable(said + " is not in: " + text));
     window_->state().setSelectedEvent(kernel_number(*window_, 1));  // what was selected last
     QVERIFY(details->text().startsWith("relu"));
@@ -593,15 +592,10 @@ class HandsTest : public QObject {
     for (const ui::Theme theme : {ui::Theme::kLight, ui::Theme::kDark}) {
       ui::apply_theme(theme);
       const QPalette palette = QApplication::palette();
-      const std::pair<QPalette::ColorRole, QPalette::ColorRole> pairs[] = {{QPalette::Text, QPalette::Base},
-                                                                           {QPalette::Text, QPalette::AlternateBase},
-                                                                           {QPalette::WindowText, QPalette::Window},
-                                                                           {QPalette::ButtonText, QPalette::Button},
-                                                                           {QPalette::PlaceholderText, QPalette::Base},
-                                                                           {QPalette::PlaceholderText, QPalette::Window},
-                                                                           {QPalette::Link, QPalette::Base},
-                                                                           {QPalette::HighlightedText, QPalette::Highlight},
-                                                                           {QPalette::ToolTipText, QPalette::ToolTipBase}};
+      const std::pair<QPalette::ColorRole, QPalette::ColorRole> pairs[] = {
+          {QPalette::Text, QPalette::Base},         {QPalette::Text, QPalette::AlternateBase},        {QPalette::WindowText, QPalette::Window},
+          {QPalette::ButtonText, QPalette::Button}, {QPalette::PlaceholderText, QPalette::Base},      {QPalette::PlaceholderText, QPalette::Window},
+          {QPalette::Link, QPalette::Base},         {QPalette::HighlightedText, QPalette::Highlight}, {QPalette::ToolTipText, QPalette::ToolTipBase}};
       for (const auto& [text, behind] : pairs) {
         const double ratio = timeline::contrast(palette.color(text).rgb(), palette.color(behind).rgb());
         QVERIFY2(ratio >= 4.5, qPrintable(QString("%1 on %2: %3").arg(text).arg(behind).arg(ratio)));

@@ -108,8 +108,17 @@ class KernelsTest : public QObject {
     QCoreApplication::sendPostedEvents();
     const QList<int> across = parts->sizes(), down = charts->sizes();
     QVERIFY(across[0] > 0 && down[0] > 0 && down[1] > 0);
-    const auto said = [&] { return QStringLiteral("%5 %6: %1 %2 | %3 %4").arg(parts->sizes()[0]).arg(parts->sizes()[1]).arg(charts->sizes()[0]).arg(charts->sizes()[1]).arg(across[0]).arg(across[1]); };
-    for (const auto& [trace, kernel] : {std::pair{with_counters, "saxpy"}, {with_samples, "transpose"}, {with_counters, "gemm"}, {without, ""}, {with_counters, "saxpy"}}) {
+    const auto said = [&] {
+      return QStringLiteral("%5 %6: %1 %2 | %3 %4")
+          .arg(parts->sizes()[0])
+          .arg(parts->sizes()[1])
+          .arg(charts->sizes()[0])
+          .arg(charts->sizes()[1])
+          .arg(across[0])
+          .arg(across[1]);
+    };
+    for (const auto& [trace, kernel] :
+         {std::pair{with_counters, "saxpy"}, {with_samples, "transpose"}, {with_counters, "gemm"}, {without, ""}, {with_counters, "saxpy"}}) {
       QVERIFY2(choose(trace, kernel), kernel);
       QCOMPARE(panel.minimumSizeHint().height(), least);
       if (memory->isVisible()) QVERIFY2(wait_for([&] { return charts->sizes() == down; }), qPrintable(said()));
@@ -179,7 +188,9 @@ class KernelsTest : public QObject {
     state.setSelectedEvent(kernel_named(*both, "transpose_naive"));
     QVERIFY(settled(panel));
     QVERIFY(panel.facts() && panel.facts()->counters);
-    QVERIFY(panel.text().contains("100 % of the sectors beyond those that are needed are of zoo.cu:6, where threads access memory as with a stride of 8 or more elements of 4 B, or scattered."));
+    QVERIFY(
+        panel.text().contains("100 % of the sectors beyond those that are needed are of zoo.cu:6, where threads access memory as with a stride of 8 or more "
+                              "elements of 4 B, or scattered."));
     QVERIFY(panel.text().contains("No pipe of a multiprocessor is used much"));
     QVERIFY(panel.text().contains("Instructions by opcode, as warps executed them"));
     QCOMPARE(panel.facts()->opcodes.size(), std::size_t{10});
@@ -196,13 +207,15 @@ class KernelsTest : public QObject {
     QVERIFY(row >= 0);
     QCOMPARE(source.lines().code().rows()[static_cast<std::size_t>(row)].place, QStringLiteral("6"));
     const auto& instructions = source.instructions().code().rows();
-    const auto strided = std::count_if(instructions.begin(), instructions.end(), [](const ui::CodeRow& each) { return each.tip.contains("stride between threads: 8 or more elements of 4 B"); });
+    const auto strided = std::count_if(instructions.begin(), instructions.end(),
+                                       [](const ui::CodeRow& each) { return each.tip.contains("stride between threads: 8 or more elements of 4 B"); });
     QCOMPARE(strided, 1);  // the store
     // Of a kernel whose code is not there yet, as soon as it is.
     source.showLine(QStringLiteral("zoo.cu:10"));
     state.setSelectedEvent(kernel_named(*both, "strided"));
     source.showLine(QStringLiteral("zoo.cu:10"));
-    QTRY_COMPARE(source.lines().chosenRow() >= 0 ? source.lines().code().rows()[static_cast<std::size_t>(source.lines().chosenRow())].place : QString(), QStringLiteral("10"));
+    QTRY_COMPARE(source.lines().chosenRow() >= 0 ? source.lines().code().rows()[static_cast<std::size_t>(source.lines().chosenRow())].place : QString(),
+                 QStringLiteral("10"));
   }
 
   // Whoever comes back to a kernel before another one's code was read sees its own.
@@ -278,8 +291,8 @@ class KernelsTest : public QObject {
     panel.show();
     const auto trace = recording("kernel_counters.trace");
     state.setTrace(trace, ui::TraceChange::kOther);
-    for (const char* kernel : {"transpose_naive", "transpose_shared", "transpose_padded", "saxpy", "strided", "gemm_naive", "divergent", "atomics", "spill", "fp64",
-                               "small_grid", "low_occ"}) {
+    for (const char* kernel : {"transpose_naive", "transpose_shared", "transpose_padded", "saxpy", "strided", "gemm_naive", "divergent", "atomics", "spill",
+                               "fp64", "small_grid", "low_occ"}) {
       state.setSelectedEvent(kernel_named(*trace, kernel));
       QVERIFY(settled(panel));
       QVERIFY(panel.facts() && panel.facts()->counters);
@@ -415,8 +428,9 @@ class KernelsTest : public QObject {
     QCOMPARE(columns.titles(), QStringList({"Executed", "Threads", "Global sectors"}));  // of the rest there is none
     ui::CodeTable table("Source lines");
     ui::CodeTableModel& model = table.code();
-    model.setRows({{"1", "heading", 0, {}, {}, false}, {"2", "load", 0, {}, {}, true, columns.numbers(load)}, {"3", "store", 0, {}, {}, true, columns.numbers(store)}},
-                  columns.titles());
+    model.setRows(
+        {{"1", "heading", 0, {}, {}, false}, {"2", "load", 0, {}, {}, true, columns.numbers(load)}, {"3", "store", 0, {}, {}, true, columns.numbers(store)}},
+        columns.titles());
     const int first = ui::CodeTableModel::kColumns;
     QCOMPARE(model.columnCount(), first + 3);
     QCOMPARE(model.headerData(first + 2, Qt::Horizontal, Qt::DisplayRole).toString(), QString("Global sectors"));
@@ -503,14 +517,16 @@ class KernelsTest : public QObject {
 
     // A recorder that writes what such a run writes, where it is told to.
     const auto recorder = folder.path() / "lanescope";
-    write_script(recorder, QStringLiteral("while [ \"$1\" != --save ]; do shift; done\ncp '%1' \"$2\"\n").arg(QString::fromStdString(data_file("kernel_counters.trace").string())));
+    write_script(recorder, QStringLiteral("while [ \"$1\" != --save ]; do shift; done\ncp '%1' \"$2\"\n")
+                               .arg(QString::fromStdString(data_file("kernel_counters.trace").string())));
     run.command.front() = QString::fromStdString(recorder.string());
     run.folder = QString::fromStdString(folder.path().string());
     KernelProfiling profiling;
     QStringList failures;
     std::shared_ptr<const Trace> measured;
     connect(&profiling, &KernelProfiling::failed, this, [&](const QString& sentence) { failures += sentence; });
-    connect(&profiling, &KernelProfiling::measured, this, [&](std::shared_ptr<const Trace> result, const QString&, const std::shared_ptr<const Trace>&) { measured = result; });
+    connect(&profiling, &KernelProfiling::measured, this,
+            [&](std::shared_ptr<const Trace> result, const QString&, const std::shared_ptr<const Trace>&) { measured = result; });
     profiling.start(facts, run);
     QVERIFY(wait_for([&] { return !profiling.isRunning(); }));
     QCOMPARE(failures, QStringList());

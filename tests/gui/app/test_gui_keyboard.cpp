@@ -98,7 +98,8 @@ class KeyboardTest : public QObject {
     QVERIFY(place);
     const auto path = [&] {
       QStringList keys;
-      for (std::optional<timeline::RowIndex> row = rows.row(place->row).parent; row; row = rows.row(*row).parent) keys += QString::fromStdString(rows.row(*row).key);
+      for (std::optional<timeline::RowIndex> row = rows.row(place->row).parent; row; row = rows.row(*row).parent)
+        keys += QString::fromStdString(rows.row(*row).key);
       return keys;
     };
     QVERIFY(path().size() >= 2);

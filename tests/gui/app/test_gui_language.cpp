@@ -58,7 +58,8 @@ QString plain(QString text) {
 }
 
 void add(std::vector<Shown>& shown, const QWidget& of, const char* what, const QString& text) {
-  if (!plain(text).isEmpty()) shown.push_back({QStringLiteral("%1 %2 %3").arg(QLatin1String(of.metaObject()->className()), of.objectName(), QLatin1String(what)), plain(text)});
+  if (!plain(text).isEmpty())
+    shown.push_back({QStringLiteral("%1 %2 %3").arg(QLatin1String(of.metaObject()->className()), of.objectName(), QLatin1String(what)), plain(text)});
 }
 
 void add_menu(std::vector<Shown>& shown, const QMenu& menu) {
@@ -71,8 +72,7 @@ void add_menu(std::vector<Shown>& shown, const QMenu& menu) {
 
 void add_header(std::vector<Shown>& shown, const QAbstractItemView& view) {
   if (view.model() == nullptr || qobject_cast<const QHeaderView*>(&view)) return;
-  for (int column = 0; column < view.model()->columnCount(); ++column)
-    add(shown, view, "header", view.model()->headerData(column, Qt::Horizontal).toString());
+  for (int column = 0; column < view.model()->columnCount(); ++column) add(shown, view, "header", view.model()->headerData(column, Qt::Horizontal).toString());
 }
 
 // What a widget, and all in it, says: by itself, when it is pointed at, and to those who hear it.
@@ -106,8 +106,9 @@ std::vector<Shown> texts_of(QWidget& root) {
 // What has no words of ours: names of the trace and of files, commands, keys, units; languages under their own names.
 bool needs_no_translation(const QString& text) {
   static const QRegularExpression words(QStringLiteral("[A-Za-z]{3,}"));
-  static const QRegularExpression names(QStringLiteral("^(?:lanescope( |$).*|.*known\\.trace.*|.*report%n\\.trace.*|cu(BLAS|DNN|SOLVER|SPARSE)|English|step \\*|QAbstractItemView.*|"
-                                                       "(?:Ctrl|Shift|Alt|Esc|Home|Space|Return|Del|PgUp|PgDown|[A-Z])[^a-z]*.*|.*\\.(?:trace|png)|Qt.*|[a-z]+=.*|/.*)$"));
+  static const QRegularExpression names(
+      QStringLiteral("^(?:lanescope( |$).*|.*known\\.trace.*|.*report%n\\.trace.*|cu(BLAS|DNN|SOLVER|SPARSE)|English|step \\*|QAbstractItemView.*|"
+                     "(?:Ctrl|Shift|Alt|Esc|Home|Space|Return|Del|PgUp|PgDown|[A-Z])[^a-z]*.*|.*\\.(?:trace|png)|Qt.*|[a-z]+=.*|/.*)$"));
   return !text.contains(words) || names.match(text).hasMatch();
 }
 
@@ -172,7 +173,8 @@ class LanguageTest : public QObject {
     QVERIFY(window);
     window->showPanel("diagnostics");
     QVERIFY(settle(*window));
-    const QString sentence = QString::fromStdString(marked("The recording was cut off or is still being written: everything up to its last whole frame is here."));
+    const QString sentence =
+        QString::fromStdString(marked("The recording was cut off or is still being written: everything up to its last whole frame is here."));
     QVERIFY2(window->messages().text().contains(sentence), qPrintable(window->messages().text()));
     QStringList texts;
     for (const Shown& each : texts_of(*window)) texts += each.text;
@@ -193,8 +195,12 @@ class LanguageTest : public QObject {
     const std::string damaged = condition.sentence();
     QCOMPARE(QString::fromStdString(said(damaged)).count(QRegularExpression("[A-Za-z]{3,}")), 0);
     QVERIFY(said(damaged).find("118") != std::string::npos && said(damaged).find("4096") != std::string::npos);
-    QCOMPARE(QString::fromStdString(said("rank1.trace: " + damaged + " " + malformed_frames(3))).remove("rank1.trace").count(QRegularExpression("[A-Za-z]{3,}")), 0);
-    QCOMPARE(QString::fromStdString(said("The disk was replaced. 7 events had no room in the file.")).remove("The disk was replaced.").count(QRegularExpression("[A-Za-z]{3,}")), 0);
+    QCOMPARE(
+        QString::fromStdString(said("rank1.trace: " + damaged + " " + malformed_frames(3))).remove("rank1.trace").count(QRegularExpression("[A-Za-z]{3,}")), 0);
+    QCOMPARE(QString::fromStdString(said("The disk was replaced. 7 events had no room in the file."))
+                 .remove("The disk was replaced.")
+                 .count(QRegularExpression("[A-Za-z]{3,}")),
+             0);
     QCOMPARE(said("whatever others wrote, 5 of it"), std::string("whatever others wrote, 5 of it"));
     std::string many;
     while (many.size() < 1'000'000) many += "Can't read 1 incomplete: ";
@@ -208,7 +214,8 @@ class LanguageTest : public QObject {
   void saysInChineseWhatRecordersAndAgentsSaid() {
     const auto in_chinese = [](const std::string& english) {
       const Message message = diagnostic_message(english);
-      return message.english() == english ? QString::fromStdString(message.in(chinese())) : QStringLiteral("another text: ") + QString::fromStdString(message.english());
+      return message.english() == english ? QString::fromStdString(message.in(chinese()))
+                                          : QStringLiteral("another text: ") + QString::fromStdString(message.english());
     };
     QSet<QString> unknown;
     std::size_t known = 0;
@@ -224,9 +231,11 @@ class LanguageTest : public QObject {
     }
     QVERIFY(known > 0);
     QVERIFY2(unknown.isEmpty(), qPrintable(unknown.values().join(u'\n')));
-    QCOMPARE(in_chinese("GPU activity is not recorded: cuInit answered 100 (CUDA_ERROR_NO_DEVICE)."), QString("未录制 GPU 活动：cuInit 返回 100（CUDA_ERROR_NO_DEVICE）。"));
+    QCOMPARE(in_chinese("GPU activity is not recorded: cuInit answered 100 (CUDA_ERROR_NO_DEVICE)."),
+             QString("未录制 GPU 活动：cuInit 返回 100（CUDA_ERROR_NO_DEVICE）。"));
     QCOMPARE(in_chinese("GPU activity is recorded with libcupti.so.13 (API version 28)."), QString("使用 libcupti.so.13 (API version 28) 录制 GPU 活动。"));
-    QVERIFY(in_chinese("[4711] train: this process could not be followed, so nothing is recorded of what it did: it was too quick").startsWith("[4711] train:"));
+    QVERIFY(
+        in_chinese("[4711] train: this process could not be followed, so nothing is recorded of what it did: it was too quick").startsWith("[4711] train:"));
     QCOMPARE(in_chinese("What others wrote."), QString("What others wrote."));
   }
 
@@ -246,8 +255,7 @@ class LanguageTest : public QObject {
     const QString text = window->details().text();
     for (const char* const words : {"the call that enqueued it", "its thread, which ran code in this range"})
       QVERIFY2(text.contains(QString::fromStdString(marked(words))), qPrintable(text));
-    for (const char* const words : {"the call that enqueued it", "its thread, which ran code in this range"})
-      QVERIFY(chinese().translate(words) != words);
+    for (const char* const words : {"the call that enqueued it", "its thread, which ran code in this range"}) QVERIFY(chinese().translate(words) != words);
   }
 
   void marksWhatDialogsSay() {
@@ -275,7 +283,8 @@ class LanguageTest : public QObject {
 
   // Buttons of Qt ask our translations where Qt's are not installed: what is ours by the same words must mean the same.
   void givesWordsOfQtTheirMeaning() {
-    const std::pair<const char*, const char*> words[] = {{"Open", "打开"}, {"Close", "关闭"}, {"Cancel", "取消"}, {"Save", "保存"}, {"OK", "确定"}, {"Help", "帮助"}, {"Apply", "应用"}};
+    const std::pair<const char*, const char*> words[] = {{"Open", "打开"}, {"Close", "关闭"}, {"Cancel", "取消"}, {"Save", "保存"},
+                                                         {"OK", "确定"},   {"Help", "帮助"},  {"Apply", "应用"}};
     for (const auto& [word, meaning] : words) {
       const std::string translated = chinese().translate(word);
       QVERIFY2(translated == word || translated == meaning, translated.c_str());
@@ -372,7 +381,8 @@ class LanguageTest : public QObject {
  private:
   // Names of the known trace's rows, threads, kernels and ranges, and what is computed of them.
   static bool isOfTheTrace(const QString& text) {
-    static const QRegularExpression names(QStringLiteral(": (?:\\[\\d+\\].*|GPU \\d.*|NVIDIA.*|.*[Ss]tream \\d.*|Lanescope.*|.*(?:known|thread|kernel_|step|iteration|cuda[A-Z]).*)$"));
+    static const QRegularExpression names(
+        QStringLiteral(": (?:\\[\\d+\\].*|GPU \\d.*|NVIDIA.*|.*[Ss]tream \\d.*|Lanescope.*|.*(?:known|thread|kernel_|step|iteration|cuda[A-Z]).*)$"));
     return names.match(text).hasMatch();
   }
   // Buttons, choices and fields that reach out of what holds them.
@@ -382,7 +392,8 @@ class LanguageTest : public QObject {
       const bool is_control = qobject_cast<const QAbstractButton*>(widget) || qobject_cast<const QComboBox*>(widget) || qobject_cast<const QLineEdit*>(widget);
       const QWidget* holder = widget->parentWidget();
       if (!is_control || !widget->isVisible() || qobject_cast<const QTabBar*>(holder) || holder->rect().contains(widget->geometry())) continue;
-      found += QStringLiteral("%1 %2 in %3").arg(QLatin1String(widget->metaObject()->className()), widget->accessibleName(), QLatin1String(holder->metaObject()->className()));
+      found += QStringLiteral("%1 %2 in %3")
+                   .arg(QLatin1String(widget->metaObject()->className()), widget->accessibleName(), QLatin1String(holder->metaObject()->className()));
     }
     return found;
   }

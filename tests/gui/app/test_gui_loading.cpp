@@ -9,8 +9,6 @@
 #include <QScopeGuard>
 
 #include "main_window_fixture.h"
-#include "options.h"
-#include "window/opening_view.h"
 #include "model/export/trace_file_export.h"
 #include "model/file/frame.h"
 #include "model/trace/compact/compaction.h"
@@ -18,7 +16,9 @@
 #include "model/trace/demanded_segments.h"
 #include "model/trace/outline.h"
 #include "model/trace/trace_builder.h"
+#include "options.h"
 #include "timeline/core/format.h"
+#include "window/opening_view.h"
 #include "window/timeline/event_search.h"
 
 using namespace lanescope;
@@ -39,7 +39,8 @@ std::shared_ptr<const Trace> variedKernels(std::uint64_t count, Nanoseconds gap 
   std::mt19937 random(1);
   std::vector<Event> events;
   for (std::uint64_t i = 0; i < count; ++i)
-    events.push_back({static_cast<Nanoseconds>(i) * 2'000 + static_cast<Nanoseconds>(i / 1'000) * gap, 1 + static_cast<Nanoseconds>(random() % 1'900), i % 5'000 == 0 ? rare : names[random() % 2], 0, 0});
+    events.push_back({static_cast<Nanoseconds>(i) * 2'000 + static_cast<Nanoseconds>(i / 1'000) * gap, 1 + static_cast<Nanoseconds>(random() % 1'900),
+                      i % 5'000 == 0 ? rare : names[random() % 2], 0, 0});
   builder.add(key, events);
   builder.provenance().finished = true;
   return builder.snapshot();
@@ -176,7 +177,8 @@ class LoadingTest : public QObject {
 
   // Of events that stay in the file nobody has looked whether they are sound: Diagnostics does, and says what `lanescope info` says.
   void diagnosticsSaysWhichPartsOfAFileAreDamaged() {
-    const std::filesystem::path log = folder_.path() / "sound.trace", compact = folder_.path() / "sound.compact.trace", damaged = folder_.path() / "damaged.trace";
+    const std::filesystem::path log = folder_.path() / "sound.trace", compact = folder_.path() / "sound.compact.trace",
+                                damaged = folder_.path() / "damaged.trace";
     QVERIFY(export_trace_file(*variedKernels(400'000, 50'000), log, Overwrite::kAllow).has_value());
     QVERIFY(compact_trace_file(log, compact, Overwrite::kAllow).has_value());
     QFile whole(QString::fromStdString(compact.string()));
@@ -201,7 +203,8 @@ class LoadingTest : public QObject {
     diagnostics->showRecordingPage();
     QVERIFY(settle(window));
     QVERIFY2(diagnostics->recording().contains(QString::fromStdString(told)), qPrintable(diagnostics->recording()));
-    QVERIFY2(window.findChild<ui::TraceStatus*>()->text().contains("incomplete: not all of it could be read"), qPrintable(window.findChild<ui::TraceStatus*>()->text()));
+    QVERIFY2(window.findChild<ui::TraceStatus*>()->text().contains("incomplete: not all of it could be read"),
+             qPrintable(window.findChild<ui::TraceStatus*>()->text()));
 
     // Of another file, that is not said.
     QVERIFY(open_and_settle(window, QString::fromStdString(compact.string())));

@@ -117,8 +117,8 @@ class MenusTest : public QObject {
       return menu_after([&] { right_click(*part(*window_, "Timeline rows"), place_of(*window_, kernel)); }, choice);
     };
     const QStringList entries = menu({});
-    for (const char* entry : {"Zoom to event", "Go to the launching call", "Filter events to this name", "Show the row in Events View",
-                              "Copy as TSV", "Copy the event's details"})
+    for (const char* entry :
+         {"Zoom to event", "Go to the launching call", "Filter events to this name", "Show the row in Events View", "Copy as TSV", "Copy the event's details"})
       QVERIFY2(entries.contains(entry), entry);
     QCOMPARE(window_->state().selectedEvent(), kernel);
 
@@ -138,9 +138,7 @@ class MenusTest : public QObject {
   void menusOfTheTimelineLeadIntoARangeAndOutAgain() {
     const TimeRange all = window_->timelineView().visibleRange();
     const TimeRange part_of_it{kFirstKernel, kFirstKernel + 4 * kKernelDuration};
-    const auto menu = [&](const QString& choice) {
-      return menu_after([&] { right_click(*part(*window_, "Timeline rows"), {5, 60}); }, choice);
-    };
+    const auto menu = [&](const QString& choice) { return menu_after([&] { right_click(*part(*window_, "Timeline rows"), {5, 60}); }, choice); };
     QVERIFY(!menu({}).contains("Zoom to the selected range"));
     window_->state().setSelectedRange(part_of_it);
     menu("Zoom to the selected range");
@@ -222,8 +220,7 @@ class MenusTest : public QObject {
     ui::ResultTable& gaps = window_->bubbles().gaps();
     gaps.chooseRow(0);
     QVERIFY(settle(*window_));
-    const QStringList entries =
-        menu_after([&] { emit gaps.customContextMenuRequested(QPoint(20, 5)); }, "Show what ran in it in Flame Graph");
+    const QStringList entries = menu_after([&] { emit gaps.customContextMenuRequested(QPoint(20, 5)); }, "Show what ran in it in Flame Graph");
     QVERIFY2(entries.contains("Copy as TSV"), qPrintable(entries.join(u'|')));
     QVERIFY(settle(*window_));
     QVERIFY(window_->samples().isVisible());
@@ -234,15 +231,12 @@ class MenusTest : public QObject {
     QVERIFY(profile.top_down.total().count > 0);
     QVERIFY(profile.top_down.total().count < 2 * static_cast<std::uint64_t>(gap.length() / 1'000'000));  // one thread, a sample each ms
     const auto& functions = profile.top_down.functions();
-    QVERIFY(std::any_of(functions.begin(), functions.end(),
-                        [](const auto& each) { return each.name.find("SlowDataset") != std::string::npos; }));
+    QVERIFY(std::any_of(functions.begin(), functions.end(), [](const auto& each) { return each.name.find("SlowDataset") != std::string::npos; }));
   }
 
   void aRightClickOnALineOfTheTableOffersTheSame() {
     QTableView* table = events_table(*window_);
-    const auto menu = [&](const QString& choice) {
-      return menu_after([&] { emit table->customContextMenuRequested(row_position(*table, 2)); }, choice);
-    };
+    const auto menu = [&](const QString& choice) { return menu_after([&] { emit table->customContextMenuRequested(row_position(*table, 2)); }, choice); };
     const QStringList entries = menu({});
     for (const char* entry : {"Zoom to event", "Filter to this name", "Export as CSV…"}) QVERIFY2(entries.contains(entry), entry);
     table->selectRow(2);
@@ -273,9 +267,8 @@ class MenusTest : public QObject {
       for (const QAction* action : menu->menu()->actions())
         entries += QString(action->text() + u'\t' + action->shortcut().toString()).remove(u'&').remove(u'…');
     const auto has = [&](const QString& text, const QString& keys) {
-      return std::any_of(entries.begin(), entries.end(), [&](const QString& entry) {
-        return entry.startsWith(text, Qt::CaseInsensitive) && (keys.isEmpty() || entry.contains(keys));
-      });
+      return std::any_of(entries.begin(), entries.end(),
+                         [&](const QString& entry) { return entry.startsWith(text, Qt::CaseInsensitive) && (keys.isEmpty() || entry.contains(keys)); });
     };
     for (const timeline::TimelineCommand& command : timeline::timeline_commands())
       if (command.menu != timeline::TimelineCommand::Menu::kView)

@@ -105,7 +105,8 @@ class PivotTest : public QObject {
       return settle(*window_);
     };
     QVERIFY(choose_kind("Kernel"));
-    QCOMPARE(table().results().rowCount(), int(std::count_if(expected.begin(), expected.end(), [](const auto& each) { return each.first.second == "Kernel"; })));
+    QCOMPARE(table().results().rowCount(),
+             int(std::count_if(expected.begin(), expected.end(), [](const auto& each) { return each.first.second == "Kernel"; })));
     QVERIFY2(window_->statistics().command().contains("-r event_sum:by=range:by=kind:kind=kernel --filter-time"), qPrintable(window_->statistics().command()));
     QCOMPARE(window_->state().filter().kind, std::optional(EventKind::kKernel));
     QVERIFY(choose_kind("All kinds"));
@@ -119,14 +120,18 @@ class PivotTest : public QObject {
     };
     const std::pair<std::string, std::string> kernels_of_forward{"forward", "Kernel"};
     click_section(column_of(table(), "Instances"));
-    QCOMPARE(cell(table(), 0, "Instances").toULongLong(), std::max_element(expected.begin(), expected.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); })->second.size());
+    QCOMPARE(cell(table(), 0, "Instances").toULongLong(),
+             std::max_element(expected.begin(), expected.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); })->second.size());
     Gestures gestures(*window_);
     QVERIFY(gestures.click_row(table(), row_of(kernels_of_forward)));
     const EventRef longest = window_->state().selectedEvent();
     QVERIFY(longest.valid());
     const std::vector<EventRef>& members = expected.at(kernels_of_forward);
-    QCOMPARE(trace.event(longest).duration,
-             trace.event(*std::max_element(members.begin(), members.end(), [&](EventRef a, EventRef b) { return trace.event(a).duration < trace.event(b).duration; })).duration);
+    QCOMPARE(
+        trace.event(longest).duration,
+        trace
+            .event(*std::max_element(members.begin(), members.end(), [&](EventRef a, EventRef b) { return trace.event(a).duration < trace.event(b).duration; }))
+            .duration);
     QTest::keySequence(&table(), QKeySequence::Copy);
     QCOMPARE(QGuiApplication::clipboard()->text().count(u'\n'), 2);  // the titles and the row
     QVERIFY(QGuiApplication::clipboard()->text().contains("forward\tKernel\t"));

@@ -30,8 +30,7 @@ Outcome run(const QStringList& arguments, const QString& display = {}) {
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
   for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}) environment.remove(name);
   static const TemporaryFolder settings;  // not the user's
-  for (const char* name : {"XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"})
-    environment.insert(name, QString::fromStdString(settings.path().string()));
+  for (const char* name : {"XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"}) environment.insert(name, QString::fromStdString(settings.path().string()));
   if (!display.isEmpty()) environment.insert("DISPLAY", display);
   process.setProcessEnvironment(environment);
   process.start(QString::fromStdString(program("lanescope-ui").string()), arguments);
@@ -64,8 +63,10 @@ class ProgramTest : public QObject {
     QStringList words;
     for (int i = 0; i < 128; ++i) {
       const QString file = pathOf(("rank" + std::to_string(i) + ".trace").c_str());
-      if (i == 0) QVERIFY(compact_trace_file(data_file("ranks_late0.trace"), file.toStdString(), Overwrite::kAllow));
-      else QVERIFY(QFile::copy(words.first(), file));
+      if (i == 0)
+        QVERIFY(compact_trace_file(data_file("ranks_late0.trace"), file.toStdString(), Overwrite::kAllow));
+      else
+        QVERIFY(QFile::copy(words.first(), file));
       words += file;
     }
     rlimit before{};
@@ -95,9 +96,12 @@ class ProgramTest : public QObject {
   void drawsPanelsAboutAKernel_data() {
     QTest::addColumn<QString>("panel");
     QTest::addColumn<QString>("recording");
-    QTest::newRow("counters") << "kernel" << "kernel_counters.trace";
-    QTest::newRow("samples") << "source" << "transpositions.trace";
-    QTest::newRow("counts") << "source" << "transpositions_counts.trace";
+    QTest::newRow("counters") << "kernel"
+                              << "kernel_counters.trace";
+    QTest::newRow("samples") << "source"
+                             << "transpositions.trace";
+    QTest::newRow("counts") << "source"
+                            << "transpositions_counts.trace";
   }
   void drawsPanelsAboutAKernel() {
     QFETCH(QString, panel);

@@ -70,7 +70,7 @@ class QueryTest : public QObject {
     const QList<QComboBox*> boxes = window_->query().findChildren<QComboBox*>();
     const auto ready = std::find_if(boxes.begin(), boxes.end(), [](const QComboBox* box) { return box->accessibleName() == "Prepared queries"; });
     QVERIFY(ready != boxes.end());
-    emit (*ready)->activated(0);
+    emit(*ready)->activated(0);
     QVERIFY(settle(*window_));
     QCOMPARE(window_->query().text(), (*ready)->itemData(0).toString());
     QVERIFY(gestures.press(Qt::CTRL | Qt::Key_Z));
@@ -154,7 +154,9 @@ class QueryTest : public QObject {
       window_->state().setTrace(snapshot(), ui::TraceChange::kSnapshot);
     });
     grows.start(50);
-    window_->query().setText("WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < 3000000) SELECT count(*) + (SELECT count(*) FROM kernels) FROM numbers");
+    window_->query().setText(
+        "WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < 3000000) SELECT count(*) + (SELECT count(*) FROM kernels) FROM "
+        "numbers");
     window_->query().ask();
     QVERIFY2(wait_for([&] { return table().model()->rowCount() == 1; }), qPrintable(window_->query().message()));
     QCOMPARE(cell(0, 0).remove(u','), QString("3000001"));
@@ -203,9 +205,7 @@ class QueryTest : public QObject {
       const QStringList marks = axis->categoriesLabels();
       QVERIFY(!marks.isEmpty());
       const QFontMetrics metrics(axis->labelsFont());
-      const auto place = [&](const QString& mark) {
-        return chart->chart()->mapToPosition({axis->endValue(mark), 0}, chart->chart()->series().front()).x();
-      };
+      const auto place = [&](const QString& mark) { return chart->chart()->mapToPosition({axis->endValue(mark), 0}, chart->chart()->series().front()).x(); };
       for (qsizetype i = 1; i < marks.size(); ++i) {
         const double needed = (metrics.horizontalAdvance(marks[i - 1]) + metrics.horizontalAdvance(marks[i])) / 2.0;
         QVERIFY2(place(marks[i]) - place(marks[i - 1]) >= needed, qPrintable(QString("%1 px: %2").arg(width).arg(marks.join(u' '))));
@@ -217,7 +217,8 @@ class QueryTest : public QObject {
   void countsOfADistributionHaveMarksAtWholeNumbers() {
     auto* chart = window_->query().findChild<ui::DurationChart*>();
     for (const int times : {1, 2, 3, 7}) {
-      ask(QStringLiteral("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %1) SELECT 1000 AS duration FROM n UNION ALL SELECT 900000").arg(times));
+      ask(QStringLiteral("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %1) SELECT 1000 AS duration FROM n UNION ALL SELECT 900000")
+              .arg(times));
       const auto* counts = qobject_cast<const QValueAxis*>(chart->chart()->axes(Qt::Vertical).value(0));
       QVERIFY(counts != nullptr && counts->max() >= times);
       const double step = (counts->max() - counts->min()) / (counts->tickCount() - 1);
@@ -256,7 +257,10 @@ class QueryTest : public QObject {
     const Nanoseconds begin = kFirstKernel + 3 * kKernelDuration + kGaps[0] + kGaps[1];
     const TimeRange gap{begin, begin + kGaps[2]};
     QWidget* canvas = rows();
-    const auto place = [&] { return QPoint(static_cast<int>(timeline::Viewport{view.visibleRange(), canvas->width()}.x_at(gap.begin + gap.length() / 2)), rowAt("Answer: 5 ranges").center().y()); };
+    const auto place = [&] {
+      return QPoint(static_cast<int>(timeline::Viewport{view.visibleRange(), canvas->width()}.x_at(gap.begin + gap.length() / 2)),
+                    rowAt("Answer: 5 ranges").center().y());
+    };
     QHelpEvent help(QEvent::ToolTip, place(), canvas->mapToGlobal(place()));
     QCoreApplication::sendEvent(canvas, &help);
     QVERIFY2(QToolTip::text().contains("gap before relu") && QToolTip::text().contains("900.000 µs"), qPrintable(QToolTip::text()));
@@ -421,7 +425,8 @@ class QueryTest : public QObject {
   QRect rowAt(const QString& name) {
     const QAccessibleInterface* all = QAccessible::queryAccessibleInterface(rows());
     for (int i = 0; i < all->childCount(); ++i)
-      if (all->child(i)->text(QAccessible::Name).startsWith(name)) return QRect(rows()->mapFromGlobal(all->child(i)->rect().topLeft()), all->child(i)->rect().size());
+      if (all->child(i)->text(QAccessible::Name).startsWith(name))
+        return QRect(rows()->mapFromGlobal(all->child(i)->rect().topLeft()), all->child(i)->rect().size());
     return {};
   }
   ui::ResultTable& table() { return window_->query().table(); }

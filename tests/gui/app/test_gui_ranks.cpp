@@ -134,7 +134,8 @@ class RanksTest : public QObject {
       std::sort(all.begin(), all.end());
       return all;
     };
-    std::vector<std::pair<Nanoseconds, QString>> expected{{1'000'000'000, "of the first"}, {clock(2'000'000'000), "of the second"}, {clock(3'000'000'000), "another"}};
+    std::vector<std::pair<Nanoseconds, QString>> expected{
+        {1'000'000'000, "of the first"}, {clock(2'000'000'000), "of the second"}, {clock(3'000'000'000), "another"}};
     std::sort(expected.begin(), expected.end());
     QVERIFY(times() == expected);
 

@@ -144,7 +144,8 @@ class RecentFilesTest : public QObject {
     window.activateWindow();
     QVERIFY(QTest::qWaitForWindowActive(&window, kPatienceMs));
     QVERIFY(window.actions().open_recent->isEnabled());
-    QVERIFY2(window.actions().open_recent->actions().first()->text().contains("known.trace"), qPrintable(window.actions().open_recent->actions().first()->text()));
+    QVERIFY2(window.actions().open_recent->actions().first()->text().contains("known.trace"),
+             qPrintable(window.actions().open_recent->actions().first()->text()));
     const QList<QLabel*> labels = window.findChildren<QLabel*>();
     QVERIFY(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) { return label->text().contains("known.trace"); }));
     // While a window stays in front, too: another program may have opened one.

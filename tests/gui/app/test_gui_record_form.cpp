@@ -111,7 +111,9 @@ class TestGuiRecordForm : public QObject {
   void whatIsWrongMovesNoField() {
     ui::Settings settings;
     ui::LaunchDialog launch(settings);
-    launch.setStart([](const ui::LaunchSettings&) { return QString("It can't be started, for a reason that takes as many words as one line of this dialog has no room for, and so goes on in the next."); });
+    launch.setStart([](const ui::LaunchSettings&) {
+      return QString("It can't be started, for a reason that takes as many words as one line of this dialog has no room for, and so goes on in the next.");
+    });
     launch.show();
     QVERIFY(QTest::qWaitForWindowExposed(&launch, test::kPatienceMs));
     const test::TemporaryFolder folder;
@@ -180,7 +182,8 @@ class TestGuiRecordForm : public QObject {
       QVERIFY(QTest::qWaitForWindowActive(dialog, test::kPatienceMs));
       QComboBox* first = nullptr;  // the topmost in which one types
       for (QComboBox* const each : dialog->findChildren<QComboBox*>())
-        if (each->isEditable() && each->isVisible() && (first == nullptr || each->mapTo(dialog, QPoint()).y() < first->mapTo(dialog, QPoint()).y())) first = each;
+        if (each->isEditable() && each->isVisible() && (first == nullptr || each->mapTo(dialog, QPoint()).y() < first->mapTo(dialog, QPoint()).y()))
+          first = each;
       QVERIFY(first != nullptr);
       QVERIFY(dialog->focusWidget() != nullptr);
       QTest::keyClicks(dialog->focusWidget(), "abc");
@@ -284,9 +287,9 @@ class TestGuiRecordForm : public QObject {
       ui::LaunchDialog dialog(settings);
       dialog.show();
       field<QComboBox>(dialog, QString())->setEditText(QStringLiteral("/bin/cat"));
-      for (const char* name :
-           {"Allocations and memory pools", "Page faults and moves of unified memory", "CUDA events, and which streams wait for them",
-            "cuBLAS", "OpenMP", "OpenGL", "UCX", "Networks", "Disks", "System calls", "Its functions in samples", "Which thread holds its lock (GIL), and which threads wait for it"})
+      for (const char* name : {"Allocations and memory pools", "Page faults and moves of unified memory", "CUDA events, and which streams wait for them",
+                               "cuBLAS", "OpenMP", "OpenGL", "UCX", "Networks", "Disks", "System calls", "Its functions in samples",
+                               "Which thread holds its lock (GIL), and which threads wait for it"})
         press(dialog, QString::fromLatin1(name));
       field<QLineEdit>(dialog, QStringLiteral("Events of the kernel"))->setText(QStringLiteral(" sched/sched_switch ,,irq/softirq_raise"));
       field<QLineEdit>(dialog, QStringLiteral("Events that are counted"))->setText(QStringLiteral("cycles, page-faults"));

@@ -5,10 +5,10 @@
 #include <QLineEdit>
 #include <QScrollBar>
 
+#include "../../timeline/traces.h"
 #include "main_window_fixture.h"
 #include "model/trace/load.h"
 #include "panel_tables.h"
-#include "../../timeline/traces.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -86,16 +86,36 @@ class RefreshTest : public QObject {
     QTest::addColumn<QString>("panel");
     QTest::addColumn<QString>("choice");
     QTest::addColumn<QString>("title");  // of a column that tells lines apart
-    QTest::newRow("names") << "statistics" << "" << "Name";
-    QTest::newRow("families") << "statistics" << "families" << "Name";
-    QTest::newRow("sums by columns") << "statistics" << "columns" << "Name";
-    QTest::newRow("sums of a report") << "statistics" << "cuda_gpu_kern_sum" << "Name";
-    QTest::newRow("lines of a report") << "statistics" << "cuda_gpu_trace" << "Start";
-    QTest::newRow("groups of idle time") << "bubbles" << "groups" << "NVTX range";
-    QTest::newRow("gaps") << "bubbles" << "gaps" << "Start";
-    QTest::newRow("tables of a rule") << "findings" << "step_breakdown" << "NVTX Range";
-    QTest::newRow("answers") << "query" << "SELECT start, duration, name FROM kernels ORDER BY duration DESC" << "name";
-    QTest::newRow("events") << "events" << "" << "Start";
+    QTest::newRow("names") << "statistics"
+                           << ""
+                           << "Name";
+    QTest::newRow("families") << "statistics"
+                              << "families"
+                              << "Name";
+    QTest::newRow("sums by columns") << "statistics"
+                                     << "columns"
+                                     << "Name";
+    QTest::newRow("sums of a report") << "statistics"
+                                      << "cuda_gpu_kern_sum"
+                                      << "Name";
+    QTest::newRow("lines of a report") << "statistics"
+                                       << "cuda_gpu_trace"
+                                       << "Start";
+    QTest::newRow("groups of idle time") << "bubbles"
+                                         << "groups"
+                                         << "NVTX range";
+    QTest::newRow("gaps") << "bubbles"
+                          << "gaps"
+                          << "Start";
+    QTest::newRow("tables of a rule") << "findings"
+                                      << "step_breakdown"
+                                      << "NVTX Range";
+    QTest::newRow("answers") << "query"
+                             << "SELECT start, duration, name FROM kernels ORDER BY duration DESC"
+                             << "name";
+    QTest::newRow("events") << "events"
+                            << ""
+                            << "Start";
   }
   void whoReadsATableStaysWhereTheyWere() {
     QFETCH(QString, panel);

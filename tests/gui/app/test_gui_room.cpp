@@ -175,7 +175,8 @@ class RoomTest : public QObject {
     // Each mark says where it stands.
     for (const QString& label : marks->categoriesLabels()) {
       const double at = std::pow(10.0, marks->endValue(label));
-      QVERIFY2(label.endsWith(QString::fromUtf8(" µs")) && std::abs(label.chopped(3).toDouble() * 1'000 - at) < 1, qPrintable(label + " at " + QString::number(at)));
+      QVERIFY2(label.endsWith(QString::fromUtf8(" µs")) && std::abs(label.chopped(3).toDouble() * 1'000 - at) < 1,
+               qPrintable(label + " at " + QString::number(at)));
       QVERIFY(at >= 240'100 * 0.99 && at <= 243'070 * 1.01);
     }
   }

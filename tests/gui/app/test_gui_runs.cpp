@@ -38,9 +38,7 @@ class RunsTest : public QObject {
     window_->showPanel("events");
     const int run = ui::EventTableModel::columnOf(EventColumn::kRun);
     QVERIFY(table.isColumnHidden(run));  // there is one run alone
-    const auto header_menu = [&] {
-      return menu_after([&] { emit table.horizontalHeader()->customContextMenuRequested({10, 4}); });
-    };
+    const auto header_menu = [&] { return menu_after([&] { emit table.horizontalHeader()->customContextMenuRequested({10, 4}); }); };
     QVERIFY(!header_menu().contains("Run"));
     compare();
     QVERIFY(!table.isColumnHidden(run));

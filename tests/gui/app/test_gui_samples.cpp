@@ -31,8 +31,7 @@ std::shared_ptr<const Trace> program() {
   const auto python = [&](const char* name, std::uint32_t line) {
     return builder.code_location({CodeKind::kPython, 0, 0, 0}, {builder.intern(name), builder.intern("/home/user/train.py"), line});
   };
-  const CodeLocationId inflate =
-      builder.code_location({CodeKind::kNative, builder.intern("/lib/libz.so.1"), 0, 0x10}, {builder.intern("inflate"), 0, 0});
+  const CodeLocationId inflate = builder.code_location({CodeKind::kNative, builder.intern("/lib/libz.so.1"), 0, 0x10}, {builder.intern("inflate"), 0, 0});
   const CallNodeId train = builder.call_node({0, python("train", 5)});
   const CallNodeId forward = builder.call_node({train, python("forward", 7)});
   const CallNodeId load = builder.call_node({train, python("load", 30)});
@@ -234,9 +233,7 @@ class SamplesTest : public QObject {
   void theMenuOfACallOutlivesItsProfile() {
     ui::FlameGraphView& flame = panel_->flameGraph();
     const QPoint place = boxOf({"train", "load", "inflate"}).center();
-    QTimer::singleShot(0, this, [&] {
-      state_->setTrace(nullptr, ui::TraceChange::kOther);
-    });
+    QTimer::singleShot(0, this, [&] { state_->setTrace(nullptr, ui::TraceChange::kOther); });
     menu_after([&] { right_click(*flame.viewport(), place); }, "Copy the calls that lead to it");
     QCOMPARE(QGuiApplication::clipboard()->text(), QString("train\nload\ninflate"));
   }
@@ -316,8 +313,7 @@ class SamplesTest : public QObject {
     QVERIFY(settled());
     const QTreeView& tree = panel_->tree(samples::CallTreeOrder::kTopDown);
     QModelIndex at = tree.model()->index(0, 0);
-    for (int level = 0; level < 8; ++level, at = tree.model()->index(0, 0, at))
-      QVERIFY2(tree.isExpanded(at), qPrintable(at.data().toString()));
+    for (int level = 0; level < 8; ++level, at = tree.model()->index(0, 0, at)) QVERIFY2(tree.isExpanded(at), qPrintable(at.data().toString()));
     QCOMPARE(at.data().toString(), QString("way0"));
     QVERIFY(!tree.isExpanded(at));
   }
@@ -327,8 +323,7 @@ class SamplesTest : public QObject {
     TraceBuilder builder;
     const ProcessId process = builder.process_of_instance(1);
     const auto native = [&](CallNodeId caller, const char* module, const char* name) {
-      return builder.call_node(
-          {caller, builder.code_location({CodeKind::kNative, builder.intern(module), 0, 0}, {builder.intern(name), 0, 0})});
+      return builder.call_node({caller, builder.code_location({CodeKind::kNative, builder.intern(module), 0, 0}, {builder.intern(name), 0, 0})});
     };
     const CallNodeId run = native(native(0, "/lib/libpython3.12.so", "Py_RunMain"), "/lib/libpython3.12.so", "PyEval_EvalCode");
     const CallNodeId train =

@@ -21,8 +21,7 @@ constexpr int kMany = 2'000;             // more than a screen has lines
 // Kernels of 1 to 5 µs, one each period, "kernel 0" to "kernel 6" in turn.
 void add_kernels(SmallTrace& trace, int first, int count) {
   std::vector<Event> events;
-  for (int i = first; i < first + count; ++i)
-    events.push_back(trace.event(i * kPeriod, i * kPeriod + 1'000 * (1 + i % 5), "kernel " + std::to_string(i % 7)));
+  for (int i = first; i < first + count; ++i) events.push_back(trace.event(i * kPeriod, i * kPeriod + 1'000 * (1 + i % 5), "kernel " + std::to_string(i % 7)));
   trace.builder.add(trace.on_gpu(TrackKind::kKernels), events);
 }
 
@@ -221,8 +220,7 @@ class TestGuiSelection : public QObject {
     QVERIFY(!window_->menuBar()->activeAction());
     QWidget* rows = part(*window_, "Timeline rows");
     QTest::keyPress(&view, Qt::Key_Alt);
-    QWheelEvent wheel(QPointF(50, 50), rows->mapToGlobal(QPointF(50, 50)), {}, {-120, 0}, Qt::NoButton, Qt::AltModifier, Qt::NoScrollPhase,
-                      false);
+    QWheelEvent wheel(QPointF(50, 50), rows->mapToGlobal(QPointF(50, 50)), {}, {-120, 0}, Qt::NoButton, Qt::AltModifier, Qt::NoScrollPhase, false);
     QApplication::sendEvent(rows, &wheel);
     QTest::keyRelease(&view, Qt::Key_Alt);
     QVERIFY(!window_->menuBar()->activeAction());

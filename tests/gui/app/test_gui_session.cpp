@@ -146,8 +146,7 @@ class TestGuiSession : public QObject {
     QVERIFY(is_running(window_->session().recording()->pid()));
     const auto said_it = [&] {
       const auto& messages = window_->messages().messages();
-      return std::any_of(messages.begin(), messages.end(),
-                         [&](const ui::Notice& each) { return each.sentence.contains("complete: " + path_of("first")); });
+      return std::any_of(messages.begin(), messages.end(), [&](const ui::Notice& each) { return each.sentence.contains("complete: " + path_of("first")); });
     };
     QVERIFY(wait_for(said_it));
     QVERIFY(wait_for([&] { return !is_running(first); }));

@@ -20,26 +20,21 @@ struct Overloaded : Functions... {
 QString number(Source source) { return QString::number(static_cast<int>(source) + 1); }
 
 QString name_of(const SessionEffect& one) {
-  return std::visit(Overloaded{[](const effect::Ask&) { return QStringLiteral("ask"); },
-                               [](const effect::Begin&) { return QStringLiteral("begin"); },
-                               [](const effect::BeginElsewhere&) { return QStringLiteral("elsewhere"); },
-                               [](const effect::Read& read) { return QStringLiteral("read") + number(read.as.source); },
-                               [](const effect::CancelReading& cancel) { return QStringLiteral("cancel") + number(cancel.source); },
-                               [](const effect::AbandonReading& abandon) { return QStringLiteral("abandon") + number(abandon.source); },
-                               [](const effect::Follow&) { return QStringLiteral("follow"); },
-                               [](const effect::LetGo&) { return QStringLiteral("let-go"); },
-                               [](const effect::StopRecording&) { return QStringLiteral("stop"); },
-                               [](const effect::Show& show) {
-                                 return show.change == TraceChange::kOther ? QStringLiteral("show-other") : QStringLiteral("show-later");
-                               },
-                               [](const effect::MakeReady&) { return QStringLiteral("make-ready"); },
-                               [](const effect::OpenPair&) { return QStringLiteral("open-pair"); },
-                               [](const effect::ClosePair&) { return QStringLiteral("close-pair"); },
-                               [](const effect::ShowFirst&) { return QStringLiteral("show-first"); },
-                               [](const effect::SayOpened& opened) { return QStringLiteral("opened") + number(opened.as.source); },
-                               [](const effect::SayFailed& failed) { return QStringLiteral("failed") + number(failed.from.source); },
-                               [](const effect::SayPartIsShown&) { return QStringLiteral("part"); }},
-                    one);
+  return std::visit(
+      Overloaded{[](const effect::Ask&) { return QStringLiteral("ask"); }, [](const effect::Begin&) { return QStringLiteral("begin"); },
+                 [](const effect::BeginElsewhere&) { return QStringLiteral("elsewhere"); },
+                 [](const effect::Read& read) { return QStringLiteral("read") + number(read.as.source); },
+                 [](const effect::CancelReading& cancel) { return QStringLiteral("cancel") + number(cancel.source); },
+                 [](const effect::AbandonReading& abandon) { return QStringLiteral("abandon") + number(abandon.source); },
+                 [](const effect::Follow&) { return QStringLiteral("follow"); }, [](const effect::LetGo&) { return QStringLiteral("let-go"); },
+                 [](const effect::StopRecording&) { return QStringLiteral("stop"); },
+                 [](const effect::Show& show) { return show.change == TraceChange::kOther ? QStringLiteral("show-other") : QStringLiteral("show-later"); },
+                 [](const effect::MakeReady&) { return QStringLiteral("make-ready"); }, [](const effect::OpenPair&) { return QStringLiteral("open-pair"); },
+                 [](const effect::ClosePair&) { return QStringLiteral("close-pair"); }, [](const effect::ShowFirst&) { return QStringLiteral("show-first"); },
+                 [](const effect::SayOpened& opened) { return QStringLiteral("opened") + number(opened.as.source); },
+                 [](const effect::SayFailed& failed) { return QStringLiteral("failed") + number(failed.from.source); },
+                 [](const effect::SayPartIsShown&) { return QStringLiteral("part"); }},
+      one);
 }
 
 QString name_of(SessionState state) {
@@ -154,22 +149,22 @@ class TestGuiSessionMachine : public QObject {
     const QString loads = "read1: loading", loads_again = "abandon1 read1: loading";
     add("wish open", {loads, loads, loads_again, loads_again, "ask: recording", loads_again, "abandon2 read1: loading", loads});
     add("wish beside", {loads, "read2: comparing", same, same, "ask: recording", same, "read2: comparing", "read2: comparing"});
-    add("wish launch", {"begin: idle", "begin: idle", "begin: loading", "begin: loading", "ask: recording", "begin: ended", "begin: comparing",
-                        "begin: comparing"});
-    add("wish close", {"begin: idle", "begin: idle", "begin: loading", "begin: loading", "ask: recording", "begin: ended", "begin: comparing",
-                       "begin: comparing"});
+    add("wish launch",
+        {"begin: idle", "begin: idle", "begin: loading", "begin: loading", "ask: recording", "begin: ended", "begin: comparing", "begin: comparing"});
+    add("wish close",
+        {"begin: idle", "begin: idle", "begin: loading", "begin: loading", "ask: recording", "begin: ended", "begin: comparing", "begin: comparing"});
     add("open here", {loads, loads, loads_again, loads_again, "stop: recording", loads_again, "abandon2 read1: loading", loads});
-    add("launch here", {"begin: idle", "begin: idle", "begin: loading", "begin: loading", "begin: recording", "begin: ended",
-                        "begin: comparing", "begin: comparing"});
-    add("open elsewhere", {"elsewhere: idle", "elsewhere: idle", "elsewhere: loading", "elsewhere: loading", "elsewhere: recording",
-                           "elsewhere: ended", "elsewhere: comparing", "elsewhere: comparing"});
+    add("launch here",
+        {"begin: idle", "begin: idle", "begin: loading", "begin: loading", "begin: recording", "begin: ended", "begin: comparing", "begin: comparing"});
+    add("open elsewhere", {"elsewhere: idle", "elsewhere: idle", "elsewhere: loading", "elsewhere: loading", "elsewhere: recording", "elsewhere: ended",
+                           "elsewhere: comparing", "elsewhere: comparing"});
     add("open not", {same, same, same, same, same, same, same, same});
     add("close second", {same, same, same, same, same, same, same, "show-first: idle"});
     add("cancel", {same, same, "cancel1: loading", "cancel1: loading", same, "cancel1: ended", "cancel2: comparing", same});
     add("stop", {same, same, same, same, "stop: recording", same, same, same});
     const QString follows = "follow: recording", follows_after = "abandon1 follow: recording";
-    add("recording began", {follows, follows, follows_after, follows_after, "let-go follow: recording", follows_after,
-                            "abandon2 follow: recording", "close-pair follow: recording"});
+    add("recording began", {follows, follows, follows_after, follows_after, "let-go follow: recording", follows_after, "abandon2 follow: recording",
+                            "close-pair follow: recording"});
     add("part arrived", {same, same, "show-other: loading", "make-ready: loading", same, same, same, same});
     add("file arrived", {same, same, "show-other opened1: idle", "show-later opened1: idle", same, "show-later opened1: idle", same, same});
     add("second arrived", {same, same, same, same, same, same, "open-pair opened2: comparing", same});
@@ -204,9 +199,9 @@ class TestGuiSessionMachine : public QObject {
       for (const Source source : {Source::kFile, Source::kSecondFile, Source::kRecording, Source::kPair}) {
         const Ticket stale{source, 1'000'000};
         const QString same = QStringLiteral(": ") + name_of(session.machine.state());
-        const SessionEvent arrivals[] = {event::PartArrived{stale},     event::FileArrived{stale},   event::FileFailed{stale, "Why."},
-                                         event::FileCancelled{stale},   event::SnapshotArrived{stale}, event::SnapshotReady{stale},
-                                         event::RecordingEnded{stale, "old.trace"}, event::PairArrived{stale}};
+        const SessionEvent arrivals[] = {
+            event::PartArrived{stale},     event::FileArrived{stale},   event::FileFailed{stale, "Why."},          event::FileCancelled{stale},
+            event::SnapshotArrived{stale}, event::SnapshotReady{stale}, event::RecordingEnded{stale, "old.trace"}, event::PairArrived{stale}};
         for (const SessionEvent& arrival : arrivals) QCOMPARE(session(arrival), same);
       }
     }
@@ -224,8 +219,7 @@ class TestGuiSessionMachine : public QObject {
     Session session = session_in("recording");
     QCOMPARE(session(event::Wished{kOpen}), QString("ask: recording"));
     QCOMPARE(session(event::Answered{kOpen, event::Answer::kHere}), QString("stop: recording"));
-    const std::vector<SessionEffect> effects =
-        session.machine.handle(event::RecordingEnded{session.ticket(Source::kRecording), "recorded.trace"});
+    const std::vector<SessionEffect> effects = session.machine.handle(event::RecordingEnded{session.ticket(Source::kRecording), "recorded.trace"});
     QCOMPARE(effects.size(), std::size_t{1});
     QCOMPARE(std::get<effect::Read>(effects.front()).path, kOpen.path);  // not the recording's file
     QCOMPARE(session.machine.state(), SessionState::kLoading);

@@ -87,7 +87,7 @@ class StoriesTest : public QObject {
   void whichLockDoesMyLaunchWaitForByKeyboard() {
     begin("cause_lock");
     QVERIFY(gestures_->press(Qt::CTRL | Qt::SHIFT | Qt::Key_B));  // bubbles, the largest first
-    QVERIFY(gestures_->press(Qt::Key_Down));                       // its kernel is selected
+    QVERIFY(gestures_->press(Qt::Key_Down));                      // its kernel is selected
     QVERIFY(gestures_->press(Qt::Key_F6));
     QVERIFY(gestures_->press(Qt::Key_Y));  // the launch
     QVERIFY(gestures_->press(Qt::Key_Y));  // what that waited for
@@ -143,7 +143,8 @@ class StoriesTest : public QObject {
     QStringList shown;
     for (int row = 0; row < window_->diff().table().model()->rowCount(); ++row) {
       QStringList cells;
-      for (int column = 0; column < window_->diff().table().model()->columnCount(); ++column) cells += window_->diff().table().model()->index(row, column).data().toString();
+      for (int column = 0; column < window_->diff().table().model()->columnCount(); ++column)
+        cells += window_->diff().table().model()->index(row, column).data().toString();
       shown += cells.join(u'|');
     }
     QVERIFY(table.row_count() > 3);

@@ -5,9 +5,9 @@
 #include <QClipboard>
 #include <QDockWidget>
 #include <QDropEvent>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMimeData>
-#include <QLabel>
 #include <QSplitter>
 #include <QTextBlock>
 #include <QTextDocument>
@@ -53,7 +53,8 @@ class MainWindowTest : public QObject {
     QCOMPARE(in_window->toolTip(), in_window->text());
     ui::PartsLabel label;
     label.setParts({"2,748 events", "complete: nothing dropped", "recorded on gpu01"});
-    for (const QString& shown : {label.text(), QString("2,748 events  ·  complete: nothing dropped  ·  …"), QString("2,748 events  ·  …"), QString("2,748 ev…")}) {
+    for (const QString& shown :
+         {label.text(), QString("2,748 events  ·  complete: nothing dropped  ·  …"), QString("2,748 events  ·  …"), QString("2,748 ev…")}) {
       label.resize(label.fontMetrics().horizontalAdvance(shown) + 1, 20);
       QCOMPARE(label.shown(), shown);
     }
@@ -152,8 +153,7 @@ class MainWindowTest : public QObject {
     const ui::WindowActions& actions = window.actions();
     for (const QAction* action : {actions.find, actions.filter_events, actions.zoom_in, actions.longest_gaps, actions.export_csv})
       QVERIFY2(!action->isEnabled(), qPrintable(action->text()));
-    for (const QAction* action : {actions.open, actions.launch, actions.attach, actions.keys})
-      QVERIFY2(action->isEnabled(), qPrintable(action->text()));
+    for (const QAction* action : {actions.open, actions.launch, actions.attach, actions.keys}) QVERIFY2(action->isEnabled(), qPrintable(action->text()));
     window.show();
     QVERIFY(open_and_settle(window, known_));
     QVERIFY(actions.find->isEnabled() && actions.longest_gaps->isEnabled());

@@ -54,8 +54,11 @@ class WindowManagerTest : public QObject {
     window.show();
     QVERIFY(wait_for([&] { return has_frame(window); }));
     const QRect room = window.screen()->availableGeometry();
-    QVERIFY2(wait_for([&] { return room.contains(window.frameGeometry()); }),
-             qPrintable(QStringLiteral("%1 x %2 of %3 x %4").arg(window.frameGeometry().width()).arg(window.frameGeometry().height()).arg(room.width()).arg(room.height())));
+    QVERIFY2(wait_for([&] { return room.contains(window.frameGeometry()); }), qPrintable(QStringLiteral("%1 x %2 of %3 x %4")
+                                                                                             .arg(window.frameGeometry().width())
+                                                                                             .arg(window.frameGeometry().height())
+                                                                                             .arg(room.width())
+                                                                                             .arg(room.height())));
   }
 
   // Of a window that fills the screen, which it learns only after it is shown.
@@ -161,7 +164,9 @@ class WindowManagerTest : public QObject {
     view.setFocus();
     QVERIFY(wait_for([&] { return view.hasFocus(); }));
     const TimeRange all = view.visibleRange();
-    const auto nothing_moved = [&] { return !window->state().selectedEvent().valid() && view.visibleRange().begin == all.begin && view.visibleRange().end == all.end; };
+    const auto nothing_moved = [&] {
+      return !window->state().selectedEvent().valid() && view.visibleRange().begin == all.begin && view.visibleRange().end == all.end;
+    };
     QVERIFY(input("key F6"));
     QVERIFY(wait_for([&] { return !view.hasFocus() && window->events().isAncestorOf(QApplication::focusWidget()); }));
     QVERIFY(nothing_moved());

@@ -22,8 +22,7 @@ class CounterWindow : public Window {
     counter.group = "SM";
     counter.description = "How busy they are.";
     const std::vector<CounterId> counters{recording.builder.counter(counter)};
-    REQUIRE(recording.builder.add_samples(counters, std::vector<Nanoseconds>{0, 300'000}, std::vector<std::vector<std::int64_t>>{{90, 10}},
-                                          500'000));
+    REQUIRE(recording.builder.add_samples(counters, std::vector<Nanoseconds>{0, 300'000}, std::vector<std::vector<std::int64_t>>{{90, 10}}, 500'000));
     std::vector<Nanoseconds> times;
     std::vector<std::vector<std::int64_t>> values(1);
     for (int i = 0; i < 100; ++i) {
@@ -33,7 +32,7 @@ class CounterWindow : public Window {
     REQUIRE(recording.builder.add_samples(counters, times, values, 800'000));
     view->setTrace(recording.builder.snapshot());
     view->expandRow("gpu:0/metrics");  // closed at first, as a thread launches
-    QApplication::processEvents();  // the rows get their place in the window
+    QApplication::processEvents();     // the rows get their place in the window
     const QAccessibleInterface* rows = QAccessible::queryAccessibleInterface(canvas);
     for (int i = 0; i < rows->childCount(); ++i)
       if (rows->child(i)->text(QAccessible::Name) == "SMs active") row = rows->child(i);

@@ -107,7 +107,8 @@ TEST_CASE("the part of a collective in which it waits for another rank is hatche
 TEST_CASE("a launch whose counters were read has a marked corner, and one whose were not has none") {
   Window window;
   test::SmallTrace small;
-  small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(0, 300'000, "gemm", 5), small.event(400'000, 700'000, "gemm", 6), small.event(750'000, 1'000'000, "gemm", 7)});
+  small.builder.add(small.on_gpu(TrackKind::kKernels),
+                    {small.event(0, 300'000, "gemm", 5), small.event(400'000, 700'000, "gemm", 6), small.event(750'000, 1'000'000, "gemm", 7)});
   const auto line_at = [&window](Nanoseconds time) {  // of pixels, left of a label, from above a box to below it
     const QImage picture = window.picture();
     const QPointF place(window.viewport().x_at(time) + 2, window.empty_place().y());

@@ -76,9 +76,7 @@ struct Picture {
   std::shared_ptr<const Trace> trace;
 };
 
-int largest_difference(QRgb a, QRgb b) {
-  return std::max({std::abs(qRed(a) - qRed(b)), std::abs(qGreen(a) - qGreen(b)), std::abs(qBlue(a) - qBlue(b))});
-}
+int largest_difference(QRgb a, QRgb b) { return std::max({std::abs(qRed(a) - qRed(b)), std::abs(qGreen(a) - qGreen(b)), std::abs(qBlue(a) - qBlue(b))}); }
 
 constexpr double kMostDifferent = 0.0005;  // of all pixels: 336 of these pictures, the letters of two names
 
@@ -101,9 +99,7 @@ Difference difference(const QImage& shown, const QImage& expected) {
   return found;
 }
 
-QImage picture_of(const TimelineView& view) {
-  return const_cast<TimelineView&>(view).grab().toImage().convertToFormat(QImage::Format_RGB32);
-}
+QImage picture_of(const TimelineView& view) { return const_cast<TimelineView&>(view).grab().toImage().convertToFormat(QImage::Format_RGB32); }
 
 void require_picture(const TimelineView& view, const QString& name) {
   const QString path = QStringLiteral(LANESCOPE_TEST_PICTURES) + "/" + name + ".png";

@@ -71,8 +71,7 @@ TEST_CASE("with Ctrl, and by pinching, a trackpad zooms at the cursor") {
     two_fingers(window, {0, 60}, Qt::ControlModifier);
   } else {
     const QPointF at(200, 100);
-    QNativeGestureEvent pinch(Qt::ZoomNativeGesture, QPointingDevice::primaryPointingDevice(), 2, at, at, window.canvas->mapToGlobal(at),
-                              0.25, {});
+    QNativeGestureEvent pinch(Qt::ZoomNativeGesture, QPointingDevice::primaryPointingDevice(), 2, at, at, window.canvas->mapToGlobal(at), 0.25, {});
     QApplication::sendEvent(window.canvas, &pinch);
     REQUIRE(window.view->visibleRange().length() == Approx(160'000).margin(2));
   }
@@ -314,8 +313,7 @@ TEST_CASE("instances of one template are told apart where there is no room for t
   Window window;
   test::SmallTrace program;
   const std::string name = "a_template_with_a_name_that_is_longer_than_any_header";
-  program.builder.add(program.on_gpu(TrackKind::kKernels),
-                      {program.event(0, 100, name + "<alpha>"), program.event(100, 200, name + "<omega>")});
+  program.builder.add(program.on_gpu(TrackKind::kKernels), {program.event(0, 100, name + "<alpha>"), program.event(100, 200, name + "<omega>")});
   window.view->setTrace(program.builder.snapshot());
   window.view->expandAll();
   window.move({-1, -1});
@@ -327,8 +325,7 @@ TEST_CASE("instances of one template are told apart where there is no room for t
     if (!row->text(QAccessible::Name).contains("a_template")) continue;
     const QRect shown(window.header->mapFromGlobal(row->rect().topLeft()), row->rect().size());
     const double ratio = picture.devicePixelRatio();
-    names.push_back(
-        picture.copy(0, static_cast<int>(shown.top() * ratio), picture.width(), static_cast<int>((shown.height() - 2) * ratio)));
+    names.push_back(picture.copy(0, static_cast<int>(shown.top() * ratio), picture.width(), static_cast<int>((shown.height() - 2) * ratio)));
   }
   REQUIRE(names.size() == 2);
   REQUIRE(names[0] != names[1]);
@@ -479,8 +476,7 @@ TEST_CASE("what is written can be read, in light and in dark") {
   struct Look {
     QColor base, text;
   };
-  const Look look =
-      GENERATE(Look{QColor(0xff, 0xff, 0xff), QColor(0x1d, 0x21, 0x27)}, Look{QColor(0x1a, 0x1d, 0x22), QColor(0xd9, 0xdd, 0xe3)});
+  const Look look = GENERATE(Look{QColor(0xff, 0xff, 0xff), QColor(0x1d, 0x21, 0x27)}, Look{QColor(0x1a, 0x1d, 0x22), QColor(0xd9, 0xdd, 0xe3)});
   QPalette palette;
   palette.setColor(QPalette::Base, look.base);
   palette.setColor(QPalette::Text, look.text);
@@ -490,8 +486,7 @@ TEST_CASE("what is written can be read, in light and in dark") {
       REQUIRE(contrast(written.rgb(), behind.rgb()) >= 4.5);
   REQUIRE(contrast(theme.marker.rgb(), theme.panel.rgb()) >= 4.5);
   REQUIRE(contrast(text_color_on(theme.accent.rgb()), theme.accent.rgb()) >= 4.5);
-  for (const QColor& line : {theme.accent, theme.marker})
-    REQUIRE(contrast(line.rgb(), theme.background.rgb()) >= 3);  // what WCAG asks of lines
+  for (const QColor& line : {theme.accent, theme.marker}) REQUIRE(contrast(line.rgb(), theme.background.rgb()) >= 3);  // what WCAG asks of lines
 }
 
 TEST_CASE("the stack chart of a thread is opened, hovered, clicked and zoomed into") {
@@ -499,7 +494,8 @@ TEST_CASE("the stack chart of a thread is opened, hovered, clicked and zoomed in
   test::SmallTrace program;
   const NameId module = program.builder.intern("/usr/bin/program");
   const auto call = [&](CallNodeId caller, const char* function, std::uint64_t address) {
-    return program.builder.call_node({caller, program.builder.code_location({CodeKind::kNative, module, 0, address}, {program.builder.intern(function), 0, 0})});
+    return program.builder.call_node(
+        {caller, program.builder.code_location({CodeKind::kNative, module, 0, address}, {program.builder.intern(function), 0, 0})});
   };
   const CallNodeId main_call = call(0, "main", 1), work = call(main_call, "work", 2);
   std::vector<SampleEvent> samples;
@@ -513,14 +509,17 @@ TEST_CASE("the stack chart of a thread is opened, hovered, clicked and zoomed in
     QApplication::processEvents();
     const QAccessibleInterface* rows = QAccessible::queryAccessibleInterface(window.canvas);
     for (int i = 0; i < rows->childCount(); ++i)
-      if (rows->child(i)->text(QAccessible::Name) == "Stack chart") return QRect(window.canvas->mapFromGlobal(rows->child(i)->rect().topLeft()), rows->child(i)->rect().size());
+      if (rows->child(i)->text(QAccessible::Name) == "Stack chart")
+        return QRect(window.canvas->mapFromGlobal(rows->child(i)->rect().topLeft()), rows->child(i)->rect().size());
     return QRect();
   };
   const int closed = row().height();
   window.view->expandRow(chart);
   const QRect opened = row();
   CHECK(opened.height() > closed);  // two levels
-  const auto at = [&](Nanoseconds time, double level) { return QPoint(static_cast<int>(window.viewport().x_at(time)), opened.top() + static_cast<int>(opened.height() * (level + 0.5) / 2)); };
+  const auto at = [&](Nanoseconds time, double level) {
+    return QPoint(static_cast<int>(window.viewport().x_at(time)), opened.top() + static_cast<int>(opened.height() * (level + 0.5) / 2));
+  };
   const auto hover = [&](QPoint place) {
     QHelpEvent help(QEvent::ToolTip, place, window.canvas->mapToGlobal(place));
     QApplication::sendEvent(window.canvas, &help);

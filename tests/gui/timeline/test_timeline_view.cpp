@@ -66,7 +66,7 @@ TEST_CASE("keys of a keyboard of another script do what the Latin ones in their 
   CHECK(nearer < length);
   press(0x042b, 39, QStringLiteral("ы"));  // S: zooms out
   CHECK(window.view->visibleRange().length() > nearer);
-  press(0x0416, 200, QStringLiteral("ж"));  // a place where no letter is: nothing
+  press(0x0416, 200, QStringLiteral("ж"));    // a place where no letter is: nothing
   press(Qt::Key_W, 53, QStringLiteral("w"));  // a Latin key means its letter, wherever it is
   CHECK(window.view->visibleRange().length() < length);
 }
@@ -545,8 +545,8 @@ TEST_CASE("assistive technology finds the rows in sight, their values and their 
     names += row->text(QAccessible::Name);
     if (names.back() == "CUDA API") api = row;
   }
-  REQUIRE(names == QStringList{"GPU 0  NVIDIA H200", "CUDA HW", "100.0 % Kernels", "100.0 % Stream 7", "NVTX", "Processes (1)",
-                               "[4711] python", "[4711] main", "NVTX", "CUDA API"});
+  REQUIRE(names == QStringList{"GPU 0  NVIDIA H200", "CUDA HW", "100.0 % Kernels", "100.0 % Stream 7", "NVTX", "Processes (1)", "[4711] python", "[4711] main",
+                               "NVTX", "CUDA API"});
   REQUIRE(api->text(QAccessible::Value) == "64.0 % busy, 4 events");  // 50 + 30 + 20 + 540 of 1000 µs
   REQUIRE(api->childCount() == 4);
   QAccessibleInterface* launch = api->child(1);

@@ -38,11 +38,9 @@ inline void start_application() {
 // 1 ms of one launch and its kernel, a copy, and ranges: a long idle gap from 300 to 700 µs.
 struct Recording : SmallTrace {
   Recording() {
-    builder.add(on_gpu(TrackKind::kKernels),
-                {event(100'000, 300'000, "gemm", 1), event(700'000, 900'000, "gemm", 2), event(920'000, 1'000'000, "relu", 3)});
-    builder.add(on_thread(TrackKind::kCudaApi),
-                {event(0, 50'000, "cudaLaunchKernel", 1), event(60'000, 90'000, "cudaLaunchKernel", 2),
-                 event(400'000, 420'000, "cudaLaunchKernel", 3), event(450'000, 990'000, "cudaDeviceSynchronize", 4)});
+    builder.add(on_gpu(TrackKind::kKernels), {event(100'000, 300'000, "gemm", 1), event(700'000, 900'000, "gemm", 2), event(920'000, 1'000'000, "relu", 3)});
+    builder.add(on_thread(TrackKind::kCudaApi), {event(0, 50'000, "cudaLaunchKernel", 1), event(60'000, 90'000, "cudaLaunchKernel", 2),
+                                                 event(400'000, 420'000, "cudaLaunchKernel", 3), event(450'000, 990'000, "cudaDeviceSynchronize", 4)});
     const std::vector<Event> ranges{event(0, 1'000'000, "epoch"), event(10'000, 500'000, "forward")};
     const std::vector<std::uint32_t> depths{0, 1};
     builder.add(on_thread(TrackKind::kNvtxRanges), ranges, depths);
@@ -84,8 +82,7 @@ class Window {
     return kNone;
   }
 
-  void mouse(QWidget* widget, QEvent::Type type, QPointF at, Qt::MouseButton button,
-             Qt::KeyboardModifiers modifiers = Qt::NoModifier) const {
+  void mouse(QWidget* widget, QEvent::Type type, QPointF at, Qt::MouseButton button, Qt::KeyboardModifiers modifiers = Qt::NoModifier) const {
     const Qt::MouseButtons held = type == QEvent::MouseButtonRelease ? Qt::NoButton : Qt::MouseButtons(button);
     QMouseEvent event(type, at, widget->mapToGlobal(at), type == QEvent::MouseMove ? Qt::NoButton : button, held, modifiers);
     QApplication::sendEvent(widget, &event);
@@ -104,15 +101,11 @@ class Window {
     QWheelEvent event(at, widget->mapToGlobal(at), {}, {0, angle}, Qt::NoButton, modifiers, Qt::NoScrollPhase, false);
     QApplication::sendEvent(widget, &event);
   }
-  void key(int code, Qt::KeyboardModifiers modifiers = Qt::NoModifier) const {
-    QTest::keyClick(view.get(), static_cast<Qt::Key>(code), modifiers);
-  }
+  void key(int code, Qt::KeyboardModifiers modifiers = Qt::NoModifier) const { QTest::keyClick(view.get(), static_cast<Qt::Key>(code), modifiers); }
 
   // The canvas as it is drawn, and its colour at a place in logical pixels.
   [[nodiscard]] QImage picture() const { return canvas->grab().toImage(); }
-  [[nodiscard]] static QColor color_at(const QImage& picture, QPointF place) {
-    return QColor(picture.pixel((place * picture.devicePixelRatio()).toPoint()));
-  }
+  [[nodiscard]] static QColor color_at(const QImage& picture, QPointF place) { return QColor(picture.pixel((place * picture.devicePixelRatio()).toPoint())); }
 
   // Where an event is on the screen: found with the cursor, as a user would.
   [[nodiscard]] QPointF position_of(EventRef wanted) const {

@@ -38,8 +38,7 @@ inline std::vector<analysis::Finding> findings(const Trace& trace) {
 
 // Of the tables of an answer, and values of their rows by the title of a column: of the `occurrence`-th of this title.
 inline const stats::Table& table_named(const analysis::RuleAnswer& answered, std::string_view name) {
-  const auto found =
-      std::find_if(answered.tables.begin(), answered.tables.end(), [&](const analysis::NamedTable& table) { return table.name == name; });
+  const auto found = std::find_if(answered.tables.begin(), answered.tables.end(), [&](const analysis::NamedTable& table) { return table.name == name; });
   REQUIRE(found != answered.tables.end());
   return found->table;
 }

@@ -37,12 +37,8 @@ class Scenario {
   }
 
   // A call that enqueues nothing.
-  void call(const std::string& name, Nanoseconds begin, Nanoseconds end) {
-    add(cpu_key(TrackKind::kCudaApi), {begin, end - begin, id(name), 0, 0});
-  }
-  void os_call(const std::string& name, Nanoseconds begin, Nanoseconds end) {
-    add(cpu_key(TrackKind::kOsRuntime), {begin, end - begin, id(name), 0, 0});
-  }
+  void call(const std::string& name, Nanoseconds begin, Nanoseconds end) { add(cpu_key(TrackKind::kCudaApi), {begin, end - begin, id(name), 0, 0}); }
+  void os_call(const std::string& name, Nanoseconds begin, Nanoseconds end) { add(cpu_key(TrackKind::kOsRuntime), {begin, end - begin, id(name), 0, 0}); }
   void state(ThreadState state, Nanoseconds begin, Nanoseconds end) {
     add(cpu_key(TrackKind::kThreadStates),
         {begin, end - begin, id(std::string(thread_state_name(state))), 0, builder_->intern(ThreadStateDetail{.state = state})});
@@ -55,8 +51,7 @@ class Scenario {
   }
 
   // A kernel, with the call that launched it.
-  void kernel(const std::string& name, Nanoseconds call_begin, Nanoseconds call_end, Nanoseconds begin, Nanoseconds end,
-              std::uint32_t stream = 7) {
+  void kernel(const std::string& name, Nanoseconds call_begin, Nanoseconds call_end, Nanoseconds begin, Nanoseconds end, std::uint32_t stream = 7) {
     add(cpu_key(TrackKind::kCudaApi), {call_begin, call_end - call_begin, id("cudaLaunchKernel"), ++correlation_, 0});
     add(gpu_key(TrackKind::kKernels, stream), {begin, end - begin, id(name), correlation_, 0});
   }
@@ -84,16 +79,15 @@ class Scenario {
   void orphan_kernel(const std::string& name, Nanoseconds begin, Nanoseconds end, std::uint32_t stream = 7) {
     add(gpu_key(TrackKind::kKernels, stream), {begin, end - begin, id(name), 0, 0});
   }
-  void copy(const std::string& call_name, MemoryKind host_memory, std::uint64_t bytes, Nanoseconds call_begin, Nanoseconds call_end,
-            Nanoseconds begin, Nanoseconds end, std::uint32_t stream = 7) {
+  void copy(const std::string& call_name, MemoryKind host_memory, std::uint64_t bytes, Nanoseconds call_begin, Nanoseconds call_end, Nanoseconds begin,
+            Nanoseconds end, std::uint32_t stream = 7) {
     MemoryDetail detail;
     detail.copy_kind = CopyKind::kHostToDevice;
     detail.source_memory = host_memory;
     detail.destination_memory = MemoryKind::kDevice;
     detail.bytes = bytes;
     add(cpu_key(TrackKind::kCudaApi), {call_begin, call_end - call_begin, id(call_name), ++correlation_, 0});
-    add(gpu_key(TrackKind::kMemory, stream),
-        {begin, end - begin, id("[CUDA memcpy Host-to-Device]"), correlation_, builder_->intern(detail)});
+    add(gpu_key(TrackKind::kMemory, stream), {begin, end - begin, id("[CUDA memcpy Host-to-Device]"), correlation_, builder_->intern(detail)});
   }
 
   std::shared_ptr<const Trace> trace() { return builder_->snapshot(); }

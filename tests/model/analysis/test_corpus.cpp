@@ -82,8 +82,8 @@ TEST_CASE("all-reduces over memory that ranks share are communication, and their
 TEST_CASE("the causes of every export add up to the idle time of its GPUs") {
   const auto corpus = test::corpus();
   if (!corpus) return;
-  for (const char* name : {"fuser_h100", "pipit_cloverleaf", "nsightful_power_iteration", "nsysai_h100_2gpu_1s", "testcuda_4streams",
-                           "rodinia_gaussian", "cestwc_osrt"}) {
+  for (const char* name :
+       {"fuser_h100", "pipit_cloverleaf", "nsightful_power_iteration", "nsysai_h100_2gpu_1s", "testcuda_4streams", "rodinia_gaussian", "cestwc_osrt"}) {
     const auto trace = open(*corpus / "nsys" / (std::string(name) + ".sqlite"));
     std::map<GpuId, Nanoseconds> sums;
     const auto gpus = visit_idle(*trace, 10'000, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
@@ -132,8 +132,8 @@ TEST_CASE("idle time of an export is what lies between the operations that anoth
 TEST_CASE("idle time, and its causes by stream, are those of HolisticTraceAnalysis") {
   const auto corpus = test::corpus();
   if (!corpus) return;
-  const std::string name = GENERATE("hta_nccl_a100", "hta_ns_resolution", "hta_trace_diff_control", "kineto_resnet50_w0",
-                                    "tracelens_h100_bert", "tracelens_h100_nsfw", "tracelens_h100_owlv2");
+  const std::string name = GENERATE("hta_nccl_a100", "hta_ns_resolution", "hta_trace_diff_control", "kineto_resnet50_w0", "tracelens_h100_bert",
+                                    "tracelens_h100_nsfw", "tracelens_h100_owlv2");
   INFO(name);
   const auto trace = without_last_step(*open(*corpus / "kineto" / (name + ".json.gz")));
   const nlohmann::json expected = expected_of(*corpus, name);

@@ -26,7 +26,8 @@ CounterChange find(const std::vector<CounterChange>& changes, std::string_view w
 
 TEST_CASE("counters of kernels are compared by name and shape, and few samples tell no change from noise") {
   // Five launches of one kernel a side: 1.00 ms give or take 2 %, then half of that; DRAM as busy as before.
-  const std::vector<std::shared_ptr<const Trace>> before{measured_run(1, 5)}, after{measured_run(0.5, 5)}, once{measured_run(0.5, 1)}, first{measured_run(1, 1)};
+  const std::vector<std::shared_ptr<const Trace>> before{measured_run(1, 5)}, after{measured_run(0.5, 5)}, once{measured_run(0.5, 1)},
+      first{measured_run(1, 1)};
   const auto changes = compare_counters(before, after);
   const CounterChange duration = find(changes, "Duration");
   CHECK(duration.verdict == DiffVerdict::kLess);
@@ -93,7 +94,8 @@ TEST_CASE("limits on metrics of kernels have a direction, and noise exceeds none
   CHECK(verdict("5%", back) == LimitVerdict::kExceeded);
   CHECK(verdict("5%", once) == LimitVerdict::kKept);
 
-  for (const char* wrong : {"", "much", "-5%", "-0", "nan", "inf", "=5", "L2=5", "L2 hit rate=", "L2 hit rate=%", "L2 hit rate=5%%", "5% of it", "+-5%", "++5%"}) {
+  for (const char* wrong :
+       {"", "much", "-5%", "-0", "nan", "inf", "=5", "L2=5", "L2 hit rate=", "L2 hit rate=%", "L2 hit rate=5%%", "5% of it", "+-5%", "++5%"}) {
     INFO(wrong);
     REQUIRE_FALSE(parse_diff_limit(wrong));
     CHECK(parse_diff_limit(wrong).error().kind == ErrorKind::kUsage);

@@ -113,10 +113,8 @@ TEST_CASE("each cause makes a sentence, of the loop and of setup") {
   program.kernel("enqueued", 6'000'000, 6'001'000, 9 * kMillisecond, 10 * kMillisecond, 8);
   const RuleAnswer bubbles = answer(*program.trace(), "gpu_bubbles");
   REQUIRE(bubbles.findings.size() == 2);
-  CHECK_THAT(bubbles.findings[0].title,
-             contains_text("idle for 4.00 ms (40 % of the time) in front of operations whose launch was not recorded."));
-  CHECK_THAT(bubbles.findings[1].title,
-             contains_text("idle for 3.00 ms (30 % of the time) because the next operation, though enqueued, waited for"));
+  CHECK_THAT(bubbles.findings[0].title, contains_text("idle for 4.00 ms (40 % of the time) in front of operations whose launch was not recorded."));
+  CHECK_THAT(bubbles.findings[1].title, contains_text("idle for 3.00 ms (30 % of the time) because the next operation, though enqueued, waited for"));
 }
 
 TEST_CASE("code between launches is told from code that holds the GPU up for long") {
@@ -147,12 +145,8 @@ TEST_CASE("advice fits the call that the time went into") {
     }
     return first_bubble(program).advice;
   };
-  const auto calls = [](const char* name) {
-    return [name](Scenario& program, Nanoseconds begin, Nanoseconds end) { program.call(name, begin, end); };
-  };
-  const auto os_calls = [](const char* name) {
-    return [name](Scenario& program, Nanoseconds begin, Nanoseconds end) { program.os_call(name, begin, end); };
-  };
+  const auto calls = [](const char* name) { return [name](Scenario& program, Nanoseconds begin, Nanoseconds end) { program.call(name, begin, end); }; };
+  const auto os_calls = [](const char* name) { return [name](Scenario& program, Nanoseconds begin, Nanoseconds end) { program.os_call(name, begin, end); }; };
   CHECK_THAT(advice_for(os_calls("read")), contains_text("Read ahead"));
   CHECK_THAT(advice_for(os_calls("write")), contains_text("Write less"));
   CHECK_THAT(advice_for(calls("cudaFree")), contains_text("cudaMallocAsync"));
@@ -161,8 +155,7 @@ TEST_CASE("advice fits the call that the time went into") {
 
   Scenario lazy;  // launches that take milliseconds
   for (int i = 0; i < 10; ++i)
-    lazy.kernel("k", i * 10 * kMillisecond, (i + 1) * 10 * kMillisecond - 2'000'000, (i + 1) * 10 * kMillisecond - 2'000'000,
-                (i + 1) * 10 * kMillisecond);
+    lazy.kernel("k", i * 10 * kMillisecond, (i + 1) * 10 * kMillisecond - 2'000'000, (i + 1) * 10 * kMillisecond - 2'000'000, (i + 1) * 10 * kMillisecond);
   CHECK_THAT(first_bubble(lazy).advice, contains_text("CUDA_MODULE_LOADING"));
 }
 
@@ -366,7 +359,7 @@ TEST_CASE("migrations of unified memory are no copies that streams could hide") 
 
 TEST_CASE("the rate of an even number of pinned copies lies midway between the two in the middle") {
   Scenario program;
-  program.copy("cudaMemcpyAsync", MemoryKind::kPinned, 1'000'000, 0, 5'000, 10'000, 30'000);     // 50 B/ns
+  program.copy("cudaMemcpyAsync", MemoryKind::kPinned, 1'000'000, 0, 5'000, 10'000, 30'000);        // 50 B/ns
   program.copy("cudaMemcpyAsync", MemoryKind::kPinned, 1'000'000, 30'000, 35'000, 40'000, 80'000);  // 25 B/ns
   for (int i = 0; i < 3; ++i) {
     const Nanoseconds t = (i + 1) * 2 * kMillisecond;

@@ -65,8 +65,7 @@ std::shared_ptr<const Trace> random_trace(unsigned seed) {
           break;
         }
         default: {
-          const Nanoseconds call_end = t + between(1, 6), begin = std::max(gpu_free, call_end + between(-2, 15)),
-                            end = begin + between(0, 20);
+          const Nanoseconds call_end = t + between(1, 6), begin = std::max(gpu_free, call_end + between(-2, 15)), end = begin + between(0, 20);
           if (between(0, 9) == 0)
             program.orphan_kernel("k", begin, end);
           else
@@ -159,8 +158,7 @@ TEST_CASE("before the launch, a cause is what the tracks of the launching thread
     if (!gap.launch.valid()) return;
     const ThreadId thread = trace->track_of(gap.launch.lane).key.thread;
     for (const IdlePart& part : parts)
-      for (Nanoseconds t = part.range.begin; t < std::min(part.range.end, trace->event(gap.launch).start); ++t)
-        REQUIRE(part.cause == cause_at(thread, t));
+      for (Nanoseconds t = part.range.begin; t < std::min(part.range.end, trace->event(gap.launch).start); ++t) REQUIRE(part.cause == cause_at(thread, t));
   });
 }
 
@@ -186,8 +184,8 @@ TEST_CASE("windows that adjoin hold together what the whole trace holds, and wha
       return [&into](const IdleGap& gap, std::span<const IdlePart> parts) {
         for (const IdlePart& part : parts)
           for (Nanoseconds t = part.range.begin; t < part.range.end; ++t)
-            into.push_back(std::to_string(gap.gpu) + "|" + std::to_string(t) + "|" + std::string(idle_cause_key(part.cause)) + "|" +
-                           std::to_string(part.call) + "|" + std::to_string(gap.next.index));
+            into.push_back(std::to_string(gap.gpu) + "|" + std::to_string(t) + "|" + std::string(idle_cause_key(part.cause)) + "|" + std::to_string(part.call) +
+                           "|" + std::to_string(gap.next.index));
       };
     };
     std::map<GpuId, Nanoseconds> idle, extent, short_idle;
@@ -310,8 +308,7 @@ TEST_CASE("waiting for Python's lock is a cause, holding it is none, and neither
   program.kernel("b", 5'000, 5'010, 5'010, 5'100);
   const auto trace = program.trace();
   CHECK(time_by_cause(*trace) == Causes{{"os_lock", 3'000}, {"cpu_code", 900 + 1'000}, {"launch", 10}});
-  for (const EventRef range : trace->nvtx_stack(program.thread(), 2'000))
-    CHECK(trace->name(trace->lane(range.lane).name(range.index)) == "step");
+  for (const EventRef range : trace->nvtx_stack(program.thread(), 2'000)) CHECK(trace->name(trace->lane(range.lane).name(range.index)) == "step");
 }
 
 TEST_CASE("where no call says it, the scheduler says whether the thread ran, was blocked, or got no processor") {
@@ -323,8 +320,7 @@ TEST_CASE("where no call says it, the scheduler says whether the thread ran, was
   program.state(ThreadState::kRunnable, 4'000, 4'600);
   program.state(ThreadState::kRunning, 4'600, 6'000);
   program.kernel("b", 5'000, 5'010, 5'010, 5'100);
-  CHECK(time_by_cause(*program.trace()) ==
-        Causes{{"cpu_code", 900 + 400}, {"os_blocked", 2'500}, {"os_io", 500}, {"os_processor", 600}, {"launch", 10}});
+  CHECK(time_by_cause(*program.trace()) == Causes{{"cpu_code", 900 + 400}, {"os_blocked", 2'500}, {"os_io", 500}, {"os_processor", 600}, {"launch", 10}});
 }
 
 TEST_CASE("a wait that empties the queue answers for the launch behind it, and not for the code between") {

@@ -139,7 +139,8 @@ TEST_CASE("the rule ranks what kernels could win in all their launches") {
   const analysis::Finding& finding = answer->findings.front();
   CHECK(finding.key == "global_access");
   CHECK(finding.cost == Approx(kGain * 3 * kMillisecond).margin(1));
-  CHECK(finding.title.english() == "Kernel strided is bound by DRAM bandwidth (85.0 % of its peak), and could save up to 2.23 ms: scattered access to global memory.");
+  CHECK(finding.title.english() ==
+        "Kernel strided is bound by DRAM bandwidth (85.0 % of its peak), and could save up to 2.23 ms: scattered access to global memory.");
   CHECK_THAT(finding.seen, contains_text("3 runs of this shape took 3.00 ms, 33 % of the time of all kernels."));
   CHECK(trace->event(finding.place.event).start == 10 * kMillisecond);
   REQUIRE(answer->tables.size() == 1);
@@ -227,7 +228,8 @@ TEST_CASE("a rate of hits is of the hits and misses that were counted, where bot
   Recording recording;
   recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, launches());
   proto::KernelMetrics message;
-  for (const char* metric : {"gpu__time_duration.sum", "lts__t_sector_hit_rate.pct", "lts__t_sectors_lookup_hit.sum", "lts__t_sectors_lookup_miss.sum", "l1tex__t_sector_hit_rate.pct"})
+  for (const char* metric : {"gpu__time_duration.sum", "lts__t_sector_hit_rate.pct", "lts__t_sectors_lookup_hit.sum", "lts__t_sectors_lookup_miss.sum",
+                             "l1tex__t_sector_hit_rate.pct"})
     message.add_metrics(metric);
   for (const auto& [correlation, misses] : {std::pair(2u, 1.0), std::pair(5u, 500.0)}) {
     auto* launch = message.add_launches();
@@ -293,9 +295,15 @@ TEST_CASE("a recording names the fault of each kernel of known faults, those fir
     CHECK(finding.cost <= last);
     last = finding.cost;
   }
-  const std::map<std::string, std::string> faults{{"transpose_naive", "global_access"}, {"transpose_shared", "bank_conflicts"}, {"strided", "global_access"},
-                                                  {"gemm_naive", "global_access"},      {"divergent", "divergence"},            {"atomics", "atomics"},
-                                                  {"spill", "local_memory"},            {"fp64", "fp64"},                       {"low_occ", "occupancy"},
+  const std::map<std::string, std::string> faults{{"transpose_naive", "global_access"},
+                                                  {"transpose_shared", "bank_conflicts"},
+                                                  {"strided", "global_access"},
+                                                  {"gemm_naive", "global_access"},
+                                                  {"divergent", "divergence"},
+                                                  {"atomics", "atomics"},
+                                                  {"spill", "local_memory"},
+                                                  {"fp64", "fp64"},
+                                                  {"low_occ", "occupancy"},
                                                   {"small_grid", "small_grid"}};  // as nobody else says it
   for (const auto& [kernel, fault] : faults) {
     CAPTURE(kernel);
@@ -318,7 +326,9 @@ TEST_CASE("each kernel of known faults has its fault in one finding, whichever r
     for (const analysis::Finding& finding : answer.findings) {
       all.push_back(finding);
       CHECK_THAT(finding.advice.english(), !contains_text("preset light"));
-      if (finding.place.event == EventRef() || (*trace)->name((*trace)->event(finding.place.event).name).find("small_grid") == std::string_view::npos || finding.rule == "gpu_bubbles") continue;
+      if (finding.place.event == EventRef() || (*trace)->name((*trace)->event(finding.place.event).name).find("small_grid") == std::string_view::npos ||
+          finding.rule == "gpu_bubbles")
+        continue;
       ++of_small_grid;
       CHECK(finding.rule == "small_grid");
       CHECK(finding.key.empty());
@@ -362,7 +372,9 @@ constexpr const char* kL2 = "lts__throughput.avg.pct_of_peak_sustained_elapsed";
 }  // namespace
 
 TEST_CASE("the share of a peak is that of the unit that is named") {
-  const auto text = [](std::uint32_t blocks, const std::vector<std::pair<std::string, double>>& counters) { return kernels::bound_text(verdict_of(blocks, counters)).english(); };
+  const auto text = [](std::uint32_t blocks, const std::vector<std::pair<std::string, double>>& counters) {
+    return kernels::bound_text(verdict_of(blocks, counters)).english();
+  };
   constexpr std::uint32_t kMany = 100'000;
   CHECK(text(kMany, {{kCompute, 89}, {kMemory, 82}, {kDram, 82}, {kL2, 40}}) == "DRAM bandwidth (82.0 % of its peak)");
   CHECK(text(kMany, {{kCompute, 95}, {kMemory, 82}, {kDram, 82}, {kL2, 40}}) == "compute (95.0 % of its peak)");
@@ -399,7 +411,8 @@ TEST_CASE("what loads and stores have in common is said once") {
     if (!kernel.name.starts_with("strided")) continue;
     ++strided;
     CHECK(kernels::judge(recorded.metrics, kernel).advice.front().seen.english() ==
-          "Of each sector of 32 B, loads use 4 B and stores 4 B, and such a request of a warp takes 32 sectors, one for each thread, as with a stride of 32 B or more.");
+          "Of each sector of 32 B, loads use 4 B and stores 4 B, and such a request of a warp takes 32 sectors, one for each thread, as with a stride of 32 B "
+          "or more.");
   }
   CHECK(strided == 1);
 }
@@ -412,8 +425,15 @@ TEST_CASE("a finding names the source line that costs most for its cause, by cou
   const auto both = combine_traces(std::vector<TraceSource>{{*counters, "A", 0}, {*counts, "B", 0}});
   const auto answer = analysis::apply_rule(*both, *analysis::parse_rule("kernel_bounds:share=0"));
   REQUIRE(answer);
-  const std::map<std::string, std::string> known{{"transpose_naive", "zoo.cu:6"}, {"transpose_shared", "zoo.cu:7"}, {"strided", "zoo.cu:10"}, {"divergent", "zoo.cu:12"}, {"atomics", ""},
-                                                 {"spill", "zoo.cu:14"},          {"fp64", "zoo.cu:15"},            {"low_occ", ""},        {"small_grid", ""}};
+  const std::map<std::string, std::string> known{{"transpose_naive", "zoo.cu:6"},
+                                                 {"transpose_shared", "zoo.cu:7"},
+                                                 {"strided", "zoo.cu:10"},
+                                                 {"divergent", "zoo.cu:12"},
+                                                 {"atomics", ""},
+                                                 {"spill", "zoo.cu:14"},
+                                                 {"fp64", "zoo.cu:15"},
+                                                 {"low_occ", ""},
+                                                 {"small_grid", ""}};
   std::size_t named = 0;
   for (const analysis::Finding& finding : answer->findings) {
     const Event event = both->event(finding.place.event);

@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "model/kernels/costly_line.h"
 #include "model/analysis/rule.h"
+#include "model/kernels/costly_line.h"
 #include "model/kernels/pc_statistics.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/load.h"
@@ -94,7 +94,7 @@ TEST_CASE("samples tell the line of a cause where instructions were not counted"
     };
     if (name.starts_with("transpose_by_columns")) CHECK(line("global_access") == line_with("out[place(column, row + i, kRows)] ="));
     if (name.starts_with("transpose_shared")) CHECK(line("bank_conflicts").ends_with(" < " + line_with("{ through_tile<0>(out, in); }")));
-    CHECK(line("fp64").empty());  // it has none
+    CHECK(line("fp64").empty());        // it has none
     CHECK(line("divergence").empty());  // which samples do not tell
     const auto stall = kernels::costly_line(**trace, sum.process, sum.kernel, {.rule = "stalls", .stall = sum.decisive()->reason});
     REQUIRE(stall);
@@ -145,7 +145,8 @@ TEST_CASE("waiting of a kernel whose counters say that a unit is used well is no
   const ProcessId process = builder.process_of_instance(1);
   const GpuId gpu = builder.gpu_of_device(process, 0);
   const TrackKey track{.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = 1, .stream = 7};
-  const std::uint32_t compute = builder.kernel_metric("sm__throughput.avg.pct_of_peak_sustained_elapsed"), memory = builder.kernel_metric("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed");
+  const std::uint32_t compute = builder.kernel_metric("sm__throughput.avg.pct_of_peak_sustained_elapsed"),
+                      memory = builder.kernel_metric("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed");
   KernelDetail shape;
   shape.grid[0] = 1'000;
   shape.block[0] = 256;

@@ -38,7 +38,7 @@ TEST_CASE("a grid of fewer blocks than multiprocessors costs what it leaves empt
   for (int i = 0; i < 10; ++i) {
     const Nanoseconds t = i * kMillisecond;
     program.shaped_kernel("reduce", shape(33), t, t + 400 * kMicrosecond);
-    program.shaped_kernel("other", shape(264), t + 300 * kMicrosecond, t + 500 * kMicrosecond, 8);    // 100 us of it beside the other
+    program.shaped_kernel("other", shape(264), t + 300 * kMicrosecond, t + 500 * kMicrosecond, 8);               // 100 us of it beside the other
     program.shaped_kernel("ncclDevKernel_AllReduce", shape(1), t + 500 * kMicrosecond, t + 900 * kMicrosecond);  // waits for others
     program.shaped_kernel("tiny", shape(2), t + 900 * kMicrosecond, t + 904 * kMicrosecond);
   }
@@ -62,8 +62,7 @@ TEST_CASE("launches whose counters were read are launches of the same shape") {
   measured.shared_memory_executed = 32'768;  // less than one block needs
   KernelDetail crowded = detail;
   crowded.shared_memory_executed = 65'536;  // room for one block, not for two
-  for (int i = 0; i < 10; ++i)
-    program.shaped_kernel("reduce", i == 5 ? measured : detail, i * kMillisecond, i * kMillisecond + 400 * kMicrosecond);
+  for (int i = 0; i < 10; ++i) program.shaped_kernel("reduce", i == 5 ? measured : detail, i * kMillisecond, i * kMillisecond + 400 * kMicrosecond);
   program.shaped_kernel("reduce", crowded, 10 * kMillisecond, 10 * kMillisecond + 400 * kMicrosecond);
   const RuleAnswer small = answer(*program.trace(), "small_grid");
   REQUIRE(small.findings.size() == 2);
@@ -84,9 +83,9 @@ TEST_CASE("the last wave of few costs the places that it leaves empty") {
   Scenario program;
   for (int i = 0; i < 4; ++i) {
     const Nanoseconds t = i * kMillisecond;
-    program.shaped_kernel("two waves", shape(396), t, t + 200 * kMicrosecond);                               // one and a half
+    program.shaped_kernel("two waves", shape(396), t, t + 200 * kMicrosecond);  // one and a half
     program.shaped_kernel("whole", shape(528), t + 200 * kMicrosecond, t + 400 * kMicrosecond);
-    program.shaped_kernel("many", shape(10 * 264 + 1), t + 400 * kMicrosecond, t + 900 * kMicrosecond);      // the last is one of eleven
+    program.shaped_kernel("many", shape(10 * 264 + 1), t + 400 * kMicrosecond, t + 900 * kMicrosecond);  // the last is one of eleven
   }
   const RuleAnswer tail = answer(*program.trace(), "tail_wave");
   REQUIRE(tail.findings.size() == 1);
@@ -103,7 +102,9 @@ TEST_CASE("low occupancy is named with its limiter and what would lift it, and c
   const RuleAnswer low = answer(*program.trace(), "low_occupancy");
   REQUIRE(low.findings.size() == 1);
   CHECK(low.findings[0].cost == 0);
-  CHECK_THAT(low.findings[0].title, contains_text("Of kernel spilling a multiprocessor holds no more than 2 blocks at once, 12.5 % of the warps that it could: limited by registers."));
+  CHECK_THAT(
+      low.findings[0].title,
+      contains_text("Of kernel spilling a multiprocessor holds no more than 2 blocks at once, 12.5 % of the warps that it could: limited by registers."));
   CHECK_THAT(low.findings[0].seen, contains_text("168 registers or fewer a thread (255 now): 18.75 %"));
   CHECK(integer(table_named(low, "low_occupancy"), 0, "Winnable at Most") == kMillisecond * 7 / 8);
   CHECK(answer(*program.trace(), "low_occupancy:occupancy=10").findings.empty());
@@ -133,9 +134,13 @@ TEST_CASE("low occupancy is named where several limits bind, and says in which c
   program.shaped_kernel("product", detail, 0, kMillisecond);
   const RuleAnswer low = answer(*program.trace(), "low_occupancy");
   REQUIRE(low.findings.size() == 1);
-  CHECK_THAT(low.findings[0].title, contains_text("Of kernel product a multiprocessor holds no more than 1 block at once, 18.8 % of the warps that it could: limited by registers and shared memory."));
+  CHECK_THAT(
+      low.findings[0].title,
+      contains_text(
+          "Of kernel product a multiprocessor holds no more than 1 block at once, 18.8 % of the warps that it could: limited by registers and shared memory."));
   // Two blocks: 4 partitions of 16,384 registers hold 6 warps each with 80; of 228 KiB a half less 1 KiB each.
-  CHECK_THAT(low.findings[0].seen, contains_text("80 registers or fewer a thread (168 now) and 113 KiB of shared memory or less a block (150 KiB now): 37.5 %"));
+  CHECK_THAT(low.findings[0].seen,
+             contains_text("80 registers or fewer a thread (168 now) and 113 KiB of shared memory or less a block (150 KiB now): 37.5 %"));
   CHECK_THAT(low.findings[0].advice, contains_text("lanescope kernels --section WarpStateStats -- PROGRAM"));
 }
 

@@ -38,8 +38,7 @@ Nanoseconds compile_and_step(Scenario& program, int steps, int slow = -1) {
   Nanoseconds t = begin;
   for (int step = 0; step < steps; ++step) {
     for (int i = 0; i < 3; ++i)
-      range("XlaModule:#hlo_module=jit_convert_element_type,program_id=3#", t + i * 100 * kMicrosecond,
-            t + i * 100 * kMicrosecond + 20 * kMicrosecond);
+      range("XlaModule:#hlo_module=jit_convert_element_type,program_id=3#", t + i * 100 * kMicrosecond, t + i * 100 * kMicrosecond + 20 * kMicrosecond);
     range(kStep, t + kMillisecond, t + 2 * kMillisecond);
     range("Thunk:#hlo_op=fusion.1#", t + kMillisecond, t + kMillisecond + 50 * kMicrosecond, 1);
     program.kernel("fusion", t + kMillisecond, t + kMillisecond + 5'000, t + kMillisecond + 10'000, t + 5 * kMillisecond + 10'000);
@@ -55,14 +54,12 @@ enum class Autotuned : std::uint8_t {
 };
 void autotune(Scenario& program, Autotuned how) {
   if (how == Autotuned::kWithinMeasurement)
-    program.range("XlaCompileBackend:#module=jit_step,program_id=12#", 3'992 * kMillisecond - 30 * kMillisecond, 3'992 * kMillisecond, 0,
-                  kXlaDomain);
+    program.range("XlaCompileBackend:#module=jit_step,program_id=12#", 3'992 * kMillisecond - 30 * kMillisecond, 3'992 * kMillisecond, 0, kXlaDomain);
   Scenario measuring = program.on_another_thread();
   for (int i = 0; i < 30; ++i) {
     const Nanoseconds t = 3'965 * kMillisecond + i * 800 * kMicrosecond;
-    measuring.range(
-        "XlaModule:#prefix=,hlo_module=gemm_fusion_dot." + std::to_string(40 + i) + ",program_id=" + std::to_string(100 + i) + "#", t,
-        t + 600 * kMicrosecond, 0, kXlaDomain);
+    measuring.range("XlaModule:#prefix=,hlo_module=gemm_fusion_dot." + std::to_string(40 + i) + ",program_id=" + std::to_string(100 + i) + "#", t,
+                    t + 600 * kMicrosecond, 0, kXlaDomain);
     measuring.kernel("candidate", t, t + 5'000, t + 10'000, t + 100'000);
   }
 }
@@ -99,8 +96,7 @@ TEST_CASE("executions without GPU work are told from those of the compiler by it
   const auto trace = program.trace();
   Families families(*trace);
   CHECK(Loop(*trace, families).iterations() == 39);
-  const std::vector<IterationSeries> measured =
-      find_iterations(*trace, families, "XlaModule:#prefix=,hlo_module=gemm_fusion_dot.40,program_id=100#");
+  const std::vector<IterationSeries> measured = find_iterations(*trace, families, "XlaModule:#prefix=,hlo_module=gemm_fusion_dot.40,program_id=100#");
   REQUIRE(measured.size() == 1);  // where they are asked for
   CHECK(measured.front().ranges.size() == 30);
 }

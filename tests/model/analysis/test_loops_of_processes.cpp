@@ -20,8 +20,8 @@ namespace {
 
 constexpr Nanoseconds kMillisecond = 1'000'000;
 
-// Two processes with ten steps of 10 ms each, the second's from 200 ms on. From 10 to 40 ms, in its setup, the second runs "tables"; in each step both run "work" for 5 ms.
-// Counters and samples say of each kernel that its warps wait, and that no unit is used much.
+// Two processes with ten steps of 10 ms each, the second's from 200 ms on. From 10 to 40 ms, in its setup, the second runs "tables"; in each step both run
+// "work" for 5 ms. Counters and samples say of each kernel that its warps wait, and that no unit is used much.
 std::shared_ptr<const Trace> program() {
   TraceBuilder builder;
   const std::uint32_t compute = builder.kernel_metric("sm__throughput.avg.pct_of_peak_sustained_elapsed"),
@@ -78,7 +78,8 @@ TEST_CASE("what a process runs in its setup is paid once, though another is in i
     INFO(finding.title << " " << finding.seen);
     CHECK((finding.recurrence == Recurrence::kOnce) == (kernel == "tables"));
     if (kernel == "work") CHECK_THAT(finding.seen, contains_text("10 runs"));
-    if (kernel == "work" && rule == "kernel_bounds") CHECK_THAT(finding.seen, contains_text("50.0 ms, 50 % of the time of all kernels."));  // of what both ran in their loops on one GPU
+    if (kernel == "work" && rule == "kernel_bounds")
+      CHECK_THAT(finding.seen, contains_text("50.0 ms, 50 % of the time of all kernels."));  // of what both ran in their loops on one GPU
     ++(finding.recurrence == Recurrence::kOnce ? once : in_loop);
   }
   CHECK(in_loop == 2);  // one a process
@@ -106,7 +107,8 @@ TEST_CASE("what costs a rank much is found beside others that do the same, and s
       for (const Finding& finding : answer->findings) {
         const Event event = trace.event(finding.place.event);
         const KernelDetail& shape = trace.kernel_detail(event.detail);
-        auto& [cost, count] = costs[std::string(trace.name(event.name)) + " " + std::to_string(shape.grid[0]) + " " + std::to_string(shape.block[0]) + " " + std::to_string(shape.dynamic_shared_memory)];
+        auto& [cost, count] = costs[std::string(trace.name(event.name)) + " " + std::to_string(shape.grid[0]) + " " + std::to_string(shape.block[0]) + " " +
+                                    std::to_string(shape.dynamic_shared_memory)];
         cost += finding.cost;
         ++count;
       }

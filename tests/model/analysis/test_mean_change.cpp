@@ -54,8 +54,7 @@ TEST_CASE("chance is called a change no more often than the level says") {
   constexpr std::size_t kPairs = 4'000;
   constexpr double kLevel = 0.01;
   const auto noise = GENERATE(Noise::kIndependent, Noise::kSkewed, Noise::kSpikes);
-  const auto [first, second] =
-      GENERATE(std::pair(5, 5), std::pair(5, 20), std::pair(500, 5), std::pair(20, 20), std::pair(21, 39), std::pair(100, 100));
+  const auto [first, second] = GENERATE(std::pair(5, 5), std::pair(5, 20), std::pair(500, 5), std::pair(20, 20), std::pair(21, 39), std::pair(100, 100));
   std::mt19937_64 random(7);
   std::size_t alarms = 0;
   for (std::size_t pair = 0; pair < kPairs; ++pair) {

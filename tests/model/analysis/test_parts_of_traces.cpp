@@ -48,8 +48,8 @@ Causes causes_within(const Trace& trace, std::uint32_t gpu, TimeRange time) {
 }  // namespace
 
 TEST_CASE("a saved part says why GPUs were idle as the whole does of that time, also where its work was launched before") {
-  const auto name = GENERATE(as<std::string>(), "cause_stream_wait", "cause_lock", "cause_sync_each_launch", "torch_training_workers0", "torch_graph", "cuda_streams",
-                             "transformer_tf32", "ranks_compute", "jax_training", "unified_memory");
+  const auto name = GENERATE(as<std::string>(), "cause_stream_wait", "cause_lock", "cause_sync_each_launch", "torch_training_workers0", "torch_graph",
+                             "cuda_streams", "transformer_tf32", "ranks_compute", "jax_training", "unified_memory");
   const auto tenth = GENERATE(1, 4, 6, 8);
   const auto form = GENERATE(FileForm::kLog, FileForm::kCompacted);
   INFO(name << ", from " << tenth << " tenths on");
@@ -80,6 +80,7 @@ TEST_CASE("a saved part says why GPUs were idle as the whole does of that time, 
         const Event event = (*part)->lane(id).event(i);
         const bool is_of_time = event.start < selection.window->end && (event.end() > selection.window->begin || event.start >= selection.window->begin);
         const TrackKind kind = track.key.kind;
-        CHECK((is_of_time || kind == TrackKind::kCudaApi || kind == TrackKind::kNvtxRanges || kind == TrackKind::kBacktraces || kind == TrackKind::kProcessors));
+        CHECK(
+            (is_of_time || kind == TrackKind::kCudaApi || kind == TrackKind::kNvtxRanges || kind == TrackKind::kBacktraces || kind == TrackKind::kProcessors));
       }
 }

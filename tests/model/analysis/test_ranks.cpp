@@ -110,8 +110,7 @@ TEST_CASE("a rank that sleeps 12 ms in each step of 30 comes first, from one fil
   CHECK(found[0].place.range.length() == kSleep);
   CHECK(found[1].rule == "gpu_bubbles");
   CHECK(found[1].key == "os_sleep");
-  CHECK_THAT(found[1].title,
-             contains_text("GPU 3 was idle") && contains_text(program.ranges ? "(40 % of the loop" : " % of the time in which its work"));
+  CHECK_THAT(found[1].title, contains_text("GPU 3 was idle") && contains_text(program.ranges ? "(40 % of the loop" : " % of the time in which its work"));
 
   // What the others wait is not communication: that is the transfer alone, 1 of 30 ms.
   const Finding& communication = of_rule(found, "comm_overlap");
@@ -121,8 +120,7 @@ TEST_CASE("a rank that sleeps 12 ms in each step of 30 comes first, from one fil
 
 TEST_CASE("ranks that are late in turn are all waited for, and their collectives wait as long") {
   const RuleAnswer overlap = answer(*one_file({.late = -1}), "comm_overlap");
-  const auto table =
-      std::find_if(overlap.tables.begin(), overlap.tables.end(), [](const NamedTable& one) { return one.name == "comm_overlap"; });
+  const auto table = std::find_if(overlap.tables.begin(), overlap.tables.end(), [](const NamedTable& one) { return one.name == "comm_overlap"; });
   REQUIRE(table != overlap.tables.end());
   for (std::size_t rank = 0; rank < kRanks; ++rank)  // each sleeps in a quarter of the steps, and waits in the others
     CHECK(table->table.columns().back().integer(rank) == kSteps * 3 / 4 * kSleep);
@@ -217,8 +215,7 @@ TEST_CASE("GPUs of unlike work are no ranks where nothing tells that they commun
 
 TEST_CASE("one rank alone waits for nobody, nor do ranks of unlike collectives") {
   CHECK(match_collectives(std::vector<RankWork>{rank_with({{0, 100}})})[0].matched == 0);
-  for (const RankWait& wait : match_collectives(std::vector<RankWork>{rank_with({{0, 100}}, 1), rank_with({{0, 100}}, 2)}))
-    CHECK(wait.matched == 0);
+  for (const RankWait& wait : match_collectives(std::vector<RankWork>{rank_with({{0, 100}}, 1), rank_with({{0, 100}}, 2)})) CHECK(wait.matched == 0);
 }
 
 TEST_CASE("time beside others, and the longest alone, are those of each nanosecond") {

@@ -84,13 +84,11 @@ TEST_CASE("a training without loader workers is slow for its data, and workers w
   REQUIRE(diff.has_value());
   CHECK(diff->aligned_by == "step *");
   const auto item = [&](DiffKind kind, const std::string& name) {
-    const auto match =
-        std::find_if(diff->items.begin(), diff->items.end(), [&](const DiffItem& one) { return one.kind == kind && one.name == name; });
+    const auto match = std::find_if(diff->items.begin(), diff->items.end(), [&](const DiffItem& one) { return one.kind == kind && one.name == name; });
     REQUIRE(match != diff->items.end());
     return *match;
   };
-  const DiffItem iteration = item(DiffKind::kDuration, "Iteration"), data = item(DiffKind::kRange, "data"),
-                 busy = item(DiffKind::kGpuBusy, "GPU busy");
+  const DiffItem iteration = item(DiffKind::kDuration, "Iteration"), data = item(DiffKind::kRange, "data"), busy = item(DiffKind::kGpuBusy, "GPU busy");
   CHECK(iteration.verdict == DiffVerdict::kLess);
   CHECK(iteration.change < -50);
   CHECK(data.verdict == DiffVerdict::kLess);
@@ -317,9 +315,9 @@ void check_names_its_gap(const Finding& finding, const std::vector<Bubble>& bubb
 }  // namespace
 
 TEST_CASE("whatever was recorded, the place of each finding holds the number that it names") {
-  for (const char* name : {"cause_slow_loader", "cause_lock", "cause_sync_each_launch", "cause_tiny_kernels", "cause_pageable_copies",
-                           "cause_stream_wait", "cause_serial_copies", "torch_training_workers0", "torch_training_workers4",
-                           "ranks_compute", "torch_loader_samples", "unified_memory", "numba_streams_bug", "attach_graph"}) {
+  for (const char* name :
+       {"cause_slow_loader", "cause_lock", "cause_sync_each_launch", "cause_tiny_kernels", "cause_pageable_copies", "cause_stream_wait", "cause_serial_copies",
+        "torch_training_workers0", "torch_training_workers4", "ranks_compute", "torch_loader_samples", "unified_memory", "numba_streams_bug", "attach_graph"}) {
     const auto trace = recorded(name);
     const std::vector<Bubble> bubbles = find_bubbles(*trace, 1).bubbles;
     for (const Finding& finding : findings(*trace)) {
@@ -393,8 +391,7 @@ namespace {
 
 std::string text_of_all(const RuleAnswer& answer) {
   std::string text = answer.message.english() + '\n' + answer.summary.english() + '\n';
-  for (const Finding& finding : answer.findings)
-    text += finding.title.english() + '\n' + finding.seen.english() + '\n' + std::to_string(finding.cost) + '\n';
+  for (const Finding& finding : answer.findings) text += finding.title.english() + '\n' + finding.seen.english() + '\n' + std::to_string(finding.cost) + '\n';
   for (const NamedTable& table : answer.tables) text += table.name + '\n' + stats::format_table(table.table, stats::Format::kCsv);
   return text;
 }

@@ -17,9 +17,9 @@ using namespace lanescope;
 using namespace lanescope::analysis;
 using lanescope::test::answer;
 using lanescope::test::findings;
+using lanescope::test::integer;
 using lanescope::test::kMicrosecond;
 using lanescope::test::kMillisecond;
-using lanescope::test::integer;
 using lanescope::test::Scenario;
 using lanescope::test::table_named;
 using lanescope::test::text;
@@ -500,8 +500,8 @@ TEST_CASE("a step's time is the same whether all ranges are worked on at once or
       key.thread = builder.thread(process, 1);
     return key;
   };
-  const NameId epoch = builder.intern("epoch"), step = builder.intern("step"), launch = builder.intern("cudaLaunchKernel"),
-               kernel = builder.intern("gemm"), collective = builder.intern("ncclDevKernel_AllReduce");
+  const NameId epoch = builder.intern("epoch"), step = builder.intern("step"), launch = builder.intern("cudaLaunchKernel"), kernel = builder.intern("gemm"),
+               collective = builder.intern("ncclDevKernel_AllReduce");
   std::vector<Event> ranges{{0, Nanoseconds{kSteps} * 1'000, epoch, 0, 0}}, calls, kernels;
   std::vector<std::uint32_t> depths{0};
   for (std::uint32_t i = 0; i < kSteps; ++i) {
@@ -531,7 +531,7 @@ TEST_CASE("a step's time is the same whether all ranges are worked on at once or
     CHECK(steps.ranges == kSteps);
     CHECK(steps.operations == 2 * kSteps);
     CHECK(steps.cpu == Nanoseconds{kSteps} * 900);
-    CHECK(steps.projected == Nanoseconds{kSteps} * 3'400);      // from 300 to 3,700
+    CHECK(steps.projected == Nanoseconds{kSteps} * 3'400);  // from 300 to 3,700
     CHECK(steps.communication == Nanoseconds{kSteps} * 100);
     // In these 3,400 ns kernels of this step and the next three run for 800 ns, the collectives of those before for 300 ns (none come before the
     // first three), and its own for 100 ns; behind the last kernels, fewer.
@@ -603,9 +603,7 @@ TEST_CASE("idle time while CPU code ran names the functions that were sampled in
   const CallNodeId shuffle = calls("shuffle", "randrange", CodeKind::kPython);
   const CallNodeId elsewhere = calls("elsewhere", "spin", CodeKind::kNative);
   std::vector<SampleEvent> samples;
-  const auto sample = [&](Nanoseconds time, CallNodeId chain) {
-    samples.push_back({time, 0, {chain, SampleOrigin::kTimer, kNone, 1'000}});
-  };
+  const auto sample = [&](Nanoseconds time, CallNodeId chain) { samples.push_back({time, 0, {chain, SampleOrigin::kTimer, kNone, 1'000}}); };
   program.range("data", 0, 100'000);
   program.kernel("k", 0, 10, 20, 1'000);
   sample(500, elsewhere);  // the GPU is busy

@@ -53,8 +53,8 @@ TraceDiff compare(const Loop& first, const Loop& second, const DiffOptions& opti
 }
 
 const DiffItem& item(const TraceDiff& diff, DiffKind kind, std::string_view name) {
-  const auto found = std::find_if(diff.items.begin(), diff.items.end(),
-                                  [&](const DiffItem& candidate) { return candidate.kind == kind && candidate.name == name; });
+  const auto found =
+      std::find_if(diff.items.begin(), diff.items.end(), [&](const DiffItem& candidate) { return candidate.kind == kind && candidate.name == name; });
   INFO(name);
   REQUIRE(found != diff.items.end());
   return *found;
@@ -299,8 +299,7 @@ TEST_CASE("programs that ran one after the other have iterations of their own, a
 }
 
 TEST_CASE("of several runs, a trace without the range is named") {
-  const std::vector<std::shared_ptr<const Trace>> with{trace_of({}), trace_of({.seed = 2})},
-      one_without{trace_of({}), trace_of({.ranges = false})};
+  const std::vector<std::shared_ptr<const Trace>> with{trace_of({}), trace_of({.seed = 2})}, one_without{trace_of({}), trace_of({.ranges = false})};
   CHECK_THAT(compare_runs(with, one_without, {.range = "step_1"}).error().text, contains_text("Trace 2 of B has no NVTX range step"));
   CHECK(compare_runs(with, one_without).value().repeating_work == "train(float*)");
 }

@@ -31,7 +31,8 @@ EventRef find(const Trace& trace, TrackKind kind, std::string_view name, std::si
 std::string told(const Trace& trace, const std::vector<Wait>& waits) {
   std::string text;
   for (const Wait& wait : waits) {
-    static constexpr const char* kKinds[] = {"stream", "other stream", "enqueued", "call", "code", "GPU work", "lock holder", "writer", "late rank", "other thread"};
+    static constexpr const char* kKinds[] = {"stream",   "other stream", "enqueued", "call",      "code",
+                                             "GPU work", "lock holder",  "writer",   "late rank", "other thread"};
     text += std::string(text.empty() ? "" : " < ") + kKinds[static_cast<std::size_t>(wait.kind)];
     if (wait.event.valid()) text += std::string(" ").append(trace.name(trace.event(wait.event).name));
   }
@@ -51,7 +52,8 @@ std::pair<std::size_t, std::size_t> with(const Trace& trace, TrackKind kind, std
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != kind) continue;
     for (const LaneId lane : track.lanes)
-      for (EventIndex i = 0; i < trace.lane(lane).size(); ++i, ++all) found += told(trace, finder.chain({lane, i}, 12)).find(words) != std::string::npos ? 1 : 0;
+      for (EventIndex i = 0; i < trace.lane(lane).size(); ++i, ++all)
+        found += told(trace, finder.chain({lane, i}, 12)).find(words) != std::string::npos ? 1 : 0;
   }
   return {found, all};
 }
@@ -102,7 +104,8 @@ TEST_CASE("a wait for Python's lock leads to the thread that held it") {
   Scenario other = program.on_another_thread();
   const auto builder = program.builder();
   const auto lock = [&](ThreadId thread, std::string_view name, Nanoseconds begin, Nanoseconds end) {
-    builder->add({.kind = TrackKind::kNvtxProcessRanges, .process = program.process(), .thread = thread, .domain = 5}, {{begin, end - begin, builder->intern(name), 0, 0}});
+    builder->add({.kind = TrackKind::kNvtxProcessRanges, .process = program.process(), .thread = thread, .domain = 5},
+                 {{begin, end - begin, builder->intern(name), 0, 0}});
   };
   builder->set_domain(program.process(), 5, kPythonLockDomain);
   lock(other.thread(), kHoldsPythonLock, 0, 800'000);
@@ -123,7 +126,8 @@ TEST_CASE("a wait for data leads to the thread that wrote it, and to what that d
   trainer.os_call("poll", 50'000, 9'010'000);
   trainer.kernel("train", 9'020'000, 9'025'000, 9'030'000, 9'500'000);
   const auto trace = trainer.trace();
-  CHECK(told(*trace, WaitFinder(*trace).chain(find(*trace, TrackKind::kKernels, "train"), 10)) == "enqueued cudaLaunchKernel < call poll < writer write < code decode");
+  CHECK(told(*trace, WaitFinder(*trace).chain(find(*trace, TrackKind::kKernels, "train"), 10)) ==
+        "enqueued cudaLaunchKernel < call poll < writer write < code decode");
 }
 
 TEST_CASE("a call that enqueues nothing, or comes while the GPU works, is not said to have waited") {
@@ -244,7 +248,9 @@ TEST_CASE("ranks of one machine ran together though its time of day was set betw
                           program.builder()->provenance().utc_epoch = 9 * kHour;
                           return program.trace();
                         }(),
-                        "rank9", 0, {}};
+                        "rank9",
+                        0,
+                        {}};
   elsewhere.has_collectives_in_common = true;
   const auto three = combine_traces(std::vector<TraceSource>{{first, "rank0", 0, {}}, {over, "run 1", 0, {}}, elsewhere});
   const auto wait_for_elsewhere = WaitFinder(*three).collective_wait(find(*three, TrackKind::kKernels, "nccl"));
@@ -354,7 +360,8 @@ TEST_CASE("of two recorded ranks, the collectives of one wait for the other, whi
 }
 
 TEST_CASE("chains of every recording end, and go back in time") {
-  for (const char* const name : {"torch_training_workers4", "torch_graph", "numba_streams_bug", "unified_memory", "jax_training", "cuda_streams", "ranks_late0"}) {
+  for (const char* const name :
+       {"torch_training_workers4", "torch_graph", "numba_streams_bug", "unified_memory", "jax_training", "cuda_streams", "ranks_late0"}) {
     const auto trace = recorded(name);
     WaitFinder finder(*trace);
     for (const Track& track : trace->tracks())

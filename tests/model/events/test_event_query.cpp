@@ -42,8 +42,7 @@ std::vector<EventFilter> filters() {
   for (const EventKind kind : all_event_kinds()) all.push_back({.kind = kind});
   all.push_back({.thread = ThreadId{1}});
   all.push_back({.stream = StreamName{0, 1, 13}});
-  all.push_back(
-      {.text = "a", .window = TimeRange{100, 900}, .minimum_duration = 5, .kind = EventKind::kKernel, .stream = StreamName{1, 1, 7}});
+  all.push_back({.text = "a", .window = TimeRange{100, 900}, .minimum_duration = 5, .kind = EventKind::kKernel, .stream = StreamName{1, 1, 7}});
   return all;
 }
 
@@ -54,8 +53,7 @@ std::pair<std::int64_t, std::string> sort_value(const EventValues& values, Event
 }
 
 bool is_missing(const EventValues& values, EventRef event, EventColumn column) {
-  return event_column_content(column) == ColumnContent::kText ? values.text(event, column).empty()
-                                                              : !values.number(event, column).has_value();
+  return event_column_content(column) == ColumnContent::kText ? values.text(event, column).empty() : !values.number(event, column).has_value();
 }
 
 }  // namespace
@@ -127,13 +125,14 @@ TEST_CASE("very many events, sorted by several threads, and their first page are
 }
 
 TEST_CASE("events of several lanes are gathered by start, a part at a time, as a stable sort has them") {
-  constexpr std::uint32_t kEvents = 900'000;  // of each of three lanes: several parts
+  constexpr std::uint32_t kEvents = 900'000;                                 // of each of three lanes: several parts
   const Nanoseconds crowd = GENERATE(Nanoseconds{0}, Nanoseconds{300'000});  // so many of each begin at one time
   TraceBuilder builder;
   const ProcessId process = builder.process_of_instance(1);
   for (const std::uint32_t stream : {7u, 13u, 20u}) {
     std::vector<Event> kernels(kEvents);
-    for (std::uint32_t i = 0; i < kEvents; ++i) kernels[i] = {std::max<Nanoseconds>(i, crowd) * stream, i < crowd ? 0 : 5, i % 3 == 0 ? builder.intern("third") : 0, i, 0};
+    for (std::uint32_t i = 0; i < kEvents; ++i)
+      kernels[i] = {std::max<Nanoseconds>(i, crowd) * stream, i < crowd ? 0 : 5, i % 3 == 0 ? builder.intern("third") : 0, i, 0};
     builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = 0, .stream = stream}, kernels);
   }
   const auto trace = builder.snapshot();
@@ -172,13 +171,10 @@ TEST_CASE("a text finds samples by the functions of their call chains, whatever 
   };
   const CallNodeId train = call(0, "train");
   const CallNodeId load = call(train, "load_batch");
-  const SampleEvent samples[] = {
-      {1, 0, {load, SampleOrigin::kTimer}}, {2, 0, {train, SampleOrigin::kTimer}}, {3, 0, {0, SampleOrigin::kTimer}}};
+  const SampleEvent samples[] = {{1, 0, {load, SampleOrigin::kTimer}}, {2, 0, {train, SampleOrigin::kTimer}}, {3, 0, {0, SampleOrigin::kTimer}}};
   add_samples(builder, process, 7, samples);
   const auto trace = builder.snapshot();
-  const auto found = [&](const char* text) {
-    return gather_events(*trace, EventScope::whole_trace(*trace).lanes(), {.text = text}).size();
-  };
+  const auto found = [&](const char* text) { return gather_events(*trace, EventScope::whole_trace(*trace).lanes(), {.text = text}).size(); };
   CHECK(found("LOAD") == 1);
   CHECK(found("train") == 2);
   CHECK(found("CPU sample") == 3);
@@ -188,8 +184,7 @@ TEST_CASE("a text finds samples by the functions of their call chains, whatever 
   const EventValues values(trace, EventScope::whole_trace(*trace));
   const auto all = gather_events(*trace, values.scope().lanes(), {});
   std::vector<std::string> names;
-  for (const EventRef event : sort_events(values, all, EventColumn::kName, SortDirection::kDescending))
-    names.push_back(values.text(event, EventColumn::kName));
+  for (const EventRef event : sort_events(values, all, EventColumn::kName, SortDirection::kDescending)) names.push_back(values.text(event, EventColumn::kName));
   CHECK(names == std::vector<std::string>{"train", "load_batch", "CPU sample"});
 }
 
@@ -197,9 +192,8 @@ TEST_CASE("CUDA events are of their stream") {
   TraceBuilder builder;
   const ProcessId process = builder.process_of_instance(1);
   for (const std::uint32_t stream : {7u, 13u})
-    builder.add(
-        {.kind = TrackKind::kCudaEvents, .process = process, .gpu = builder.gpu_of_device(process, 0), .context = 1, .stream = stream},
-        {{stream, 0, builder.intern("event"), 0, 0}});
+    builder.add({.kind = TrackKind::kCudaEvents, .process = process, .gpu = builder.gpu_of_device(process, 0), .context = 1, .stream = stream},
+                {{stream, 0, builder.intern("event"), 0, 0}});
   const auto trace = builder.snapshot();
   const EventScope all = EventScope::whole_trace(*trace);
   const auto found = gather_events(*trace, all.lanes(), {.stream = StreamName{process, 1, 13}});

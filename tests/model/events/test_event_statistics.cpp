@@ -16,11 +16,8 @@ namespace {
 std::shared_ptr<const Trace> kernels_of(const std::vector<Nanoseconds>& durations) {
   TraceBuilder builder;
   std::vector<Event> events;
-  for (std::size_t i = 0; i < durations.size(); ++i)
-    events.push_back({static_cast<Nanoseconds>(i) * 1'000'000, durations[i], builder.intern("gemm"), 0, 0});
-  builder.add(
-      {.kind = TrackKind::kKernels, .process = builder.process_of_instance(1), .gpu = builder.gpu(Gpu{}), .context = 1, .stream = 7},
-      events);
+  for (std::size_t i = 0; i < durations.size(); ++i) events.push_back({static_cast<Nanoseconds>(i) * 1'000'000, durations[i], builder.intern("gemm"), 0, 0});
+  builder.add({.kind = TrackKind::kKernels, .process = builder.process_of_instance(1), .gpu = builder.gpu(Gpu{}), .context = 1, .stream = 7}, events);
   return builder.snapshot();
 }
 
@@ -50,8 +47,7 @@ TEST_CASE("every name's statistics equal those of its sorted durations, and shar
   const auto trace = random_trace(GENERATE(range(1u, 9u)));
   const std::vector<EventRef> events = all_events(*trace);
   std::map<std::pair<EventKind, NameId>, std::vector<Nanoseconds>> durations;
-  for (const EventRef event : events)
-    durations[{event_kind(*trace, event), trace->event(event).name}].push_back(trace->event(event).duration);
+  for (const EventRef event : events) durations[{event_kind(*trace, event), trace->event(event).name}].push_back(trace->event(event).duration);
   const auto statistics = statistics_by_name(*trace, events);
   REQUIRE(statistics.size() == durations.size());
   std::map<EventKind, double> share_of_kind;
@@ -61,9 +57,7 @@ TEST_CASE("every name's statistics equal those of its sorted durations, and shar
     REQUIRE(entry.count == sorted.size());
     REQUIRE(entry.total == std::accumulate(sorted.begin(), sorted.end(), Nanoseconds{0}));
     REQUIRE(entry.median == static_cast<double>(sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2);
-    const auto not_above = [&](Nanoseconds limit) {
-      return std::count_if(sorted.begin(), sorted.end(), [&](Nanoseconds d) { return d <= limit; });
-    };
+    const auto not_above = [&](Nanoseconds limit) { return std::count_if(sorted.begin(), sorted.end(), [&](Nanoseconds d) { return d <= limit; }); };
     REQUIRE(not_above(entry.percentile_95) * 100 >= 95 * static_cast<std::ptrdiff_t>(sorted.size()));
     REQUIRE(entry.minimum == sorted.front());
     REQUIRE(entry.maximum == sorted.back());

@@ -34,11 +34,11 @@ struct KnownTrace {
     const GpuId gpu = builder.gpu(Gpu{.name = "NVIDIA H200", .ordinal = 0, .multiprocessor_count = 3, .compute_major = 9});
     const auto named = [&](std::string_view text) { return builder.intern(text); };
     const std::uint32_t depths[] = {0, 1};
-    builder.add({.kind = TrackKind::kNvtxRanges, .process = process, .thread = thread},
-                {{0, 100, named("step"), 0, 0}, {10, 30, named("forward"), 0, 0}}, depths);
-    builder.add({.kind = TrackKind::kCudaApi, .process = process, .thread = thread}, {{12, 3, named("cudaLaunchKernel_v7000"), 1, 0},
-                                                                                      {20, 4, named("cudaMemcpyAsync_v3020"), 2, 0},
-                                                                                      {50, 2, named("cudaLaunchKernel_v7000"), 3, 0}});
+    builder.add({.kind = TrackKind::kNvtxRanges, .process = process, .thread = thread}, {{0, 100, named("step"), 0, 0}, {10, 30, named("forward"), 0, 0}},
+                depths);
+    builder.add(
+        {.kind = TrackKind::kCudaApi, .process = process, .thread = thread},
+        {{12, 3, named("cudaLaunchKernel_v7000"), 1, 0}, {20, 4, named("cudaMemcpyAsync_v3020"), 2, 0}, {50, 2, named("cudaLaunchKernel_v7000"), 3, 0}});
     KernelDetail kernel;
     kernel.grid[0] = 4;
     kernel.grid[1] = 2;

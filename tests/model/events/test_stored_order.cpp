@@ -14,8 +14,7 @@ namespace {
 
 std::vector<EventRef> all_of(const StoredOrder& order, std::size_t page) {
   std::vector<EventRef> events(order.size());
-  for (std::size_t i = 0; i < events.size(); i += page)
-    REQUIRE(order.read(i, std::span(events).subspan(i, std::min(page, events.size() - i))));
+  for (std::size_t i = 0; i < events.size(); i += page) REQUIRE(order.read(i, std::span(events).subspan(i, std::min(page, events.size() - i))));
   return events;
 }
 
@@ -39,9 +38,10 @@ TEST_CASE("an order in a file is the order in memory, of any column, with memory
           std::vector<EventRef> first;
           std::vector<double> shares;
           const OrderListener listener{.first_count = 20,
-                                               .first = [&](std::vector<EventRef> events) { first = std::move(events); },
-                                               .progress = [&](double share) { shares.push_back(share); }};
-          const auto order = StoredOrder::make(values, stream_by_start(*trace, values.scope().lanes(), filter), by, direction, {folder.path(), memory}, listener);
+                                       .first = [&](std::vector<EventRef> events) { first = std::move(events); },
+                                       .progress = [&](double share) { shares.push_back(share); }};
+          const auto order =
+              StoredOrder::make(values, stream_by_start(*trace, values.scope().lanes(), filter), by, direction, {folder.path(), memory}, listener);
           REQUIRE(order);
           REQUIRE(order->has_value());
           REQUIRE(all_of(**order, 7) == expected);

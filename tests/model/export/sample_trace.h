@@ -152,8 +152,7 @@ inline std::shared_ptr<const Trace> sample_trace() {
   real.payload_type = PayloadType::kReal;
   real.payload = std::bit_cast<std::uint64_t>(0.25);
   real.payload_json = builder.intern(R"({"Message size [bytes]":4096,"Reduction operation":"Sum"})");
-  builder.add(thread, {{900, 5'000, builder.intern("step"), 1, builder.intern(colored)},
-                       {950, 1'000, builder.intern("forward"), 2, builder.intern(real)}});
+  builder.add(thread, {{900, 5'000, builder.intern("step"), 1, builder.intern(colored)}, {950, 1'000, builder.intern("forward"), 2, builder.intern(real)}});
   thread.kind = TrackKind::kNvtxProcessRanges;
   thread.domain = 0;
   NvtxDetail elsewhere;
@@ -164,8 +163,7 @@ inline std::shared_ptr<const Trace> sample_trace() {
   thread.kind = TrackKind::kOsRuntime;
   thread.thread = worker;
   thread.process = second;
-  builder.add(thread,
-              {{100, 5'000, builder.intern("pthread_cond_wait"), 0, kWholeCall}, {5'500, 500, builder.intern("poll"), 0, kPartialCall}});
+  builder.add(thread, {{100, 5'000, builder.intern("pthread_cond_wait"), 0, kWholeCall}, {5'500, 500, builder.intern("poll"), 0, kPartialCall}});
   thread.kind = TrackKind::kOverhead;
   builder.add(thread, {{7'000, 10, builder.intern("Buffer flush"), 0, 0}});
   thread.kind = TrackKind::kCompilation;
@@ -196,10 +194,9 @@ inline std::shared_ptr<const Trace> sample_trace() {
   const CodeLocationId outer = builder.code_location({CodeKind::kNative, program, build_id, 0x1000}, {});  // of no known function
   const CodeLocationId inlined = builder.code_location({CodeKind::kNative, program, build_id, 0x2000}, {});
   builder.set_functions(inlined, {{builder.intern("inner"), builder.intern("inner.h"), 7}, {builder.intern("middle"), 0, 0}});
-  const CodeLocationId python =
-      builder.code_location({CodeKind::kPython, 0, 0, 0}, {builder.intern("load"), builder.intern("train.py"), 30});
-  const CodeLocationId kernel_code = builder.code_location({CodeKind::kKernel, builder.intern("[kernel]"), 0, 0xffff'ffff'8000'0000},
-                                                           {builder.intern("futex_wait"), 0, 0});
+  const CodeLocationId python = builder.code_location({CodeKind::kPython, 0, 0, 0}, {builder.intern("load"), builder.intern("train.py"), 30});
+  const CodeLocationId kernel_code =
+      builder.code_location({CodeKind::kKernel, builder.intern("[kernel]"), 0, 0xffff'ffff'8000'0000}, {builder.intern("futex_wait"), 0, 0});
   const CallNodeId of_outer = builder.call_node({0, outer});
   const CallNodeId of_inlined = builder.call_node({of_outer, inlined});
   const CallNodeId of_python = builder.call_node({of_inlined, python});

@@ -53,8 +53,7 @@ std::vector<Json> events_with(const Json& document, const std::string& key, cons
 // Times, kinds and correlation ids of all events: what the format has a place for whatever the tool. The first event begins at 0.
 std::vector<std::string> times(const Trace& trace) {
   std::vector<std::string> lines;
-  constexpr TrackKind kLeftOut[] = {TrackKind::kProcessors, TrackKind::kCpuSamples, TrackKind::kBacktraces, TrackKind::kMemoryUsage,
-                                    TrackKind::kCudaEvents};
+  constexpr TrackKind kLeftOut[] = {TrackKind::kProcessors, TrackKind::kCpuSamples, TrackKind::kBacktraces, TrackKind::kMemoryUsage, TrackKind::kCudaEvents};
   const auto is_left_out = [&](const Track& track) { return std::count(std::begin(kLeftOut), std::end(kLeftOut), track.key.kind) > 0; };
   Nanoseconds begin = trace.extent().end;
   for (const Track& track : trace.tracks())
@@ -166,8 +165,7 @@ TEST_CASE("readers that go through the file in the order of time find the call o
       if (!call) ++wrong_calls;
       if (call) correlations[(*event)["id"]] = (*row.back().event)["args"]["correlation"];
     } else if (phase == "f") {
-      const bool work = !row.empty() && correlations.contains((*event)["id"]) &&
-                        (*row.back().event)["args"]["correlation"] == correlations[(*event)["id"]];
+      const bool work = !row.empty() && correlations.contains((*event)["id"]) && (*row.back().event)["args"]["correlation"] == correlations[(*event)["id"]];
       if (!work) ++wrong_work;
     }
   }

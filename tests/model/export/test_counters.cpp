@@ -48,8 +48,7 @@ std::shared_ptr<const Trace> sampled_trace() {
     }
   }
   const CounterId queue = builder.counter({process, kNone, "Queue", "", 1, "", 0, "", ""});
-  REQUIRE(builder.add_samples(std::vector<CounterId>{queue}, std::vector<Nanoseconds>{10, 30},
-                              std::vector<std::vector<std::int64_t>>{{1ll << 40, -5}}, 90));
+  REQUIRE(builder.add_samples(std::vector<CounterId>{queue}, std::vector<Nanoseconds>{10, 30}, std::vector<std::vector<std::int64_t>>{{1ll << 40, -5}}, 90));
   builder.set_series(builder.counter({process, kNone, "Computed", "B", 1, "", 0, "", ""}),
                      CounterSeries(std::vector<Nanoseconds>{0}, std::vector<std::int64_t>{1}, 10));
   return builder.snapshot();
@@ -72,8 +71,8 @@ std::vector<CounterSample> values_of(const CounterSeries& series) {
 const Counter* find_counter(const Trace& trace, const Counter& like, const Trace& of, CounterId& id) {
   for (id = 0; id < trace.counters().size(); ++id) {
     const Counter& counter = trace.counters()[id];
-    const bool same_gpu = (counter.gpu == kNone) == (like.gpu == kNone) &&
-                          (like.gpu == kNone || trace.gpus()[counter.gpu].ordinal == of.gpus()[like.gpu].ordinal);
+    const bool same_gpu =
+        (counter.gpu == kNone) == (like.gpu == kNone) && (like.gpu == kNone || trace.gpus()[counter.gpu].ordinal == of.gpus()[like.gpu].ordinal);
     if (same_gpu && counter.name == like.name) return &counter;
   }
   return nullptr;
@@ -144,9 +143,8 @@ TEST_CASE("GPU metrics come back from an Nsight Systems export with their values
     REQUIRE(a.size() == b.size());
     for (std::size_t i = 0; i < a.size(); ++i) {
       REQUIRE(a[i].time == b[i].time);
-      REQUIRE_THAT(static_cast<double>(b[i].value) * is->resolution,
-                   Catch::Matchers::WithinRel(static_cast<double>(a[i].value) * was.resolution, 1e-9) ||
-                       Catch::Matchers::WithinAbs(static_cast<double>(a[i].value) * was.resolution, 1e-9));
+      REQUIRE_THAT(static_cast<double>(b[i].value) * is->resolution, Catch::Matchers::WithinRel(static_cast<double>(a[i].value) * was.resolution, 1e-9) ||
+                                                                         Catch::Matchers::WithinAbs(static_cast<double>(a[i].value) * was.resolution, 1e-9));
     }
     CHECK_FALSE(loaded->counter_series(id).at(350 * kStep));
   }
@@ -163,8 +161,7 @@ TEST_CASE("counters that began before the recording have no times below zero in 
   calls.thread = builder.thread(process, 4711);
   builder.add(calls, {{1'000, 5, builder.intern("cudaMalloc"), 0, 0}});
   const CounterId queue = builder.counter({process, kNone, "Queue", "", 1, "", 0, "", ""});
-  REQUIRE(builder.add_samples(std::vector<CounterId>{queue}, std::vector<Nanoseconds>{-kBefore, 30},
-                              std::vector<std::vector<std::int64_t>>{{4, 5}}, 90));
+  REQUIRE(builder.add_samples(std::vector<CounterId>{queue}, std::vector<Nanoseconds>{-kBefore, 30}, std::vector<std::vector<std::int64_t>>{{4, 5}}, 90));
   const auto path = std::filesystem::temp_directory_path() / ("lanescope-early-" + std::to_string(getpid()) + ".json");
   std::string text;
   REQUIRE(export_chrome_json(*builder.snapshot(),

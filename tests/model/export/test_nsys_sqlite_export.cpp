@@ -60,8 +60,7 @@ using Rows = std::vector<std::string>;
 TEST_CASE("ids of processes and threads are packed as Nsight Systems packs them") {
   const Exported file(*sample_trace());
   // hardware 8 bits, virtual machine 8, process 24, thread 24; the machine is 1.
-  CHECK(file.rows(
-            "SELECT DISTINCT globalTid / 0x1000000 % 0x1000000, globalTid % 0x1000000, globalTid >> 48 FROM CUPTI_ACTIVITY_KIND_RUNTIME") ==
+  CHECK(file.rows("SELECT DISTINCT globalTid / 0x1000000 % 0x1000000, globalTid % 0x1000000, globalTid >> 48 FROM CUPTI_ACTIVITY_KIND_RUNTIME") ==
         Rows{"4711|4711|1"});
   CHECK(file.rows("SELECT DISTINCT k.globalPid = (r.globalTid & 0xFFFFFFFFFF000000) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN "
                   "CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId)") == Rows{"1"});
@@ -70,21 +69,17 @@ TEST_CASE("ids of processes and threads are packed as Nsight Systems packs them"
 
 TEST_CASE("the tables that third-party readers join say what happened") {
   const Exported file(*sample_trace());
-  CHECK(
-      file.rows("SELECT k.start, k.end - k.start, s.value, d.value, gridX, blockX, launchType, streamId FROM CUPTI_ACTIVITY_KIND_KERNEL k "
-                "JOIN StringIds s ON s.id = shortName JOIN StringIds d ON d.id = demangledName WHERE correlationId = 11") ==
-      Rows{"2000|500|axpy|axpy(float*, int, float)|256|64|1|7"});
+  CHECK(file.rows("SELECT k.start, k.end - k.start, s.value, d.value, gridX, blockX, launchType, streamId FROM CUPTI_ACTIVITY_KIND_KERNEL k "
+                  "JOIN StringIds s ON s.id = shortName JOIN StringIds d ON d.id = demangledName WHERE correlationId = 11") ==
+        Rows{"2000|500|axpy|axpy(float*, int, float)|256|64|1|7"});
   // Memory kinds count from 0 there: pinned 1, device 2.
-  CHECK(file.rows(
-            "SELECT m.bytes, o.label, srcKind, k.label FROM CUPTI_ACTIVITY_KIND_MEMCPY m JOIN ENUM_CUDA_MEMCPY_OPER o ON o.id = copyKind "
-            "JOIN ENUM_CUDA_MEM_KIND k ON k.id = dstKind ORDER BY m.start") ==
+  CHECK(file.rows("SELECT m.bytes, o.label, srcKind, k.label FROM CUPTI_ACTIVITY_KIND_MEMCPY m JOIN ENUM_CUDA_MEMCPY_OPER o ON o.id = copyKind "
+                  "JOIN ENUM_CUDA_MEM_KIND k ON k.id = dstKind ORDER BY m.start") ==
         Rows{"4096|Host-to-Device|1|Device", "4096|Unified Host-to-Device|1|Device"});
   CHECK(file.rows("SELECT value, bytes, memKind FROM CUPTI_ACTIVITY_KIND_MEMSET") == Rows{"255|64|2"});
-  CHECK(file.rows(
-            "SELECT s.value, eventClass, returnValue FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds s ON s.id = nameId ORDER BY start") ==
+  CHECK(file.rows("SELECT s.value, eventClass, returnValue FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds s ON s.id = nameId ORDER BY start") ==
         Rows{"cudaLaunchKernel_v7000|0|0", "cuLaunchKernel|1|0", "cudaGraphLaunch_v10000|0|0", "cudaMemcpyAsync_v3020|0|700"});
-  CHECK(file.rows(
-            "SELECT text, eventType, domainId, int64Value, doubleValue FROM NVTX_EVENTS WHERE eventType IN (34, 59, 60) ORDER BY rowid") ==
+  CHECK(file.rows("SELECT text, eventType, domainId, int64Value, doubleValue FROM NVTX_EVENTS WHERE eventType IN (34, 59, 60) ORDER BY rowid") ==
         Rows{"step|59|3|-3|NULL", "forward|59|3|NULL|0.25", "load|60|0|NULL|NULL", "load|60|0|NULL|NULL", "epoch|34|0|NULL|NULL"});
   CHECK(file.rows("SELECT text, domainId FROM NVTX_EVENTS WHERE eventType = 75") == Rows{"data|3"});
   CHECK(file.rows("SELECT name, busLocation, uuid, computeMajor, totalMemory FROM TARGET_INFO_GPU") ==
@@ -100,8 +95,7 @@ TEST_CASE("what unified memory did stands where Nsight Systems has it") {
   CHECK(file.rows("SELECT start, originalFaultPc, f.value, s.value, sourceLine FROM CUDA_UM_CPU_PAGE_FAULT_EVENTS "
                   "JOIN StringIds f ON f.id = CpuInstruction JOIN StringIds s ON s.id = sourceFile") ==
         Rows{"3950|" + std::to_string(0x55aa'0000'0123) + "|fill(float*, int)|fill.cpp|12"});
-  CHECK(file.rows("SELECT start, end, deviceId, numberOfPageFaults, faultAccessType FROM CUDA_UM_GPU_PAGE_FAULT_EVENTS") ==
-        Rows{"4290|4320|0|42|2"});
+  CHECK(file.rows("SELECT start, end, deviceId, numberOfPageFaults, faultAccessType FROM CUDA_UM_GPU_PAGE_FAULT_EVENTS") == Rows{"4290|4320|0|42|2"});
 }
 
 TEST_CASE("only tables with rows are made, and only those that were asked for") {
@@ -142,8 +136,7 @@ TEST_CASE("an existing file is left alone unless it may be overwritten") {
   CHECK_THAT(export_nsys_sqlite(*sample_trace(), path, Overwrite::kRefuse).error().text, contains_text("exists already"));
   CHECK(export_nsys_sqlite(*sample_trace(), path, Overwrite::kAllow).has_value());
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
-  CHECK_THAT(export_nsys_sqlite(*sample_trace(), "/no/such/folder/x.sqlite", Overwrite::kRefuse).error().text,
-             contains_text("Can't create"));
+  CHECK_THAT(export_nsys_sqlite(*sample_trace(), "/no/such/folder/x.sqlite", Overwrite::kRefuse).error().text, contains_text("Can't create"));
 }
 
 TEST_CASE("pids and thread ids that do not fit in 24 bits are replaced by free ones") {
@@ -157,10 +150,8 @@ TEST_CASE("pids and thread ids that do not fit in 24 bits are replaced by free o
     builder.add(key, {{10 * instance, 5, builder.intern("call"), instance, 0}});
   }
   const Exported file(*builder.snapshot());
-  CHECK(file.rows("SELECT globalTid / 0x1000000 % 0x1000000 FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY start") ==
-        Rows{"16777215", "5", "5"});
-  CHECK(file.rows("SELECT count(DISTINCT globalTid), count(DISTINCT globalPid) FROM CUPTI_ACTIVITY_KIND_RUNTIME, PROCESSES") ==
-        Rows{"3|3"});
+  CHECK(file.rows("SELECT globalTid / 0x1000000 % 0x1000000 FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY start") == Rows{"16777215", "5", "5"});
+  CHECK(file.rows("SELECT count(DISTINCT globalTid), count(DISTINCT globalPid) FROM CUPTI_ACTIVITY_KIND_RUNTIME, PROCESSES") == Rows{"3|3"});
 }
 
 TEST_CASE("what Nsight Systems exported comes back the same from our export of it") {
@@ -235,8 +226,7 @@ TEST_CASE("scheduling, samples and call chains stand where Nsight Systems has th
   CHECK(file.rows("SELECT start, cpu FROM COMPOSITE_EVENTS ORDER BY start") == Rows{"1100|3", "1200|3", "1600|0", "1700|NULL"});
   CHECK(file.rows("SELECT stackDepth, f.value, m.value, unresolved FROM SAMPLING_CALLCHAINS c JOIN COMPOSITE_EVENTS e ON e.id = c.id "
                   "JOIN StringIds f ON f.id = symbol JOIN StringIds m ON m.id = module WHERE start = 1100 ORDER BY stackDepth") ==
-        Rows{"0|load|[Python]|NULL", "1|inner|/usr/bin/python3|NULL", "2|middle|/usr/bin/python3|NULL",
-             "3|python3+0x1000|/usr/bin/python3|1"});
+        Rows{"0|load|[Python]|NULL", "1|inner|/usr/bin/python3|NULL", "2|middle|/usr/bin/python3|NULL", "3|python3+0x1000|/usr/bin/python3|1"});
   CHECK(file.rows("SELECT f.value, kernelMode FROM OSRT_API JOIN OSRT_CALLCHAINS c ON c.id = callchainId JOIN StringIds f ON f.id = symbol "
                   "ORDER BY stackDepth") == Rows{"futex_wait|1", "python3+0x1000|NULL"});
   CHECK(file.rows("SELECT start, f.value FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN CUDA_CALLCHAINS c ON c.id = callchainId JOIN StringIds f ON "

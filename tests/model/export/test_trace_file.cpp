@@ -86,8 +86,7 @@ TEST_CASE("tracks that need several chunks keep all their events") {
   key.thread = builder.thread(process, 1);
   std::vector<Event> calls;
   for (std::uint32_t i = 0; i < 200'000; ++i)
-    calls.push_back({Nanoseconds{i} * 10, 5, builder.intern("call" + std::to_string(i % 300)), i,
-                     builder.intern(ApiDetail{ApiDomain(i % 3 == 0), i % 7})});
+    calls.push_back({Nanoseconds{i} * 10, 5, builder.intern("call" + std::to_string(i % 300)), i, builder.intern(ApiDetail{ApiDomain(i % 3 == 0), i % 7})});
   builder.add(key, std::move(calls));
   const auto trace = builder.snapshot();
   require_same(*trace, *saved_and_loaded(*trace));
@@ -97,15 +96,15 @@ TEST_CASE("only events within the times that were asked for are saved") {
   ExportSelection selection;
   selection.window = TimeRange{1'950, 2'100};
   const auto part = saved_and_loaded(*sample_trace(), selection);
-  // The range step, the first kernel and the wait are of that time; the kernel's launch with the call within it, its call chain and the range forward around it, which
-  // were over by then, are kept with it.
+  // The range step, the first kernel and the wait are of that time; the kernel's launch with the call within it, its call chain and the range forward around
+  // it, which were over by then, are kept with it.
   std::vector<std::string> names;
   for (const Track& track : part->tracks())
     for (const LaneId lane : track.lanes)
       for (EventIndex i = 0; i < part->lane(lane).size(); ++i) names.emplace_back(part->name(part->lane(lane).name(i)));
   std::sort(names.begin(), names.end());
-  CHECK(names == std::vector<std::string>{"Backtrace of a CUDA call", "Backtrace of an OS call", "Blocked", "Running", "axpy(float*, int, float)", "cuLaunchKernel",
-                                          "cudaLaunchKernel_v7000", "forward", "pthread_cond_wait", "python3 (4711)", "step"});
+  CHECK(names == std::vector<std::string>{"Backtrace of a CUDA call", "Backtrace of an OS call", "Blocked", "Running", "axpy(float*, int, float)",
+                                          "cuLaunchKernel", "cudaLaunchKernel_v7000", "forward", "pthread_cond_wait", "python3 (4711)", "step"});
 }
 
 TEST_CASE("only events and counters of the rows that were asked for are saved") {
@@ -247,8 +246,7 @@ TEST_CASE("a recording that an older version wrote too densely is read in part, 
 }
 
 TEST_CASE("a file that can't be written is named, and nothing is left of it") {
-  CHECK_THAT(export_trace_file(*sample_trace(), "/no/such/folder/x.trace", Overwrite::kRefuse).error().text,
-             contains_text("/no/such/folder/x.trace"));
+  CHECK_THAT(export_trace_file(*sample_trace(), "/no/such/folder/x.trace", Overwrite::kRefuse).error().text, contains_text("/no/such/folder/x.trace"));
 }
 
 TEST_CASE("a file that was to be replaced stays where its replacement finds no room") {
@@ -280,8 +278,7 @@ TEST_CASE("frames are cut where they would become larger than writers may make t
   std::vector<Event> ranges, samples;
   for (int i = 0; i < 1'000; ++i) ranges.push_back({i * 10, 5, builder.intern(std::string(30'000, 'n') + std::to_string(i)), 0, 0});
   builder.add({.kind = TrackKind::kNvtxRanges, .process = process, .thread = thread}, ranges);
-  for (std::uint32_t tid = 2; tid < 152; ++tid)
-    builder.name_thread(builder.thread(process, tid), std::string(60'000, 't') + std::to_string(tid));
+  for (std::uint32_t tid = 2; tid < 152; ++tid) builder.name_thread(builder.thread(process, tid), std::string(60'000, 't') + std::to_string(tid));
   std::vector<CounterId> counters;
   for (int i = 0; i < 700; ++i) {
     Counter counter;

@@ -25,17 +25,13 @@ std::string content(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 void write(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
-void put(NewFile& file, const std::string& text) {
-  REQUIRE(::write(file.descriptor(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-}
+void put(NewFile& file, const std::string& text) { REQUIRE(::write(file.descriptor(), text.data(), text.size()) == static_cast<ssize_t>(text.size())); }
 mode_t mode_of(const fs::path& path) {
   struct stat facts {};
   REQUIRE(stat(path.c_str(), &facts) == 0);
   return facts.st_mode & 0777;
 }
-std::size_t count_in(const fs::path& folder) {
-  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
-}
+std::size_t count_in(const fs::path& folder) { return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator())); }
 
 }  // namespace
 

@@ -79,10 +79,10 @@ TEST_CASE("in front of frames that say too much in too few bytes comes padding, 
     const std::uint64_t foreseen = writer->finished_size_with(two);
     REQUIRE(writer->append(two));
     events += 2 * kEvents;
-    CHECK(writer->finished_size() <= foreseen + 4 * 64);  // entries of the index
+    CHECK(writer->finished_size() <= foreseen + 4 * 64);          // entries of the index
     REQUIRE(events <= limits::budget_of(writer->size()).events);  // also of a file that is cut off here
-    if (events <= kAllowed) REQUIRE(writer->size() < 100'000);   // a small one is not padded
-    if (i == kFrameCount / 2) {  // one that is reopened counts what is there
+    if (events <= kAllowed) REQUIRE(writer->size() < 100'000);    // a small one is not padded
+    if (i == kFrameCount / 2) {                                   // one that is reopened counts what is there
       REQUIRE(writer->finish());
       writer = Error{"it is closed"};
       writer = TraceFileWriter::reopen(path);

@@ -272,8 +272,10 @@ TEST_CASE("a writer knows that its file was moved, removed or overwritten, whate
   }
   SECTION("overwritten") {
     const bool is_emptied = GENERATE(false, true);
-    if (is_emptied) std::filesystem::resize_file(path, 0);
-    else std::ofstream(path, std::ios::in | std::ios::out | std::ios::binary) << read_bytes(other);
+    if (is_emptied)
+      std::filesystem::resize_file(path, 0);
+    else
+      std::ofstream(path, std::ios::in | std::ios::out | std::ios::binary) << read_bytes(other);
     CHECK(writer->whereabouts().kind == Whereabouts::kOverwritten);
     REQUIRE(writer->append(event_frame(8)));
     CHECK(writer->whereabouts().kind == Whereabouts::kOverwritten);

@@ -16,8 +16,7 @@ namespace {
 
 const std::string kSession = "CREATE TABLE TARGET_INFO_SESSION_START_TIME(utcEpochNs INTEGER);";
 const std::string kStrings = "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES (1,'step');";
-const std::string kRanges =
-    "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, textId INTEGER);";
+const std::string kRanges = "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, textId INTEGER);";
 
 // Statements that run `insert` for x = 0, 1, ... below the count.
 std::string repeated(std::size_t count, const std::string& insert) {
@@ -61,8 +60,8 @@ std::uint32_t big_endian(const std::string& bytes, std::size_t at, std::size_t c
 // number of rows that no machine can count to.
 void write_circles(const std::filesystem::path& path) {
   constexpr std::size_t kPage = 512;
-  test::write_database(path, "PRAGMA page_size = 512;" + kSession + kStrings + kRanges +
-                                 repeated(200'000, "INSERT INTO NVTX_EVENTS SELECT x, x + 1, 59, NULL, 1, 1 FROM n"));
+  test::write_database(
+      path, "PRAGMA page_size = 512;" + kSession + kStrings + kRanges + repeated(200'000, "INSERT INTO NVTX_EVENTS SELECT x, x + 1, 59, NULL, 1, 1 FROM n"));
   std::ifstream in(path, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(in)), {});
   in.close();
@@ -93,8 +92,7 @@ void write_circles(const std::filesystem::path& path) {
 }  // namespace
 
 TEST_CASE("a view in place of a table is not run, and the trace says so") {
-  const std::string endless =
-      "WITH RECURSIVE c(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM c) SELECT x, zeroblob(100000000), 59, 'text', 1, 1 FROM c";
+  const std::string endless = "WITH RECURSIVE c(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM c) SELECT x, zeroblob(100000000), 59, 'text', 1, 1 FROM c";
   const Read ranges = read(kSession + kStrings + "CREATE VIEW NVTX_EVENTS(start, end, eventType, text, globalTid, textId) AS " + endless);
   REQUIRE(ranges.trace);
   CHECK(ranges.trace->event_count() == 0);
@@ -130,15 +128,13 @@ TEST_CASE("a table whose pages refer to each other ends in a sentence") {
 }
 
 TEST_CASE("a long default, which each row would repeat, is refused") {
-  const Read repeated_text =
-      read(kSession + kStrings + "CREATE TABLE NVTX_EVENTS(start INTEGER, text TEXT DEFAULT '" + std::string(10'000, 'x') + "');");
+  const Read repeated_text = read(kSession + kStrings + "CREATE TABLE NVTX_EVENTS(start INTEGER, text TEXT DEFAULT '" + std::string(10'000, 'x') + "');");
   CHECK_THAT(repeated_text.error, contains_text("its column text has a default of 10002 characters"));
 }
 
 TEST_CASE("metrics that were each read at times of their own take memory for what was read") {
-  const Read sparse =
-      read(kSession + kStrings + "CREATE TABLE GPU_METRICS(timestamp INTEGER, typeId INTEGER, metricId INTEGER, value REAL);" +
-           repeated(20'000, "INSERT INTO GPU_METRICS SELECT x * 1000, 1, x, x FROM n"));
+  const Read sparse = read(kSession + kStrings + "CREATE TABLE GPU_METRICS(timestamp INTEGER, typeId INTEGER, metricId INTEGER, value REAL);" +
+                           repeated(20'000, "INSERT INTO GPU_METRICS SELECT x * 1000, 1, x, x FROM n"));
   REQUIRE(sparse.trace);
   REQUIRE(sparse.trace->counters().size() == 20'000);
   CHECK(sparse.trace->counter_series(7).sample(0).time == 7'000);
@@ -146,10 +142,9 @@ TEST_CASE("metrics that were each read at times of their own take memory for wha
 }
 
 TEST_CASE("readings of metrics at times that can't be are left out, and counted") {
-  const Read far =
-      read(kSession + kStrings +
-           "CREATE TABLE GPU_METRICS(timestamp INTEGER, typeId INTEGER, metricId INTEGER, value REAL);"
-           "INSERT INTO GPU_METRICS VALUES (-9223372036854775808, 1, 1, 1), (9223372036854775807, 1, 1, 1), (5, 1, 1, 1e308);");
+  const Read far = read(kSession + kStrings +
+                        "CREATE TABLE GPU_METRICS(timestamp INTEGER, typeId INTEGER, metricId INTEGER, value REAL);"
+                        "INSERT INTO GPU_METRICS VALUES (-9223372036854775808, 1, 1, 1), (9223372036854775807, 1, 1, 1), (5, 1, 1, 1e308);");
   REQUIRE(far.trace);
   REQUIRE(far.trace->counters().size() == 1);
   CHECK(far.trace->counter_series(0).size() == 1);
@@ -158,8 +153,7 @@ TEST_CASE("readings of metrics at times that can't be are left out, and counted"
 }
 
 TEST_CASE("the thread -1 is a thread like others") {
-  const Read named = read(kSession + kStrings + kRanges +
-                          "INSERT INTO NVTX_EVENTS VALUES (1, NULL, 39, 'main', -1, NULL), (2, 3, 59, 'range', -1, NULL);");
+  const Read named = read(kSession + kStrings + kRanges + "INSERT INTO NVTX_EVENTS VALUES (1, NULL, 39, 'main', -1, NULL), (2, 3, 59, 'range', -1, NULL);");
   REQUIRE(named.trace);
   REQUIRE(named.trace->threads().size() == 1);
   CHECK(named.trace->threads()[0].name == "main");
@@ -177,8 +171,8 @@ TEST_CASE("ranges at the ends of time are refused, whether they ended or not") {
 }
 
 TEST_CASE("as many threads as a file can name end in a trace or a sentence") {
-  const Read threads = read(kSession + kStrings + kRanges +
-                            repeated(500'000, "INSERT INTO NVTX_EVENTS(start, end, eventType, globalTid) SELECT x, x, 59, x FROM n"));
+  const Read threads =
+      read(kSession + kStrings + kRanges + repeated(500'000, "INSERT INTO NVTX_EVENTS(start, end, eventType, globalTid) SELECT x, x, 59, x FROM n"));
   if (!threads.trace) CHECK_THAT(threads.error, contains_text("names more threads, queues and counters"));
 }
 
@@ -186,16 +180,19 @@ TEST_CASE("one long text that very many things are called by is kept as often as
   const std::string long_text = "INSERT INTO StringIds VALUES (2, replace(hex(zeroblob(100000)), '00', 'xx'));";
   const char* const type = GENERATE("75", "33", "39");  // names of a domain, of a category, of a thread
   CAPTURE(type);
-  const Read named = read(kSession + kStrings + "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, textId INTEGER, domainId INTEGER, category INTEGER);" +
-                          long_text + repeated(200'000, std::string("INSERT INTO NVTX_EVENTS SELECT 0, NULL, ") + type + ", NULL, 16777216 + x, 2, x, x FROM n"));
+  const Read named =
+      read(kSession + kStrings +
+           "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, textId INTEGER, domainId INTEGER, category "
+           "INTEGER);" +
+           long_text + repeated(200'000, std::string("INSERT INTO NVTX_EVENTS SELECT 0, NULL, ") + type + ", NULL, 16777216 + x, 2, x, x FROM n"));
   CHECK_THAT(named.error, contains_text("names more threads, queues and counters"));
 }
 
 TEST_CASE("a database that shrinks while it is read ends in a sentence") {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "shrinking.sqlite";
-  test::write_database(path, kSession + kStrings + kRanges +
-                                 repeated(300'000, "INSERT INTO NVTX_EVENTS SELECT x, x + 1, 59, 'a text of its own ' || x, 1, 1 FROM n"));
+  test::write_database(
+      path, kSession + kStrings + kRanges + repeated(300'000, "INSERT INTO NVTX_EVENTS SELECT x, x + 1, 59, 'a text of its own ' || x, 1, 1 FROM n"));
   bool has_shrunk = false;
   const Read shrunk = read_file(path, [&](double, const auto&) {
     if (!std::exchange(has_shrunk, true)) std::filesystem::resize_file(path, 65'536);

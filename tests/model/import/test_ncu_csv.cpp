@@ -64,12 +64,18 @@ TEST_CASE("the fault of each kernel of known faults is named first, and what bou
     Bound bound;
     const char* rule;  // "": it has no fault
   };
-  const std::map<std::string, Known> known{{"transpose_naive", {Bound::kL2, "global_access"}}, {"transpose_shared", {Bound::kL1, "bank_conflicts"}},
-                                           {"transpose_padded", {Bound::kDram, ""}},           {"saxpy", {Bound::kDram, ""}},
-                                           {"strided", {Bound::kDram, "global_access"}},       {"gemm_naive", {Bound::kL1, "global_access"}},
-                                           {"divergent", {Bound::kCompute, "divergence"}},     {"atomics", {Bound::kLatency, "atomics"}},
-                                           {"spill", {Bound::kL2, "local_memory"}},            {"fp64", {Bound::kCompute, "fp64"}},
-                                           {"small_grid", {Bound::kSmallGrid, "small_grid"}},  {"low_occ", {Bound::kLatency, "occupancy"}}};
+  const std::map<std::string, Known> known{{"transpose_naive", {Bound::kL2, "global_access"}},
+                                           {"transpose_shared", {Bound::kL1, "bank_conflicts"}},
+                                           {"transpose_padded", {Bound::kDram, ""}},
+                                           {"saxpy", {Bound::kDram, ""}},
+                                           {"strided", {Bound::kDram, "global_access"}},
+                                           {"gemm_naive", {Bound::kL1, "global_access"}},
+                                           {"divergent", {Bound::kCompute, "divergence"}},
+                                           {"atomics", {Bound::kLatency, "atomics"}},
+                                           {"spill", {Bound::kL2, "local_memory"}},
+                                           {"fp64", {Bound::kCompute, "fp64"}},
+                                           {"small_grid", {Bound::kSmallGrid, "small_grid"}},
+                                           {"low_occ", {Bound::kLatency, "occupancy"}}};
   REQUIRE(metrics->kernels().size() == known.size());
   for (const ProfiledKernel& kernel : metrics->kernels()) {
     INFO(kernel.name);
@@ -111,7 +117,8 @@ TEST_CASE("estimated gains are those of Nsight Compute's rules") {
   const auto metrics = zoo("zoo_raw.csv");
   if (!metrics) return;
   // Percent, as it printed them.
-  const std::map<std::string, double> printed{{"transpose_naive", 77.4}, {"strided", 87.5}, {"gemm_naive", 40.1}, {"divergent", 45.2}, {"fp64", 45.3}, {"small_grid", 93.94}};
+  const std::map<std::string, double> printed{{"transpose_naive", 77.4}, {"strided", 87.5}, {"gemm_naive", 40.1},
+                                              {"divergent", 45.2},       {"fp64", 45.3},    {"small_grid", 93.94}};
   for (const ProfiledKernel& kernel : metrics->kernels()) {
     const auto found = printed.find(kernel.name.substr(0, kernel.name.find('(')));
     if (found == printed.end()) continue;
@@ -194,8 +201,10 @@ TEST_CASE("imported kernels have the counters of the table, in the trace and in 
       CHECK(kernel.name == known.name);
       for (const Metric& metric : table->metrics.metrics()) {
         if (metric.name.starts_with("launch__") || metric.name.starts_with("device__") || metric.name.find("hit_rate") != std::string::npos) continue;
-        if (const auto value = table->metrics.value(known, metric.name)) values += recorded.metrics.value(kernel, metric.name) == *value ? 1 : 0;
-        else CHECK_FALSE(recorded.metrics.value(kernel, metric.name));
+        if (const auto value = table->metrics.value(known, metric.name))
+          values += recorded.metrics.value(kernel, metric.name) == *value ? 1 : 0;
+        else
+          CHECK_FALSE(recorded.metrics.value(kernel, metric.name));
       }
       CHECK(bound_name(judge(recorded.metrics, kernel).bound) == bound_name(judge(table->metrics, known).bound));
       CHECK(recorded.weight(k) == duration(table->metrics, known));
@@ -244,7 +253,8 @@ TEST_CASE("a text without an end takes time in proportion to its lines") {
 }
 
 TEST_CASE("a text of the table may have lines of its own") {
-  const auto metrics = read(std::string(kHeader) + ",\"gpu__time_duration.sum\"\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"us\"\n"
+  const auto metrics = read(std::string(kHeader) +
+                            ",\"gpu__time_duration.sum\"\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"us\"\n"
                             "\"0\",\"7\",\"zoo\",\"f(\nint)\",\"1\",\"7\",\"(32, 8, 1)\",\"(1024, 2, 1)\",\"0\",\"9.0\",\"5\"\n");
   REQUIRE(metrics);
   REQUIRE(metrics->kernels().size() == 1);
@@ -252,7 +262,8 @@ TEST_CASE("a text of the table may have lines of its own") {
 }
 
 TEST_CASE("a table without units is refused, and so is UTF-16, each with what to do") {
-  const auto unitless = read(std::string(kHeader) + ",\"gpu__time_duration.sum\"\n\"0\",\"7\",\"zoo\",\"f(int)\",\"1\",\"7\",\"(32, 8, 1)\",\"(1024, 2, 1)\",\"0\",\"9.0\",\"5\"\n");
+  const auto unitless = read(std::string(kHeader) +
+                             ",\"gpu__time_duration.sum\"\n\"0\",\"7\",\"zoo\",\"f(int)\",\"1\",\"7\",\"(32, 8, 1)\",\"(1024, 2, 1)\",\"0\",\"9.0\",\"5\"\n");
   REQUIRE_FALSE(unitless);
   CHECK(unitless.error().text.find("which has the units, is not there") != std::string::npos);
   std::string wide = "\xff\xfe";
@@ -263,10 +274,11 @@ TEST_CASE("a table without units is refused, and so is UTF-16, each with what to
 }
 
 TEST_CASE("what stands around the table is passed over, and units are brought to one") {
-  const auto metrics = read("==PROF== Connected to process 7\nhello, \"world\"\n" + std::string(kHeader) +
-                            ",\"gpu__time_duration.sum\",\"a__bytes.sum.per_second\",\"b__text\"\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"us\",\"Gbyte/s\",\"\"\n"
-                            "\"0\",\"7\",\"zoo\",\"f(\"\"x\"\", int)\",\"1\",\"7\",\"(32, 8, 1)\",\"(1024, 2, 1)\",\"0\",\"9.0\",\"1,234.5\",\"2.5\",\"no data\"\n"
-                            "the program prints, too\n==PROF== Disconnected\n");
+  const auto metrics =
+      read("==PROF== Connected to process 7\nhello, \"world\"\n" + std::string(kHeader) +
+           ",\"gpu__time_duration.sum\",\"a__bytes.sum.per_second\",\"b__text\"\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"us\",\"Gbyte/s\",\"\"\n"
+           "\"0\",\"7\",\"zoo\",\"f(\"\"x\"\", int)\",\"1\",\"7\",\"(32, 8, 1)\",\"(1024, 2, 1)\",\"0\",\"9.0\",\"1,234.5\",\"2.5\",\"no data\"\n"
+           "the program prints, too\n==PROF== Disconnected\n");
   if (!metrics) FAIL(metrics.error().text);
   REQUIRE(metrics->kernels().size() == 1);
   const ProfiledKernel& kernel = metrics->kernels()[0];
@@ -282,8 +294,10 @@ TEST_CASE("what stands around the table is passed over, and units are brought to
 
 TEST_CASE("numbers with commas before the fraction are refused, which would be read as a million times what they are") {
   const auto table = [](const std::string& value) {
-    return read(std::string(kHeader) + ",\"gpu__time_duration.sum\"\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"us\"\n"
-                                       "\"0\",\"7\",\"zoo\",\"f(int)\",\"1\",\"7\",\"(32, 8, 1)\",\"(1024, 2, 1)\",\"0\",\"9.0\",\"" + value + "\"\n");
+    return read(std::string(kHeader) +
+                ",\"gpu__time_duration.sum\"\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"us\"\n"
+                "\"0\",\"7\",\"zoo\",\"f(int)\",\"1\",\"7\",\"(32, 8, 1)\",\"(1024, 2, 1)\",\"0\",\"9.0\",\"" +
+                value + "\"\n");
   };
   const std::string comma = GENERATE("0,516512", "516,5", "1.234,5", "3.410,944", "1234,567");
   INFO(comma);
@@ -299,8 +313,10 @@ TEST_CASE("numbers with commas before the fraction are refused, which would be r
 }
 
 TEST_CASE("a table that another program wrote anew is the same table") {
-  const std::string names = "ID,Process ID,Process Name,Kernel Name,Device,CC,gpu__time_duration.sum,launch__grid_dim_x,launch__grid_dim_y,launch__grid_dim_z,launch__block_dim_x,launch__block_dim_y,"
-                            "launch__block_dim_z\r\n,,,,,,us,,,,,,\r\n0,7,zoo,\"f(int, int)\",0,9.0,5.5,1024,2,1,32,8,1\r\n";
+  const std::string names =
+      "ID,Process ID,Process Name,Kernel "
+      "Name,Device,CC,gpu__time_duration.sum,launch__grid_dim_x,launch__grid_dim_y,launch__grid_dim_z,launch__block_dim_x,launch__block_dim_y,"
+      "launch__block_dim_z\r\n,,,,,,us,,,,,,\r\n0,7,zoo,\"f(int, int)\",0,9.0,5.5,1024,2,1,32,8,1\r\n";
   std::string of_pandas = names;  // which makes numbers of a column with an empty cell ones with a point
   of_pandas.replace(of_pandas.find("\r\n0,7,"), 6, "\r\n0.0,7.0,");
   for (const std::string& text : {names, "\xef\xbb\xbf" + names, of_pandas}) {
@@ -317,8 +333,10 @@ TEST_CASE("a table that another program wrote anew is the same table") {
 }
 
 TEST_CASE("a table whose numbers make no sense reads as far as it does") {
-  const auto metrics = read(std::string(kHeader) + ",\"gpu__time_duration.sum\",\"launch__registers_per_thread\",\"sm__throughput.avg.pct_of_peak_sustained_elapsed\"\n"
-                                                   "\"\"\n\"0\",\"-1\",\"\",\"\",\"x\",\"99999999999999\",\"(4294967295, 4294967295, 4294967295)\",\"()\",\"\",\"...\",\"1e308\",\"nan\",\"inf\"\n");
+  const auto metrics =
+      read(std::string(kHeader) +
+           ",\"gpu__time_duration.sum\",\"launch__registers_per_thread\",\"sm__throughput.avg.pct_of_peak_sustained_elapsed\"\n"
+           "\"\"\n\"0\",\"-1\",\"\",\"\",\"x\",\"99999999999999\",\"(4294967295, 4294967295, 4294967295)\",\"()\",\"\",\"...\",\"1e308\",\"nan\",\"inf\"\n");
   if (!metrics) FAIL(metrics.error().text);
   const ProfiledKernel& kernel = metrics->kernels()[0];
   CHECK(duration(*metrics, kernel) == 0);  // 1e308 is no time that was measured
@@ -326,8 +344,9 @@ TEST_CASE("a table whose numbers make no sense reads as far as it does") {
   CHECK(judge(*metrics, kernel).bound == Bound::kUnknown);  // infinite is not measured
 
   // Sums that no number holds are no estimate.
-  const auto beyond = read(std::string(kHeader) + ",\"gpu__time_duration.sum\",\"l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum\",\"l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum\"\n"
-                                                   "\"\"\n\"0\",\"1\",\"a\",\"k\",\"1\",\"7\",\"(1, 1, 1)\",\"(1, 1, 1)\",\"0\",\"9.0\",\"10\",\"1e308\",\"1e308\"\n");
+  const auto beyond = read(std::string(kHeader) +
+                           ",\"gpu__time_duration.sum\",\"l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum\",\"l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum\"\n"
+                           "\"\"\n\"0\",\"1\",\"a\",\"k\",\"1\",\"7\",\"(1, 1, 1)\",\"(1, 1, 1)\",\"0\",\"9.0\",\"10\",\"1e308\",\"1e308\"\n");
   REQUIRE(beyond);
   for (const Advice& advice : judge(*beyond, beyond->kernels()[0]).advice) CHECK((advice.gain >= 0 && advice.gain <= 1));
   for (const Section& section : sections(*beyond, beyond->kernels()[0]))
@@ -380,9 +399,11 @@ TEST_CASE("rooflines are what exact counts of instructions and bytes make of the
     const std::vector<Section> sections_of_it = sections(*metrics, *kernel);
     const std::string precision = known.precision;
     CHECK(row(sections_of_it, "SpeedOfLight_RooflineChart", precision + ": arithmetic") == Approx(2 * known.lanes / known.nanoseconds * 1e9).epsilon(0.03));
-    CHECK(row(sections_of_it, "SpeedOfLight_RooflineChart", precision + ": at most") == Approx((known.precision == std::string("FP64") ? 1 : 2) * 16'896 * clock).epsilon(0.02));
+    CHECK(row(sections_of_it, "SpeedOfLight_RooflineChart", precision + ": at most") ==
+          Approx((known.precision == std::string("FP64") ? 1 : 2) * 16'896 * clock).epsilon(0.02));
     if (known.dram_bytes > 0)
-      CHECK(row(sections_of_it, "SpeedOfLight_RooflineChart", precision + ": operations for a byte of DRAM") == Approx(2 * known.lanes / known.dram_bytes).epsilon(0.03));
+      CHECK(row(sections_of_it, "SpeedOfLight_RooflineChart", precision + ": operations for a byte of DRAM") ==
+            Approx(2 * known.lanes / known.dram_bytes).epsilon(0.03));
   }
 }
 
@@ -430,7 +451,8 @@ TEST_CASE("tensor cores have a ceiling of their own in the format that a kernel 
 }
 
 TEST_CASE("no rate of hits is beyond 100 %, as where hits and look-ups are of different passes") {
-  KernelMetrics metrics({{"lts__t_sector_op_write_hit_rate.pct", "%"}, {"lts__t_sector_hit_rate.pct", "%"}, {"sm__throughput.avg.pct_of_peak_sustained_elapsed", "%"}});
+  KernelMetrics metrics(
+      {{"lts__t_sector_op_write_hit_rate.pct", "%"}, {"lts__t_sector_hit_rate.pct", "%"}, {"sm__throughput.avg.pct_of_peak_sustained_elapsed", "%"}});
   ProfiledKernel kernel;
   kernel.values = {171.420940, 33.5, 101};
   metrics.add(kernel);
@@ -511,12 +533,14 @@ TEST_CASE("the busiest pipe is named with how busy it is, and as a cause where i
   // By ncu's values and its rule's thresholds, 20, 60 and 80 %.
   const auto metrics = zoo("zoo_raw.csv");
   if (!metrics) return;
-  const std::map<std::string, std::string> known{{"transpose_naive", "No pipe of a multiprocessor is used much: the busiest, ADU, to 6.21 % of its peak."},
-                                                 {"transpose_padded", "The busiest pipe of a multiprocessor, LSU, is used to 34.6 % of its peak: none holds the kernel up."},
-                                                 {"divergent", "The busiest pipe of a multiprocessor, FMA, is used well, to 74 % of its peak: much more work of its kind would be held up by it."},
-                                                 {"fp64", "The busiest pipe of a multiprocessor, FP64, is used to 96.7 % of its peak, and holds the kernel up."}};
+  const std::map<std::string, std::string> known{
+      {"transpose_naive", "No pipe of a multiprocessor is used much: the busiest, ADU, to 6.21 % of its peak."},
+      {"transpose_padded", "The busiest pipe of a multiprocessor, LSU, is used to 34.6 % of its peak: none holds the kernel up."},
+      {"divergent", "The busiest pipe of a multiprocessor, FMA, is used well, to 74 % of its peak: much more work of its kind would be held up by it."},
+      {"fp64", "The busiest pipe of a multiprocessor, FP64, is used to 96.7 % of its peak, and holds the kernel up."}};
   for (const ProfiledKernel& kernel : metrics->kernels())
-    if (const auto text = known.find(kernel.name.substr(0, kernel.name.find('('))); text != known.end()) CHECK(judge(*metrics, kernel).pipes.english() == text->second);
+    if (const auto text = known.find(kernel.name.substr(0, kernel.name.find('('))); text != known.end())
+      CHECK(judge(*metrics, kernel).pipes.english() == text->second);
 }
 
 TEST_CASE("blocks that are no whole warps are told once, and not as threads that diverge") {
@@ -548,7 +572,8 @@ TEST_CASE("counters of requests tell a stride as far as they can") {
     return advice == nullptr ? std::string() : advice->seen.english();
   };
   CHECK(seen(8, 16) == "Of each sector of 32 B, loads use 16 B, and such a request of a warp takes 8 sectors, as with a stride of 2 or more elements.");
-  CHECK(seen(32, 4) == "Of each sector of 32 B, loads use 4 B, and such a request of a warp takes 32 sectors, one for each thread, as with a stride of 32 B or more.");
+  CHECK(seen(32, 4) ==
+        "Of each sector of 32 B, loads use 4 B, and such a request of a warp takes 32 sectors, one for each thread, as with a stride of 32 B or more.");
   CHECK(seen(5, 25.6) == "Of each sector of 32 B, loads use 25.6 B.");  // side by side, from the middle of a sector on
   const auto metrics = zoo("zoo_raw.csv");
   if (!metrics) return;
@@ -564,10 +589,11 @@ TEST_CASE("counters of requests tell a stride as far as they can") {
 }
 
 TEST_CASE("instances of a metric are read where they were exported: the instruction mix") {
-  const std::string header = std::string(kHeader) + ",\"sass__inst_executed_per_opcode\",\"gpu__time_duration.sum\"\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"us\"\n"
+  const std::string header = std::string(kHeader) +
+                             ",\"sass__inst_executed_per_opcode\",\"gpu__time_duration.sum\"\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"us\"\n"
                              "\"0\",\"7\",\"zoo\",\"f(int)\",\"1\",\"7\",\"(32, 8, 1)\",\"(1024, 2, 1)\",\"0\",\"9.0\",\"";
-  const std::string cell = GENERATE("6,291,456 (FFMA: 1,048,576; IMAD: 4,194,304; LDG: 1,048,576)", "6,291,456 (FFMA: 1,048,576, IMAD: 4,194,304, LDG: 1,048,576)",
-                                    "6291456 (FFMA: 1048576; IMAD: 4194304; LDG: 1048576)");
+  const std::string cell = GENERATE("6,291,456 (FFMA: 1,048,576; IMAD: 4,194,304; LDG: 1,048,576)",
+                                    "6,291,456 (FFMA: 1,048,576, IMAD: 4,194,304, LDG: 1,048,576)", "6291456 (FFMA: 1048576; IMAD: 4194304; LDG: 1048576)");
   const auto metrics = read(header + cell + "\",\"5.5\"\n");
   if (!metrics) FAIL(metrics.error().text);
   const ProfiledKernel& kernel = metrics->kernels()[0];

@@ -82,10 +82,9 @@ TEST_CASE("far ids of strings, and times that can't be, harm nothing") {
       "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INT, end INT, eventClass INT, globalTid INT, correlationId INT, nameId INT, "
       "returnValue INT);"
       "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1,2,0," +
-      global_id(1, 1) + ",1,16000000,0),(3,4,0," + global_id(1, 1) + ",2,16000001,0),(5,6,0," + global_id(1, 1) +
-      ",3,1099511627776,0),(7,8,0," + global_id(1, 1) + ",4,-5,0),(9,10,0," + global_id(1, 1) + ",5,3,0),(11,12,0," + global_id(1, 1) +
-      ",6,12345678,0)," + "(-9223372036854775808,9223372036854775807,0," + global_id(1, 1) + ",7,3,0),(13,4611686018427387904,0," +
-      global_id(1, 1) + ",8,3,0);");
+      global_id(1, 1) + ",1,16000000,0),(3,4,0," + global_id(1, 1) + ",2,16000001,0),(5,6,0," + global_id(1, 1) + ",3,1099511627776,0),(7,8,0," +
+      global_id(1, 1) + ",4,-5,0),(9,10,0," + global_id(1, 1) + ",5,3,0),(11,12,0," + global_id(1, 1) + ",6,12345678,0)," +
+      "(-9223372036854775808,9223372036854775807,0," + global_id(1, 1) + ",7,3,0),(13,4611686018427387904,0," + global_id(1, 1) + ",8,3,0);");
   CHECK(test::resident_bytes() < before + (100u << 20));  // 16 million strings that are not there would take half a gigabyte
   std::vector<std::string> names;
   for (const Event& call : events_of(*trace, TrackKind::kCudaApi)) names.push_back(std::string(trace->name(call.name)));

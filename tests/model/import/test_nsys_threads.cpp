@@ -55,28 +55,27 @@ TEST_CASE("switches of threads become states, and chains of rows become call cha
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "export.sqlite";
   const std::string thread = global_id(4711, 4712);
-  test::write_database(
-      path,
-      "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT NOT NULL);"
-      "INSERT INTO StringIds VALUES (1,'main'),(2,'work'),(3,'/bin/program'),(4,'futex_wait'),(5,'[Unknown]'),(6,'0x7f00'),(7,'poll');"
-      "CREATE TABLE PROCESSES(globalPid INT, pid INT, name TEXT); INSERT INTO PROCESSES VALUES (" +
-          global_id(4711) +
-          ",4711,'/bin/program');"
-          "CREATE TABLE SCHED_EVENTS(start INT, cpu INT, isSchedIn INT, globalTid INT, threadState INT);"
-          "INSERT INTO SCHED_EVENTS VALUES (100,2,1," +
-          thread + ",NULL),(180,2,0," + thread + ",2),(300,3,1," + thread + ",NULL),(310,3,0," + thread + ",6),(400,3,1," + thread +
-          ",NULL);"
-          "CREATE TABLE COMPOSITE_EVENTS(id INT, start INT, cpu INT, threadState INT, globalTid INT, cpuCycles INT);"
-          "INSERT INTO COMPOSITE_EVENTS VALUES (1,120,2,1," +
-          thread + ",1),(2,150,NULL,1," + thread +
-          ",1);"
-          "CREATE TABLE SAMPLING_CALLCHAINS(id INT, symbol INT, module INT, kernelMode INT, stackDepth INT);"
-          "INSERT INTO SAMPLING_CALLCHAINS VALUES (1,1,3,NULL,2),(1,4,5,1,0),(1,2,3,NULL,1);"
-          "CREATE TABLE OSRT_API(start INT, end INT, eventClass INT, globalTid INT, nameId INT, callchainId INT);"
-          "INSERT INTO OSRT_API VALUES (180,300,27," +
-          thread + ",7,9),(500,501,27," + thread +
-          ",7,0);"
-          "CREATE TABLE OSRT_CALLCHAINS(id INT, symbol INT, module INT, stackDepth INT); INSERT INTO OSRT_CALLCHAINS VALUES (9,2,3,0);");
+  test::write_database(path,
+                       "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT NOT NULL);"
+                       "INSERT INTO StringIds VALUES (1,'main'),(2,'work'),(3,'/bin/program'),(4,'futex_wait'),(5,'[Unknown]'),(6,'0x7f00'),(7,'poll');"
+                       "CREATE TABLE PROCESSES(globalPid INT, pid INT, name TEXT); INSERT INTO PROCESSES VALUES (" +
+                           global_id(4711) +
+                           ",4711,'/bin/program');"
+                           "CREATE TABLE SCHED_EVENTS(start INT, cpu INT, isSchedIn INT, globalTid INT, threadState INT);"
+                           "INSERT INTO SCHED_EVENTS VALUES (100,2,1," +
+                           thread + ",NULL),(180,2,0," + thread + ",2),(300,3,1," + thread + ",NULL),(310,3,0," + thread + ",6),(400,3,1," + thread +
+                           ",NULL);"
+                           "CREATE TABLE COMPOSITE_EVENTS(id INT, start INT, cpu INT, threadState INT, globalTid INT, cpuCycles INT);"
+                           "INSERT INTO COMPOSITE_EVENTS VALUES (1,120,2,1," +
+                           thread + ",1),(2,150,NULL,1," + thread +
+                           ",1);"
+                           "CREATE TABLE SAMPLING_CALLCHAINS(id INT, symbol INT, module INT, kernelMode INT, stackDepth INT);"
+                           "INSERT INTO SAMPLING_CALLCHAINS VALUES (1,1,3,NULL,2),(1,4,5,1,0),(1,2,3,NULL,1);"
+                           "CREATE TABLE OSRT_API(start INT, end INT, eventClass INT, globalTid INT, nameId INT, callchainId INT);"
+                           "INSERT INTO OSRT_API VALUES (180,300,27," +
+                           thread + ",7,9),(500,501,27," + thread +
+                           ",7,0);"
+                           "CREATE TABLE OSRT_CALLCHAINS(id INT, symbol INT, module INT, stackDepth INT); INSERT INTO OSRT_CALLCHAINS VALUES (9,2,3,0);");
   const auto trace = opened(path);
   CHECK(totals_of(*trace) == Totals{2, 90, 2, 2, 1, 1, 90});
   for (const Track& track : trace->tracks()) {

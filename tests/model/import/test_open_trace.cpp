@@ -162,7 +162,8 @@ TEST_CASE("compacted files are one trace at once, before their events are in mem
       bool equal = true;
       for (EventIndex i = 0; i < lane.size(); ++i) {
         const Event a = lane.event(i), b = same.event(i);
-        equal = equal && a.start == b.start && a.duration == b.duration && each->name(a.name) == (*expected)->name(b.name) && a.correlation == b.correlation && a.detail == b.detail;
+        equal = equal && a.start == b.start && a.duration == b.duration && each->name(a.name) == (*expected)->name(b.name) && a.correlation == b.correlation &&
+                a.detail == b.detail;
       }
       CHECK(equal);
     }

@@ -19,7 +19,8 @@ TEST_CASE("each instruction has the file and the line that CUPTI says") {
   void* library = nullptr;
   for (const char* name : {"libcupti.so.13", "/usr/local/cuda/lib64/libcupti.so", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"})
     if (library == nullptr) library = dlopen(name, RTLD_LAZY);
-  const auto correlate = library == nullptr ? nullptr : reinterpret_cast<decltype(&cuptiGetSassToSourceCorrelation)>(dlsym(library, "cuptiGetSassToSourceCorrelation"));
+  const auto correlate =
+      library == nullptr ? nullptr : reinterpret_cast<decltype(&cuptiGetSassToSourceCorrelation)>(dlsym(library, "cuptiGetSassToSourceCorrelation"));
   if (correlate == nullptr) {
     WARN("there is no libcupti here that could say");
     return;

@@ -54,7 +54,8 @@ proto::InstructionCounts counts_of(const Cubin& cubin, std::uint32_t correlation
   const CubinFunction& function = by_columns(cubin);
   proto::InstructionCounts counts;
   counts.set_correlation(correlation);
-  for (const char* metric : {"smsp__sass_inst_executed", "smsp__sass_of_a_later_version", "smsp__sass_sectors_mem_global", "smsp__sass_sectors_mem_global_ideal"})
+  for (const char* metric :
+       {"smsp__sass_inst_executed", "smsp__sass_of_a_later_version", "smsp__sass_sectors_mem_global", "smsp__sass_sectors_mem_global_ideal"})
     counts.add_metrics(metric);
   proto::GpuFunction& named = *counts.add_functions();
   named.set_code_object(kCrc);
@@ -239,7 +240,8 @@ TEST_CASE("recorded counts of twelve kernels are Nsight Compute's") {
   REQUIRE(kernels.size() == std::size(kKnown));
   for (const Known& known : kKnown) {
     INFO(known.name);
-    const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const CountSum& kernel) { return (*trace)->name(kernel.kernel).starts_with(known.name); });
+    const auto found =
+        std::find_if(kernels.begin(), kernels.end(), [&](const CountSum& kernel) { return (*trace)->name(kernel.kernel).starts_with(known.name); });
     REQUIRE(found != kernels.end());
     CHECK(found->counts.of(Count::kExecuted) == known.executed);
     CHECK(found->counts.of(Count::kGlobalSectors) == known.sectors);
@@ -258,11 +260,33 @@ TEST_CASE("recorded counts of twelve kernels are Nsight Compute's") {
 // What ncu 2025.3.1 printed of each instruction (page source) of the same two kernels, by opcode.
 TEST_CASE("recorded counts by opcode are those of Nsight Compute's instructions") {
   using Mix = std::map<std::string, std::uint64_t>;
-  const std::map<std::string, Mix> printed{
-      {"transpose_naive", {{"LDC", 1'048'576}, {"S2R", 4'194'304}, {"IMAD", 4'194'304}, {"ISETP", 2'097'152}, {"EXIT", 2'097'152}, {"SHF", 2'097'152},
-                           {"ULDC", 3'145'728}, {"LEA", 4'194'304}, {"LDG", 1'048'576}, {"STG", 1'048'576}}},
-      {"transpose_shared", {{"LDC", 262'144}, {"S2R", 1'048'576}, {"ULDC", 786'432}, {"IMAD", 2'097'152}, {"SHF", 524'288}, {"LEA", 1'572'864}, {"LDG", 1'048'576}, {"S2UR", 262'144},
-                            {"UMOV", 262'144}, {"ULEA", 262'144}, {"STS", 1'048'576}, {"BAR", 262'144}, {"LDS", 1'048'576}, {"STG", 1'048'576}, {"EXIT", 262'144}}}};
+  const std::map<std::string, Mix> printed{{"transpose_naive",
+                                            {{"LDC", 1'048'576},
+                                             {"S2R", 4'194'304},
+                                             {"IMAD", 4'194'304},
+                                             {"ISETP", 2'097'152},
+                                             {"EXIT", 2'097'152},
+                                             {"SHF", 2'097'152},
+                                             {"ULDC", 3'145'728},
+                                             {"LEA", 4'194'304},
+                                             {"LDG", 1'048'576},
+                                             {"STG", 1'048'576}}},
+                                           {"transpose_shared",
+                                            {{"LDC", 262'144},
+                                             {"S2R", 1'048'576},
+                                             {"ULDC", 786'432},
+                                             {"IMAD", 2'097'152},
+                                             {"SHF", 524'288},
+                                             {"LEA", 1'572'864},
+                                             {"LDG", 1'048'576},
+                                             {"S2UR", 262'144},
+                                             {"UMOV", 262'144},
+                                             {"ULEA", 262'144},
+                                             {"STS", 1'048'576},
+                                             {"BAR", 262'144},
+                                             {"LDS", 1'048'576},
+                                             {"STG", 1'048'576},
+                                             {"EXIT", 262'144}}}};
   const auto trace = load_trace(data_file("zoo_counts.trace"));
   REQUIRE(trace);
   const std::vector<InstructionMix> mixes = instruction_mixes(**trace);
@@ -301,9 +325,12 @@ TEST_CASE("an instruction says how many bytes a thread loads or stores") {
     const auto code = cubin->code(function);
     for (std::size_t at = 0; at + kInstructionBytes <= code.size(); at += kInstructionBytes) {
       const auto instruction = code.subspan(at, kInstructionBytes);
-      if (opcode_name(instruction) == "LDG") loads.push_back(access_bytes(instruction));
-      else if (opcode_name(instruction) == "STG") stores.push_back(access_bytes(instruction));
-      else CHECK(access_bytes(instruction) == 0);
+      if (opcode_name(instruction) == "LDG")
+        loads.push_back(access_bytes(instruction));
+      else if (opcode_name(instruction) == "STG")
+        stores.push_back(access_bytes(instruction));
+      else
+        CHECK(access_bytes(instruction) == 0);
     }
   }
   CHECK(loads == std::vector<std::uint32_t>{1, 2, 4, 8, 16});
@@ -364,7 +391,8 @@ TEST_CASE("the line of a cause is that of the kernel's source, by counts") {
     REQUIRE(access.has_value() == by_columns);
     if (access) {
       CHECK(access->place.starts_with("transpositions.cu:"));
-      CHECK(line_of(static_cast<std::uint32_t>(std::stoul(access->place.substr(access->place.find(':') + 1)))).find("out[place(column, row + i, kRows)] =") != std::string::npos);
+      CHECK(line_of(static_cast<std::uint32_t>(std::stoul(access->place.substr(access->place.find(':') + 1)))).find("out[place(column, row + i, kRows)] =") !=
+            std::string::npos);
       CHECK(access->share == Approx(1));
       CHECK(access->stride.english() == "8 or more elements of 4 B");
     }
@@ -379,7 +407,8 @@ TEST_CASE("the line of a cause is that of the kernel's source, by counts") {
 // Recorded on an H200: tests/gpu/kernels_triton.py adds 2^22 pairs of floats and stores each sum twice, the second time 32 bytes apart.
 TEST_CASE("counts of a Triton kernel stand at the lines of its Python file") {
   constexpr std::uint64_t kPieces = (1ULL << 22) * sizeof(float) / 32;
-  constexpr std::pair<std::string_view, std::uint64_t> kAsked[] = {{"kernels_triton.py:33", kPieces}, {"kernels_triton.py:34", kPieces}, {"kernels_triton.py:35", kPieces}, {"kernels_triton.py:36", 8 * kPieces}};
+  constexpr std::pair<std::string_view, std::uint64_t> kAsked[] = {
+      {"kernels_triton.py:33", kPieces}, {"kernels_triton.py:34", kPieces}, {"kernels_triton.py:35", kPieces}, {"kernels_triton.py:36", 8 * kPieces}};
   const auto trace = load_trace(data_file("triton_counts.trace"));
   REQUIRE(trace);
   const std::vector<CountSum> lines = sum_counts(**trace, SumBy::kLine);
@@ -437,7 +466,9 @@ TEST_CASE("kinds of launches that take equally long come by name, in whichever o
     }
     const auto trace = builder.snapshot();
     std::vector<std::string> listed;
-    for (const LaunchKind& kind : launch_kinds(*trace, [](const KernelNameOf&) { return true; }, 0)) listed.emplace_back(trace->name(kind.name));
+    for (const LaunchKind& kind : launch_kinds(
+             *trace, [](const KernelNameOf&) { return true; }, 0))
+      listed.emplace_back(trace->name(kind.name));
     return listed;
   };
   const std::vector<std::string> expected{"longest", "a", "b", "c"};
@@ -448,17 +479,20 @@ TEST_CASE("kinds of launches that take equally long come by name, in whichever o
 TEST_CASE("launches are of one kind by kernel and shape, and those to be skipped are counted") {
   const auto trace = load_trace(data_file("kernel_counters.trace"));
   REQUIRE(trace);
-  const auto all = launch_kinds(**trace, [](const KernelNameOf&) { return true; }, 0);
+  const auto all = launch_kinds(
+      **trace, [](const KernelNameOf&) { return true; }, 0);
   CHECK(all.size() == 12);  // tests/gpu/kernels.sh: twelve kernels, each once
   for (std::size_t i = 1; i < all.size(); ++i) CHECK(all[i - 1].time >= all[i].time);
   CHECK((*trace)->name(all.front().name).starts_with("spill"));
-  const auto transpositions = launch_kinds(**trace, [](const KernelNameOf& name) { return name.function.starts_with("transpose_"); }, 1);
+  const auto transpositions = launch_kinds(
+      **trace, [](const KernelNameOf& name) { return name.function.starts_with("transpose_"); }, 1);
   REQUIRE(transpositions.size() == 2);  // the first in time is skipped
   for (const LaunchKind& kind : transpositions) CHECK_FALSE((*trace)->name(kind.name).starts_with("transpose_naive"));
 
   const auto rounds = load_trace(data_file("transpositions.trace"));
   REQUIRE(rounds);
-  const auto later = launch_kinds(**rounds, [](const KernelNameOf& name) { return name.function == "transpose_by_columns"; }, 30);
+  const auto later = launch_kinds(
+      **rounds, [](const KernelNameOf& name) { return name.function == "transpose_by_columns"; }, 30);
   REQUIRE(later.size() == 1);
   CHECK(later[0].launches == 100);
   CHECK(later[0].before == 30);
@@ -484,10 +518,12 @@ TEST_CASE("the launch that stands for its kind is typical and comes early") {
     detail.short_name = builder.intern("kernel");
     Nanoseconds start = 0;
     for (const Nanoseconds duration : durations) {
-      builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0)}, {{start, duration, detail.short_name, 0, builder.intern(detail)}});
+      builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0)},
+                  {{start, duration, detail.short_name, 0, builder.intern(detail)}});
       start += duration;
     }
-    const auto kinds = launch_kinds(*builder.snapshot(), [](const KernelNameOf&) { return true; }, 0);
+    const auto kinds = launch_kinds(
+        *builder.snapshot(), [](const KernelNameOf&) { return true; }, 0);
     REQUIRE(kinds.size() == 1);
     return kinds[0].typical;
   };

@@ -70,7 +70,8 @@ void add_window(TraceBuilder& builder, ProcessId process, int number, std::mt199
     function.code_object = kCrc;
     function.index = kernel + 1;
     function.name = builder.intern("kernel " + std::to_string(kernel));
-    window.samples.push_back({builder.gpu_function(function), builder.stall_reason(kernel == 0 ? "long_scoreboard" : "barrier"), 16, 1 + static_cast<std::uint32_t>(random() % 50), 0});
+    window.samples.push_back({builder.gpu_function(function), builder.stall_reason(kernel == 0 ? "long_scoreboard" : "barrier"), 16,
+                              1 + static_cast<std::uint32_t>(random() % 50), 0});
   }
   builder.add(std::move(window));
 }
@@ -107,7 +108,8 @@ TEST_CASE("rows of warp stalls are the same however often a recording was looked
     CHECK(once.windows_spread() == static_cast<std::uint64_t>(number) + 1);
     REQUIRE(trace->counters().size() == expected.size());
     for (const StallSeries& series : expected) {
-      const auto shown = std::find_if(trace->counters().begin(), trace->counters().end(), [&](const Counter& counter) { return counter.name == series.counter.name; });
+      const auto shown =
+          std::find_if(trace->counters().begin(), trace->counters().end(), [&](const Counter& counter) { return counter.name == series.counter.name; });
       REQUIRE(shown != trace->counters().end());
       const CounterSeries& of_trace = trace->counter_series(static_cast<CounterId>(shown - trace->counters().begin()));
       REQUIRE(of_trace.size() == series.series.size());

@@ -21,7 +21,8 @@ class Zoo {
   Zoo() : recorded_(recorded_metrics(**load_trace(test::data_file("kernel_counters.trace")))) {}
   [[nodiscard]] const KernelMetrics& metrics() const { return recorded_.metrics; }
   [[nodiscard]] const ProfiledKernel& kernel(std::string_view name) const {
-    const auto found = std::find_if(metrics().kernels().begin(), metrics().kernels().end(), [&](const ProfiledKernel& one) { return one.name.starts_with(name); });
+    const auto found =
+        std::find_if(metrics().kernels().begin(), metrics().kernels().end(), [&](const ProfiledKernel& one) { return one.name.starts_with(name); });
     REQUIRE(found != metrics().kernels().end());
     return *found;
   }

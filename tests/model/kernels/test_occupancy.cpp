@@ -35,9 +35,12 @@ std::vector<std::string> cells(const std::string& line) {
   std::vector<std::string> result(1);
   bool quoted = false;
   for (const char c : line) {
-    if (c == '"') quoted = !quoted;
-    else if (c == ',' && !quoted) result.emplace_back();
-    else result.back() += c;
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == ',' && !quoted)
+      result.emplace_back();
+    else
+      result.back() += c;
   }
   return result;
 }
@@ -72,8 +75,8 @@ TEST_CASE("limits, occupancy and waves are what Nsight Compute says") {
     const auto integer = [&](const char* name, double unit = 1) {
       return static_cast<std::uint32_t>(number(value.at(std::string("launch__") + name)) * unit + 0.5);
     };
-    KernelDetail kernel = shape(integer("grid_size"), integer("block_size"), integer("registers_per_thread"),
-                                integer("shared_mem_per_block_dynamic", 1000), integer("shared_mem_config_size", 1000));
+    KernelDetail kernel = shape(integer("grid_size"), integer("block_size"), integer("registers_per_thread"), integer("shared_mem_per_block_dynamic", 1000),
+                                integer("shared_mem_config_size", 1000));
     kernel.static_shared_memory = integer("shared_mem_per_block_static", 1000);
     INFO(value.at("Kernel Name"));
     const auto found = occupancy(kernel, *multiprocessor);
@@ -131,14 +134,31 @@ TEST_CASE("a launch comes in waves, and the last one leaves places empty") {
 }
 
 TEST_CASE("of kernels in clusters a multiprocessor holds eight blocks, and the GPU what an H200 held, or what can't be known") {
-  // What cudaOccupancyMaxActiveClusters said on an H200, and as many blocks ran side by side (tests/gpu/clusters.sh): threads of a block, blocks of a cluster, blocks.
+  // What cudaOccupancyMaxActiveClusters said on an H200, and as many blocks ran side by side (tests/gpu/clusters.sh): threads of a block, blocks of a cluster,
+  // blocks.
   struct Held {
     std::uint32_t threads, cluster;
     std::uint64_t blocks;
   };
   const auto multiprocessor = multiprocessor_of(h200());
-  for (const Held& held : {Held{32, 0, 4224}, {32, 1, 1056}, {32, 2, 1056}, {32, 4, 992}, {96, 0, 2772}, {96, 1, 1056}, {192, 0, 1320}, {192, 2, 1056}, {192, 4, 992},
-                           {256, 0, 1056}, {256, 1, 1056}, {256, 4, 992}, {512, 0, 528}, {512, 1, 528}, {512, 2, 528}, {512, 4, 496}, {1024, 2, 264}, {1024, 4, 248}}) {
+  for (const Held& held : {Held{32, 0, 4224},
+                           {32, 1, 1056},
+                           {32, 2, 1056},
+                           {32, 4, 992},
+                           {96, 0, 2772},
+                           {96, 1, 1056},
+                           {192, 0, 1320},
+                           {192, 2, 1056},
+                           {192, 4, 992},
+                           {256, 0, 1056},
+                           {256, 1, 1056},
+                           {256, 4, 992},
+                           {512, 0, 528},
+                           {512, 1, 528},
+                           {512, 2, 528},
+                           {512, 4, 496},
+                           {1024, 2, 264},
+                           {1024, 4, 248}}) {
     INFO(held.threads << " threads, clusters of " << held.cluster);
     KernelDetail kernel = shape(10'000, held.threads, 16, 0, 0);
     if (held.cluster != 0) std::fill_n(kernel.cluster, 3, 1);

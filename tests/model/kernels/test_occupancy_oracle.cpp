@@ -15,16 +15,16 @@ namespace {
 struct Chip {
   int major;
   int minor;
-  int threads;                  // of a multiprocessor
-  std::size_t shared;           // bytes of a multiprocessor, of a block that asks for more than usual
+  int threads;         // of a multiprocessor
+  std::size_t shared;  // bytes of a multiprocessor, of a block that asks for more than usual
   std::size_t shared_of_block;
 };
 // As cudaGetDeviceProperties states them.
 constexpr std::size_t kKiB = 1024;
-const std::vector<Chip> kChips{{7, 0, 2048, 96 * kKiB, 96 * kKiB},    {7, 5, 1024, 64 * kKiB, 64 * kKiB},   {8, 0, 2048, 164 * kKiB, 163 * kKiB},
-                               {8, 6, 1536, 100 * kKiB, 99 * kKiB},   {8, 7, 1536, 164 * kKiB, 163 * kKiB}, {8, 9, 1536, 100 * kKiB, 99 * kKiB},
+const std::vector<Chip> kChips{{7, 0, 2048, 96 * kKiB, 96 * kKiB},    {7, 5, 1024, 64 * kKiB, 64 * kKiB},    {8, 0, 2048, 164 * kKiB, 163 * kKiB},
+                               {8, 6, 1536, 100 * kKiB, 99 * kKiB},   {8, 7, 1536, 164 * kKiB, 163 * kKiB},  {8, 9, 1536, 100 * kKiB, 99 * kKiB},
                                {9, 0, 2048, 228 * kKiB, 227 * kKiB},  {10, 0, 2048, 228 * kKiB, 227 * kKiB}, {10, 3, 2048, 228 * kKiB, 227 * kKiB},
-                               {11, 0, 1536, 228 * kKiB, 227 * kKiB}, {12, 0, 1536, 100 * kKiB, 99 * kKiB}, {12, 1, 1536, 100 * kKiB, 99 * kKiB}};
+                               {11, 0, 1536, 228 * kKiB, 227 * kKiB}, {12, 0, 1536, 100 * kKiB, 99 * kKiB},  {12, 1, 1536, 100 * kKiB, 99 * kKiB}};
 
 cudaOccDeviceProp properties_of(const Chip& chip) {
   cudaOccDeviceProp properties;
@@ -96,8 +96,7 @@ TEST_CASE("occupancy is what CUDA's calculator says, of thousands of shapes on e
                                                     kernel.dynamic_shared_memory) == CUDA_OCC_SUCCESS);
     const auto found = occupancy(kernel, *multiprocessor);
     REQUIRE(found);
-    CAPTURE(kernel.block[0], kernel.registers_per_thread, kernel.static_shared_memory, kernel.dynamic_shared_memory,
-            kernel.shared_memory_executed);
+    CAPTURE(kernel.block[0], kernel.registers_per_thread, kernel.static_shared_memory, kernel.dynamic_shared_memory, kernel.shared_memory_executed);
     REQUIRE(found->blocks == static_cast<std::uint32_t>(expected.activeBlocksPerMultiprocessor));
     REQUIRE(found->limit(Limiter::kWarps) == as_limit(expected.blockLimitWarps));
     REQUIRE(found->limit(Limiter::kBlocks) == as_limit(expected.blockLimitBlocks));
@@ -204,7 +203,8 @@ TEST_CASE("where several limits bind, what lifts the occupancy is found by chang
   int combined = 0, hopeless = 0;
   for (int round = 0; round < 200; ++round) {
     // Large blocks of both, so that limits often bind together.
-    const int threads = 32 * any(1, 32), registers = any(std::min(255, 1024 * 48 / threads), 255), shared = any(static_cast<int>(chip.shared) / 8, static_cast<int>(chip.shared_of_block));
+    const int threads = 32 * any(1, 32), registers = any(std::min(255, 1024 * 48 / threads), 255),
+              shared = any(static_cast<int>(chip.shared) / 8, static_cast<int>(chip.shared_of_block));
     KernelDetail kernel;
     kernel.block[0] = static_cast<std::uint32_t>(threads);
     kernel.block[1] = kernel.block[2] = 1;

@@ -54,8 +54,9 @@ TEST_CASE("a line that somebody wrote by hand is a time in seconds and a text") 
 }
 
 TEST_CASE("whatever a file of notes says, it is read in bounds and can be written again") {
-  for (const std::string& text : {std::string(), std::string("\0\0\n1 \0x", 7), std::string("99999999999999999999 far"), std::string("-99999999999 before"),
-                                  std::string("1 ") + std::string(1u << 20, 'x'), std::string("1 \xff\xfe\x1b[2J"), std::string(1u << 20, '\n'), std::string("1 \\")}) {
+  for (const std::string& text :
+       {std::string(), std::string("\0\0\n1 \0x", 7), std::string("99999999999999999999 far"), std::string("-99999999999 before"),
+        std::string("1 ") + std::string(1u << 20, 'x'), std::string("1 \xff\xfe\x1b[2J"), std::string(1u << 20, '\n'), std::string("1 \\")}) {
     const Notes notes = parse_notes(text);
     for (const Note& note : notes.notes) {
       CHECK(note.text.size() <= 2 * kLongestNote);

@@ -15,8 +15,8 @@
 namespace lanescope::test {
 
 inline const std::vector<std::string>& recordings() {
-  static const std::vector<std::string> kNames = {"cuda_streams",  "numba_streams", "torch_training_workers4", "torch_graph", "unified_memory",
-                                                  "gpu_metrics", "cpu_loader",    "torch_loader_samples"};
+  static const std::vector<std::string> kNames = {"cuda_streams", "numba_streams", "torch_training_workers4", "torch_graph", "unified_memory",
+                                                  "gpu_metrics",  "cpu_loader",    "torch_loader_samples"};
   return kNames;
 }
 

@@ -5,8 +5,8 @@
 #include <regex>
 #include <set>
 
-#include "ask.h"
 #include "../../../model/export/tables/event_tables.h"
+#include "ask.h"
 #include "model/trace/trace_builder.h"
 
 using namespace lanescope;
@@ -84,8 +84,10 @@ TEST_CASE(":begin and :end are the part of time that is asked about, or all of i
 
 TEST_CASE("columns keep the unit of what they are of") {
   const auto trace = small_trace();
-  const auto answer = query::run_query(*trace, "SELECT start, duration, k.duration AS d, sum(k.duration), avg(duration), 2 * duration, 2 * duration AS twice_ns, correlation, "
-                                               "1.0 / 3 FROM kernels k");
+  const auto answer =
+      query::run_query(*trace,
+                       "SELECT start, duration, k.duration AS d, sum(k.duration), avg(duration), 2 * duration, 2 * duration AS twice_ns, correlation, "
+                       "1.0 / 3 FROM kernels k");
   REQUIRE(answer);
   std::vector<stats::Unit> units;
   for (const stats::Column& column : answer->table.columns()) units.push_back(column.unit);
@@ -116,7 +118,8 @@ TEST_CASE("what is looked up by start and by correlation is what a search throug
     const TimeRange extent = trace->extent();
     for (const char* const table : {"kernels", "api_calls", "copies", "nvtx_ranges", "samples", "counters", "thread_states"}) {
       for (int part = 0; part < 5; ++part) {
-        const std::string from = std::to_string(extent.begin + extent.length() / 5 * part), until = std::to_string(extent.begin + extent.length() / 5 * (part + 1));
+        const std::string from = std::to_string(extent.begin + extent.length() / 5 * part),
+                          until = std::to_string(extent.begin + extent.length() / 5 * (part + 1));
         const std::string of = std::string(" count(*), coalesce(sum(start), 0) FROM ") + table;
         INFO(name << ", " << table << ", " << from);
         for (const char* const words : {">= %1 AND S < %2", "> %1 AND S <= %2", "BETWEEN %1 AND %2", "= %1", ">= %1 + 0.5"}) {
@@ -125,7 +128,8 @@ TEST_CASE("what is looked up by start and by correlation is what a search throug
             if (const auto at = condition.find(key); at != std::string::npos) condition.replace(at, 2, value);
           // A plus in front of a column keeps SQLite from looking it up.
           const std::string sought = "SELECT" + of + " WHERE S " + condition;
-          CHECK(answered(*trace, std::regex_replace(sought, std::regex("\\bS\\b"), "start")) == answered(*trace, std::regex_replace(sought, std::regex("\\bS\\b"), "+start")));
+          CHECK(answered(*trace, std::regex_replace(sought, std::regex("\\bS\\b"), "start")) ==
+                answered(*trace, std::regex_replace(sought, std::regex("\\bS\\b"), "+start")));
         }
       }
     }
@@ -136,7 +140,8 @@ TEST_CASE("what is looked up by start and by correlation is what a search throug
         CHECK(answered(*trace, all + "correlation " + condition) == answered(*trace, all + "+correlation " + condition));
       }
     const std::string middle = std::to_string(extent.begin + extent.length() / 2);  // a number is a number as a text, too
-    CHECK(answered(*trace, "SELECT count(*) FROM api_calls WHERE start < '" + middle + "'") == answered(*trace, "SELECT count(*) FROM api_calls WHERE start < " + middle));
+    CHECK(answered(*trace, "SELECT count(*) FROM api_calls WHERE start < '" + middle + "'") ==
+          answered(*trace, "SELECT count(*) FROM api_calls WHERE start < " + middle));
     CHECK(answered(*trace, "SELECT count(*) FROM api_calls WHERE start < 'soon'") == answered(*trace, "SELECT count(*) FROM api_calls"));
     CHECK(answered(*trace, "SELECT count(*) FROM (SELECT start, lag(start) OVER () AS before FROM api_calls ORDER BY start) WHERE before > start") == "0\n");
   }
@@ -187,7 +192,8 @@ TEST_CASE("tables and columns are those of the page about tables") {
 }
 
 TEST_CASE("names of hostile programs are texts like others") {
-  const std::vector<std::string> names = {"'; DROP TABLE kernels; --", "\"", std::string("a\0b", 3), "\xff\xfe not text", std::string(1u << 20, 'x'), "%", "\n\t|"};
+  const std::vector<std::string> names = {
+      "'; DROP TABLE kernels; --", "\"", std::string("a\0b", 3), "\xff\xfe not text", std::string(1u << 20, 'x'), "%", "\n\t|"};
   for (const std::string& name : names) {
     const auto trace = small_trace(name);
     const auto answer = query::run_query(*trace, "SELECT name, count(*) FROM kernels GROUP BY 1");

@@ -23,13 +23,31 @@ TEST_CASE("a query reads the tables of the trace and nothing else") {
   const auto trace = recorded("cuda_streams");
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "made").string();
-  for (const std::string& sql : {"ATTACH '" + file + "' AS other", std::string("ATTACH ':memory:' AS other"), "VACUUM INTO '" + file + "'", std::string("SELECT load_extension('x')"),
-                                std::string("CREATE TABLE t(x)"), std::string("CREATE TEMP TABLE t AS SELECT 1"), std::string("CREATE VIEW v AS SELECT 1"),
-                                std::string("CREATE VIRTUAL TABLE v USING kernels"), std::string("INSERT INTO kernels(start) VALUES (1)"), std::string("UPDATE kernels SET start = 0"),
-                                std::string("DELETE FROM kernels"), std::string("DROP TABLE kernels"), std::string("ALTER TABLE kernels RENAME TO x"), std::string("PRAGMA user_version"),
-                                std::string("PRAGMA temp_store_directory = '/'"), std::string("SELECT * FROM pragma_database_list"), std::string("SELECT * FROM sqlite_master"),
-                                std::string("BEGIN"), std::string("SAVEPOINT s"), std::string("ANALYZE"), std::string("REINDEX"), std::string("DETACH main"),
-                                std::string("SELECT readfile('/etc/passwd')"), std::string("SELECT writefile('x', 'y')"), std::string("SELECT fts3_tokenizer('x')")}) {
+  for (const std::string& sql : {"ATTACH '" + file + "' AS other",
+                                 std::string("ATTACH ':memory:' AS other"),
+                                 "VACUUM INTO '" + file + "'",
+                                 std::string("SELECT load_extension('x')"),
+                                 std::string("CREATE TABLE t(x)"),
+                                 std::string("CREATE TEMP TABLE t AS SELECT 1"),
+                                 std::string("CREATE VIEW v AS SELECT 1"),
+                                 std::string("CREATE VIRTUAL TABLE v USING kernels"),
+                                 std::string("INSERT INTO kernels(start) VALUES (1)"),
+                                 std::string("UPDATE kernels SET start = 0"),
+                                 std::string("DELETE FROM kernels"),
+                                 std::string("DROP TABLE kernels"),
+                                 std::string("ALTER TABLE kernels RENAME TO x"),
+                                 std::string("PRAGMA user_version"),
+                                 std::string("PRAGMA temp_store_directory = '/'"),
+                                 std::string("SELECT * FROM pragma_database_list"),
+                                 std::string("SELECT * FROM sqlite_master"),
+                                 std::string("BEGIN"),
+                                 std::string("SAVEPOINT s"),
+                                 std::string("ANALYZE"),
+                                 std::string("REINDEX"),
+                                 std::string("DETACH main"),
+                                 std::string("SELECT readfile('/etc/passwd')"),
+                                 std::string("SELECT writefile('x', 'y')"),
+                                 std::string("SELECT fts3_tokenizer('x')")}) {
     INFO(sql);
     const Error error = refused(*trace, sql);
     CHECK(error.kind == ErrorKind::kUsage);

@@ -56,8 +56,7 @@ TEST_CASE("samples lie on the kernels that they were taken of") {
     if (track.key.kind != TrackKind::kNvtxRanges) continue;
     for (const LaneId id : track.lanes)
       for (EventIndex i = 0; i < trace->lane(id).size(); ++i)
-        if (trace->name(trace->lane(id).name(i)) == "pulses")
-          all += active.summarize({trace->lane(id).start(i), trace->lane(id).end(i)}).integral;
+        if (trace->name(trace->lane(id).name(i)) == "pulses") all += active.summarize({trace->lane(id).start(i), trace->lane(id).end(i)}).integral;
   }
   REQUIRE(all > 0);
   for (const Track& track : trace->tracks()) {

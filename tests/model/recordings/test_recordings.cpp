@@ -29,8 +29,7 @@ void for_each_event(const Trace& trace, TrackKind kind, Use use) {
 
 std::size_t count(const Trace& trace, TrackKind kind, std::string_view name) {
   std::size_t events = 0;
-  for_each_event(trace, kind,
-                 [&](const Track&, EventRef, const Event& event) { events += api_display_name(trace.name(event.name)) == name ? 1 : 0; });
+  for_each_event(trace, kind, [&](const Track&, EventRef, const Event& event) { events += api_display_name(trace.name(event.name)) == name ? 1 : 0; });
   return events;
 }
 
@@ -204,9 +203,8 @@ TEST_CASE("one training step has the kernels that torch.profiler counted") {
   const auto trace = recorded("torch_training_workers0");
   const Event step = range_named(*trace, "step 3");
   std::size_t kernels = 0;
-  for_each_event(*trace, TrackKind::kKernels, [&](const Track&, EventRef, const Event& event) {
-    kernels += event.start >= step.start && event.end() <= step.end() ? 1 : 0;
-  });
+  for_each_event(*trace, TrackKind::kKernels,
+                 [&](const Track&, EventRef, const Event& event) { kernels += event.start >= step.start && event.end() <= step.end() ? 1 : 0; });
   CHECK(kernels == 46);
 }
 
@@ -230,8 +228,7 @@ TEST_CASE("every kernel of a replayed graph belongs to the call that launched th
   });
   CHECK(launches == kReplays);
   REQUIRE(kernels_of_a_replay.size() == 1);
-  for_each_event(*trace, TrackKind::kKernels, [&](const Track&, EventRef, const Event& event) {
-    graph_kernels += trace->kernel_detail(event.detail).graph_node != 0 ? 1 : 0;
-  });
+  for_each_event(*trace, TrackKind::kKernels,
+                 [&](const Track&, EventRef, const Event& event) { graph_kernels += trace->kernel_detail(event.detail).graph_node != 0 ? 1 : 0; });
   CHECK(graph_kernels == kReplays * *kernels_of_a_replay.begin());
 }

@@ -109,8 +109,7 @@ TEST_CASE("a function weighs what its chains weigh, once each however often it c
   for (const MadeSample& made : samples.made()) {
     if (!is_selected(made, selection)) continue;
     expected[made.calls.back()].self += weight_of(made);
-    for (const std::string& function : std::set<std::string>(made.calls.begin(), made.calls.end()))
-      expected[function].total += weight_of(made);
+    for (const std::string& function : std::set<std::string>(made.calls.begin(), made.calls.end())) expected[function].total += weight_of(made);
   }
   const CallTree tree = make_call_tree(samples.trace(), sampled_stacks(samples.trace(), selection), CallTreeOrder::kTopDown);
   std::map<std::string, PathWeights> found;
@@ -130,11 +129,10 @@ TEST_CASE("a function is said to be at the line that most of its samples are at"
   const NameId file = builder.intern("work.cpp");
   std::vector<SampleEvent> events;
   for (const std::uint32_t line : {7u, 9u, 9u, 9u, 8u})
-    events.push_back(
-        {static_cast<Nanoseconds>(events.size()),
-         0,
-         {builder.call_node({0, builder.code_location({CodeKind::kNative, module, 0, 0x100 + line}, {builder.intern("work"), file, line})}),
-          SampleOrigin::kTimer}});
+    events.push_back({static_cast<Nanoseconds>(events.size()),
+                      0,
+                      {builder.call_node({0, builder.code_location({CodeKind::kNative, module, 0, 0x100 + line}, {builder.intern("work"), file, line})}),
+                       SampleOrigin::kTimer}});
   add_samples(builder, process, 1, events);
   const auto trace = builder.snapshot();
   const CallTree tree = make_call_tree(*trace, sampled_stacks(*trace, {}), CallTreeOrder::kTopDown);

@@ -85,8 +85,7 @@ Paths oracle(const Trace& trace) {
         if (const auto call = trace.launch_of({id, i})) {
           const ThreadId thread = trace.track_of(call->lane).key.thread;
           path.push_back(thread_name(trace, thread));
-          for (const EventRef range : trace.nvtx_stack(thread, trace.event(*call).start))
-            path.push_back(name_family(trace.name(trace.event(range).name)));
+          for (const EventRef range : trace.nvtx_stack(thread, trace.event(*call).start)) path.push_back(name_family(trace.name(trace.event(range).name)));
         } else {
           path.emplace_back("(launch not recorded)");
         }

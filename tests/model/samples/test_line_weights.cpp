@@ -23,10 +23,11 @@ TEST_CASE("lines have the samples that end at them, and those that go through th
   std::map<CallNodeId, std::vector<Line>> lines_of{{0, {}}};  // innermost first
   for (int i = 0; i < 40; ++i) {
     const CallNodeId caller = nodes[random() % nodes.size()];
-    const Line line = random() % 4 == 0 ? Line{} : Line{std::string(1, static_cast<char>('a' + random() % 2)) + ".py", 1 + static_cast<std::uint32_t>(random() % 4)};
+    const Line line =
+        random() % 4 == 0 ? Line{} : Line{std::string(1, static_cast<char>('a' + random() % 2)) + ".py", 1 + static_cast<std::uint32_t>(random() % 4)};
     const NameId file = line.first.empty() ? 0 : builder.intern(line.first);
-    const CallNodeId node = builder.call_node(
-        {caller, builder.code_location({CodeKind::kNative, module, 0, static_cast<std::uint64_t>(i) + 1}, {builder.intern("f" + std::to_string(i)), file, line.second})});
+    const CallNodeId node = builder.call_node({caller, builder.code_location({CodeKind::kNative, module, 0, static_cast<std::uint64_t>(i) + 1},
+                                                                             {builder.intern("f" + std::to_string(i)), file, line.second})});
     lines_of[node] = lines_of[caller];
     lines_of[node].insert(lines_of[node].begin(), line);
     nodes.push_back(node);

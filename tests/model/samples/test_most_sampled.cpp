@@ -68,8 +68,7 @@ TEST_CASE("Python's functions of one name are told apart by their files") {
   TraceBuilder builder;
   const ProcessId process = builder.process_of_instance(1);
   std::vector<SampleEvent> samples;
-  for (const auto& [file, line, count] :
-       {std::tuple("numpy/core.py", 4u, 2), std::tuple("torch/nn.py", 8u, 3), std::tuple("torch/nn.py", 9u, 1)}) {
+  for (const auto& [file, line, count] : {std::tuple("numpy/core.py", 4u, 2), std::tuple("torch/nn.py", 8u, 3), std::tuple("torch/nn.py", 9u, 1)}) {
     const CodeFunction function{builder.intern("<module>"), builder.intern(file), line};
     const CallNodeId call = builder.call_node({0, builder.code_location({CodeKind::kPython, 0, 0, 0}, function)});
     for (int i = 0; i < count; ++i) samples.push_back({static_cast<Nanoseconds>(samples.size()), 0, {call, SampleOrigin::kTimer}});
@@ -110,7 +109,8 @@ TEST_CASE("of functions and lines that ran equally often the first by its name s
     const ProcessId process = builder.process_of_instance(1);
     std::vector<SampleEvent> samples;
     for (const auto& [name, file] : {std::pair("b", "c.py"), std::pair("a", "d.py"), std::pair("a", "c.py"), std::pair("b", "d.py")}) {
-      const CallNodeId call = builder.call_node({0, builder.code_location({CodeKind::kNative, 0, 0, samples.size()}, {builder.intern(name), builder.intern(file), 1})});
+      const CallNodeId call =
+          builder.call_node({0, builder.code_location({CodeKind::kNative, 0, 0, samples.size()}, {builder.intern(name), builder.intern(file), 1})});
       samples.push_back({static_cast<Nanoseconds>(samples.size()), 0, {call, SampleOrigin::kTimer}});
     }
     add_samples(builder, process, 1, samples);

@@ -48,8 +48,7 @@ class RandomChains {
     const bool python = call.sort == Sort::kPython;
     const NameId module = python ? 0 : builder_.intern(call.sort == Sort::kInterpreter ? "/lib/libpython3.so" : "/lib/libwork.so");
     const CallNodeId node =
-        builder_.call_node({below, builder_.code_location({python ? CodeKind::kPython : CodeKind::kNative, module, 0, 0},
-                                                          {builder_.intern(call.name), 0, 0})});
+        builder_.call_node({below, builder_.code_location({python ? CodeKind::kPython : CodeKind::kNative, module, 0, 0}, {builder_.intern(call.name), 0, 0})});
     if (node < chains_.size()) return node;  // it is there already
     chains_.push_back(chains_[below]);
     chains_.back().push_back(call);
@@ -69,8 +68,7 @@ std::vector<std::string> expected(const Chain& chain, CallChoice choice) {
   const bool whole = choice == CallChoice::kAll || first == chain.end();
   std::vector<std::string> names;
   for (auto call = whole ? chain.begin() : first; call != chain.end(); ++call)
-    if (whole || is_python(*call) || (choice == CallChoice::kWithoutInterpreter && call->sort == Sort::kLibrary))
-      names.push_back(call->name);
+    if (whole || is_python(*call) || (choice == CallChoice::kWithoutInterpreter && call->sort == Sort::kLibrary)) names.push_back(call->name);
   return names;
 }
 
@@ -84,8 +82,7 @@ std::vector<std::string> shown(const Trace& trace, const ShownCalls& calls, Call
 
 double total_share(const CallTree& tree, std::string_view function) {
   for (const FunctionWeight& each : function_weights(tree))
-    if (tree.functions()[each.function].name == function)
-      return static_cast<double>(each.total.count) / static_cast<double>(tree.total().count);
+    if (tree.functions()[each.function].name == function) return static_cast<double>(each.total.count) / static_cast<double>(tree.total().count);
   return 0;
 }
 
@@ -96,8 +93,7 @@ TEST_CASE("chains lose the calls that were not chosen, and no others") {
   const CallChoice choice = GENERATE(CallChoice::kAll, CallChoice::kWithoutInterpreter, CallChoice::kPythonOnly);
   const ShownCalls calls(made.trace().call_stacks(), choice);
   CHECK(calls.innermost(0) == 0);
-  for (CallNodeId chain = 1; chain < made.chains().size(); ++chain)
-    REQUIRE(shown(made.trace(), calls, chain) == expected(made.chains()[chain], choice));
+  for (CallNodeId chain = 1; chain < made.chains().size(); ++chain) REQUIRE(shown(made.trace(), calls, chain) == expected(made.chains()[chain], choice));
 }
 
 TEST_CASE("a call tree of chosen calls has all samples: what is not shown counts as its caller") {
@@ -107,16 +103,14 @@ TEST_CASE("a call tree of chosen calls has all samples: what is not shown counts
     return builder.code_location({CodeKind::kNative, builder.intern(module), 0, 0}, {builder.intern(name), 0, 0});
   };
   const auto python = [&](const char* name) { return builder.code_location({CodeKind::kPython, 0, 0, 0}, {builder.intern(name), 0, 0}); };
-  const CallNodeId run =
-      builder.call_node({builder.call_node({0, native("/bin/python3", "main")}), native("/bin/python3", "PyEval_EvalCode")});
+  const CallNodeId run = builder.call_node({builder.call_node({0, native("/bin/python3", "main")}), native("/bin/python3", "PyEval_EvalCode")});
   const CallNodeId train = builder.call_node({run, python("train")});
   const CallNodeId call = builder.call_node({train, native("/bin/python3", "cfunction_call")});
   const CallNodeId add = builder.call_node({call, native("/lib/libtorch.so", "add")});
   const CallNodeId load = builder.call_node({call, python("load")});
   const CallNodeId worker = builder.call_node({0, native("/lib/libtorch.so", "worker")});
-  const SampleEvent samples[] = {{1, 0, {call, SampleOrigin::kTimer}},   {2, 0, {add, SampleOrigin::kTimer}},
-                                 {3, 0, {add, SampleOrigin::kTimer}},    {4, 0, {load, SampleOrigin::kTimer}},
-                                 {5, 0, {worker, SampleOrigin::kTimer}}, {6, 0, {0, SampleOrigin::kTimer}}};
+  const SampleEvent samples[] = {{1, 0, {call, SampleOrigin::kTimer}}, {2, 0, {add, SampleOrigin::kTimer}},    {3, 0, {add, SampleOrigin::kTimer}},
+                                 {4, 0, {load, SampleOrigin::kTimer}}, {5, 0, {worker, SampleOrigin::kTimer}}, {6, 0, {0, SampleOrigin::kTimer}}};
   add_samples(builder, process, 10, samples);
   const auto trace = builder.snapshot();
   const auto stacks = sampled_stacks(*trace, {});
@@ -131,8 +125,7 @@ TEST_CASE("a call tree of chosen calls has all samples: what is not shown counts
   using Weights = std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>;
   CHECK(weights(CallChoice::kWithoutInterpreter, CallTreeOrder::kTopDown) ==
         Weights{{"train", {1, 4}}, {"add", {2, 2}}, {"load", {1, 1}}, {"worker", {1, 1}}, {"(unknown)", {1, 1}}});
-  CHECK(weights(CallChoice::kPythonOnly, CallTreeOrder::kTopDown) ==
-        Weights{{"train", {3, 4}}, {"load", {1, 1}}, {"worker", {1, 1}}, {"(unknown)", {1, 1}}});
+  CHECK(weights(CallChoice::kPythonOnly, CallTreeOrder::kTopDown) == Weights{{"train", {3, 4}}, {"load", {1, 1}}, {"worker", {1, 1}}, {"(unknown)", {1, 1}}});
   CHECK(weights(CallChoice::kPythonOnly, CallTreeOrder::kBottomUp).at("load") == std::pair<std::uint64_t, std::uint64_t>{0, 1});
   CHECK(weights(CallChoice::kAll, CallTreeOrder::kTopDown).at("cfunction_call") == std::pair<std::uint64_t, std::uint64_t>{1, 4});
 }

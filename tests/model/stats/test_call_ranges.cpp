@@ -27,8 +27,7 @@ std::shared_ptr<const Trace> random_calls(unsigned seed) {
     add(TrackKind::kNvtxRanges, t, end, "outer " + std::to_string(t), 0);
     add(TrackKind::kNvtxRanges, t + (end - t) / 3, end - (end - t) / 3, "inner " + std::to_string(t), 1);
   }
-  for (Nanoseconds t = 0; t < 300; t += between(20, 60))
-    add(TrackKind::kNvtxProcessRanges, t, t + between(0, 60), "crossing " + std::to_string(t), 0);
+  for (Nanoseconds t = 0; t < 300; t += between(20, 60)) add(TrackKind::kNvtxProcessRanges, t, t + between(0, 60), "crossing " + std::to_string(t), 0);
   for (Nanoseconds t = 0; t < 320;) {
     const Nanoseconds end = t + between(0, 6);
     add(TrackKind::kCudaApi, t, end, "cudaLaunchKernel", 0);
@@ -80,7 +79,8 @@ TEST_CASE("ranges that are open together nest in time that grows with them, not 
   const ProcessId process = builder.process_of_instance(1);
   std::vector<Event> events;
   for (Nanoseconds i = 0; i < kRanges; ++i) events.push_back({i, kEnd - i, builder.intern("open"), 0, 0});
-  builder.add({.kind = TrackKind::kNvtxProcessRanges, .process = process, .thread = builder.thread(process, 1)}, std::move(events), std::vector<std::uint32_t>(kRanges, 0));
+  builder.add({.kind = TrackKind::kNvtxProcessRanges, .process = process, .thread = builder.thread(process, 1)}, std::move(events),
+              std::vector<std::uint32_t>(kRanges, 0));
   const auto trace = builder.snapshot();
   const auto selection = Selection::of(*trace, {});
   REQUIRE(selection);

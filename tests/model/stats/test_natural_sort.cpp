@@ -33,8 +33,7 @@ TEST_CASE("sorted lists merge as a stable sort of them one after the other") {
   std::vector<std::pair<int, int>> expected;
   for (auto& list : lists) {
     int key = 0;
-    for (unsigned i = 0, size = random() % 40; i < size; ++i)
-      list.emplace_back(key += static_cast<int>(random() % 3), static_cast<int>(expected.size() + i));
+    for (unsigned i = 0, size = random() % 40; i < size; ++i) list.emplace_back(key += static_cast<int>(random() % 3), static_cast<int>(expected.size() + i));
     expected.insert(expected.end(), list.begin(), list.end());
   }
   const auto key = [](const auto& value) { return value.first; };

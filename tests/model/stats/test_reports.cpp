@@ -267,8 +267,7 @@ TEST_CASE("filters are read as they are written in the manual") {
   CHECK(*parse_time_range("1.5s/2s") == TimeRange{1'500'000'000, 2'000'000'000});
   CHECK(*parse_time_range("100/2us") == TimeRange{100, 2'000});
   CHECK(parse_time_range("/1ms")->end == 1'000'000);
-  for (const char* wrong : {"", "5", "a/b", "1s/2x", "2s/1s", "nan/1s", "0/inf", "/infs", "1e300s/", "-1e12s/"})
-    CHECK_FALSE(parse_time_range(wrong));
+  for (const char* wrong : {"", "5", "a/b", "1s/2x", "2s/1s", "nan/1s", "0/inf", "/infs", "1e300s/", "-1e12s/"}) CHECK_FALSE(parse_time_range(wrong));
 
   const auto filter = parse_range_filter("a\\/b@d\\@e/2");
   REQUIRE(filter);
@@ -286,8 +285,7 @@ TEST_CASE("percentiles are those of the nearest rank") {
   CHECK(csv("cuda_gpu_mem_size_sum:p99:rows=1") ==
         "Total (MB),Count,Avg (MB),Med (MB),Min (MB),Max (MB),StdDev (MB),P99 (MB),Operation\n"
         "2.000,1,2.000,2.000,2.000,2.000,0.000,2.000,[CUDA memcpy Host-to-Device]\n");
-  for (const char* wrong : {"cuda_gpu_kern_sum:p0", "cuda_gpu_kern_sum:p100", "cuda_gpu_kern_sum:p9x", "cuda_gpu_trace:p95"})
-    CHECK_FALSE(parse_report(wrong));
+  for (const char* wrong : {"cuda_gpu_kern_sum:p0", "cuda_gpu_kern_sum:p100", "cuda_gpu_kern_sum:p9x", "cuda_gpu_trace:p95"}) CHECK_FALSE(parse_report(wrong));
 }
 
 TEST_CASE("percentiles split the samples where a count of each says so") {
@@ -345,12 +343,11 @@ TEST_CASE("NCCL kernels are summed by the collective that enqueued them, with it
   size.payload = 3'000'000;
   NvtxDetail described;
   described.payload_json = builder.intern(R"({"NCCL communicator ID":77,"Message size [bytes]":3000000,"Reduction operation":"Sum"})");
-  builder.add(ranges, {{95, 20, builder.intern("ncclAllReduce"), 0, builder.intern(size)},
-                       {195, 20, builder.intern("ncclAllReduce"), 0, builder.intern(described)}});
+  builder.add(ranges,
+              {{95, 20, builder.intern("ncclAllReduce"), 0, builder.intern(size)}, {195, 20, builder.intern("ncclAllReduce"), 0, builder.intern(described)}});
   TrackKey kernels{.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0)};
   const NameId ring = builder.intern("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
-  builder.add(kernels,
-              {{1'000, 300, ring, 1, 0}, {2'000, 100, ring, 2, 0}, {3'000, 100, ring, 3, 0}, {4'000, 500, builder.intern("gemm"), 4, 0}});
+  builder.add(kernels, {{1'000, 300, ring, 1, 0}, {2'000, 100, ring, 2, 0}, {3'000, 100, ring, 3, 0}, {4'000, 500, builder.intern("gemm"), 4, 0}});
   const auto table = make_report(*find_report("nccl_sum"), *builder.snapshot());
   REQUIRE(table);
   CHECK(format_table(*table, Format::kCsv) ==
@@ -461,12 +458,14 @@ TEST_CASE("of a GPU that two recordings of one run saw, what a process of either
     gpu.uuid = std::string(16, 'u');
     builder.set_device(process, 0, gpu);
     for (const TimeRange& time : kernels)
-      builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0)}, {{time.begin, time.length(), builder.intern("kernel"), 0, 0}});
+      builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0)},
+                  {{time.begin, time.length(), builder.intern("kernel"), 0, 0}});
     builder.provenance().boot_id = "a boot";
     return builder.snapshot();
   };
   // They take turns, but for 100 ns at the end.
-  const std::vector<TraceSource> sources{{recording(1, {{0, 400}, {1'000, 1'400}}), "rank0", 0, {}}, {recording(2, {{400, 1'000}, {1'500, 1'600}}), "rank1", 0, {}}};
+  const std::vector<TraceSource> sources{{recording(1, {{0, 400}, {1'000, 1'400}}), "rank0", 0, {}},
+                                         {recording(2, {{400, 1'000}, {1'500, 1'600}}), "rank1", 0, {}}};
   const auto idle = [&](GpusSeenTwice gpus) {
     const auto table = make_report(*find_report("gpu_idle_sum"), *combine_traces(sources, {}, gpus));
     REQUIRE(table);
@@ -578,8 +577,7 @@ TEST_CASE("an NVTX range stands for what its own process did; of ranks, for each
     }
     for (const Nanoseconds begin : steps) ranges.push_back({begin, 30, builder.intern("step"), 0, 0});
     builder.add({.kind = TrackKind::kCudaApi, .process = process, .thread = thread}, calls);
-    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0), .context = 1, .stream = 7},
-                kernels);
+    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0), .context = 1, .stream = 7}, kernels);
     builder.add({.kind = TrackKind::kNvtxRanges, .process = process, .thread = thread}, ranges);
   };
   add(1, {10, 100});

@@ -26,8 +26,7 @@ Summary by_hand(std::vector<std::int64_t> samples, const Percentiles& percentile
   long double squares = 0;
   for (const std::int64_t sample : samples) squares += std::pow(static_cast<long double>(sample) - static_cast<long double>(summary.average), 2);
   if (n > 1) summary.deviation = static_cast<double>(std::sqrt(squares / static_cast<long double>(n - 1)));
-  for (const std::uint8_t percentile : percentiles)
-    summary.percentiles.push_back(samples[std::max<std::size_t>(1, (n * percentile + 99) / 100) - 1]);
+  for (const std::uint8_t percentile : percentiles) summary.percentiles.push_back(samples[std::max<std::size_t>(1, (n * percentile + 99) / 100) - 1]);
   return summary;
 }
 

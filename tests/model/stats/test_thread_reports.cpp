@@ -31,8 +31,8 @@ std::shared_ptr<const Trace> two_threads() {
   const CodeLocationId recursive = native("ns::walk<int>(Node*, int)", 2);
   const CallNodeId once = builder.call_node({main, recursive});
   const CallNodeId twice = builder.call_node({once, recursive});
-  const CallNodeId python = builder.call_node(
-      {main, builder.code_location({CodeKind::kPython, 0, 0, 0}, {builder.intern("load"), builder.intern("/home/user/train.py"), 30})});
+  const CallNodeId python =
+      builder.call_node({main, builder.code_location({CodeKind::kPython, 0, 0, 0}, {builder.intern("load"), builder.intern("/home/user/train.py"), 30})});
   const SampleEvent samples[] = {{1, 0, {twice, SampleOrigin::kTimer}},
                                  {2, 0, {once, SampleOrigin::kTimer}},
                                  {3, 0, {main, SampleOrigin::kTimer}},
@@ -72,8 +72,7 @@ TEST_CASE("samples are counted by function, once for each chain that goes throug
 }
 
 TEST_CASE("states of a thread add up to the time that is known of it") {
-  const std::string header =
-      "Running (%),Running (ns),Runnable (ns),Blocked (ns),Unknown (ns),Runs,Avg Run (ns),CPUs,PID,TID,Thread Name\n";
+  const std::string header = "Running (%),Running (ns),Runnable (ns),Blocked (ns),Unknown (ns),Runs,Avg Run (ns),CPUs,PID,TID,Thread Name\n";
   CHECK(csv("thread_states") == header +
                                     "100.0,60,0,0,0,1,60,1,100,102,\n"
                                     "30.0,30,5,60,5,2,15,2,100,101,main\n");

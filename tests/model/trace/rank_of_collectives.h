@@ -16,9 +16,9 @@ namespace lanescope::test {
 enum class CollectiveKernels : std::uint8_t { kRecorded, kNotRecorded };
 
 struct RankOfCollectives {
-  std::string boot;                                      // of the machine
-  std::int64_t utc_epoch = 1'700'000'000'000'000'000;    // as that machine says it
-  std::int64_t epoch = kEpoch;                           // of the recording, on the machine's clock
+  std::string boot;                                                                                             // of the machine
+  std::int64_t utc_epoch = 1'700'000'000'000'000'000;                                                           // as that machine says it
+  std::int64_t epoch = kEpoch;                                                                                  // of the recording, on the machine's clock
   std::function<std::int64_t(std::int64_t)> clock = [](std::int64_t true_time) { return kEpoch + true_time; };  // what it reads then
   CollectiveKernels kernels = CollectiveKernels::kRecorded;
   std::uint32_t rank = 0;

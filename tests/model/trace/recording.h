@@ -13,9 +13,7 @@ inline constexpr std::int64_t kEpoch = 1'000'000;
 class Recording {
  public:
   Recording() : Recording(usual_start()) {}
-  explicit Recording(const proto::SessionStart& start) {
-    add(proto::FRAME_SESSION_START, 0, proto::SOURCE_SESSION, start);
-  }
+  explicit Recording(const proto::SessionStart& start) { add(proto::FRAME_SESSION_START, 0, proto::SOURCE_SESSION, start); }
 
   template <typename Message>
   void add(proto::FrameType type, std::uint32_t process, proto::FrameSource source, const Message& message) {

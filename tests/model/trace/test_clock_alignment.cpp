@@ -28,7 +28,9 @@ constexpr Nanoseconds kSecond = 1'000'000'000;
 
 // A machine whose clock is `ahead` of true time, and gains `ppm`.
 test::RankOfCollectives machine(const char* name, Nanoseconds ahead, double ppm) {
-  const auto clock = [ahead, ppm](Nanoseconds true_time) { return test::kEpoch + ahead + true_time + std::llround(static_cast<double>(true_time) * ppm * 1e-6); };
+  const auto clock = [ahead, ppm](Nanoseconds true_time) {
+    return test::kEpoch + ahead + true_time + std::llround(static_cast<double>(true_time) * ppm * 1e-6);
+  };
   return {.boot = name, .epoch = test::kEpoch + ahead, .clock = clock};
 }
 

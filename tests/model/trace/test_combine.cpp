@@ -24,8 +24,8 @@ std::shared_ptr<const Trace> recorded(const std::string& name) {
 // What is known of an event, in words.
 std::string words(const Trace& trace, const Track& track, const Event& event, Nanoseconds shift) {
   std::ostringstream text;
-  text << static_cast<int>(track.key.kind) << ' ' << event.start - shift << ' ' << event.duration << ' ' << trace.name(event.name) << ' '
-       << event.correlation << ' ' << track.key.context << ' ' << track.key.stream << ' ';
+  text << static_cast<int>(track.key.kind) << ' ' << event.start - shift << ' ' << event.duration << ' ' << trace.name(event.name) << ' ' << event.correlation
+       << ' ' << track.key.context << ' ' << track.key.stream << ' ';
   if (track.key.process != kNone) text << trace.processes()[track.key.process].pid << ' ';
   if (track.key.thread != kNone) {
     const Thread& thread = trace.threads()[track.key.thread];
@@ -59,8 +59,7 @@ std::vector<std::string> events(const Trace& trace, TrackId first, TrackId end, 
   std::vector<std::string> lines;
   for (TrackId id = first; id < end; ++id)
     for (const LaneId lane : trace.tracks()[id].lanes)
-      for (EventIndex i = 0; i < trace.lane(lane).size(); ++i)
-        lines.push_back(words(trace, trace.tracks()[id], trace.lane(lane).event(i), shift));
+      for (EventIndex i = 0; i < trace.lane(lane).size(); ++i) lines.push_back(words(trace, trace.tracks()[id], trace.lane(lane).event(i), shift));
   return lines;
 }
 
@@ -158,7 +157,8 @@ TEST_CASE("a GPU that recordings of one run saw at the same time is one, and els
     gpu.name = "NVIDIA H200";
     gpu.uuid = uuid;
     builder.set_device(process, 0, gpu);
-    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0)}, {{begin, end - begin, builder.intern("kernel"), 0, 0}});
+    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0)},
+                {{begin, end - begin, builder.intern("kernel"), 0, 0}});
     builder.provenance().boot_id = boot;
     builder.provenance().monotonic_epoch = 1'000;
     return builder.snapshot();
@@ -173,11 +173,11 @@ TEST_CASE("a GPU that recordings of one run saw at the same time is one, and els
     return used.size();
   };
   CHECK(count(rank(2, one, "a boot", 500, 1'500), 0, GpusSeenTwice::kAreOne) == 1);
-  CHECK(count(rank(2, one, "a boot", 500, 1'500), 0, GpusSeenTwice::kAreTwo) == 2);         // compared
-  CHECK(count(rank(2, other, "a boot", 500, 1'500), 0, GpusSeenTwice::kAreOne) == 2);       // another GPU
-  CHECK(count(rank(2, "", "a boot", 500, 1'500), 0, GpusSeenTwice::kAreOne) == 2);          // nobody knows
-  CHECK(count(rank(2, one, "another boot", 500, 1'500), 0, GpusSeenTwice::kAreOne) == 2);   // of another machine: no GPU is in two
-  CHECK(count(rank(2, one, "a boot", 1'000, 1'500), 0, GpusSeenTwice::kAreOne) == 2);       // a run after the first
+  CHECK(count(rank(2, one, "a boot", 500, 1'500), 0, GpusSeenTwice::kAreTwo) == 2);              // compared
+  CHECK(count(rank(2, other, "a boot", 500, 1'500), 0, GpusSeenTwice::kAreOne) == 2);            // another GPU
+  CHECK(count(rank(2, "", "a boot", 500, 1'500), 0, GpusSeenTwice::kAreOne) == 2);               // nobody knows
+  CHECK(count(rank(2, one, "another boot", 500, 1'500), 0, GpusSeenTwice::kAreOne) == 2);        // of another machine: no GPU is in two
+  CHECK(count(rank(2, one, "a boot", 1'000, 1'500), 0, GpusSeenTwice::kAreOne) == 2);            // a run after the first
   CHECK(count(rank(2, one, "a boot", 500, 1'500), 2'000'000'000, GpusSeenTwice::kAreOne) == 2);  // laid over it at another time
 }
 

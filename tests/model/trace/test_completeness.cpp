@@ -1,5 +1,5 @@
-#include "model/trace/completeness.h"
 #include "lanescope/trace.pb.h"
+#include "model/trace/completeness.h"
 #include "model/trace/trace_builder.h"
 #include "support/catch.h"
 
@@ -26,8 +26,7 @@ TEST_CASE("what a trace lacks is one sentence", "[completeness]") {
           builder.provenance().unwritten_events = 3;
         }) == "incomplete: 1,234 records dropped, 2 records invalid, 1 CUPTI buffer lost, 3 events had no room in the file");
   CHECK(sentence([](TraceBuilder&, Process& process) { process.completeness.late = 7; }) == "complete: nothing dropped");
-  CHECK(sentence([](TraceBuilder& builder, Process&) { builder.provenance().condition = "It is cut off."; }) ==
-        "incomplete: the recording was cut off");
+  CHECK(sentence([](TraceBuilder& builder, Process&) { builder.provenance().condition = "It is cut off."; }) == "incomplete: the recording was cut off");
   CHECK(sentence([](TraceBuilder& builder, Process&) {
           builder.provenance().finished = true;
           builder.provenance().condition = "1 frame is damaged and skipped, the first at byte 7.";

@@ -140,8 +140,7 @@ TEST_CASE("entries behind a gap that lost chunks left are found, and their ids c
   later.set_first_string(kFar);
   later.set_strings(0, "_Z4gemmv");
   later.set_first_queue(kFar);
-  for (auto* ids :
-       {later.mutable_kernels()->mutable_shape(), later.mutable_kernels()->mutable_name(), later.mutable_kernels()->mutable_queue()})
+  for (auto* ids : {later.mutable_kernels()->mutable_shape(), later.mutable_kernels()->mutable_name(), later.mutable_kernels()->mutable_queue()})
     ids->Set(0, kFar);
   const std::size_t before = resident_bytes();
   recording.add(proto::FRAME_EVENTS, 1, proto::SOURCE_AGENT, later);

@@ -12,8 +12,7 @@ TEST_CASE("short kernel names drop return type, namespaces, template arguments a
       {"void at::native::vectorized_elementwise_kernel<(int)4, at::native::FillFunctor<float>, std::array<char *, (unsigned long)1>>(int, "
        "T2, T3)",
        "vectorized_elementwise_kernel"},
-      {"void at::native::<unnamed>::nll_loss_forward_reduce_cuda_kernel_2d<float, float, long>(T1 *)",
-       "nll_loss_forward_reduce_cuda_kernel_2d"},
+      {"void at::native::<unnamed>::nll_loss_forward_reduce_cuda_kernel_2d<float, float, long>(T1 *)", "nll_loss_forward_reduce_cuda_kernel_2d"},
       {"void at::native::(anonymous namespace)::softmax<float>(float*)", "softmax"},
       {"ampere_sgemm_128x64_tn", "ampere_sgemm_128x64_tn"},
       {"void outer<int>::inner(int)", "inner"},

@@ -30,8 +30,7 @@ std::vector<Event> random_events(unsigned seed, int count, int longest) {
 Lane lane_of(const std::vector<Event>& events) {
   std::vector<std::shared_ptr<const LaneSegment>> segments;
   for (std::size_t at = 0; at < events.size(); at += LaneSegment::kCapacity)
-    segments.push_back(std::make_shared<const LaneSegment>(
-        std::span(events).subspan(at, std::min<std::size_t>(LaneSegment::kCapacity, events.size() - at))));
+    segments.push_back(std::make_shared<const LaneSegment>(std::span(events).subspan(at, std::min<std::size_t>(LaneSegment::kCapacity, events.size() - at))));
   return Lane(std::move(segments));
 }
 

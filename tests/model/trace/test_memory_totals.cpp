@@ -67,9 +67,8 @@ TEST_CASE("what is allocated adds up, by kind of memory, and a release takes awa
 }
 
 TEST_CASE("an address that is allocated again without a release counts once") {
-  const auto trace = traced({{100, usage(kAllocation, kDevice, 0x1000, 64)},
-                             {200, usage(kAllocation, kDevice, 0x1000, 10)},
-                             {300, usage(kAllocation, kDevice, 0x2000, 1)}});
+  const auto trace =
+      traced({{100, usage(kAllocation, kDevice, 0x1000, 64)}, {200, usage(kAllocation, kDevice, 0x1000, 10)}, {300, usage(kAllocation, kDevice, 0x2000, 1)}});
   CHECK(value_at(*trace, "Device memory", 200) == 10);
   CHECK(value_at(*trace, "Device memory", 300) == 11);
 }

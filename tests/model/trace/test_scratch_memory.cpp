@@ -282,7 +282,8 @@ TEST_CASE("a temporary file that can't be read back gives zeros and a sentence, 
   for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
     std::error_code error;
     const std::string target = fs::read_symlink(entry.path(), error).string();
-    if (target.find("(deleted)") == std::string::npos || !target.starts_with(fs::path(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "/var/tmp").string())) continue;
+    if (target.find("(deleted)") == std::string::npos || !target.starts_with(fs::path(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "/var/tmp").string()))
+      continue;
     const int descriptor = open(entry.path().c_str(), O_RDWR | O_CLOEXEC);
     if (descriptor < 0) continue;
     cut += ftruncate(descriptor, 0) == 0 ? 1 : 0;

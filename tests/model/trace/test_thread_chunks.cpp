@@ -172,9 +172,9 @@ TEST_CASE("equal chains of several chunks, and of several processes, are stored 
 }
 
 TEST_CASE("backtraces of calls are spans of their own track, told apart by the call") {
-  const auto [origin, expected, name] = GENERATE(
-      table<proto::SampleOrigin, SampleOrigin, const char*>({{proto::SAMPLE_CUDA_CALL, SampleOrigin::kCudaCall, "Backtrace of a CUDA call"},
-                                                             {proto::SAMPLE_OS_CALL, SampleOrigin::kOsCall, "Backtrace of an OS call"}}));
+  const auto [origin, expected, name] =
+      GENERATE(table<proto::SampleOrigin, SampleOrigin, const char*>({{proto::SAMPLE_CUDA_CALL, SampleOrigin::kCudaCall, "Backtrace of a CUDA call"},
+                                                                      {proto::SAMPLE_OS_CALL, SampleOrigin::kOsCall, "Backtrace of an OS call"}}));
   proto::EventChunk chunk = two_samples();
   chunk.mutable_samples()->set_origin(origin);
   chunk.mutable_samples()->set_period(0);
@@ -256,7 +256,8 @@ TEST_CASE("who a processor runs is named by a program's name, which is no longer
   states.add_processor(1);
   recording.add(proto::FRAME_EVENTS, kInstance, proto::SOURCE_SESSION, chunk);
   const auto trace = recording.trace();
-  const auto processor = std::find_if(trace->tracks().begin(), trace->tracks().end(), [](const Track& track) { return track.key.kind == TrackKind::kProcessors; });
+  const auto processor =
+      std::find_if(trace->tracks().begin(), trace->tracks().end(), [](const Track& track) { return track.key.kind == TrackKind::kProcessors; });
   REQUIRE(processor != trace->tracks().end());
   CHECK(trace->name(trace->lane(processor->lanes[0]).name(0)) == std::string(255, 'p') + " (5)");
 }

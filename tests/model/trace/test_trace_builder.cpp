@@ -24,9 +24,7 @@ std::vector<Event> all_events(const Trace& trace) {
   return events;
 }
 
-bool by_time(const Event& a, const Event& b) {
-  return std::tie(a.start, a.duration, a.correlation) < std::tie(b.start, b.duration, b.correlation);
-}
+bool by_time(const Event& a, const Event& b) { return std::tie(a.start, a.duration, a.correlation) < std::tie(b.start, b.duration, b.correlation); }
 
 void require_no_overlap(const Trace& trace) {
   for (const Lane& lane : trace.lanes())
@@ -40,8 +38,7 @@ TEST_CASE("whatever the order in which events come, none is lost and none overla
   const auto seed = GENERATE(range(1u, 30u));
   std::mt19937 random(seed);
   std::vector<Event> events;
-  for (std::uint32_t i = 0; i < 500; ++i)
-    events.push_back({static_cast<Nanoseconds>(random() % 5'000), static_cast<Nanoseconds>(random() % 60), 1, i, 0});
+  for (std::uint32_t i = 0; i < 500; ++i) events.push_back({static_cast<Nanoseconds>(random() % 5'000), static_cast<Nanoseconds>(random() % 60), 1, i, 0});
   TraceBuilder builder;
   builder.process_of_instance(1);
   for (std::size_t at = 0; at < events.size(); at += 50) {
@@ -116,9 +113,9 @@ TEST_CASE("a launch and its GPU work find each other within their process only")
       TrackKey gpu{TrackKind::kKernels, process};
       gpu.gpu = 0;
       gpu.stream = stream;
-      builder.add(gpu, {{20 + stream, 5, builder.intern("node"), 7, 0},
-                        {40 + stream, 5, builder.intern("node"), 7, 0},
-                        {60 + stream, 5, builder.intern("other"), 8, 0}});
+      builder.add(
+          gpu,
+          {{20 + stream, 5, builder.intern("node"), 7, 0}, {40 + stream, 5, builder.intern("node"), 7, 0}, {60 + stream, 5, builder.intern("other"), 8, 0}});
     }
   }
   const auto trace = builder.snapshot();
@@ -126,8 +123,7 @@ TEST_CASE("a launch and its GPU work find each other within their process only")
     if (track.key.kind == TrackKind::kCudaApi) {
       const auto work = trace->work_of({track.lanes[0], 0});
       REQUIRE(work.size() == 4);
-      CHECK(
-          std::is_sorted(work.begin(), work.end(), [&](EventRef a, EventRef b) { return trace->event(a).start < trace->event(b).start; }));
+      CHECK(std::is_sorted(work.begin(), work.end(), [&](EventRef a, EventRef b) { return trace->event(a).start < trace->event(b).start; }));
       for (const EventRef each : work) CHECK(trace->track_of(each.lane).key.process == track.key.process);
     } else {
       const auto launch = trace->launch_of({track.lanes[0], 1});
@@ -205,8 +201,7 @@ TEST_CASE("events that overlap take the first free lanes, however many, in which
   const auto seed = GENERATE(range(1u, 12u));
   std::mt19937 random(seed);
   std::vector<Event> events;
-  for (std::uint32_t i = 0; i < 20'000; ++i)
-    events.push_back({static_cast<Nanoseconds>(random() % 40'000), static_cast<Nanoseconds>(random() % 400), 1, i, 0});
+  for (std::uint32_t i = 0; i < 20'000; ++i) events.push_back({static_cast<Nanoseconds>(random() % 40'000), static_cast<Nanoseconds>(random() % 400), 1, i, 0});
   const auto by_start = [](const Event& a, const Event& b) { return a.start < b.start; };
   if (seed % 3 != 0) std::stable_sort(events.begin(), events.end(), by_start);
   if (seed % 3 == 1) std::reverse(events.begin(), events.end());

@@ -127,11 +127,8 @@ void must_filter(const sock_filter* code, std::size_t length) {
   must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0, "seccomp");
 }
 int may_only_write() {
-  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                        LANESCOPE_ALLOW(write),
-                        LANESCOPE_ALLOW(exit_group),
-                        LANESCOPE_ALLOW(rt_sigreturn),
-                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), LANESCOPE_ALLOW(write), LANESCOPE_ALLOW(exit_group),
+                        LANESCOPE_ALLOW(rt_sigreturn), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
   must_filter(code, std::size(code));
   steps(number(1'000'000));
   must(write(STDOUT_FILENO, "written\n", 8) == 8, "write");
@@ -153,10 +150,8 @@ int may_grow_nothing() {
 }
 // Without sockets, which are refused.
 int may_have_no_sockets() {
-  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
-                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
   must_filter(code, std::size(code));
   steps(100);
   return kCode;
@@ -179,8 +174,7 @@ int has_strict_threads() {
 }
 // The child of a vfork guards itself, and itself alone.
 [[gnu::noinline]] void vfork_and_filter() {
-  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                        LANESCOPE_ALLOW(exit_group),
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), LANESCOPE_ALLOW(exit_group),
                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
   const pid_t child = vfork();
   if (child == 0) {
@@ -199,9 +193,7 @@ int has_guarded_children() {
     const pid_t child = fork();
     if (child == 0) {
       steps(before);
-      sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                            LANESCOPE_ALLOW(write),
-                            LANESCOPE_ALLOW(exit_group),
+      sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), LANESCOPE_ALLOW(write), LANESCOPE_ALLOW(exit_group),
                             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
       must_filter(code, std::size(code));
       steps(10);

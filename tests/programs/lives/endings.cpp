@@ -71,7 +71,8 @@ int aborts() { std::abort(); }
 // nobody does, as runtimes of languages do.
 void say(const char* what, int signal, const struct sigaction& action, void (*own)(int)) {
   const char* const who = action.sa_handler == SIG_DFL ? "default" : action.sa_handler == SIG_IGN ? "ignored" : action.sa_handler == own ? "own" : "another's";
-  std::printf("%s %d %s %x\n", what, signal, who, static_cast<unsigned>(action.sa_handler == SIG_DFL ? 0 : action.sa_flags & ~0x04000000));  // the last is the C library's own
+  std::printf("%s %d %s %x\n", what, signal, who,
+              static_cast<unsigned>(action.sa_handler == SIG_DFL ? 0 : action.sa_flags & ~0x04000000));  // the last is the C library's own
 }
 void report_crash(int signal) {
   static_cast<void>(write(STDOUT_FILENO, "reported\n", 9));

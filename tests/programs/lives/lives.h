@@ -13,10 +13,10 @@ inline constexpr uid_t kNobody = 65534;
 
 extern char** arguments;  // of the program: its name, the way, and the way's argument
 
-void steps(int count);       // ranges "step"
-int number(int otherwise);   // the way's argument
+void steps(int count);      // ranges "step"
+int number(int otherwise);  // the way's argument
 void must(bool succeeded, const char* what);
-int code_of(pid_t child);    // waits for it; 128 and the signal where one ended it
+int code_of(pid_t child);  // waits for it; 128 and the signal where one ended it
 void wait_for_all();
 [[noreturn]] void become(const char* way, const char* argument = nullptr);
 int child_with_steps(const std::function<pid_t()>& make);

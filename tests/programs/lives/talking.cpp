@@ -81,12 +81,8 @@ int waits() {
 
 std::vector<Way> talking() {
   return {
-      {"copy", copies_input},
-      {"lines", prints_lines},
-      {"write", writes_a_file},
-      {"inherited", shows_what_it_inherited, Begin::kWithItsWay},
-      {"signals", shows_signals},
-      {"wait", waits},
+      {"copy", copies_input},     {"lines", prints_lines}, {"write", writes_a_file}, {"inherited", shows_what_it_inherited, Begin::kWithItsWay},
+      {"signals", shows_signals}, {"wait", waits},
   };
 }
 

@@ -116,8 +116,7 @@ bool PanelDocks::eventFilter(QObject* watched, QEvent* event) {
   const bool is_of_window = watched == &window_;
   switch (event->type()) {
     case QEvent::Show:  // comes before the window is on the display
-      if (is_of_window)
-        QMetaObject::invokeMethod(this, &PanelDocks::showWaiting, Qt::QueuedConnection);
+      if (is_of_window) QMetaObject::invokeMethod(this, &PanelDocks::showWaiting, Qt::QueuedConnection);
       break;
     case QEvent::Resize:
       if (!is_of_window) resized_.start(0);

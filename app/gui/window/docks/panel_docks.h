@@ -59,8 +59,8 @@ class PanelDocks : public QObject {
   QMainWindow& window_;
   std::vector<QDockWidget*> docks_;
   std::vector<QDockWidget*> shown_with_window_;
-  QVariantMap kept_sizes_;  // empty: panels have whatever sizes they get
-  QTimer resized_;          // runs out once the window has given all panels their places
+  QVariantMap kept_sizes_;     // empty: panels have whatever sizes they get
+  QTimer resized_;             // runs out once the window has given all panels their places
   bool is_gathering_ = false;  // then none of those that floated comes in front of its tabs
 };
 

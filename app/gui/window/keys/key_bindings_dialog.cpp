@@ -19,8 +19,8 @@ bool KeyField::event(QEvent* event) {
   const bool is_press = event->type() == QEvent::KeyPress;
   if (!is_press && event->type() != QEvent::ShortcutOverride) return QLineEdit::event(event);
   const auto* press = static_cast<QKeyEvent*>(event);
-  constexpr std::array kNotTaken{Qt::Key_Tab, Qt::Key_Backtab, Qt::Key_Escape, Qt::Key_Control, Qt::Key_Shift, Qt::Key_Alt,
-                                 Qt::Key_Meta, Qt::Key_AltGr, Qt::Key_Super_L, Qt::Key_Super_R, Qt::Key_CapsLock, Qt::Key_unknown};
+  constexpr std::array kNotTaken{Qt::Key_Tab,  Qt::Key_Backtab, Qt::Key_Escape,  Qt::Key_Control, Qt::Key_Shift,    Qt::Key_Alt,
+                                 Qt::Key_Meta, Qt::Key_AltGr,   Qt::Key_Super_L, Qt::Key_Super_R, Qt::Key_CapsLock, Qt::Key_unknown};
   if (std::find(kNotTaken.begin(), kNotTaken.end(), press->key()) != kNotTaken.end()) return QLineEdit::event(event);
   event->accept();
   if (!is_press) return true;

@@ -37,7 +37,7 @@ class KeyBindingsDialog : public QDialog {
   void layOut();
   void list();
   void filter(const QString& text);
-  void enable();  // what is about the chosen command
+  void enable();                         // what is about the chosen command
   [[nodiscard]] QString chosen() const;  // the id of a command; empty: none
   void say(const QString& problem);
 

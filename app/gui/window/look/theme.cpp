@@ -29,18 +29,13 @@ QPalette palette_of(const Shades& shades) {
   palette.setColor(QPalette::Link, shades.link);
   palette.setColor(QPalette::ToolTipBase, shades.base);
   palette.setColor(QPalette::ToolTipText, shades.text);
-  for (const QPalette::ColorRole role : {QPalette::Text, QPalette::WindowText, QPalette::ButtonText})
-    palette.setColor(QPalette::Disabled, role, shades.dimmed);
+  for (const QPalette::ColorRole role : {QPalette::Text, QPalette::WindowText, QPalette::ButtonText}) palette.setColor(QPalette::Disabled, role, shades.dimmed);
   return palette;
 }
 
-QPalette light_palette() {
-  return palette_of({"#f3f4f6", "#ffffff", "#f7f8fa", "#eceef1", "#1d2127", "#646c78", "#2f6fb3", "#1f62a8", "#c3c8d0"});
-}
+QPalette light_palette() { return palette_of({"#f3f4f6", "#ffffff", "#f7f8fa", "#eceef1", "#1d2127", "#646c78", "#2f6fb3", "#1f62a8", "#c3c8d0"}); }
 
-QPalette dark_palette() {
-  return palette_of({"#22262c", "#1a1d22", "#1f2329", "#2b3037", "#d9dde3", "#98a0ac", "#2f6fb3", "#7db4ee", "#3a4049"});
-}
+QPalette dark_palette() { return palette_of({"#22262c", "#1a1d22", "#1f2329", "#2b3037", "#d9dde3", "#98a0ac", "#2f6fb3", "#7db4ee", "#3a4049"}); }
 
 // Cells of tables stand apart, texts on buttons do not touch their frames, fields to type into and boxes to check are seen on dark windows, too, where
 // Fusion's own frames are darker still, a button that is switched on is told from others by more than a shade, and of a scroll bar the part that can
@@ -81,8 +76,7 @@ class RoomyStyle : public QProxyStyle {
     painter.drawRoundedRect(QRectF(option.rect).adjusted(0.5, 0.5, -0.5, -0.5), 2, 2);
     painter.restore();
   }
-  void drawComplexControl(ComplexControl control, const QStyleOptionComplex* option, QPainter* painter,
-                          const QWidget* widget) const override {
+  void drawComplexControl(ComplexControl control, const QStyleOptionComplex* option, QPainter* painter, const QWidget* widget) const override {
     const auto* bar = qstyleoption_cast<const QStyleOptionSlider*>(option);
     if (control != CC_ScrollBar || bar == nullptr) return QProxyStyle::drawComplexControl(control, option, painter, widget);
     const QPalette& palette = option->palette;

@@ -20,8 +20,7 @@ constexpr std::uint64_t kSearchedWhileTyping = 4'000'000;  // events; a letter a
 
 }  // namespace
 
-EventSearch::EventSearch(SelectionState& state, QWidget* parent)
-    : QWidget(parent), state_(state), text_(new QLineEdit(this)), position_(new QLabel(this)) {
+EventSearch::EventSearch(SelectionState& state, QWidget* parent) : QWidget(parent), state_(state), text_(new QLineEdit(this)), position_(new QLabel(this)) {
   auto* line = new QHBoxLayout(this);
   line->setContentsMargins(0, 0, 0, 0);
   line->addWidget(text_);
@@ -97,8 +96,7 @@ void EventSearch::search(Step then) {
     QElapsedTimer clock;
     clock.start();
     const std::size_t most = most_listed(*trace);
-    std::vector<EventRef> matches =
-        gather_by_start(*trace, EventScope::whole_trace(*trace).lanes(), {.text = text.toStdString()}, job.stop(), most);
+    std::vector<EventRef> matches = gather_by_start(*trace, EventScope::whole_trace(*trace).lanes(), {.text = text.toStdString()}, job.stop(), most);
     const std::uint64_t too_many = matches.size() > most ? matches.size() : 0;
     if (too_many > 0) matches = {};
     job.deliver([this, trace, text, then, too_many, matches = std::move(matches), took = clock.elapsed()]() mutable {
@@ -115,7 +113,8 @@ void EventSearch::search(Step then) {
 // Where matches are too many to be kept, the next is looked for from where the user is.
 void EventSearch::lookFor(Step step) {
   const EventRef selected = selectedInSearch();
-  const EventPosition from = selected.valid() ? EventPosition{searched_trace_->event(selected).start, selected} : EventPosition{state_.visibleRange().begin, {0, 0}};
+  const EventPosition from =
+      selected.valid() ? EventPosition{searched_trace_->event(selected).start, selected} : EventPosition{state_.visibleRange().begin, {0, 0}};
   const auto direction = step == Step::kNext ? SearchDirection::kForward : SearchDirection::kBackward;
   job_.start([this, trace = searched_trace_, text = searched_text_, from, direction](const LatestJob::Context& job) {
     const auto found = find_event(*trace, EventScope::whole_trace(*trace).lanes(), {.text = text.toStdString()}, from, direction, job.stop());

@@ -60,9 +60,7 @@ void TimelineBinding::showTrace(TraceChange change) {
   state_.setVisibleRange(view_.visibleRange());
 }
 
-void TimelineBinding::showRowEvents(const QString& row_key) {
-  state_.setShownRow(ShownRow{row_key, view_.rowTitle(row_key), view_.rowEvents(row_key)});
-}
+void TimelineBinding::showRowEvents(const QString& row_key) { state_.setShownRow(ShownRow{row_key, view_.rowTitle(row_key), view_.rowEvents(row_key)}); }
 
 // Of a thread's row, or of one below it.
 std::optional<ThreadId> TimelineBinding::threadOf(const QString& row_key) const {
@@ -79,8 +77,7 @@ std::optional<ProcessId> TimelineBinding::processOf(const QString& row_key) cons
   const std::optional<timeline::RowIndex> row = rows.find(row_key.toStdString());
   if (!row || rows.row(*row).kind != timeline::RowKind::kProcess) return std::nullopt;
   for (const timeline::RowIndex child : rows.row(*row).children)
-    if (const std::optional<ThreadId> thread = threadOf(QString::fromStdString(rows.row(child).key)))
-      return state_.trace()->threads()[*thread].process;
+    if (const std::optional<ThreadId> thread = threadOf(QString::fromStdString(rows.row(child).key))) return state_.trace()->threads()[*thread].process;
   return std::nullopt;
 }
 
@@ -152,11 +149,14 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
   if (!event.valid() || !state_.trace()) return showRowMenu(row_key, position);
   const std::shared_ptr<const Trace> trace = state_.trace();
   QMenu menu;
-  menu.addAction(tr("Zoom to event"), keyOf(QLatin1String("Zoom to the event")), this, [this, event, trace] { state_.activate(state_.inTrace(event, *trace)); });
+  menu.addAction(tr("Zoom to event"), keyOf(QLatin1String("Zoom to the event")), this,
+                 [this, event, trace] { state_.activate(state_.inTrace(event, *trace)); });
   if (const std::optional<EventRef> launch = trace->launch_of(event); launch && *launch != event)  // a call is its own
-    menu.addAction(tr("Go to the launching call"), keyOf(QLatin1String("Launching call, or GPU work")), this, [this, launch, trace] { state_.reveal(state_.inTrace(*launch, *trace)); });
+    menu.addAction(tr("Go to the launching call"), keyOf(QLatin1String("Launching call, or GPU work")), this,
+                   [this, launch, trace] { state_.reveal(state_.inTrace(*launch, *trace)); });
   if (const std::vector<EventRef> work = trace->work_of(event); !work.empty())
-    menu.addAction(tr("Go to its GPU work"), keyOf(QLatin1String("Launching call, or GPU work")), this, [this, first = work.front(), trace] { state_.reveal(state_.inTrace(first, *trace)); });
+    menu.addAction(tr("Go to its GPU work"), keyOf(QLatin1String("Launching call, or GPU work")), this,
+                   [this, first = work.front(), trace] { state_.reveal(state_.inTrace(first, *trace)); });
   menu.addAction(tr("What it waited for"), keyOf(QLatin1String("What it waited for, hop by hop")), this, [this, event, trace] {
     state_.setSelectedEvent(state_.inTrace(event, *trace));
     view_.askWhatItWaitedFor();
@@ -167,8 +167,7 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
     if (time.empty())
       menu.addAction(tr("Show the thread in Flame Graph"), this, [this, thread] { emit flameGraphRequested(thread); });
     else
-      menu.addAction(tr("Show what ran in it in Flame Graph"), this,
-                     [this, thread, time] { emit flameGraphOfTimeRequested(thread, time); });
+      menu.addAction(tr("Show what ran in it in Flame Graph"), this, [this, thread, time] { emit flameGraphOfTimeRequested(thread, time); });
   }
   menu.addSeparator();
   menu.addAction(tr("Filter events to this name"), this, [this, event, trace] {
@@ -197,9 +196,8 @@ void TimelineBinding::showEventMenu(EventRef event, const QString& row_key, cons
     if (write_events(values, std::array{event}, event_columns_of(*trace), Delimiter::kTab, append))
       QGuiApplication::clipboard()->setText(QString::fromStdString(text));
   });
-  menu.addAction(tr("Copy the event's details"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), this, [trace, event] {
-    QGuiApplication::clipboard()->setText(QString::fromStdString(timeline::as_text(timeline::describe_event(*trace, event))));
-  });
+  menu.addAction(tr("Copy the event's details"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), this,
+                 [trace, event] { QGuiApplication::clipboard()->setText(QString::fromStdString(timeline::as_text(timeline::describe_event(*trace, event)))); });
   menu.exec(position);
 }
 

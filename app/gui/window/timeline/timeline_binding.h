@@ -24,8 +24,8 @@ class TimelineBinding : public QObject {
   void filterToFamily(const std::string& family);
 
  signals:
-  void eventsRequested();      // somebody asked for the events view
-  void statisticsRequested();  // ... for the statistics
+  void eventsRequested();                                   // somebody asked for the events view
+  void statisticsRequested();                               // ... for the statistics
   void kernelRequested(lanescope::EventRef kernel);         // ... for what is known of it
   void kernelProfileRequested(lanescope::EventRef kernel);  // ... for its counters, by another run of the program
   void sourceRequested(lanescope::EventRef kernel);         // ... for its lines

@@ -26,8 +26,7 @@ inline void ring_agent(SharedHeader& header) noexcept {
 // Target: sleeps until the bell is rung, unless it was since it read `seen`; at most so long. Not missed: take `seen` before looking for
 // work.
 inline void wait_for_agent_bell(SharedHeader& header, std::uint32_t seen, std::chrono::nanoseconds limit) noexcept {
-  const timespec timeout{.tv_sec = static_cast<time_t>(limit.count() / 1'000'000'000),
-                         .tv_nsec = static_cast<long>(limit.count() % 1'000'000'000)};
+  const timespec timeout{.tv_sec = static_cast<time_t>(limit.count() / 1'000'000'000), .tv_nsec = static_cast<long>(limit.count() % 1'000'000'000)};
   system_call(SYS_futex, word(&header.agent_bell), FUTEX_WAIT, seen, word(&timeout));
 }
 

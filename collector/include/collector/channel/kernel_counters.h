@@ -14,16 +14,17 @@
 namespace lanescope::channel {
 
 inline constexpr char kKernelCountersVariable[] = "LANESCOPE_KERNEL_COUNTERS";  // environment: the folder
-inline constexpr char kKernelRangeVariable[] = "LANESCOPE_KERNEL_RANGE";        // environment: [DOMAIN@]TEXT of the NVTX ranges whose launches are measured; not there: all are
-inline constexpr char kProfilerRange[] = "@";                                    // in its place, and no range's name: from cudaProfilerStart to cudaProfilerStop
-inline constexpr char kKernelRunVariable[] = "LANESCOPE_KERNEL_RUN";            // environment: which set of its chip's a run takes, from 0: CounterReplay::kApplication
-inline constexpr char kCounterPlanFile[] = "plan";                              // there, whole: it is renamed when it is
-inline constexpr char kCounterNoteFile[] = "note";                              // beside the plan: a sentence a line, for the user
-inline constexpr char kCounterFailureFile[] = "failure";                        // there, instead of a plan: one sentence
-inline constexpr char kCounterRecordFolder[] = "records";                       // there
-inline constexpr char kEarlierRunFolder[] = "records.";                         // and behind that a number from 0: those of earlier runs
-inline constexpr char kCounterCodeFile[] = "code";                              // there before the program starts: CounterKind::kInstructions
-inline constexpr char kCounterRangesFile[] = "ranges";                          // there before the program starts: CounterReplay::kRange
+inline constexpr char kKernelRangeVariable[] =
+    "LANESCOPE_KERNEL_RANGE";                  // environment: [DOMAIN@]TEXT of the NVTX ranges whose launches are measured; not there: all are
+inline constexpr char kProfilerRange[] = "@";  // in its place, and no range's name: from cudaProfilerStart to cudaProfilerStop
+inline constexpr char kKernelRunVariable[] = "LANESCOPE_KERNEL_RUN";  // environment: which set of its chip's a run takes, from 0: CounterReplay::kApplication
+inline constexpr char kCounterPlanFile[] = "plan";                    // there, whole: it is renamed when it is
+inline constexpr char kCounterNoteFile[] = "note";                    // beside the plan: a sentence a line, for the user
+inline constexpr char kCounterFailureFile[] = "failure";              // there, instead of a plan: one sentence
+inline constexpr char kCounterRecordFolder[] = "records";             // there
+inline constexpr char kEarlierRunFolder[] = "records.";               // and behind that a number from 0: those of earlier runs
+inline constexpr char kCounterCodeFile[] = "code";                    // there before the program starts: CounterKind::kInstructions
+inline constexpr char kCounterRangesFile[] = "ranges";                // there before the program starts: CounterReplay::kRange
 inline constexpr std::uint32_t kCounterPlanVersion = 3;
 inline constexpr std::uint32_t kCounterRecordMark = 0x314b434c;  // "LCK1"
 inline constexpr std::uint32_t kKernelRecordMark = 0x324b434c;   // "LCK2"
@@ -39,11 +40,11 @@ enum class CounterKind : std::uint32_t {
 
 // How a kernel that needs more than one pass gets them. Numbers are those of proto::KernelReplay.
 enum class CounterReplay : std::uint32_t {
-  kNone = 0,    // it needs one pass
-  kKernel = 1,  // CUPTI runs it again and again, and restores the memory that it wrote
-  kSpread = 2,  // one pass each of launches of the same kernel and shape
+  kNone = 0,         // it needs one pass
+  kKernel = 1,       // CUPTI runs it again and again, and restores the memory that it wrote
+  kSpread = 2,       // one pass each of launches of the same kernel and shape
   kApplication = 3,  // one set each of runs of the program, by kKernelRunVariable
-  kRange = 4,        // likewise; and what is counted are all kernels together that run while a range is open (kKernelRangeVariable): nothing runs twice, or alone
+  kRange = 4,  // likewise; and what is counted are all kernels together that run while a range is open (kKernelRangeVariable): nothing runs twice, or alone
 };
 
 enum class KernelNameRule : std::uint32_t { kAll = 0, kExact = 1, kPattern = 2 };  // kPattern: an extended regular expression of POSIX
@@ -68,12 +69,12 @@ inline constexpr std::size_t kMostChosenKinds = 32;
 // Which launches are measured, of all that a process makes.
 struct LaunchChoice {
   KernelNameRule name_rule;
-  std::uint32_t skip;         // of those whose name fits: the first so many are not measured
-  std::uint32_t count;        // and of the rest so many at most; 0: all
-  std::uint32_t is_sampled;   // 1: of each kernel and shape only the first launch, and one that comes later: kUsualSecond where kinds are not chosen
-  std::uint64_t budget;       // ns of the program that measuring may take, each process; 0: without end
-  char name[1024];            // of the kernel's function without namespaces and parameters, or the pattern; ends in a zero byte
-  std::uint64_t kinds;        // that are chosen, whatever their names; 0: all
+  std::uint32_t skip;        // of those whose name fits: the first so many are not measured
+  std::uint32_t count;       // and of the rest so many at most; 0: all
+  std::uint32_t is_sampled;  // 1: of each kernel and shape only the first launch, and one that comes later: kUsualSecond where kinds are not chosen
+  std::uint64_t budget;      // ns of the program that measuring may take, each process; 0: without end
+  char name[1024];           // of the kernel's function without namespaces and parameters, or the pattern; ends in a zero byte
+  std::uint64_t kinds;       // that are chosen, whatever their names; 0: all
   ChosenKind chosen[kMostChosenKinds];
 };
 
@@ -97,13 +98,13 @@ struct CounterSet {
 
 // Every record begins with its mark and its size, so that one that was cut short shows.
 struct RecordHead {
-  std::uint32_t mark;   // kCounterRecordMark, or one of the others above
+  std::uint32_t mark;  // kCounterRecordMark, or one of the others above
   std::uint32_t zero;
   std::uint64_t bytes;  // of all of it
 };
 
-// The measuring of a launch begins. Its CounterRecord follows, but where it never comes to an end: a kernel that waits for what can't run meanwhile, a program that ends. The
-// name of the kernel follows.
+// The measuring of a launch begins. Its CounterRecord follows, but where it never comes to an end: a kernel that waits for what can't run meanwhile, a program
+// that ends. The name of the kernel follows.
 struct BeginRecord {
   RecordHead head;
   std::uint32_t correlation;
@@ -130,7 +131,8 @@ struct CounterRecord {
 };
 
 // What was counted at the instructions of a launch. Behind it follow, without gaps: `functions` times a CountedFunction with its name,
-// `rows` times an InstructionRow, and for each row in turn `metrics` values of 64 bits. Rows of one instruction add up; those of which all values are 0 are left out.
+// `rows` times an InstructionRow, and for each row in turn `metrics` values of 64 bits. Rows of one instruction add up; those of which all values are 0 are
+// left out.
 struct InstructionImage {
   std::uint32_t metrics;  // of the set, in its order
   std::uint32_t functions;
@@ -154,9 +156,9 @@ struct CodeRecord {
   std::uint64_t code_bytes;
 };
 
-// CUPTI has no times of kernels that it ran for their counters; here is what else it says of one, or what is known of a range: it has no shape. Its name follows.
-// There may be two with one correlation id: the agent's, which has no block and stands for the kernel where CUPTI's own never comes, and CUPTI's, which
-// counts, and may come first. One without a name is CUPTI's as well, and says that the kernel is an event of the recording: it has times.
+// CUPTI has no times of kernels that it ran for their counters; here is what else it says of one, or what is known of a range: it has no shape. Its name
+// follows. There may be two with one correlation id: the agent's, which has no block and stands for the kernel where CUPTI's own never comes, and CUPTI's,
+// which counts, and may come first. One without a name is CUPTI's as well, and says that the kernel is an event of the recording: it has times.
 struct KernelRecord {
   RecordHead head;
   std::uint32_t correlation;

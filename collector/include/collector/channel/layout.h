@@ -193,17 +193,17 @@ struct LostChildren {
 
 // What the agent says about itself. All written by the target, read by the host.
 struct AgentStatus {
-  std::atomic<std::uint32_t> phase;             // AgentPhase
-  std::atomic<std::uint32_t> stop_answers;      // follows Settings::stop_requests once everything asked for is in the rings
-  std::atomic<std::uint32_t> handover_answers;  // likewise Settings::handover_requests
-  std::atomic<std::uint32_t> crash_signal;    // the last fatal signal that came to a thread, whether or not the process died of it; 0: none
-  std::atomic<std::uint32_t> crash_thread;    // that thread; written before crash_signal, as is the address
-  std::atomic<std::uint64_t> unread_buffers;  // lower half: activity buffers that CUPTI has, or whose records are not among cupti_produced
-                                              // yet; upper half: how often that changed
-  std::atomic<std::uint64_t> crash_address;   // that could not be used, for faults of memory; 0 otherwise
-  std::atomic<std::uint64_t> cupti_produced;  // records parsed
-  std::atomic<std::uint64_t> cupti_dropped;   // records that CUPTI reported as dropped, or that found no room in the frame ring
-  std::atomic<std::uint64_t> cupti_invalid;   // records with senseless times
+  std::atomic<std::uint32_t> phase;              // AgentPhase
+  std::atomic<std::uint32_t> stop_answers;       // follows Settings::stop_requests once everything asked for is in the rings
+  std::atomic<std::uint32_t> handover_answers;   // likewise Settings::handover_requests
+  std::atomic<std::uint32_t> crash_signal;       // the last fatal signal that came to a thread, whether or not the process died of it; 0: none
+  std::atomic<std::uint32_t> crash_thread;       // that thread; written before crash_signal, as is the address
+  std::atomic<std::uint64_t> unread_buffers;     // lower half: activity buffers that CUPTI has, or whose records are not among cupti_produced
+                                                 // yet; upper half: how often that changed
+  std::atomic<std::uint64_t> crash_address;      // that could not be used, for faults of memory; 0 otherwise
+  std::atomic<std::uint64_t> cupti_produced;     // records parsed
+  std::atomic<std::uint64_t> cupti_dropped;      // records that CUPTI reported as dropped, or that found no room in the frame ring
+  std::atomic<std::uint64_t> cupti_invalid;      // records with senseless times
   std::atomic<std::uint64_t> cupti_unfinished;   // of work that had not ended when the recording did: they have no times
   std::atomic<std::uint64_t> ringless_dropped;   // records of threads that found no free ring
   std::atomic<std::uint64_t> frameless_dropped;  // part of cupti_dropped: records that were parsed and found no room in the frame ring
@@ -263,9 +263,7 @@ inline constexpr std::size_t kMetadataLinksOffset = kThreadRingsOffset + whole_p
 inline constexpr std::size_t kFrameRingOffset = kMetadataLinksOffset + whole_pages(kMetadataSegments * sizeof(std::uint32_t));
 inline constexpr std::size_t kMetadataSegmentsOffset = kFrameRingOffset + kFrameRingBytes;
 inline constexpr std::size_t kThreadLinksOffset = kMetadataSegmentsOffset + kMetadataSegments * kSegmentBytes;
-constexpr std::size_t thread_segments_offset(std::size_t segments) noexcept {
-  return kThreadLinksOffset + whole_pages(segments * sizeof(std::uint32_t));
-}
+constexpr std::size_t thread_segments_offset(std::size_t segments) noexcept { return kThreadLinksOffset + whole_pages(segments * sizeof(std::uint32_t)); }
 // Of the memory file, with a pool of so many bytes for threads, in whole segments.
 constexpr std::uint64_t memory_bytes_for(std::uint64_t pool_bytes) noexcept {
   const std::uint64_t segments = pool_bytes / kSegmentBytes;
@@ -281,14 +279,13 @@ enum class RecordType : std::uint8_t {
   kRangeStart = 3,  // `id` pairs it with its end, which may come on another thread
   kRangeEnd = 4,
   kMark = 5,
-  kDomainCreate = 6,    // metadata: text is the name, `domain` the new id
-  kCategoryName = 7,    // metadata: text is the name of (domain, category)
-  kThreadName = 8,      // metadata: text is the name of the thread `id`
-  kDiagnostic = 9,      // metadata: text; `category` is proto::Component, `color` proto::ComponentState, `payload_type` proto::Severity
-  kOsRuntimeCall = 10,  // text is the function's name; `id` is the duration in ns
-  kPayload = 11,  // what comes with the same thread's next record: `id` is the schema's number; text is PayloadValues, in its fields' order
-  kPayloadField =
-      12,  // metadata: text is the name of field `category` of the schema `id`; `payload` is the number of its enumeration, or 0
+  kDomainCreate = 6,        // metadata: text is the name, `domain` the new id
+  kCategoryName = 7,        // metadata: text is the name of (domain, category)
+  kThreadName = 8,          // metadata: text is the name of the thread `id`
+  kDiagnostic = 9,          // metadata: text; `category` is proto::Component, `color` proto::ComponentState, `payload_type` proto::Severity
+  kOsRuntimeCall = 10,      // text is the function's name; `id` is the duration in ns
+  kPayload = 11,            // what comes with the same thread's next record: `id` is the schema's number; text is PayloadValues, in its fields' order
+  kPayloadField = 12,       // metadata: text is the name of field `category` of the schema `id`; `payload` is the number of its enumeration, or 0
   kPayloadEnumerator = 13,  // metadata: text is what the value `payload` of the enumeration `id` is called
   kStreamName = 14,         // metadata: text is the name of the CUDA stream `id` of the context `category`
   kCallChain = 15,          // of a call that began at `time` and took `id` ns: text is addresses of 8 bytes each, innermost first;

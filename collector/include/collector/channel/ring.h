@@ -74,8 +74,8 @@ class RingProducer {
     PackedRecord packed;
     packed.type = record.type;
     packed.payload_type = record.payload_type;
-    packed.words = static_cast<std::uint8_t>((has_domain ? kDomainWord : 0) | (has_thread ? kThreadWord : 0) | (has_id ? kIdWord : 0) |
-                                             (has_payload ? kPayloadWord : 0));
+    packed.words =
+        static_cast<std::uint8_t>((has_domain ? kDomainWord : 0) | (has_thread ? kThreadWord : 0) | (has_id ? kIdWord : 0) | (has_payload ? kPayloadWord : 0));
     packed.text_bytes = static_cast<std::uint16_t>(text_bytes);
     packed.id = static_cast<std::uint16_t>(has_id ? 0 : record.id);
     packed.size = static_cast<std::uint8_t>(words + whole_words(text_bytes) / kWordBytes);
@@ -151,16 +151,14 @@ class RingProducer {
     left_ = kSegmentBytes;
     return true;
   }
-  static void count(std::atomic<std::uint64_t>& counter) noexcept {
-    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
+  static void count(std::atomic<std::uint64_t>& counter) noexcept { counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
 
   RingHeader* ring_ = nullptr;
   SegmentPool pool_;
   std::byte* next_ = nullptr;  // where the next record goes
   std::size_t left_ = 0;       // bytes of the segment from there on
   std::uint64_t head_ = 0;
-  std::uint32_t thread_ = 0;  // of the last record in this segment; no thread has this number
+  std::uint32_t thread_ = 0;   // of the last record in this segment; no thread has this number
   std::uint32_t segment_ = 0;  // plus 1; 0: none yet
 };
 
@@ -300,8 +298,7 @@ class FrameRingProducer {
  public:
   FrameRingProducer() = default;
   // Requires: data.size() is a power of two.
-  FrameRingProducer(RingHeader& ring, std::span<std::byte> data) noexcept
-      : ring_(&ring), data_(data), head_(ring.head.load(std::memory_order_relaxed)) {}
+  FrameRingProducer(RingHeader& ring, std::span<std::byte> data) noexcept : ring_(&ring), data_(data), head_(ring.head.load(std::memory_order_relaxed)) {}
 
   // Appends one frame, its header included, and publishes it. Returns false, and changes nothing, where there is no room for it: whether to
   // try again or to drop it is the caller's choice.
@@ -333,8 +330,7 @@ class FrameRingProducer {
 class FrameRingConsumer {
  public:
   // Goes on at the ring's tail. Requires: data.size() is a power of two.
-  FrameRingConsumer(RingHeader& ring, std::span<const std::byte> data) noexcept
-      : ring_(&ring), data_(data), tail_(ring.tail.load(std::memory_order_relaxed)) {}
+  FrameRingConsumer(RingHeader& ring, std::span<const std::byte> data) noexcept : ring_(&ring), data_(data), tail_(ring.tail.load(std::memory_order_relaxed)) {}
 
   // Bytes of the next frame, its header included; 0 when there is none.
   [[nodiscard]] std::size_t next() noexcept {

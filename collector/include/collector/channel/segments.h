@@ -46,8 +46,8 @@ class SegmentPool {
     taken_before_ = taken;
     if (in_use > kBusy) return 0;
     // Those that stay are held until the others are gone: only where others can be had meanwhile.
-    const bool has_others = header_->untouched.load(std::memory_order_relaxed) < count_ ||
-                            static_cast<std::uint32_t>(header_->cold.load(std::memory_order_relaxed)) != 0;
+    const bool has_others =
+        header_->untouched.load(std::memory_order_relaxed) < count_ || static_cast<std::uint32_t>(header_->cold.load(std::memory_order_relaxed)) != 0;
     const std::uint64_t staying = has_others ? in_use : 0;
     std::array<std::uint32_t, kBusy> held;
     std::size_t held_count = 0;
@@ -68,9 +68,7 @@ class SegmentPool {
   }
 
   // Requires: index < count().
-  [[nodiscard]] std::span<std::byte> bytes(std::uint32_t index) const noexcept {
-    return {bytes_ + std::size_t{index} * kSegmentBytes, kSegmentBytes};
-  }
+  [[nodiscard]] std::span<std::byte> bytes(std::uint32_t index) const noexcept { return {bytes_ + std::size_t{index} * kSegmentBytes, kSegmentBytes}; }
   // The segment behind this one in its ring, plus 1. Requires: index < count().
   [[nodiscard]] std::atomic<std::uint32_t>& link(std::uint32_t index) const noexcept { return links_[index]; }
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
@@ -81,9 +79,7 @@ class SegmentPool {
   static constexpr std::size_t kBusy = 256;  // segments taken between two calls of give_pages_back()
   static constexpr int kPatience = 1'000;    // tries of the host: a target can't keep it busy
 
-  static constexpr std::uint64_t changed(std::uint64_t before, std::uint32_t top) noexcept {
-    return ((before / kChange) + 1) * kChange + top;
-  }
+  static constexpr std::uint64_t changed(std::uint64_t before, std::uint32_t top) noexcept { return ((before / kChange) + 1) * kChange + top; }
 
   std::optional<std::uint32_t> pop(Stack& stack) noexcept {
     std::uint64_t seen = stack.load(std::memory_order_acquire);

@@ -6,17 +6,13 @@
 namespace lanescope::channel {
 
 // What the kernel answers: -errno where it fails. errno itself stays as it is. Any thread; safe in a signal handler.
-[[gnu::always_inline]] inline long system_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
-                                               long f = 0) noexcept {
+[[gnu::always_inline]] inline long system_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) noexcept {
 #if defined(__x86_64__)
   register long fourth __asm__("r10") = d;
   register long fifth __asm__("r8") = e;
   register long sixth __asm__("r9") = f;
   long result;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
-                   : "rcx", "r11", "memory");
+  __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth) : "rcx", "r11", "memory");
   return result;
 #elif defined(__aarch64__)
   register long which __asm__("x8") = number;

@@ -9,8 +9,8 @@
 namespace lanescope::cpu {
 
 struct CountedEvent {
-  std::string_view name;         // as perf has it: "instructions"
-  std::uint32_t type = 0;        // as perf_event_open has them, as the next
+  std::string_view name;   // as perf has it: "instructions"
+  std::uint32_t type = 0;  // as perf_event_open has them, as the next
   std::uint64_t config = 0;
   bool in_kernel = false;        // it happens in the kernel alone, which takes the right to observe it
   std::string_view description;  // one sentence

@@ -68,11 +68,9 @@ class Recorder {
  public:
   // Of a process that is about to call exec, and what it starts. Fails with one sentence where nothing at all can be recorded; what is
   // less than was asked for is noted.
-  static Result<std::unique_ptr<Recorder>> launch(pid_t waiting, const CpuSettings& settings, Start start,
-                                                  std::chrono::milliseconds flush_interval);
+  static Result<std::unique_ptr<Recorder>> launch(pid_t waiting, const CpuSettings& settings, Start start, std::chrono::milliseconds flush_interval);
   // Of a process that runs, its children and what they start.
-  static Result<std::unique_ptr<Recorder>> attach(pid_t running, const CpuSettings& settings, Start start,
-                                                  std::chrono::milliseconds flush_interval);
+  static Result<std::unique_ptr<Recorder>> attach(pid_t running, const CpuSettings& settings, Start start, std::chrono::milliseconds flush_interval);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

@@ -35,8 +35,7 @@ inline constexpr auto kSource = static_cast<proto::FrameSource>(proto::SOURCE_MA
 class Sampler {
  public:
   // Begins at once. Throws std::system_error where no thread can be had.
-  explicit Sampler(const Settings& settings, std::filesystem::path root = machine_root(),
-                   std::chrono::milliseconds period = std::chrono::milliseconds(100));
+  explicit Sampler(const Settings& settings, std::filesystem::path root = machine_root(), std::chrono::milliseconds period = std::chrono::milliseconds(100));
   // Samples a last time.
   ~Sampler();
   Sampler(const Sampler&) = delete;

@@ -43,7 +43,7 @@ using Task = std::variant<NewRecording, ExistingRecording, ForeignFile, ForeignC
 struct Patience {
   std::chrono::milliseconds greeting{60'000};  // until the other side says that it is there: somebody may have to type a password
   std::chrono::milliseconds silence{30'000};
-  std::chrono::milliseconds first_pause{1'000};     // before a broken link is made again; each further one is twice as long
+  std::chrono::milliseconds first_pause{1'000};  // before a broken link is made again; each further one is twice as long
   std::chrono::milliseconds longest_pause{30'000};
   std::chrono::milliseconds without_link{600'000};  // then it is given up
 };
@@ -61,9 +61,9 @@ struct WorkSettings {
   Patience patience;
   // Called while it works:
   std::function<Result<std::filesystem::path>(std::size_t number)> place;  // of the number-th file, from 1
-  std::function<void(TextStream stream, std::string_view bytes)> print;   // what a recorder, its program, or a command printed there
+  std::function<void(TextStream stream, std::string_view bytes)> print;    // what a recorder, its program, or a command printed there
   std::function<void(const std::string& sentence)> tell;
-  std::function<Wish()> wish = [] { return Wish::kGoOn; };  // some twenty times a second
+  std::function<Wish()> wish = [] { return Wish::kGoOn; };                                   // some twenty times a second
   std::function<void(std::chrono::milliseconds)> behind = [](std::chrono::milliseconds) {};  // of copies: what is here, to what is there
 };
 
@@ -76,14 +76,14 @@ struct CopiedFile {
 enum class Missing { kNothing, kProgram, kProtocol };
 
 struct WorkOutcome {
-  std::optional<Error> failure;     // none: the copies are the same as the files there
+  std::optional<Error> failure;  // none: the copies are the same as the files there
   Missing missing = Missing::kNothing;
-  bool was_left = false;            // as was wished
-  bool is_known = false;            // how the recorder, or the command, ended:
+  bool was_left = false;  // as was wished
+  bool is_known = false;  // how the recorder, or the command, ended:
   int code = 0;
-  int signal = 0;                   // that ended it; 0: none
-  std::vector<CopiedFile> files;    // in their places here
-  std::string recording;            // its name there; empty where there is none, or nothing is left of it
+  int signal = 0;                 // that ended it; 0: none
+  std::vector<CopiedFile> files;  // in their places here
+  std::string recording;          // its name there; empty where there is none, or nothing is left of it
 };
 
 WorkOutcome work_on(const WorkSettings& settings);

@@ -11,8 +11,8 @@
 namespace lanescope::session {
 
 struct GpuMetricsSettings {
-  std::string devices;               // "all", "cuda-visible", or numbers as nvidia-smi has them, "0,1"; empty: none
-  std::string set = "default";       // name of a set of metrics, or a file
+  std::string devices;              // "all", "cuda-visible", or numbers as nvidia-smi has them, "0,1"; empty: none
+  std::string set = "default";      // name of a set of metrics, or a file
   std::uint64_t frequency = 2'000;  // samples a second, 10 to 200,000
   bool operator==(const GpuMetricsSettings&) const = default;
   [[nodiscard]] bool asked_for() const noexcept { return !devices.empty(); }

@@ -1,7 +1,7 @@
 // Which launches programs measure now, and since when: by the records that they append to their files (collector/channel/kernel_counters.h).
 //
-// Files are read on from where they were left, and only what begins and ends a measuring. They are the program's, which may have put anything there: what is no regular
-// file, or makes no sense, is left alone.
+// Files are read on from where they were left, and only what begins and ends a measuring. They are the program's, which may have put anything there: what is no
+// regular file, or makes no sense, is left alone.
 #pragma once
 
 #include <sys/types.h>
@@ -19,9 +19,9 @@ namespace lanescope::session {
 class MeasuringWatch {
  public:
   using Clock = std::chrono::steady_clock;
-  // The kernel (mangled) whose measuring has gone on for longest, if that is longer than `patience` at `now`; since it was first seen, by our clock, without times in which nobody
-  // looked: we were stopped then, and so the program, as by Ctrl+Z. Of processes that run, by instance number: what one measured that ended meanwhile holds up nobody.
-  // O(new records).
+  // The kernel (mangled) whose measuring has gone on for longest, if that is longer than `patience` at `now`; since it was first seen, by our clock, without
+  // times in which nobody looked: we were stopped then, and so the program, as by Ctrl+Z. Of processes that run, by instance number: what one measured that
+  // ended meanwhile holds up nobody. O(new records).
   [[nodiscard]] std::optional<std::string> look(const std::filesystem::path& records, std::span<const std::uint32_t> running, std::chrono::nanoseconds patience,
                                                 Clock::time_point now);
   void forget() { files_.clear(); }

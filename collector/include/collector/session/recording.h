@@ -77,8 +77,8 @@ struct CaptureSettings {
   bool trace_cuda = true;
   bool trace_nvtx = true;
   bool trace_os_runtime = false;
-  bool trace_file_access = false;  // with it: which files calls use, as ranges of the NVTX domain "File access" that are called by the path
-  bool trace_python_lock = false;  // who holds CPython's global lock and who waits for it, as ranges of the NVTX domain "Python GIL"
+  bool trace_file_access = false;     // with it: which files calls use, as ranges of the NVTX domain "File access" that are called by the path
+  bool trace_python_lock = false;     // who holds CPython's global lock and who waits for it, as ranges of the NVTX domain "Python GIL"
   std::vector<MarkedLibrary> marked;  // of programs that are launched; see add_library_traces()
   Preset preset = Preset::kDefault;
   GraphLevel graph_level = GraphLevel::kNode;
@@ -139,9 +139,9 @@ Result<TargetUser> find_target_user(const std::string& name);
 struct CaptureRequest {
   std::string output;  // as in LaunchRequest
   std::optional<Overwrite> overwrite;
-  std::optional<CaptureRange> range;              // the program begins it, and ends it (kProfilerApi or kNvtxRange): not the call
-  std::optional<cpu::CpuSettings> cpu;            // of the first process and what it started; takes some tenths of a second to change
-  std::optional<GpuMetricsSettings> gpu_metrics;  // likewise
+  std::optional<CaptureRange> range;                         // the program begins it, and ends it (kProfilerApi or kNvtxRange): not the call
+  std::optional<cpu::CpuSettings> cpu;                       // of the first process and what it started; takes some tenths of a second to change
+  std::optional<GpuMetricsSettings> gpu_metrics;             // likewise
   std::optional<machine_metrics::Settings> machine_metrics;  // likewise
   std::optional<std::chrono::nanoseconds> duration;
   std::optional<OnTargetExit> on_target_exit;  // kGoOn: until it is asked to end
@@ -199,7 +199,7 @@ struct AttachRequest {
   std::optional<std::uint64_t> maximum_file_size;     // as in LaunchRequest
   std::optional<std::chrono::nanoseconds> keep_last;  // as in LaunchRequest
   std::filesystem::path agent;                        // empty: find_agent()
-  int asking = -1;  // the connection of a process that asks itself (collector/attach/from_inside.h); it is taken over
+  int asking = -1;                                    // the connection of a process that asks itself (collector/attach/from_inside.h); it is taken over
 };
 
 // The agent: LANESCOPE_AGENT where set, else where it is installed, as seen from the running program. Fails when it is not there.
@@ -244,10 +244,10 @@ struct ProcessCompleteness {
 
 struct RecordingStatistics {
   std::uint64_t events = 0;
-  std::uint64_t bytes = 0;      // of the file
-  std::uint64_t dropped = 0;    // records of all processes
-  std::uint32_t processes = 0;  // that joined so far
-  std::vector<std::uint32_t> running;  // of these, by instance number
+  std::uint64_t bytes = 0;              // of the file
+  std::uint64_t dropped = 0;            // records of all processes
+  std::uint32_t processes = 0;          // that joined so far
+  std::vector<std::uint32_t> running;   // of these, by instance number
   std::chrono::nanoseconds elapsed{0};  // since the target was started
 };
 
@@ -257,8 +257,8 @@ struct RecordedFile {
   std::uint64_t events = 0;
   std::uint64_t bytes = 0;
   EndReason reason = EndReason::kUnknown;
-  std::size_t start = 0;        // which start_capture() it came from, counted from 1; 0: from none
-  std::uint64_t unwritten = 0;  // events that were recorded, but for which the file had no room
+  std::size_t start = 0;                 // which start_capture() it came from, counted from 1; 0: from none
+  std::uint64_t unwritten = 0;           // events that were recorded, but for which the file had no room
   std::optional<FileIdentity> identity;  // of this file, and not of another recording that has its name by now
 };
 
@@ -270,9 +270,9 @@ struct RecordingOutcome {
   std::vector<ProcessCompleteness> processes;
   std::uint64_t unfollowed_processes = 0;  // that should have been recorded; messages name them
   bool is_attached_unfollowed = false;     // the process that was attached to is one of them: there is only what is seen of it from outside
-  bool is_output_cut = false;  // of what the program printed something could not be written where our output goes, as on a full disk; messages say it
+  bool is_output_cut = false;       // of what the program printed something could not be written where our output goes, as on a full disk; messages say it
   std::vector<RecordedFile> files;  // in order; none where no capture began
-  std::size_t lost_files = 0;  // that could not be made, or that others moved, removed or overwrote before their end; messages say it
+  std::size_t lost_files = 0;       // that could not be made, or that others moved, removed or overwrote before their end; messages say it
   RecordingStatistics statistics;
 };
 

@@ -106,18 +106,17 @@ using IdleVisitor = std::function<void(const IdleGap& gap, std::span<const IdleP
 
 // Visits the gaps of every GPU, with the index of the trace's launches or one of its own. O(n log n) over the events of the trace, O(CUDA
 // calls) memory. When asked to stop, it ends early.
-std::vector<GpuIdle> visit_idle(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, const IdleVisitor& visitor,
-                                std::stop_token stop = {});
+std::vector<GpuIdle> visit_idle(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, const IdleVisitor& visitor, std::stop_token stop = {});
 std::vector<GpuIdle> visit_idle(const Trace& trace, Nanoseconds threshold, const IdleVisitor& visitor, std::stop_token stop = {});
 
 // The same on as many threads as there are visitors: each is called for the gaps of a stretch of time of its own, which follow each other
 // as the visitors do.
-std::vector<GpuIdle> visit_idle_in_parts(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold,
-                                         std::span<const IdleVisitor> visitors, std::stop_token stop = {});
+std::vector<GpuIdle> visit_idle_in_parts(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, std::span<const IdleVisitor> visitors,
+                                         std::stop_token stop = {});
 
 // The same of what lies within the window: gaps and their parts are cut at its ends. Whether a gap is long enough, its whole length says.
-std::vector<GpuIdle> visit_idle_within(const Trace& trace, const LaunchIndex& launches, TimeRange window, Nanoseconds threshold,
-                                       const IdleVisitor& visitor, const std::stop_token& stop = {});
+std::vector<GpuIdle> visit_idle_within(const Trace& trace, const LaunchIndex& launches, TimeRange window, Nanoseconds threshold, const IdleVisitor& visitor,
+                                       const std::stop_token& stop = {});
 
 // A gap with its parts, to keep.
 struct Bubble {

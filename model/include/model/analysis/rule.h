@@ -121,8 +121,8 @@ struct RuleContext {
   std::shared_ptr<SharedLoopWork> shared_loop_work = share_loop_work();
   std::shared_ptr<SharedLaunchGroups> shared_launch_groups = share_launch_groups();
   std::shared_ptr<SharedIdle> shared_idle = nullptr;  // null: the rule goes through it alone
-  std::stop_token stop = {};  // when asked to stop, a rule ends soon, with an answer that is of no use
-  std::span<const RuleRequest> requests = {};  // that are answered together
+  std::stop_token stop = {};                          // when asked to stop, a rule ends soon, with an answer that is of no use
+  std::span<const RuleRequest> requests = {};         // that are answered together
   [[nodiscard]] const LaunchIndex& launches() const { return launch_index->of(trace); }
 };
 
@@ -131,8 +131,7 @@ struct RuleContext {
 
 // The answers to several requests, in their order, worked out on all cores. Fails when one of them does. When asked to stop, it ends soon
 // and answers with nothing. Without tables, what answers say of tables (their messages) is of no use.
-[[nodiscard]] Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const RuleRequest> requests,
-                                                          std::stop_token stop = {}, TimeRange time = kWholeTrace,
-                                                          RuleTables tables = RuleTables::kAll);
+[[nodiscard]] Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const RuleRequest> requests, std::stop_token stop = {},
+                                                          TimeRange time = kWholeTrace, RuleTables tables = RuleTables::kAll);
 
 }  // namespace lanescope::analysis

@@ -28,7 +28,7 @@ enum class DiffKind : std::uint8_t {
   kKernel,
   kMemory,  // copies and sets
   kApi,
-  kRange,  // NVTX ranges, by family: "step_*"
+  kRange,     // NVTX ranges, by family: "step_*"
   kProducts,  // matrix products by the NVTX ranges around their launches, where their kernels have other names now
 };
 [[nodiscard]] std::string_view diff_kind_name(DiffKind kind) noexcept;  // "Kernel"

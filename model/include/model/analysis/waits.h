@@ -21,22 +21,22 @@
 namespace lanescope::analysis {
 
 enum class WaitKind : std::uint8_t {
-  kStream,      // for the operation in front of it on its stream
-  kOtherStream, // for an operation of another stream, for which its stream was made to wait
-  kEnqueued,    // for the call that enqueued it
-  kCall,        // for a call that its thread was in
-  kCode,        // for what its thread did in no call that is known, such as running code: in the event, a range, where there is one
-  kGpuWork,     // a call, for work of the GPU
-  kLockHolder,  // for the thread that held the lock
-  kWriter,      // for data that this call of another thread wrote
-  kLateRank,    // a kernel of a collective, for the rank that came last to it: this is that one's kernel
-  kOtherThread, // for a lock; this is what another thread of its process did meanwhile
+  kStream,       // for the operation in front of it on its stream
+  kOtherStream,  // for an operation of another stream, for which its stream was made to wait
+  kEnqueued,     // for the call that enqueued it
+  kCall,         // for a call that its thread was in
+  kCode,         // for what its thread did in no call that is known, such as running code: in the event, a range, where there is one
+  kGpuWork,      // a call, for work of the GPU
+  kLockHolder,   // for the thread that held the lock
+  kWriter,       // for data that this call of another thread wrote
+  kLateRank,     // a kernel of a collective, for the rank that came last to it: this is that one's kernel
+  kOtherThread,  // for a lock; this is what another thread of its process did meanwhile
 };
 
 struct Wait {
   WaitKind kind = WaitKind::kCode;
-  EventRef event;  // what was waited for; invalid for code outside of any range
-  TimeRange time;  // in which it held up what waited
+  EventRef event;                         // what was waited for; invalid for code outside of any range
+  TimeRange time;                         // in which it held up what waited
   IdleCause cause = IdleCause::kCpuCode;  // of kCall and kCode: what the thread was doing
 };
 

@@ -28,10 +28,10 @@ enum class EventColumn : std::uint8_t {
   kBytes,
   kGrid,
   kBlock,
-  kRegisters,  // per thread
-  kNvtxRange,  // the innermost range around the event; for GPU work, around the call that launched it
-  kOccupancy,  // of kernels, hundredths of a percent: theoretical, by the shape of the launch
-  kWaves,      // of kernels, hundredths: the grid's blocks, by how many the GPU holds at once
+  kRegisters,     // per thread
+  kNvtxRange,     // the innermost range around the event; for GPU work, around the call that launched it
+  kOccupancy,     // of kernels, hundredths of a percent: theoretical, by the shape of the launch
+  kWaves,         // of kernels, hundredths: the grid's blocks, by how many the GPU holds at once
   kMemory,        // of copies and sets: kinds of memory, from where to where
   kThroughput,    // of copies and sets, bytes per second
   kSharedMemory,  // of kernels, bytes per block: static and dynamic

@@ -25,8 +25,8 @@ struct EventFold {
 
 // The events of a list that is ordered by a column, in folds. Folds are ordered by what they have of that column (start, duration, bytes,
 // family), else as the first event of each is. O(events + folds · log folds). Empty when asked to stop.
-[[nodiscard]] std::vector<EventFold> fold_events(const EventValues& values, std::span<const EventRef> order, EventColumn column,
-                                                 SortDirection direction, const std::stop_token& stop = {});
+[[nodiscard]] std::vector<EventFold> fold_events(const EventValues& values, std::span<const EventRef> order, EventColumn column, SortDirection direction,
+                                                 const std::stop_token& stop = {});
 
 // Of events that are too many to be held; folds for whose column there is no sum are ordered by start. Memory: that of the folds and of names.
 // `progress` is told now and then how many events were seen.

@@ -38,20 +38,19 @@ struct EventFilter {
 // cost is O(names + events in the window), and O(lanes · log n) more. Returns early with less when asked to stop.
 //
 // Where there are more than `most`, returns early with at least one more than that.
-[[nodiscard]] std::vector<EventRef> gather_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter,
-                                                  std::stop_token stop = {}, std::size_t most = std::numeric_limits<std::size_t>::max());
+[[nodiscard]] std::vector<EventRef> gather_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, std::stop_token stop = {},
+                                                  std::size_t most = std::numeric_limits<std::size_t>::max());
 
 // The same by start; of those that start at once, as above. O(events), and memory for little more than what it returns: they are sorted a
 // million at a time. Nothing when asked to stop; at least one more than `most` where there are more.
-[[nodiscard]] std::vector<EventRef> gather_by_start(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter,
-                                                    std::stop_token stop = {}, std::size_t most = std::numeric_limits<std::size_t>::max());
+[[nodiscard]] std::vector<EventRef> gather_by_start(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, std::stop_token stop = {},
+                                                    std::size_t most = std::numeric_limits<std::size_t>::max());
 
 // Takes some events, and says whether to go on.
 using EventVisitor = std::function<bool(std::span<const EventRef>)>;
 
 // Calls visit() with the same, about a million at a time, for as long as it says to go on. When asked to stop, ends early.
-void visit_by_start(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, const EventVisitor& visit,
-                    std::stop_token stop = {});
+void visit_by_start(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, const EventVisitor& visit, std::stop_token stop = {});
 
 // Events by start that are gone through anew for each who asks, rather than kept.
 struct EventStream {
@@ -73,8 +72,7 @@ struct EventStream {
 // many, where there are fewer events that have a gap, when all events are in memory, and when asked to stop. Requires: `lanes` ascend and are
 // of the scope.
 [[nodiscard]] std::optional<std::vector<EventRef>> events_after_longest_gaps(const EventValues& values, std::span<const LaneId> lanes,
-                                                                             const EventFilter& filter, std::size_t count,
-                                                                             const std::stop_token& stop = {});
+                                                                             const EventFilter& filter, std::size_t count, const std::stop_token& stop = {});
 // Of the events, those that are wanted.
 [[nodiscard]] EventStream kept_of(EventStream events, std::function<bool(EventRef)> wanted);
 
@@ -86,20 +84,20 @@ struct EventPosition {
   EventRef event;
 };
 enum class SearchDirection : std::uint8_t { kForward, kBackward };
-[[nodiscard]] std::optional<EventRef> find_event(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter,
-                                                 EventPosition from, SearchDirection direction, const std::stop_token& stop = {});
+[[nodiscard]] std::optional<EventRef> find_event(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, EventPosition from,
+                                                 SearchDirection direction, const std::stop_token& stop = {});
 
 enum class SortDirection : std::uint8_t { kAscending, kDescending };
 
 // The same events ordered by a column: text as people sort it (letter case ignored), grids and blocks by their size. Events that have no
 // value in the column come last in both directions; equal ones keep their order. O(events): a radix sort of packed keys. Returns an empty
 // order when asked to stop.
-[[nodiscard]] std::vector<EventRef> sort_events(const EventValues& values, std::span<const EventRef> events, EventColumn column,
-                                                SortDirection direction, std::stop_token stop = {});
+[[nodiscard]] std::vector<EventRef> sort_events(const EventValues& values, std::span<const EventRef> events, EventColumn column, SortDirection direction,
+                                                std::stop_token stop = {});
 
 // The first `count` of sort_events() without sorting the rest.
-[[nodiscard]] std::vector<EventRef> first_events(const EventValues& values, std::span<const EventRef> events, EventColumn column,
-                                                 SortDirection direction, std::size_t count, std::stop_token stop = {});
+[[nodiscard]] std::vector<EventRef> first_events(const EventValues& values, std::span<const EventRef> events, EventColumn column, SortDirection direction,
+                                                 std::size_t count, std::stop_token stop = {});
 
 // Where an event stands in an order; none when it does not. O(events).
 [[nodiscard]] std::optional<std::size_t> position_of(std::span<const EventRef> order, EventRef event) noexcept;

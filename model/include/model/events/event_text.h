@@ -15,7 +15,7 @@ enum class Delimiter : char { kComma = ',', kTab = '\t' };
 // values are quoted as RFC 4180 says, lines end in CRLF; in tab-separated ones, which spreadsheets paste, tabs and line ends within a value
 // become spaces. `write` takes the text piece by piece and returns whether to go on; the result says whether all was written.
 using TextSink = std::function<bool(std::string_view)>;
-[[nodiscard]] bool write_events(const EventValues& values, std::span<const EventRef> events, std::span<const EventColumn> columns,
-                                Delimiter delimiter, const TextSink& write);
+[[nodiscard]] bool write_events(const EventValues& values, std::span<const EventRef> events, std::span<const EventColumn> columns, Delimiter delimiter,
+                                const TextSink& write);
 
 }  // namespace lanescope

@@ -24,7 +24,6 @@ struct NsysSqliteOptions {
 
 // Pids and thread ids that do not fit in Nsight Systems' 24 bits are replaced by free ones. Fails with one sentence when the file can't be
 // written, and leaves nothing behind then. O(events).
-Result<void> export_nsys_sqlite(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
-                                const NsysSqliteOptions& options = {});
+Result<void> export_nsys_sqlite(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite, const NsysSqliteOptions& options = {});
 
 }  // namespace lanescope

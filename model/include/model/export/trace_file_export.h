@@ -13,9 +13,8 @@ namespace lanescope {
 
 // The file loads as the same trace: events, lanes, details, names, processes, threads, GPUs, diagnostics. Fails with one sentence when
 // the file can't be written; nothing is left of it then, and a file that it was to replace stays. O(events).
-Result<void> export_trace_file(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite,
-                               const ExportSelection& selection = {}, FileForm form = FileForm::kLog,
-                               Readers readers = Readers::kAsUsual);
+Result<void> export_trace_file(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite, const ExportSelection& selection = {},
+                               FileForm form = FileForm::kLog, Readers readers = Readers::kAsUsual);
 
 // Copies the sound frames of a .trace file as they are into a new file with an index: the way to recover a damaged or cut one. Returns
 // what was wrong with the source.

@@ -47,7 +47,7 @@ struct FileIdentity {
 // Where a file is that somebody writes: others may have moved it meanwhile, or removed it, and another may have its name.
 struct Whereabouts {
   enum Kind {
-    kBeside,       // the file that it is to replace is still there
+    kBeside,  // the file that it is to replace is still there
     kInPlace,
     kMoved,        // whole, under another name
     kRemoved,      // it has no name any more, and is gone once it is closed
@@ -82,7 +82,8 @@ class TraceFileWriter {
   ~TraceFileWriter();
 
   // Appends frames as they are: one or more, as of a FrameRun. In front of one that says so much in so few bytes that readers would refuse the
-  // file (limits.h) comes padding. To know that of frames without contents, they are decompressed, once a file is no longer small. Fails when the disk is full; the partial frame is then cut off again, so that the file stays whole.
+  // file (limits.h) comes padding. To know that of frames without contents, they are decompressed, once a file is no longer small. Fails when the disk is full;
+  // the partial frame is then cut off again, so that the file stays whole.
   Result<void> append(std::span<const std::byte> frames, std::span<const FrameContent> contents = {});
   // The same of one frame, of which the index has this head (IndexedFrame).
   Result<void> append_segment(std::span<const std::byte> frame, const FrameContent& content, std::string segment_head);

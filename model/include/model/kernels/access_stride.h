@@ -19,8 +19,8 @@ struct AccessStride {
   bool is_least = false;    // it may be any larger: each thread has a sector of its own
 };
 
-// Of requests for so many sectors, whose bytes would fit into `ideal`; a thread asks for `bytes` each, 0 where that is not known. None where neighbours lie side
-// by side, or nearly: less than the second element is also what an address that does not begin at a sector's does.
+// Of requests for so many sectors, whose bytes would fit into `ideal`; a thread asks for `bytes` each, 0 where that is not known. None where neighbours lie
+// side by side, or nearly: less than the second element is also what an address that does not begin at a sector's does.
 [[nodiscard]] std::optional<AccessStride> access_stride(double sectors, double ideal, std::uint32_t bytes);
 
 // "8 or more elements of 4 B", "about 2 elements of 4 B".

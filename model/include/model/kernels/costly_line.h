@@ -21,9 +21,9 @@ struct CostlyLine {
   Message what;          // "of the sectors beyond those that are needed"
   Message stride;        // "8 or more elements of 4 B", between neighbouring threads' accesses; empty where that is not known
 };
-// Of a cause that a verdict names. Counts say it exactly; where there are none, samples do, for causes in which warps wait at the instruction itself or for one known
-// reason. Those of another process count where the kernel's own has none: it may be another run of the program. None where neither tells it, or the code has no
-// lines. O(samples + counted rows + bytes of code).
+// Of a cause that a verdict names. Counts say it exactly; where there are none, samples do, for causes in which warps wait at the instruction itself or for one
+// known reason. Those of another process count where the kernel's own has none: it may be another run of the program. None where neither tells it, or the code
+// has no lines. O(samples + counted rows + bytes of code).
 [[nodiscard]] std::optional<CostlyLine> costly_line(const Trace& trace, ProcessId process, NameId kernel, const Advice& cause);
 // Of each cause, in the same time.
 [[nodiscard]] std::vector<std::optional<CostlyLine>> costly_lines(const Trace& trace, ProcessId process, NameId kernel, std::span<const Advice> causes);

@@ -22,12 +22,12 @@ namespace lanescope::kernels {
 inline constexpr std::uint64_t kInstructionBytes = 16;  // since compute capability 7.0
 
 struct CubinFunction {
-  std::string_view name;       // mangled
-  std::uint32_t index = 0;     // in the symbol table
-  std::uint32_t section = 0;   // that holds its code
-  std::uint64_t offset = 0;    // of its first instruction in that
-  std::uint64_t size = 0;      // bytes
-  bool is_kernel = false;      // else a function that kernels of the same section call
+  std::string_view name;      // mangled
+  std::uint32_t index = 0;    // in the symbol table
+  std::uint32_t section = 0;  // that holds its code
+  std::uint64_t offset = 0;   // of its first instruction in that
+  std::uint64_t size = 0;     // bytes
+  bool is_kernel = false;     // else a function that kernels of the same section call
 };
 
 // A place in a source file.

@@ -60,18 +60,19 @@ struct Counts {
 // What one group of instructions has in common, and what was counted at them.
 struct CountSum {
   ProcessId process = kNone;
-  NameId kernel = 0;       // readable, as the events of kernels have it
-  std::string line;        // as StallSum has it
-  std::uint32_t pc = 0;    // by instruction: bytes from the begin of the function
+  NameId kernel = 0;     // readable, as the events of kernels have it
+  std::string line;      // as StallSum has it
+  std::uint32_t pc = 0;  // by instruction: bytes from the begin of the function
   Counts counts;
   std::optional<AccessStride> stride;  // of its instruction that asks for most sectors beyond what was needed; not by kernel
 };
 
-// How far apart threads access global memory by an instruction, which loads or stores so many bytes of each; none where they lie side by side, or it was not counted.
+// How far apart threads access global memory by an instruction, which loads or stores so many bytes of each; none where they lie side by side, or it was not
+// counted.
 [[nodiscard]] std::optional<AccessStride> stride_of(const Counts& counts, std::uint32_t bytes);
 
-// The most executed first, equal ones by kernel, line and place. Launches count whose kernels overlap the time; none: all. O(rows · log rows + kernels of the trace where there is a
-// time + bytes of code where lines are asked for).
+// The most executed first, equal ones by kernel, line and place. Launches count whose kernels overlap the time; none: all. O(rows · log rows + kernels of the
+// trace where there is a time + bytes of code where lines are asked for).
 [[nodiscard]] std::vector<CountSum> sum_counts(const Trace& trace, SumBy by, std::optional<TimeRange> time = std::nullopt);
 
 // The counts of a row of a trace's record. O(metrics).

@@ -20,11 +20,13 @@ struct InstructionMix {
   double executed = 0;               // all of them together, by warps; a file may say more than 64 bits hold
 };
 
-// Of each kernel of which instructions were counted, and whose code the trace has, by process, what executed most first; of all launches that were counted, of a time those that overlap it. Opcodes
-// are those of NVIDIA's tools; one that is not in our list is its number, "0x9ae". O(counted rows · log rows + bytes of code).
+// Of each kernel of which instructions were counted, and whose code the trace has, by process, what executed most first; of all launches that were counted, of
+// a time those that overlap it. Opcodes are those of NVIDIA's tools; one that is not in our list is its number, "0x9ae". O(counted rows · log rows + bytes of
+// code).
 [[nodiscard]] std::vector<InstructionMix> instruction_mixes(const Trace& trace, std::optional<TimeRange> time = std::nullopt);
 
-// Of the kernel of this name in a process; where instructions of its own were not counted, those of another: it may be another run of the program. Null: of none. O(mixes).
+// Of the kernel of this name in a process; where instructions of its own were not counted, those of another: it may be another run of the program. Null: of
+// none. O(mixes).
 [[nodiscard]] const InstructionMix* mix_of(const std::vector<InstructionMix>& mixes, ProcessId process, NameId kernel) noexcept;
 
 // What one of the launches executed, in the mean.

@@ -24,12 +24,12 @@ namespace lanescope::kernels {
 inline constexpr std::uint32_t kNoFile = 0xffff'ffff;
 
 struct CodeInstruction {
-  std::uint32_t pc = 0;         // bytes from the function's begin
-  std::string text;             // "LDG"; with operands where a disassembler said them; "0x9ae" where nobody knows
+  std::uint32_t pc = 0;            // bytes from the function's begin
+  std::string text;                // "LDG"; with operands where a disassembler said them; "0x9ae" where nobody knows
   std::uint32_t access_bytes = 0;  // that it loads or stores of each thread; 0: it does not, or that is not known
-  std::uint32_t file = kNoFile;  // position in KernelCode::files, of the innermost line
+  std::uint32_t file = kNoFile;    // position in KernelCode::files, of the innermost line
   std::uint32_t line = 0;
-  std::string inlined_into;     // "main.cu:45 < main.cu:80": where that was inlined; empty: nowhere
+  std::string inlined_into;  // "main.cu:45 < main.cu:80": where that was inlined; empty: nowhere
   std::uint64_t samples = 0;
   std::vector<StallCount> stalls;  // most samples first; those of "drain" stand at the store that is nearest before the exit
   Counts counts;
@@ -45,11 +45,11 @@ struct CodeLine {
 };
 
 struct KernelCode {
-  std::string function;  // mangled
-  std::uint32_t symbol = 0;  // its position in the symbol table of its code object
-  std::uint64_t crc = 0;     // of that
-  std::vector<std::string> files;  // as the compiler was told
-  std::vector<std::uint64_t> file_bytes;  // of each, when it was compiled; 0: not known
+  std::string function;                       // mangled
+  std::uint32_t symbol = 0;                   // its position in the symbol table of its code object
+  std::uint64_t crc = 0;                      // of that
+  std::vector<std::string> files;             // as the compiler was told
+  std::vector<std::uint64_t> file_bytes;      // of each, when it was compiled; 0: not known
   std::vector<CodeInstruction> instructions;  // by pc
   std::vector<CodeLine> lines;                // by file and line
   std::uint64_t samples = 0;

@@ -31,7 +31,7 @@ struct ProfiledKernel {
   std::uint32_t device = 0;
   Gpu gpu;
   KernelDetail detail;
-  std::vector<double> values;  // one a metric; NaN where it was not measured
+  std::vector<double> values;        // one a metric; NaN where it was not measured
   std::vector<OpcodeCount> opcodes;  // most executed first; empty where they were not counted
 };
 

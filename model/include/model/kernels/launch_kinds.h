@@ -14,10 +14,10 @@ namespace lanescope::kernels {
 // Launches of a kernel of a process in one shape: grid, block, dynamic shared memory.
 struct LaunchKind {
   ProcessId process = kNone;
-  NameId name = 0;           // with its parameters
-  KernelDetail detail;       // of the first of them
-  EventRef first;            // the first of those that are chosen
-  std::uint64_t before = 0;  // launches of the kind that come before it
+  NameId name = 0;             // with its parameters
+  KernelDetail detail;         // of the first of them
+  EventRef first;              // the first of those that are chosen
+  std::uint64_t before = 0;    // launches of the kind that come before it
   std::uint64_t launches = 0;  // all of them
   Nanoseconds time = 0;        // that these take together
   // Of them, by start, from 0: the earliest behind the first whose duration is among the middle fifth. Another run comes to it soon, and where it launches

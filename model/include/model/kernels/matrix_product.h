@@ -4,18 +4,18 @@
 #include <optional>
 #include <string_view>
 
-#include "model/trace/types.h"
 #include "model/trace/trace.h"
+#include "model/trace/types.h"
 
 namespace lanescope::kernels {
 
 // Whether a kernel of this name, mangled or not, is a matrix product or convolution of cuBLAS, cuDNN or CUTLASS that multiplies in FP32 without
-// tensor cores. By what these libraries name their kernels: "sgemm", "simt_s", "ffma" and "f32f32_f32f32", "_engine<float" against "tf32", "tensorop", "s1688", ...
-// Products of a matrix and a vector (gemv) are none: memory bounds them. O(length).
+// tensor cores. By what these libraries name their kernels: "sgemm", "simt_s", "ffma" and "f32f32_f32f32", "_engine<float" against "tf32", "tensorop", "s1688",
+// ... Products of a matrix and a vector (gemv) are none: memory bounds them. O(length).
 [[nodiscard]] bool is_fp32_product(std::string_view kernel) noexcept;
 
-// Whether a kernel of this name is a matrix product or convolution of these libraries, in whatever format, and in which: "FP32", "TF32", "BF16", "FP16", "FP8", "FP64";
-// "other formats" where its name does not say. None of another kernel; attention, which multiplies as well, is one. O(length).
+// Whether a kernel of this name is a matrix product or convolution of these libraries, in whatever format, and in which: "FP32", "TF32", "BF16", "FP16", "FP8",
+// "FP64"; "other formats" where its name does not say. None of another kernel; attention, which multiplies as well, is one. O(length).
 [[nodiscard]] std::optional<std::string_view> product_format(std::string_view kernel) noexcept;
 
 // The format of numbers in which a GPU's tensor cores take matrices of FP32 with the least loss, of those that win anything.

@@ -28,7 +28,7 @@ struct MemoryLevel {
   std::optional<double> use;       // of what it could do, percent
 };
 struct MemoryTraffic {
-  std::vector<MemoryWay> ways;  // those on which something moved, from the kernel outwards
+  std::vector<MemoryWay> ways;      // those on which something moved, from the kernel outwards
   std::vector<MemoryLevel> levels;  // that something came to
 
   [[nodiscard]] bool empty() const noexcept { return ways.empty(); }

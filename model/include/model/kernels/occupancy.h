@@ -1,6 +1,6 @@
 // How many blocks of a kernel a multiprocessor holds at once, why not more, and what would change that: from a launch's shape alone, so for
-// every trace that has kernels. The arithmetic is that of CUDA's occupancy calculator (cudaOccupancyMaxActiveBlocksPerMultiprocessor), which knows no clusters; what is
-// said of these was measured (docs/analysis.md).
+// every trace that has kernels. The arithmetic is that of CUDA's occupancy calculator (cudaOccupancyMaxActiveBlocksPerMultiprocessor), which knows no clusters;
+// what is said of these was measured (docs/analysis.md).
 //
 // Threads: functions of their arguments.
 #pragma once
@@ -24,15 +24,15 @@ inline constexpr std::uint32_t kWarpSize = 32;  // threads
 
 // What one multiprocessor of a GPU has for blocks, and how it gives that out.
 struct Multiprocessor {
-  std::uint32_t warps = 0;                    // that are resident at once, at most; likewise blocks
+  std::uint32_t warps = 0;  // that are resident at once, at most; likewise blocks
   std::uint32_t blocks = 0;
-  std::uint32_t blocks_in_clusters = 0;       // the same of kernels that are launched in clusters, of one block, too; 0: not known
-  std::uint32_t registers = 0;                // of 32 bits
-  std::uint32_t partitions = 4;               // a warp takes all its registers from one of them
-  std::uint64_t shared_memory = 0;            // bytes, where as much as can be is shared memory and not L1 cache
-  std::uint32_t shared_memory_unit = 128;     // bytes in which it is given out
-  std::uint32_t reserved_shared_memory = 0;   // bytes that the system takes of it for each block
-  std::span<const std::uint32_t> splits;      // KiB of shared memory that can be chosen, ascending; empty where that is not known
+  std::uint32_t blocks_in_clusters = 0;      // the same of kernels that are launched in clusters, of one block, too; 0: not known
+  std::uint32_t registers = 0;               // of 32 bits
+  std::uint32_t partitions = 4;              // a warp takes all its registers from one of them
+  std::uint64_t shared_memory = 0;           // bytes, where as much as can be is shared memory and not L1 cache
+  std::uint32_t shared_memory_unit = 128;    // bytes in which it is given out
+  std::uint32_t reserved_shared_memory = 0;  // bytes that the system takes of it for each block
+  std::span<const std::uint32_t> splits;     // KiB of shared memory that can be chosen, ascending; empty where that is not known
 };
 
 // Of this GPU: as the trace has it, and by its compute capability (7.0 to 12.x) what the trace lacks. None where neither says enough.
@@ -45,11 +45,11 @@ inline constexpr std::array kLimiters{Limiter::kWarps, Limiter::kBlocks, Limiter
 inline constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 
 struct Occupancy {
-  std::uint32_t blocks = 0;                // of the kernel that a multiprocessor holds at once
+  std::uint32_t blocks = 0;  // of the kernel that a multiprocessor holds at once
   std::uint32_t warps_of_block = 0;
-  std::uint32_t most_warps = 0;            // that a multiprocessor holds of any kernel
-  std::array<std::uint32_t, 5> limits{};   // blocks that each Limiter admits, kUnlimited where it admits any number
-  std::uint64_t shared_memory = 0;         // bytes of it that the multiprocessor has, as it was set for this launch
+  std::uint32_t most_warps = 0;           // that a multiprocessor holds of any kernel
+  std::array<std::uint32_t, 5> limits{};  // blocks that each Limiter admits, kUnlimited where it admits any number
+  std::uint64_t shared_memory = 0;        // bytes of it that the multiprocessor has, as it was set for this launch
 
   // Of the warps that a multiprocessor could hold, the share that it can hold of this kernel.
   [[nodiscard]] double share() const noexcept { return static_cast<double>(blocks) * warps_of_block / most_warps; }
@@ -90,12 +90,12 @@ struct Relief {
 
 // How a launch's blocks come over the GPU: in waves of as many as it holds at once.
 //
-// A cluster stays within a group of multiprocessors (GPC), and groups differ from GPU to GPU: how many of three blocks or more the GPU holds, the trace does not know, but that it
-// is no more than would be without groups. Two always find room side by side.
+// A cluster stays within a group of multiprocessors (GPC), and groups differ from GPU to GPU: how many of three blocks or more the GPU holds, the trace does
+// not know, but that it is no more than would be without groups. Two always find room side by side.
 struct Waves {
   enum class Places : std::uint8_t { kKnown, kAtMost };
-  std::uint64_t blocks = 0;   // of the grid
-  std::uint64_t at_once = 0;  // that the whole GPU holds...
+  std::uint64_t blocks = 0;        // of the grid
+  std::uint64_t at_once = 0;       // that the whole GPU holds...
   Places places = Places::kKnown;  // ...or fewer: then there are as many waves or more, and the last is not known
   std::uint32_t multiprocessors = 0;
 
@@ -118,6 +118,6 @@ struct Waves {
 [[nodiscard]] std::uint64_t threads_of_block(const KernelDetail& kernel) noexcept;  // likewise
 [[nodiscard]] std::uint64_t blocks_of_grid(const KernelDetail& kernel) noexcept;
 [[nodiscard]] std::uint64_t blocks_of_cluster(const KernelDetail& kernel) noexcept;  // 1 without clusters
-[[nodiscard]] bool is_launched_in_clusters(const KernelDetail& kernel) noexcept;      // of one block, too
+[[nodiscard]] bool is_launched_in_clusters(const KernelDetail& kernel) noexcept;     // of one block, too
 
 }  // namespace lanescope::kernels

@@ -28,9 +28,9 @@ struct StallCount {
 struct StallSum {
   GpuId gpu = kNone;
   ProcessId process = kNone;
-  NameId kernel = 0;             // readable, as the events of kernels have it
-  std::string line;              // "file.cu:12", with the lines into which it was inlined behind it; empty by kernel, and where not known
-  std::uint32_t pc = 0;          // by instruction: bytes from the begin of the function
+  NameId kernel = 0;     // readable, as the events of kernels have it
+  std::string line;      // "file.cu:12", with the lines into which it was inlined behind it; empty by kernel, and where not known
+  std::uint32_t pc = 0;  // by instruction: bytes from the begin of the function
   std::uint64_t samples = 0;
   std::uint64_t not_issued = 0;
   std::vector<StallCount> stalls;  // most samples first
@@ -41,9 +41,9 @@ struct StallSum {
 
 enum class SumBy { kKernel, kLine, kInstruction };
 
-// Most samples first. Of a time, those that lie in it, as near as is known (sample_times.h); in whole, where a window may have some of it and no run of the kernel then is
-// known. None: all. At instructions and lines, samples of "drain" are those of the store that warps wait for. O(samples + bytes of code where lines are asked for), and kernels in
-// windows where there is a time.
+// Most samples first. Of a time, those that lie in it, as near as is known (sample_times.h); in whole, where a window may have some of it and no run of the
+// kernel then is known. None: all. At instructions and lines, samples of "drain" are those of the store that warps wait for. O(samples + bytes of code where
+// lines are asked for), and kernels in windows where there is a time.
 [[nodiscard]] std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, std::optional<TimeRange> time = std::nullopt);
 // The same where each process has a time of its own; none: all of its samples.
 using TimeOfProcess = std::function<std::optional<TimeRange>(ProcessId)>;

@@ -58,7 +58,7 @@ struct Advice {
   std::string_view rule;  // "bank_conflicts"
   Message seen;           // one sentence with numbers
   Message what_to_do;
-  double gain;            // of the kernel's time, what it could win at most: 0 to 1
+  double gain;                  // of the kernel's time, what it could win at most: 0 to 1
   std::string_view stall = {};  // the state in which its warps are, where that is the cause: "long_scoreboard"
   bool is_gain_known = true;    // false: whether the change can be made at all, nothing says, and gain is 0
 };
@@ -68,8 +68,8 @@ struct Advice {
 
 struct Verdict {
   Bound bound = Bound::kUnknown;
-  double utilization = 0;      // of the unit that bounds it, percent of its peak; where none does (latency, small grid), of the one that is used most
-  double compute = 0;          // of peak, percent; 0 where it was not measured: likewise memory and its levels
+  double utilization = 0;  // of the unit that bounds it, percent of its peak; where none does (latency, small grid), of the one that is used most
+  double compute = 0;      // of peak, percent; 0 where it was not measured: likewise memory and its levels
   double memory = 0;
   double l1 = 0;
   double l2 = 0;

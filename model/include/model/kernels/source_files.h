@@ -1,4 +1,5 @@
-// Texts of the source lines that code of GPUs is of: from the trace, where it has them, from where the program was built, or from below folders that the user names.
+// Texts of the source lines that code of GPUs is of: from the trace, where it has them, from where the program was built, or from below folders that the user
+// names.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ struct Notes {
 };
 
 inline constexpr std::size_t kMostNotes = 10'000;
-inline constexpr std::size_t kLongestNote = 4'096;         // bytes of a text; it is cut there
+inline constexpr std::size_t kLongestNote = 4'096;          // bytes of a text; it is cut there
 inline constexpr std::size_t kLargestNotesFile = 4u << 20;  // bytes that are worth reading
 
 // Whatever the text says. O(n log n).

@@ -33,7 +33,7 @@ struct QueryOptions {
   std::stop_token stop = {};
 };
 
-enum class Rows : std::uint8_t { kAll, kFirst };            // kFirst: there are more than the limit
+enum class Rows : std::uint8_t { kAll, kFirst };          // kFirst: there are more than the limit
 enum class TimeUse : std::uint8_t { kWhole, kOfWindow };  // kOfWindow: the query asks for :begin or :end
 
 struct QueryAnswer {

@@ -105,8 +105,7 @@ class CallTree {
 };
 
 // Of chains by their ids. Calls that are not shown count as those that called them. O(distinct chains · depth + call nodes of the trace).
-[[nodiscard]] CallTree make_call_tree(const Trace& trace, std::span<const SampledStack> stacks, CallTreeOrder order,
-                                      CallChoice choice = CallChoice::kAll);
+[[nodiscard]] CallTree make_call_tree(const Trace& trace, std::span<const SampledStack> stacks, CallTreeOrder order, CallChoice choice = CallChoice::kAll);
 
 struct FunctionWeight {
   FunctionIndex function = 0;

@@ -13,10 +13,10 @@
 namespace lanescope::samples {
 
 // Weights are operations and their time on GPUs; time of operations that ran side by side counts for each. Lines and states of warps have a
-// time alone, and only where a kernel has at least a thousandth of all time; lines of less than a ten-thousandth count together. Selects operations that overlap the window, launched by the
-// threads; work whose launch was not recorded belongs to no thread. When asked to stop, it ends early.
-// O(operations · depth + CUDA calls + samples of warps).
-[[nodiscard]] CallTree gpu_time_tree(const Trace& trace, const SampleSelection& selection, CallTreeOrder order,
-                                     CallChoice choice = CallChoice::kAll, const std::stop_token& stop = {});
+// time alone, and only where a kernel has at least a thousandth of all time; lines of less than a ten-thousandth count together. Selects operations that
+// overlap the window, launched by the threads; work whose launch was not recorded belongs to no thread. When asked to stop, it ends early. O(operations · depth
+// + CUDA calls + samples of warps).
+[[nodiscard]] CallTree gpu_time_tree(const Trace& trace, const SampleSelection& selection, CallTreeOrder order, CallChoice choice = CallChoice::kAll,
+                                     const std::stop_token& stop = {});
 
 }  // namespace lanescope::samples

@@ -29,18 +29,15 @@ struct MostSampled {
 
 // The functions with most samples, most first, at most `limit`; Python's of one name are told apart by their files. O(samples in the
 // window).
-[[nodiscard]] std::vector<MostSampled> most_sampled(const Trace& trace, ThreadId thread, TimeRange window, ChainPart part,
-                                                    std::size_t limit);
+[[nodiscard]] std::vector<MostSampled> most_sampled(const Trace& trace, ThreadId thread, TimeRange window, ChainPart part, std::size_t limit);
 
 // The same of chains that were picked already; shares are of all of them. O(chains · depth).
-[[nodiscard]] std::vector<MostSampled> most_sampled(const Trace& trace, std::span<const SampledStack> stacks, ChainPart part,
-                                                    std::size_t limit);
+[[nodiscard]] std::vector<MostSampled> most_sampled(const Trace& trace, std::span<const SampledStack> stacks, ChainPart part, std::size_t limit);
 
 // "__getitem__ in train.py:31", the line where it is known; of a package, "<module> in torch/__init__.py:8".
 [[nodiscard]] std::string place_text(const Trace& trace, const MostSampled& function);
 // "__getitem__ in train.py:31 (64 %), decode in images.py:12 (21 %)": where the chains mostly were, in the words above; functions that are
 // not known, or have less than the share, are left out. Empty where there are no chains.
-[[nodiscard]] std::string most_sampled_text(const Trace& trace, const ChainCounts& chains, ChainPart part, std::size_t limit,
-                                            double least_share = 0);
+[[nodiscard]] std::string most_sampled_text(const Trace& trace, const ChainCounts& chains, ChainPart part, std::size_t limit, double least_share = 0);
 
 }  // namespace lanescope::samples

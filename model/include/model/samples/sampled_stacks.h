@@ -47,8 +47,7 @@ struct SampledStack {
 };
 
 // Each chain once, by its id, of samples or backtraces. O(samples in the window + distinct chains · log). When asked to stop, it ends early.
-[[nodiscard]] std::vector<SampledStack> sampled_stacks(const Trace& trace, const SampleSelection& selection,
-                                                       const std::stop_token& stop = {});
+[[nodiscard]] std::vector<SampledStack> sampled_stacks(const Trace& trace, const SampleSelection& selection, const std::stop_token& stop = {});
 
 // Whether the trace has any of them.
 [[nodiscard]] bool has_stacks(const Trace& trace, StackSource source) noexcept;

@@ -93,9 +93,7 @@ class Selection {
     TimeRange hull;
     std::unordered_set<std::uint64_t> launches;  // the API calls that begin within it: process and correlation id (launch_key)
   };
-  [[nodiscard]] static std::uint64_t launch_key(ProcessId process, std::uint32_t correlation) noexcept {
-    return std::uint64_t{process} << 32 | correlation;
-  }
+  [[nodiscard]] static std::uint64_t launch_key(ProcessId process, std::uint32_t correlation) noexcept { return std::uint64_t{process} << 32 | correlation; }
 
   Selection(const Trace& trace, std::shared_ptr<SharedLaunchIndex> index) : trace_(&trace), index_(std::move(index)) {}
   [[nodiscard]] static bool is_gpu(TrackKind kind) noexcept { return is_on_stream(kind); }

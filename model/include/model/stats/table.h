@@ -46,9 +46,7 @@ struct Column {
   Unit unit = Unit::kNone;
   std::variant<Integers, Reals, Texts, Computed<std::int64_t>, Computed<TextId>> values;
 
-  [[nodiscard]] bool has_texts() const noexcept {
-    return std::holds_alternative<Texts>(values) || std::holds_alternative<Computed<TextId>>(values);
-  }
+  [[nodiscard]] bool has_texts() const noexcept { return std::holds_alternative<Texts>(values) || std::holds_alternative<Computed<TextId>>(values); }
   [[nodiscard]] bool has_words() const noexcept { return unit == Unit::kWords; }
   [[nodiscard]] bool has_reals() const noexcept { return std::holds_alternative<Reals>(values); }
   // Each requires a column of that type, and row < row_count() of the table.

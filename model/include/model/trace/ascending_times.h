@@ -32,7 +32,8 @@ class AscendingTimes {
     }
   }
   explicit AscendingTimes(std::span<const Nanoseconds> times, ColumnMemory* memory = nullptr)
-      : AscendingTimes(times.size(), [times](std::size_t i) { return times[i]; }, memory) {}
+      : AscendingTimes(
+            times.size(), [times](std::size_t i) { return times[i]; }, memory) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return far_.empty() ? near_.size() : far_.size(); }
   [[nodiscard]] Nanoseconds operator[](std::size_t i) const noexcept { return far_.empty() ? first_ + near_[i] : far_[i]; }

@@ -22,10 +22,8 @@ class ByProcess {
 
   // Positions in the table of the rows of a process (kNone: of those that belong to none), in their order. O(log rows).
   [[nodiscard]] std::span<const std::uint32_t> positions(ProcessId process) const noexcept {
-    const auto begin =
-        std::lower_bound(order_.begin(), order_.end(), process, [this](std::uint32_t row, ProcessId key) { return process_of(row) < key; });
-    const auto end =
-        std::upper_bound(begin, order_.end(), process, [this](ProcessId key, std::uint32_t row) { return key < process_of(row); });
+    const auto begin = std::lower_bound(order_.begin(), order_.end(), process, [this](std::uint32_t row, ProcessId key) { return process_of(row) < key; });
+    const auto end = std::upper_bound(begin, order_.end(), process, [this](ProcessId key, std::uint32_t row) { return key < process_of(row); });
     return {begin, end};
   }
   // Calls visit(row) for each of these.

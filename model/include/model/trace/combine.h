@@ -14,9 +14,9 @@ namespace lanescope {
 
 struct TraceSource {
   std::shared_ptr<const Trace> trace;
-  std::string label;      // what its part is called: "A  before.trace"
-  ClockLine clock;        // from its times to times of the combined trace
-  std::string remark;     // stands among the combined trace's diagnostics; empty: nothing is to be said
+  std::string label;                       // what its part is called: "A  before.trace"
+  ClockLine clock;                         // from its times to times of the combined trace
+  std::string remark;                      // stands among the combined trace's diagnostics; empty: nothing is to be said
   bool has_collectives_in_common = false;  // with others, by which its clock was set
   std::string file;                        // its path, where it is known
   std::string run = {};                    // of runs that are compared, which one it is: "A"; empty where all are of one run
@@ -35,9 +35,9 @@ enum class GpusSeenTwice : std::uint8_t {
 // with an earlier one (`gpus`) has that one's id. Equal names have one id. Trace::parts() says what came from which source.
 //
 // Lanes whose segments are decoded when they are needed stay such (demanded_segments.h); of a source whose clock drifts each is decoded once, since
-// events last longer or shorter by the other clock and only they say by how many nanoseconds. O(events of the sources that follow that are in memory, or whose clocks drift) in time, O(those in memory) in
-// memory, on all cores, and O(tables); the first is shared. Null when asked to stop. Requires: at least one source, none null, none combined
-// itself; the first has the trace's own clock.
+// events last longer or shorter by the other clock and only they say by how many nanoseconds. O(events of the sources that follow that are in memory, or whose
+// clocks drift) in time, O(those in memory) in memory, on all cores, and O(tables); the first is shared. Null when asked to stop. Requires: at least one
+// source, none null, none combined itself; the first has the trace's own clock.
 [[nodiscard]] std::shared_ptr<const Trace> combine_traces(std::span<const TraceSource> sources, std::stop_token stop = {},
                                                           GpusSeenTwice gpus = GpusSeenTwice::kAreTwo);
 

@@ -41,13 +41,13 @@ class FixedArray {
   // Its values are not set yet. It lies in `memory` where that is given and has room.
   explicit FixedArray(std::size_t size, ColumnMemory* memory = nullptr) : size_(size) {
     if (memory != nullptr)
-      if (std::byte* const place = memory->take(size * sizeof(Value))) values_ = std::uninitialized_default_construct_n(reinterpret_cast<Value*>(place), size) - size;
+      if (std::byte* const place = memory->take(size * sizeof(Value)))
+        values_ = std::uninitialized_default_construct_n(reinterpret_cast<Value*>(place), size) - size;
     if (values_ != nullptr) return;
     own_ = std::make_unique_for_overwrite<Value[]>(size);
     values_ = own_.get();
   }
-  FixedArray(FixedArray&& other) noexcept
-      : own_(std::move(other.own_)), values_(std::exchange(other.values_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  FixedArray(FixedArray&& other) noexcept : own_(std::move(other.own_)), values_(std::exchange(other.values_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   FixedArray& operator=(FixedArray&& other) noexcept {
     own_ = std::move(other.own_);
     values_ = std::exchange(other.values_, nullptr);

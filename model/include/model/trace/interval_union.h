@@ -23,17 +23,14 @@ class IntervalUnion {
   [[nodiscard]] std::size_t size() const noexcept { return parts_.empty() ? 0 : (parts_.size() - 1) * kCapacity + parts_.back()->size(); }
   [[nodiscard]] Nanoseconds start(std::size_t interval) const noexcept { return part(interval).starts[interval % kCapacity]; }
   [[nodiscard]] Nanoseconds end(std::size_t interval) const noexcept {
-    return part(interval).starts[interval % kCapacity] + part(interval).covered[interval % kCapacity + 1] -
-           part(interval).covered[interval % kCapacity];
+    return part(interval).starts[interval % kCapacity] + part(interval).covered[interval % kCapacity + 1] - part(interval).covered[interval % kCapacity];
   }
 
   [[nodiscard]] TimeRange range(std::size_t interval) const noexcept { return {start(interval), end(interval)}; }
 
   [[nodiscard]] Nanoseconds total() const noexcept { return parts_.empty() ? 0 : parts_.back()->covered.back(); }  // covered time. O(1)
   // Covered time within the window. O(log n).
-  [[nodiscard]] Nanoseconds covered(TimeRange window) const noexcept {
-    return window.empty() ? 0 : covered_before(window.end) - covered_before(window.begin);
-  }
+  [[nodiscard]] Nanoseconds covered(TimeRange window) const noexcept { return window.empty() ? 0 : covered_before(window.end) - covered_before(window.begin); }
   // Time that both cover. O(n).
   [[nodiscard]] Nanoseconds overlap(const IntervalUnion& other) const noexcept;
 

@@ -18,7 +18,7 @@ namespace lanescope {
 // Code as a driver loaded it: an ELF file (cubin).
 struct CodeObject {
   ProcessId process = kNone;
-  std::uint64_t crc = 0;  // by which functions name it, within its process
+  std::uint64_t crc = 0;   // by which functions name it, within its process
   std::uint64_t size = 0;  // bytes of the whole; `image` has fewer where parts are missing
   std::string image;
   [[nodiscard]] bool whole() const noexcept { return image.size() == size; }
@@ -58,9 +58,9 @@ struct PcSampleWindow {
 };
 
 enum class KernelReplay : std::uint8_t {
-  kOnePass = 0,  // took all counters
-  kKernel = 1,   // the launch ran again and again, and what it wrote was restored in between
-  kSpread = 2,   // launches of the same kernel and shape took a pass each
+  kOnePass = 0,      // took all counters
+  kKernel = 1,       // the launch ran again and again, and what it wrote was restored in between
+  kSpread = 2,       // launches of the same kernel and shape took a pass each
   kApplication = 3,  // the program ran again for each pass
   kRange = 4,        // likewise, and it is no launch: all kernels that ran in a range were counted together
 };
@@ -92,7 +92,7 @@ struct InstructionCounts {
   Nanoseconds spent = 0;               // by the program, on counting
   std::vector<std::uint32_t> metrics;  // positions in KernelRecords::metrics
   std::vector<Row> rows;
-  std::vector<std::uint64_t> values;   // metric after metric, each with a value for each row
+  std::vector<std::uint64_t> values;  // metric after metric, each with a value for each row
 
   [[nodiscard]] std::uint64_t value(std::size_t metric, std::size_t row) const noexcept { return values[metric * rows.size() + row]; }
 };
@@ -113,15 +113,17 @@ struct SourceText {
 struct KernelRecords {
   std::vector<std::shared_ptr<const CodeObject>> code;
   std::vector<GpuFunction> functions;
-  std::vector<std::string> reasons;  // "long_scoreboard"
+  std::vector<std::string> reasons;                            // "long_scoreboard"
   std::vector<std::shared_ptr<const PcSampleWindow>> windows;  // in the order in which they were recorded
-  std::vector<std::string> metrics;  // "sm__throughput.avg.pct_of_peak_sustained_elapsed"
+  std::vector<std::string> metrics;                            // "sm__throughput.avg.pct_of_peak_sustained_elapsed"
   std::vector<std::shared_ptr<const MeasuredLaunch>> measured;
   std::vector<std::shared_ptr<const InstructionCounts>> counted;  // in the order in which they were recorded
   std::vector<LeftOutKernel> left_out;
   std::vector<std::shared_ptr<const SourceText>> sources;  // each path once
 
-  [[nodiscard]] bool empty() const noexcept { return sources.empty() && code.empty() && windows.empty() && measured.empty() && counted.empty() && left_out.empty(); }
+  [[nodiscard]] bool empty() const noexcept {
+    return sources.empty() && code.empty() && windows.empty() && measured.empty() && counted.empty() && left_out.empty();
+  }
   // Null where the trace does not have it. O(sources).
   [[nodiscard]] const SourceText* find_source(std::string_view path) const noexcept;
   // Null where the trace does not have it. O(code).

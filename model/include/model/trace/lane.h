@@ -96,7 +96,7 @@ class LaneSegment {
   PackedColumn correlations_;
   PackedColumn details_;
   std::vector<std::pair<EventIndex, Nanoseconds>> long_durations_;  // sorted by index
-  FixedArray<Nanoseconds> busy_before_block_;                           // one more than there are blocks
+  FixedArray<Nanoseconds> busy_before_block_;                       // one more than there are blocks
   SummaryPyramid summary_;
   std::uint32_t smallest_correlation_ = 0;
   std::uint32_t largest_correlation_ = 0;

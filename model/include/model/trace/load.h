@@ -26,8 +26,7 @@ enum class EventPlace { kInMemory, kInFile, kInMemoryWhereTheyFit };
 
 // Reads a .trace file that may be finished, cut at any byte, or still growing (what there is now). Fails with one sentence, as
 // TraceFileReader::open.
-Result<std::shared_ptr<const Trace>> load_trace(const std::filesystem::path& path, const LoadProgress& progress = {},
-                                                EventPlace place = EventPlace::kInMemory);
+Result<std::shared_ptr<const Trace>> load_trace(const std::filesystem::path& path, const LoadProgress& progress = {}, EventPlace place = EventPlace::kInMemory);
 
 // Has the allocator keep what decoding frees for what is decoded next, up to 256 MB, instead of giving it back to the system and asking for
 // it again with each chunk, which takes a third of the time of opening a file. For the main() of programs that open large files: it holds

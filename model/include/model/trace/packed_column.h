@@ -88,8 +88,7 @@ class PackedColumn {
     // Where both are kept in the same way, they can be compared as they are kept.
     if (width_ == other.width_ && !by_block_ && !other.by_block_ && base_ == other.base_) {
       const std::size_t width = bytes_of(width_);
-      return std::memcmp(memory_.data() + values_at_ + first * width, other.memory_.data() + other.values_at_ + first * width,
-                         (last - first) * width) == 0;
+      return std::memcmp(memory_.data() + values_at_ + first * width, other.memory_.data() + other.values_at_ + first * width, (last - first) * width) == 0;
     }
     while (first < last && (*this)[first] == other[first]) ++first;
     return first == last;
@@ -107,9 +106,7 @@ class PackedColumn {
     if (largest == 0) return Width::kZero;
     return largest <= 0xff ? Width::kOne : largest <= 0xffff ? Width::kTwo : Width::kFour;
   }
-  [[nodiscard]] static std::size_t bytes_of(Width width) noexcept {
-    return width == Width::kZero ? 0 : std::size_t{1} << (static_cast<unsigned>(width) - 1);
-  }
+  [[nodiscard]] static std::size_t bytes_of(Width width) noexcept { return width == Width::kZero ? 0 : std::size_t{1} << (static_cast<unsigned>(width) - 1); }
 
   template <typename Value>
   [[nodiscard]] Value get(std::size_t at) const noexcept {

@@ -239,17 +239,17 @@ struct Provenance {
   std::string boot_id;                 // of its kernel
   std::vector<Label> labels;           // what the user said of the recording
   std::vector<ClockReading> clocks;    // by time
-  bool outline_only = false;  // from the file's outline: events stand for sums over time, and their details are not known yet
-  std::string condition;      // one sentence on what is missing or damaged; empty when nothing is
+  bool outline_only = false;           // from the file's outline: events stand for sums over time, and their details are not known yet
+  std::string condition;               // one sentence on what is missing or damaged; empty when nothing is
 };
 
 // What a combined trace has of one of its sources (combine.h).
 struct TracePart {
   std::string label;
-  std::string run;        // of runs that are compared, which one it is: "A"; empty for parts of one run
+  std::string run;  // of runs that are compared, which one it is: "A"; empty for parts of one run
   Provenance provenance;
-  TimeRange extent;       // in the combined trace
-  ClockLine clock;        // from the source's times to times of the combined trace
+  TimeRange extent;                        // in the combined trace
+  ClockLine clock;                         // from the source's times to times of the combined trace
   bool has_collectives_in_common = false;  // with others, by which its clock was set: they ran together, whatever times of day say
   TrackId first_track = 0;
   TrackId end_track = 0;  // one behind its last

@@ -1,8 +1,8 @@
 // Builds traces: from frames as they come (FrameIngest), or from other formats (model/import).
 //
 // Events may be added in any order, for O(log n) each whatever the order. Those that come in order are put into their lanes at once; late
-// ones make their track rebuild what lies behind them, and wait for each other where that is much. Where a nesting depth is given, it is the lane; elsewhere the first lane that is free takes the
-// event, outer before inner, so that calls nest and overlapping GPU work gets lanes of its own.
+// ones make their track rebuild what lies behind them, and wait for each other where that is much. Where a nesting depth is given, it is the lane; elsewhere
+// the first lane that is free takes the event, outer before inner, so that calls nest and overlapping GPU work gets lanes of its own.
 //
 // Threads: one thread at a time. The traces that snapshot() returns may be read anywhere.
 #pragma once
@@ -71,7 +71,7 @@ class TraceBuilder {
 
   NameId intern(std::string_view text);
   std::vector<NameId> intern(std::span<const std::string* const> texts);  // the same; faster for many than one after the other
-  [[nodiscard]] std::string_view text(NameId id) const;  // of an interned string; stays valid
+  [[nodiscard]] std::string_view text(NameId id) const;                   // of an interned string; stays valid
   DetailId intern(const KernelDetail&);
   DetailId intern(const MemoryDetail&);
   DetailId intern(const ApiDetail&);
@@ -95,8 +95,8 @@ class TraceBuilder {
   // Adds what was read of counters that are always read together: columns[i] has a value of counters[i] for each time, or kNoValue; the
   // last values hold until `end`. Samples come in the order of their times; where some begin later than those before ended, nothing is
   // known in between. False, and nothing is added, where that is not so, or times are not near (see types.h).
-  bool add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times,
-                   std::span<const std::vector<std::int64_t>> columns, Nanoseconds end);
+  bool add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times, std::span<const std::vector<std::int64_t>> columns,
+                   Nanoseconds end);
   // Replaces all of a counter that is computed rather than read, such as a running sum over events.
   void set_series(CounterId counter, CounterSeries series);
 

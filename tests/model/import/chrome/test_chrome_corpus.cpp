@@ -14,8 +14,7 @@ std::string decompressed(const std::filesystem::path& path) {
   gzFile file = gzopen(path.c_str(), "rb");
   std::string text;
   std::vector<char> piece(1 << 20);
-  for (int size = 0; (size = gzread(file, piece.data(), static_cast<unsigned>(piece.size()))) > 0;)
-    text.append(piece.data(), static_cast<std::size_t>(size));
+  for (int size = 0; (size = gzread(file, piece.data(), static_cast<unsigned>(piece.size()))) > 0;) text.append(piece.data(), static_cast<std::size_t>(size));
   gzclose(file);
   return text;
 }
@@ -47,8 +46,7 @@ std::map<std::string, Sum> sums_by_category(const std::filesystem::path& path) {
 
 std::uint64_t count_in_domain(const Trace& trace, std::string_view domain) {
   std::uint64_t count = 0;
-  for (const Found& range : find_events(trace, TrackKind::kNvtxRanges))
-    count += trace.domain_name(range.key.process, range.key.domain) == domain ? 1 : 0;
+  for (const Found& range : find_events(trace, TrackKind::kNvtxRanges)) count += trace.domain_name(range.key.process, range.key.domain) == domain ? 1 : 0;
   return count;
 }
 

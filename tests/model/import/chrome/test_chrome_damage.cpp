@@ -5,9 +5,7 @@ using namespace lanescope::test;
 
 namespace {
 
-std::string range(int start) {
-  return R"({"ph":"X","name":"e)" + std::to_string(start) + R"(","pid":1,"tid":1,"dur":1,"ts":)" + std::to_string(start) + "}";
-}
+std::string range(int start) { return R"({"ph":"X","name":"e)" + std::to_string(start) + R"(","pid":1,"tid":1,"dur":1,"ts":)" + std::to_string(start) + "}"; }
 
 std::string many_ranges(int count) {
   std::string text = R"({"schemaVersion": 1, "traceEvents": [)";
@@ -29,8 +27,7 @@ TEST_CASE("a file cut at any byte keeps the events before the cut and says so") 
     const auto trace = import_text(std::string_view(text).substr(0, cut));
     const std::string prefix = text.substr(0, cut);
     std::size_t whole = 0;
-    for (auto at = prefix.find("\"ts\":"); at != prefix.npos; at = prefix.find("\"ts\":", at + 1))
-      whole += prefix.find('}', at) != prefix.npos ? 1 : 0;
+    for (auto at = prefix.find("\"ts\":"); at != prefix.npos; at = prefix.find("\"ts\":", at + 1)) whole += prefix.find('}', at) != prefix.npos ? 1 : 0;
     if (whole == 0) {
       CHECK_FALSE(trace.has_value());
     } else {
@@ -102,8 +99,7 @@ TEST_CASE("what stands behind the end is told, blanks are not") {
   CHECK(trace_of("[" + range(0) + "]\n")->provenance().condition == "");
   const auto twice = trace_of(many_ranges(3) + "\n" + many_ranges(2));
   CHECK(twice->event_count() == 3);
-  CHECK_THAT(twice->provenance().condition,
-             contains_text("something stands behind its end, at byte " + std::to_string(many_ranges(3).size() + 1)));
+  CHECK_THAT(twice->provenance().condition, contains_text("something stands behind its end, at byte " + std::to_string(many_ranges(3).size() + 1)));
   CHECK_THAT(trace_of("[" + range(0) + "]," + range(2))->provenance().condition, contains_text("behind its end"));
   CHECK_THAT(failure_of(range(0) + "\n" + range(2)), contains_text("no traceEvents"));  // a line for each
 }
@@ -133,8 +129,7 @@ TEST_CASE("elements that are no events cost no others") {
 }
 
 TEST_CASE("an event with broken text or broken JSON costs no others") {
-  const auto trace =
-      trace_of_events(range(0) + R"(, {"ph":"X","name":"caf)" + "\xe9" + R"(","pid":1,"tid":1,"ts":5,"dur":1}, {"ph" "X"}, )" + range(10));
+  const auto trace = trace_of_events(range(0) + R"(, {"ph":"X","name":"caf)" + "\xe9" + R"(","pid":1,"tid":1,"ts":5,"dur":1}, {"ph" "X"}, )" + range(10));
   const auto ranges = find_events(*trace, TrackKind::kNvtxRanges);
   REQUIRE(ranges.size() == 3);
   CHECK(ranges[1].name == "caf\xef\xbf\xbd");
@@ -144,8 +139,8 @@ TEST_CASE("an event with broken text or broken JSON costs no others") {
 
 TEST_CASE("times that are no numbers, or absurd, leave their events out") {
   const auto with = [](const char* time) { return R"({"ph":"X","name":"e","pid":1,"tid":1,"dur":1,"ts":)" + std::string(time) + "}"; };
-  const auto trace = trace_of_events(range(0) + "," + with("\"never\"") + "," + with("1e300") + "," + with("null") + "," +
-                                     with("99999999999999999999") + "," + with("\"7.5\""));
+  const auto trace = trace_of_events(range(0) + "," + with("\"never\"") + "," + with("1e300") + "," + with("null") + "," + with("99999999999999999999") + "," +
+                                     with("\"7.5\""));
   CHECK(trace->event_count() == 2);  // a number in quotes is a number
   REQUIRE(trace->diagnostics().size() == 1);
   CHECK_THAT(trace->diagnostics()[0].text, contains_text("4 events"));
@@ -193,8 +188,7 @@ TEST_CASE("samples are read however many there are") {
   constexpr int kCount = 2'000;
   const std::string note(40'000, 'x');
   std::string text = R"({"traceEvents": [], "samples": [)";
-  for (int i = 0; i < kCount; ++i)
-    text += (i ? "," : "") + (R"({"ts":)" + std::to_string(i) + R"(,"pid":5,"tid":6,"note":")" + note + "\"}");
+  for (int i = 0; i < kCount; ++i) text += (i ? "," : "") + (R"({"ts":)" + std::to_string(i) + R"(,"pid":5,"tid":6,"note":")" + note + "\"}");
   const auto trace = trace_of(text + "]}");
   CHECK(trace->provenance().condition == "");
   CHECK(find_events(*trace, TrackKind::kCpuSamples).size() == kCount);

@@ -69,8 +69,7 @@ TEST_CASE("categories of 2021 mean what today's do") {
 TEST_CASE("events in any order become lanes in the order of time") {
   std::string events;
   for (const int start : {50, 10, 40, 20, 30})
-    events +=
-        (events.empty() ? "" : ",") + std::string(R"({"ph":"X","name":"e","pid":1,"tid":1,"dur":5,"ts":)") + std::to_string(start) + "}";
+    events += (events.empty() ? "" : ",") + std::string(R"({"ph":"X","name":"e","pid":1,"tid":1,"dur":5,"ts":)") + std::to_string(start) + "}";
   const auto ranges = find_events(*trace_of_events(events), TrackKind::kNvtxRanges);
   REQUIRE(ranges.size() == 5);
   for (std::size_t i = 0; i < 5; ++i) CHECK(ranges[i].event.start == static_cast<Nanoseconds>(i) * 10'000);
@@ -119,8 +118,7 @@ TEST_CASE("counters have a value a series until the next, and none after an even
     for (std::size_t i = 0; i < trace->counter_series(id).size(); ++i) {
       const CounterSample sample = trace->counter_series(id).sample(i);
       std::string text = std::to_string(sample.time) + ": none";
-      if (sample.has_value())
-        text = std::to_string(sample.time) + ": " + std::to_string(static_cast<double>(sample.value) * counter.resolution);
+      if (sample.has_value()) text = std::to_string(sample.time) + ": " + std::to_string(static_cast<double>(sample.value) * counter.resolution);
       found[counter.name + "|" + counter.unit + "|" + counter.group + "|" + (counter.gpu != kNone ? "GPU" : "process")].push_back(text);
     }
   }
@@ -141,9 +139,7 @@ TEST_CASE("samples have the chains that frames make, also where these run in a c
     std::string text = std::to_string(sample.event.start) + ":";
     for (const CodeLocationId location : trace->call_stacks().chain(trace->sample_detail(sample.event.detail).call_node))
       for (const CodeFunction& function : trace->call_stacks().functions(location))
-        text.append(" ")
-            .append(trace->name(function.function))
-            .append(function.source_line != 0 ? ":" + std::to_string(function.source_line) : "");
+        text.append(" ").append(trace->name(function.function)).append(function.source_line != 0 ? ":" + std::to_string(function.source_line) : "");
     chains.push_back(text);
   }
   CHECK(chains == std::vector<std::string>{"0: load:7 inlined outer main", "500: a b", "1500:"});
@@ -157,9 +153,8 @@ TEST_CASE("samples have the chains that frames make, also where these run in a c
 TEST_CASE("a thousand kernels of one graph launch share its correlation id") {
   std::string events = kCall;
   for (int i = 0; i < 1000; ++i)
-    events +=
-        R"(,{"ph":"X","cat":"kernel","name":"node","pid":0,"tid":7,"dur":1,"args":{"device":0,"context":1,"stream":7,"correlation":17},"ts":)" +
-        std::to_string(200 + 2 * i) + "}";
+    events += R"(,{"ph":"X","cat":"kernel","name":"node","pid":0,"tid":7,"dur":1,"args":{"device":0,"context":1,"stream":7,"correlation":17},"ts":)" +
+              std::to_string(200 + 2 * i) + "}";
   const auto trace = trace_of_events(events);
   const Track* calls = nullptr;
   for (const Track& track : trace->tracks())
@@ -218,13 +213,10 @@ TEST_CASE("asynchronous ranges are told apart by scoped ids, and by name where t
          {"ph":"e","cat":"io","id2":{"global":"7"},"name":"read","pid":2,"tid":1,"ts":44},
          {"ph":"e","cat":"io","id2":{"global":"7"},"pid":1,"tid":1,"ts":49})");
   std::map<std::string, std::pair<Nanoseconds, Nanoseconds>> found;
-  for (const Found& range : find_events(*trace, TrackKind::kNvtxProcessRanges))
-    found[range.name] = {range.event.start, range.event.duration};
-  CHECK(found == std::map<std::string, std::pair<Nanoseconds, Nanoseconds>>{{"first", {0, 10'000}},
-                                                                            {"second", {5'000, 15'000}},
-                                                                            {"other process", {7'000, 5'000}},
-                                                                            {"read", {30'000, 4'000}},
-                                                                            {"write", {31'000, 8'000}}});
+  for (const Found& range : find_events(*trace, TrackKind::kNvtxProcessRanges)) found[range.name] = {range.event.start, range.event.duration};
+  CHECK(found ==
+        std::map<std::string, std::pair<Nanoseconds, Nanoseconds>>{
+            {"first", {0, 10'000}}, {"second", {5'000, 15'000}}, {"other process", {7'000, 5'000}}, {"read", {30'000, 4'000}}, {"write", {31'000, 8'000}}});
   CHECK(trace->diagnostics().empty());
 }
 
@@ -258,13 +250,13 @@ TEST_CASE("arguments may stand in front of what says how to read them") {  // as
          {"args":{"correlation":17,"bytes":64},"cat":"gpu_memcpy","dur":5,"name":"Memcpy HtoD","ph":"X","pid":0,"tid":7,"ts":12},
          {"args":{"name":"python"},"name":"process_name","ph":"M","pid":1})");
   REQUIRE(trace->counters().size() == 1);
-const CounterSeries& memory = trace->counter_series(0);
-REQUIRE(memory.size() == 2);
-CHECK(memory.sample(0).value == 25);  // tenths
-CHECK(memory.sample(1).value == 70);
-const Found copy = only_event(*trace, TrackKind::kMemory);
-CHECK(copy.event.correlation == 17);
-CHECK(trace->memory_detail(copy.event.detail).bytes == 64);
+  const CounterSeries& memory = trace->counter_series(0);
+  REQUIRE(memory.size() == 2);
+  CHECK(memory.sample(0).value == 25);  // tenths
+  CHECK(memory.sample(1).value == 70);
+  const Found copy = only_event(*trace, TrackKind::kMemory);
+  CHECK(copy.event.correlation == 17);
+  CHECK(trace->memory_detail(copy.event.detail).bytes == 64);
 }
 
 TEST_CASE("a name that is no text is none") {
@@ -313,8 +305,8 @@ TEST_CASE("names come from metadata, wherever it stands; GPUs from the propertie
 
 TEST_CASE("of several processes, the one that launched the work has it") {
   const auto call = [](int pid, int correlation, int start) {
-    return R"({"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","tid":1,"dur":1,"pid":)" + std::to_string(pid) + R"(,"ts":)" +
-           std::to_string(start) + R"(,"args":{"correlation":)" + std::to_string(correlation) + "}}";
+    return R"({"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","tid":1,"dur":1,"pid":)" + std::to_string(pid) + R"(,"ts":)" + std::to_string(start) +
+           R"(,"args":{"correlation":)" + std::to_string(correlation) + "}}";
   };
   const auto kernel = [](int pid, int correlation, int start) {
     return R"({"ph":"X","cat":"kernel","name":"k","tid":7,"dur":1,"pid":)" + std::to_string(pid) + R"(,"ts":)" + std::to_string(start) +

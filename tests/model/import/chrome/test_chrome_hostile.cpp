@@ -71,8 +71,7 @@ TEST_CASE("very many asynchronous ranges that end in the order in which they beg
   constexpr int kRanges = 100'000;
   std::string text = "[";
   for (int i = 0; i < kRanges; ++i) text += R"({"ph":"b","id":1,"ts":)" + std::to_string(i) + R"(,"name":")" + std::to_string(i) + "\"},";
-  for (int i = 0; i < kRanges; ++i)
-    text += R"({"ph":"e","id":1,"ts":)" + std::to_string(kRanges + 2 * i) + R"(,"name":")" + std::to_string(i) + "\"},";
+  for (int i = 0; i < kRanges; ++i) text += R"({"ph":"e","id":1,"ts":)" + std::to_string(kRanges + 2 * i) + R"(,"name":")" + std::to_string(i) + "\"},";
   text.back() = ']';
   const Read read = read_text(text);
   REQUIRE(read.trace);
@@ -123,8 +122,7 @@ TEST_CASE("ranges of any order of begins and ends are paired as one by one") {
 
 TEST_CASE("an event without values ends the series of a counter that hold then, however many there are") {
   std::string text = "[";
-  for (int i = 0; i < 100'000; ++i)
-    text += R"({"ph":"C","ts":)" + std::to_string(i) + R"(,"name":"c","args":{")" + std::to_string(i % 1'000) + "\":1}},";
+  for (int i = 0; i < 100'000; ++i) text += R"({"ph":"C","ts":)" + std::to_string(i) + R"(,"name":"c","args":{")" + std::to_string(i % 1'000) + "\":1}},";
   for (int i = 0; i < 50'000; ++i) text += R"({"ph":"C","ts":)" + std::to_string(200'000 + i) + R"(,"name":"c","args":{}},)";
   text.back() = ']';
   const Read read = read_text(text);
@@ -144,8 +142,7 @@ TEST_CASE("a category is known in the processes whose events have it, and in no 
       R"({"ph":"i","ts":1,"pid":1,"tid":1,"cat":"net"},{"ph":"i","ts":2,"pid":2,"tid":2,"cat":"disk"},{"ph":"i","ts":3,"pid":2,"tid":2,"cat":"net"})");
   REQUIRE(trace->categories().size() == 3);
   std::vector<std::string> names;
-  for (const NvtxCategoryName& category : trace->categories())
-    names.push_back(std::to_string(trace->processes()[category.process].pid) + " " + category.name);
+  for (const NvtxCategoryName& category : trace->categories()) names.push_back(std::to_string(trace->processes()[category.process].pid) + " " + category.name);
   std::sort(names.begin(), names.end());
   CHECK(names == std::vector<std::string>{"1 net", "2 disk", "2 net"});
 }
@@ -218,8 +215,7 @@ TEST_CASE("reading with little room", "[.room]") {
 TEST_CASE("where memory ends, reading ends in a sentence") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "large.json";
-  write_bytes(path,
-              events([](const std::string& number) { return R"({"ph":"X","ts":)" + number + R"(,"dur":1,"name":")" + number + "\"}"; }));
+  write_bytes(path, events([](const std::string& number) { return R"({"ph":"X","ts":)" + number + R"(,"dur":1,"name":")" + number + "\"}"; }));
   const std::size_t room = GENERATE(std::size_t{1} << 20, std::size_t{12} << 20, std::size_t{24} << 20, std::size_t{48} << 20);
   CAPTURE(room);
   const pid_t child = fork();

@@ -29,8 +29,8 @@ TEST_CASE("what is finer than a nanosecond is rounded to the nearest") {
 }
 
 TEST_CASE("what is no time, or out of range, is none") {
-  for (const char* text : {"", "-", ".", "x", "12x", "NaN", "null", "true", "1e", "1e+", "--1", "1.2.3", "1e999", "99999999999999999999999",
-                           "2305843009213694"})
+  for (const char* text :
+       {"", "-", ".", "x", "12x", "NaN", "null", "true", "1e", "1e+", "--1", "1.2.3", "1e999", "99999999999999999999999", "2305843009213694"})
     CHECK_FALSE(nanoseconds_of_microseconds(text).has_value());
 }
 

@@ -103,9 +103,9 @@ inline std::vector<std::string> described(const Trace& trace) {
   }
   for (const Process& process : trace.processes())
     lines.push_back("process " + std::to_string(process.instance) + ' ' + std::to_string(process.pid) + ' ' + process.executable + ' ' +
-                    std::to_string(process.start) + ' ' + std::to_string(process.end.value_or(-1)) + ' ' +
-                    std::to_string(process.completeness.produced) + ' ' + std::to_string(process.completeness.dropped) + ' ' +
-                    std::to_string(process.completeness.late) + ' ' + std::to_string(process.completeness.invalid));
+                    std::to_string(process.start) + ' ' + std::to_string(process.end.value_or(-1)) + ' ' + std::to_string(process.completeness.produced) + ' ' +
+                    std::to_string(process.completeness.dropped) + ' ' + std::to_string(process.completeness.late) + ' ' +
+                    std::to_string(process.completeness.invalid));
   for (const Thread& thread : trace.threads()) lines.push_back("thread " + std::to_string(thread.tid) + ' ' + thread.name);
   for (const Gpu& gpu : trace.gpus()) lines.push_back("gpu " + gpu.name + ' ' + gpu.uuid + ' ' + std::to_string(gpu.multiprocessor_count));
   for (const CudaStream& stream : trace.streams()) lines.push_back("stream " + std::to_string(stream.id) + ' ' + stream.name);

@@ -111,7 +111,8 @@ inline void write_long_program(const std::filesystem::path& path, std::uint32_t 
       steps.add_depth(0);
     }
     correlation += kStepsOfChunk * kLaunches;
-    for (const auto& [chunk, events] : {std::pair(&launches, kStepsOfChunk * kLaunches), std::pair(&kernels, kStepsOfChunk * kLaunches), std::pair(&ranges, kStepsOfChunk)}) {
+    for (const auto& [chunk, events] :
+         {std::pair(&launches, kStepsOfChunk * kLaunches), std::pair(&kernels, kStepsOfChunk * kLaunches), std::pair(&ranges, kStepsOfChunk)}) {
       header.event_count = events;
       append_frame(header, chunk->SerializeAsString(), frames);
     }

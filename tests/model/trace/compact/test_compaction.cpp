@@ -23,7 +23,9 @@ int cuts() {
   return wanted == nullptr ? 4 : std::atoi(wanted);
 }
 
-void write(const fs::path& path, std::string_view bytes) { std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size())); }
+void write(const fs::path& path, std::string_view bytes) {
+  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
 
 // Calls of some threads, whose buffers come in turns, and NVTX ranges of one of them; at the end comes a buffer of the second thread that was filled
 // at the beginning, and the range that lasted as long as the program.
@@ -75,7 +77,8 @@ void write_long_threads(const fs::path& path, std::uint32_t buffers) {
   const auto time_of = [](std::uint32_t buffer) { return std::int64_t{buffer} * 3 * kRows; };
   for (std::uint32_t buffer = 1; buffer < buffers; ++buffer) {
     // Now and then two threads' buffers change places, as do two of one thread.
-    for (std::uint32_t thread = 1; thread <= kThreads; ++thread) put_calls(thread, time_of(buffer % 4 == 1 ? buffer + 1 : buffer % 4 == 2 ? buffer - 1 : buffer));
+    for (std::uint32_t thread = 1; thread <= kThreads; ++thread)
+      put_calls(thread, time_of(buffer % 4 == 1 ? buffer + 1 : buffer % 4 == 2 ? buffer - 1 : buffer));
     put_ranges(time_of(buffer), 3, 1, kRows);
   }
   put_calls(2, 0);

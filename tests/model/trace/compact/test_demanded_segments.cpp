@@ -86,7 +86,8 @@ TEST_CASE("a trace is there with all its lanes before a segment is decoded or th
   const Budget budget(256 << 10);
   const auto has_values = [](const Trace& trace) {
     bool any = false;
-    for (CounterId id = 0; id < trace.counters().size(); ++id) any = any || (trace.counters()[id].origin == CounterOrigin::kRead && !trace.counter_series(id).empty());
+    for (CounterId id = 0; id < trace.counters().size(); ++id)
+      any = any || (trace.counters()[id].origin == CounterOrigin::kRead && !trace.counter_series(id).empty());
     return any;
   };
   const std::uint64_t before = SegmentCache::of_process().use().decoded;
@@ -229,7 +230,9 @@ TEST_CASE("a recording whose clock drifts answers the same from its file as from
   compacted(log, path);
   const auto first = loaded(fs::path(LANESCOPE_TEST_DATA) / "ranks_late0.trace"), memory = loaded(path);
   const ClockLine clock(-3'000'000, drift, 1'000'000'000);
-  const auto beside = [&](const std::shared_ptr<const Trace>& second) { return combine_traces(std::vector<TraceSource>{{first, "a", 0}, {second, "b", clock}}); };
+  const auto beside = [&](const std::shared_ptr<const Trace>& second) {
+    return combine_traces(std::vector<TraceSource>{{first, "a", 0}, {second, "b", clock}});
+  };
   const auto in_memory = beside(memory);
   const Budget budget(1 << 20);
   const auto in_file = beside(opened_in_file(path));
@@ -269,7 +272,8 @@ TEST_CASE("what the cache holds stays within its budget, but for what threads ha
       if (i % 10'000 == 0) most = std::max(most, SegmentCache::of_process().use().used);
     }
     CHECK(busy == lane.busy(lane.extent()));
-  }).join();
+  })
+      .join();
   CHECK(most > kBudget / 2);
   CHECK(most < kBudget + (14 << 20));  // eight segments of at most 1.7 MB
 }

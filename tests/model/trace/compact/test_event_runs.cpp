@@ -1,9 +1,9 @@
 #include <filesystem>
 #include <random>
 
+#include "building/lane_builder.h"
 #include "compact/event_runs.h"
 #include "compact/lane_order.h"
-#include "building/lane_builder.h"
 #include "support/catch.h"
 #include "support/paths.h"
 

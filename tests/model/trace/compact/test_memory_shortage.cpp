@@ -5,8 +5,8 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <new>
 #include <memory>
+#include <new>
 #include <thread>
 #include <vector>
 

@@ -41,17 +41,15 @@ class TraceText {
       add("thread", process(thread.process), thread.tid, thread.name, thread.priority ? std::to_string(*thread.priority) : "");
     for (const CudaDevice& device : trace_.devices()) {
       const Gpu& gpu = trace_.gpus()[device.gpu];
-      add("device", process(device.process), device.ordinal, gpu.name, gpu.bus_id, gpu.uuid, gpu.multiprocessor_count, gpu.compute_major,
-          gpu.compute_minor, gpu.memory_bytes, gpu.memory_bandwidth, gpu.core_clock_khz, gpu.max_warps_per_multiprocessor,
-          gpu.max_blocks_per_multiprocessor, gpu.max_registers_per_multiprocessor, gpu.max_shared_memory_per_multiprocessor);
+      add("device", process(device.process), device.ordinal, gpu.name, gpu.bus_id, gpu.uuid, gpu.multiprocessor_count, gpu.compute_major, gpu.compute_minor,
+          gpu.memory_bytes, gpu.memory_bandwidth, gpu.core_clock_khz, gpu.max_warps_per_multiprocessor, gpu.max_blocks_per_multiprocessor,
+          gpu.max_registers_per_multiprocessor, gpu.max_shared_memory_per_multiprocessor);
     }
-    for (const CudaContext& context : trace_.contexts())
-      add("context", process(context.process), context.id, context.device_ordinal, context.null_stream);
+    for (const CudaContext& context : trace_.contexts()) add("context", process(context.process), context.id, context.device_ordinal, context.null_stream);
     for (const CudaStream& stream : trace_.streams())
       add("stream", process(stream.process), stream.context, stream.id, stream.priority, stream.kind, stream.name);
     for (const NvtxDomainName& domain : trace_.domains()) add("domain", process(domain.process), domain.id, domain.name);
-    for (const NvtxCategoryName& category : trace_.categories())
-      add("category", process(category.process), category.domain, category.id, category.name);
+    for (const NvtxCategoryName& category : trace_.categories()) add("category", process(category.process), category.domain, category.id, category.name);
     std::sort(lines.begin(), lines.end());
     return lines;
   }
@@ -73,8 +71,8 @@ class TraceText {
 
   std::string line(const TrackKey& key, std::size_t depth, const Event& event) const {
     std::ostringstream text;
-    text << static_cast<int>(key.kind) << '|' << process(key.process) << '|' << thread(key.thread) << '|' << ordinal(key) << '|'
-         << key.context << '|' << key.stream << '|' << key.domain << '|';
+    text << static_cast<int>(key.kind) << '|' << process(key.process) << '|' << thread(key.thread) << '|' << ordinal(key) << '|' << key.context << '|'
+         << key.stream << '|' << key.domain << '|';
     if (key.kind == TrackKind::kProcessors) text << "processor " << key.processor << '|';
     if (key.kind == TrackKind::kNvtxRanges) text << "depth " << depth << '|';
     text << event.start << '|' << event.duration << '|' << trace_.name(event.name) << '|' << event.correlation << '|';
@@ -88,23 +86,22 @@ class TraceText {
       case TrackKind::kKernels: {
         const KernelDetail& d = trace_.kernel_detail(id);
         text << trace_.name(d.mangled_name) << '|' << trace_.name(d.short_name) << '|';
-        write(d.grid[0], d.grid[1], d.grid[2], d.block[0], d.block[1], d.block[2], d.cluster[0], d.cluster[1], d.cluster[2],
-              d.registers_per_thread, d.static_shared_memory, d.dynamic_shared_memory, d.shared_memory_executed, d.local_memory_per_thread,
-              d.local_memory_total, d.launch_type, d.cache_config, d.graph, d.graph_node, d.finished);
+        write(d.grid[0], d.grid[1], d.grid[2], d.block[0], d.block[1], d.block[2], d.cluster[0], d.cluster[1], d.cluster[2], d.registers_per_thread,
+              d.static_shared_memory, d.dynamic_shared_memory, d.shared_memory_executed, d.local_memory_per_thread, d.local_memory_total, d.launch_type,
+              d.cache_config, d.graph, d.graph_node, d.finished);
         break;
       }
       case TrackKind::kMemory: {
         const MemoryDetail& d = trace_.memory_detail(id);
-        write(d.operation, d.copy_kind, d.source_memory, d.destination_memory, d.value, d.bytes, d.source_device, d.destination_device,
-              d.source_context, d.destination_context, d.graph, d.graph_node, d.virtual_address, d.migration_cause);
+        write(d.operation, d.copy_kind, d.source_memory, d.destination_memory, d.value, d.bytes, d.source_device, d.destination_device, d.source_context,
+              d.destination_context, d.graph, d.graph_node, d.virtual_address, d.migration_cause);
         break;
       }
       case TrackKind::kCudaApi:
         write(trace_.api_detail(id).domain, trace_.api_detail(id).result);
         break;
       case TrackKind::kSynchronizations:
-        write(trace_.synchronization_detail(id).type, trace_.synchronization_detail(id).event,
-              trace_.synchronization_detail(id).event_record);
+        write(trace_.synchronization_detail(id).type, trace_.synchronization_detail(id).event, trace_.synchronization_detail(id).event_record);
         break;
       case TrackKind::kGraphLaunches:
         write(trace_.graph_launch_detail(id).graph, trace_.graph_launch_detail(id).graph_exec);
@@ -139,8 +136,7 @@ class TraceText {
         break;
       case TrackKind::kMemoryUsage: {
         const MemoryUsageDetail& d = trace_.memory_usage_detail(id);
-        write(d.operation, d.memory_kind, d.address, d.bytes, d.context, d.stream, d.pool, d.pool_size, d.pool_utilized,
-              d.pool_release_threshold);
+        write(d.operation, d.memory_kind, d.address, d.bytes, d.context, d.stream, d.pool, d.pool_size, d.pool_utilized, d.pool_release_threshold);
         text << trace_.name(d.variable);
         break;
       }
@@ -157,8 +153,7 @@ class TraceText {
       const CodeLocation& place = stacks.location(location);
       for (const CodeFunction& at : stacks.functions(location))
         text << trace_.name(at.function) << '(' << trace_.name(at.source_file) << ':' << at.source_line << ')';
-      text << " in " << trace_.name(place.module) << ' ' << trace_.name(place.build_id) << ' ' << place.address << ' '
-           << static_cast<int>(place.kind) << " < ";
+      text << " in " << trace_.name(place.module) << ' ' << trace_.name(place.build_id) << ' ' << place.address << ' ' << static_cast<int>(place.kind) << " < ";
     }
     return text.str();
   }

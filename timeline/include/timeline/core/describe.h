@@ -23,8 +23,8 @@ struct Property {
   Property(std::string_view words, Message text) : label(words), value(std::move(text)) {}
   Property(std::string_view words, const char* text) : label(words), value(text) {}
 
-  std::string label;  // "Grid": words of ours
-  Message value;      // "<<<128, 1, 1>>>"
+  std::string label;                                 // "Grid": words of ours
+  Message value;                                     // "<<<128, 1, 1>>>"
   std::optional<SourcePlace> source = std::nullopt;  // of a call of a chain, where it is known
   EventRef event = {};                               // which the value names; not valid where it names none
 };

@@ -57,9 +57,9 @@ class IdleTime {
   // One a device pixel; none for a GPU without gaps. O(width · log n).
   [[nodiscard]] std::vector<Column> columns(GpuId gpu, const Viewport& viewport) const;
 
-  // What can be written into the gaps of a view, of which `columns` are columns(): pixels of a gap that one cause holds, at least `narrowest` of them, with all that follow in the gap
-  // until another cause holds as many; of a gap without such pixels all, with its main cause, where they are as many. From left to right.
-  // O(width + gaps · log n).
+  // What can be written into the gaps of a view, of which `columns` are columns(): pixels of a gap that one cause holds, at least `narrowest` of them, with all
+  // that follow in the gap until another cause holds as many; of a gap without such pixels all, with its main cause, where they are as many. From left to
+  // right. O(width + gaps · log n).
   struct Stretch {
     std::int32_t left = 0;
     std::int32_t right = 0;  // behind the last one

@@ -32,7 +32,7 @@ struct RowArrangement {
   std::vector<std::string> pinned;         // shown above all others, in this order, whatever is scrolled; they stay in their places too
   std::unordered_set<std::string> hidden;  // with all that is below them
   std::unordered_map<std::string, std::vector<std::string>> order;  // of the children of a row ("": of the topmost rows): those first
-  std::optional<TraceSides> sides;  // none: nobody chose; see sides_of()
+  std::optional<TraceSides> sides;                                  // none: nobody chose; see sides_of()
   bool operator==(const RowArrangement&) const = default;
 };
 
@@ -40,8 +40,7 @@ struct RowArrangement {
 [[nodiscard]] TraceSides sides_of(const RowTree& tree, const RowArrangement& arrangement);
 
 // The children of a row (none: the topmost rows) as they are arranged.
-[[nodiscard]] std::vector<RowIndex> siblings_in_order(const RowTree& tree, std::optional<RowIndex> parent,
-                                                      const RowArrangement& arrangement);
+[[nodiscard]] std::vector<RowIndex> siblings_in_order(const RowTree& tree, std::optional<RowIndex> parent, const RowArrangement& arrangement);
 
 // What rows are put in order by: how long they do something, or how long they wait for other ranks.
 enum class RowMeasure { kBusy, kWaiting };
@@ -82,9 +81,7 @@ class RowLayout {
   // Of a row of the layout, the levels of which something is in sight in that window.
   [[nodiscard]] static std::span<const Level> levels_in_sight(const PlacedRow& row, std::int32_t scroll, std::int32_t window_height) noexcept;
   // Where a row is in that window.
-  [[nodiscard]] static std::int32_t top_in_window(const PlacedRow& row, std::int32_t scroll) noexcept {
-    return row.is_pinned() ? row.top : row.top - scroll;
-  }
+  [[nodiscard]] static std::int32_t top_in_window(const PlacedRow& row, std::int32_t scroll) noexcept { return row.is_pinned() ? row.top : row.top - scroll; }
   // From a place in that window to one among all rows: what row_at() and level_at() take.
   [[nodiscard]] std::int32_t unscrolled(std::int32_t y, std::int32_t scroll) const noexcept { return y < pinned_height_ ? y : y + scroll; }
   // The row at y, from the top of all rows. O(log rows).

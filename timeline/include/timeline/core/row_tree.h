@@ -88,9 +88,9 @@ struct Row {
   std::uint32_t depth = 0;  // in the tree
   std::optional<RowIndex> parent;
   std::vector<RowIndex> children;
-  std::optional<double> share;  // 0 to 1: "87.3 % Kernels", as Nsight Systems computes it (see RowTree)
-  std::vector<Level> levels;    // shown while expanded, or when there is nothing to collapse; none for rows that only group
-  Level all;                    // shown while collapsed: all of what is below, combined
+  std::optional<double> share;                      // 0 to 1: "87.3 % Kernels", as Nsight Systems computes it (see RowTree)
+  std::vector<Level> levels;                        // shown while expanded, or when there is nothing to collapse; none for rows that only group
+  Level all;                                        // shown while collapsed: all of what is below, combined
   std::optional<CounterId> counter = std::nullopt;  // kCounter: what it shows in place of levels
   std::uint32_t answer_levels = 0;                  // kAnswer: the levels of the AnswerRow that it shows
   bool expanded_initially = true;

@@ -28,7 +28,7 @@ struct StackChart {
 // How many levels the chains of a trace need.
 class ChainDepths {
  public:
-  explicit ChainDepths(const CallStacks& stacks);                                      // O(call nodes)
+  explicit ChainDepths(const CallStacks& stacks);  // O(call nodes)
   [[nodiscard]] std::uint32_t of(CallNodeId chain) const noexcept { return depth_[calls_.innermost(chain)]; }
 
  private:

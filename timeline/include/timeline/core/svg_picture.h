@@ -38,10 +38,9 @@ struct SvgPicture {
   std::optional<TimeRange> marked;  // a part of the time that stands out
 };
 
-// The picture as one element <svg>, without anything from elsewhere. `idle`, `communication`: null where they are not known. Names are escaped. O(rows · lanes ·
-// width · log n); less than 40 bytes for each column of each row, and some hundred
-// for each box.
-// `contents` are of the same trace, and know what they were asked for from then on: of several pictures, only the first takes O(events) for a level.
+// The picture as one element <svg>, without anything from elsewhere. `idle`, `communication`: null where they are not known. Names are escaped. O(rows · lanes
+// · width · log n); less than 40 bytes for each column of each row, and some hundred for each box. `contents` are of the same trace, and know what they were
+// asked for from then on: of several pictures, only the first takes O(events) for a level.
 [[nodiscard]] std::string svg_text(const Trace& trace, const RowTree& tree, const SvgPicture& picture, ContentCache& contents, const IdleTime* idle,
                                    const CommunicationTime* communication);
 

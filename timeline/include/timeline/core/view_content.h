@@ -130,9 +130,7 @@ class ViewContent {
   [[nodiscard]] bool continues() const noexcept { return continues_; }
 
   // For what is painted in this viewport: shared, so that a window of the whole trace and the overview of it are computed once.
-  [[nodiscard]] LevelRasterizer& rasterizer(const Viewport& viewport) {
-    return viewport == Viewport{bounds_, viewport.width}.on_grid() ? of_all_ : of_window_;
-  }
+  [[nodiscard]] LevelRasterizer& rasterizer(const Viewport& viewport) { return viewport == Viewport{bounds_, viewport.width}.on_grid() ? of_all_ : of_window_; }
   // Whether events must be decoded for what is shown exactly.
   [[nodiscard]] bool is_on_demand() const noexcept { return on_demand_; }
   // What a thread paints that does not wait: the levels exactly, where few events are to be looked at for them, or they are in a picture that was put,

@@ -23,7 +23,7 @@ struct TimelineCommand {
   std::vector<QKeyCombination> keys;  // at first, while the timeline has the keyboard; may be empty
   std::function<void(TimelineView&)> act;
 
-  QString id;                         // for settings: the text in English, without what menus mark
+  QString id;  // for settings: the text in English, without what menus mark
 };
 
 // "Backspace, Alt+Left"

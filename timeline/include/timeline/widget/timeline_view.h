@@ -3,8 +3,8 @@
 // It shows a Trace and nothing else: it opens no files and knows no recordings. Give it a trace with setTrace(), later snapshots of the
 // same recording with updateTrace(). All times are ns since the trace's epoch.
 //
-// Gestures (helpText() lists them all): the wheel zooms at the cursor (or scrolls, see WheelUse), two fingers on a trackpad move what is seen, drag selects a range,
-// click selects an event, double-click zooms to it. Everything else has a key: timeline_command.h.
+// Gestures (helpText() lists them all): the wheel zooms at the cursor (or scrolls, see WheelUse), two fingers on a trackpad move what is seen, drag selects a
+// range, click selects an event, double-click zooms to it. Everything else has a key: timeline_command.h.
 //
 // Threads: the GUI thread only. Signals are emitted once for each change, whoever caused it, and never for a call that changes nothing.
 #pragma once
@@ -89,12 +89,12 @@ class TimelineView : public QWidget {
   void selectEvent(EventRef event);              // {} clears; scrolls to it where it is out of sight
   void revealEvent(EventRef event);              // scrolls to it where it is out of sight, at the zoom that is
   void selectNeighbour(Neighbour which);
-  void selectInRow();       // the event of the current row that is nearest to the centre
+  void selectInRow();  // the event of the current row that is nearest to the centre
   // Arrows along these events, each from the one behind it: what an event waited for. None: those of launches are drawn.
   void setPath(std::vector<EventRef> path);
   void askWhatItWaitedFor();  // emits waitedForRequested() about the selected event
-  void selectCorrelated();  // the call that launched the selected work, or the first work that the selected call launched
-  void clearSelection();    // of event, range and row
+  void selectCorrelated();    // the call that launched the selected work, or the first work that the selected call launched
+  void clearSelection();      // of event, range and row
   [[nodiscard]] std::optional<TimeRange> selectedRange() const;
   void setSelectedRange(std::optional<TimeRange> range);
   [[nodiscard]] EventRef hoveredEvent() const;
@@ -144,7 +144,7 @@ class TimelineView : public QWidget {
   void setRowArrangement(RowArrangement arrangement);  // is no edit
   void arrangeRowsAsAtFirst();
   [[nodiscard]] TraceSides traceSides() const;  // as they stand, whether somebody chose or not
-  void setTraceSides(TraceSides sides);  // of two traces; of one it changes nothing that is seen
+  void setTraceSides(TraceSides sides);         // of two traces; of one it changes nothing that is seen
 
   // The row that keys are about: the one whose name was clicked, or that was reached with keys; else the one under the cursor, else that
   // of the selected event; "" for none.
@@ -172,16 +172,16 @@ class TimelineView : public QWidget {
     bool operator==(const Marker&) const = default;
   };
   [[nodiscard]] const std::vector<Marker>& markers() const;  // by time
-  void setMarkers(std::vector<Marker> markers);               // requires: by time. Is no edit
-  void addMarker(Nanoseconds time, const QString& text);  // where one is already, a text takes the place of its text
-  void addMarkers(const std::vector<Marker>& markers);  // the same of several, in one step of edits()
-  void markSelection();                                   // the ends of the selected range, else the beginning of the selected event
+  void setMarkers(std::vector<Marker> markers);              // requires: by time. Is no edit
+  void addMarker(Nanoseconds time, const QString& text);     // where one is already, a text takes the place of its text
+  void addMarkers(const std::vector<Marker>& markers);       // the same of several, in one step of edits()
+  void markSelection();                                      // the ends of the selected range, else the beginning of the selected event
   void setMarkerText(Nanoseconds time, const QString& text);
   void removeMarker(Nanoseconds time);
   void clearMarkers();
   enum class MarkerDirection { kNext, kPrevious };
   void goToMarker(MarkerDirection direction);  // from the last one that this went to where it is still in sight, else from the centre
-  void askForMarker();  // a named one, at the selected event, the beginning of the selected range, the cursor or the centre
+  void askForMarker();                         // a named one, at the selected event, the beginning of the selected range, the cursor or the centre
   // Shows the surroundings of a time, at the current zoom.
   void goToTime(Nanoseconds time);
   void askForTime();  // then as goToTime(); a range ("1ms:2.5ms") becomes the visible one
@@ -227,14 +227,14 @@ class TimelineView : public QWidget {
   void rowContextMenuRequested(const QString& row_key, const QPoint& global_position);
   void eventContextMenuRequested(lanescope::EventRef event, const QString& row_key, const QPoint& global_position);
   void markersChanged();
-  void markersEdited();      // by somebody: they are worth keeping
+  void markersEdited();  // by somebody: they are worth keeping
   void waitedForRequested();
   // Of a trace whose events are read when they are needed: to look through all of them takes long.
   void highlightedRequested(lanescope::timeline::EventMatches::Direction direction);
   void gapsRequested();
   void rowScaleChanged(double scale);
   void headerWidthChanged(int width);  // by somebody, who dragged its border
-  void rowArrangementChanged();  // rows were expanded, pinned, hidden or moved, or others are there
+  void rowArrangementChanged();        // rows were expanded, pinned, hidden or moved, or others are there
   void currentRowChanged();
 
  protected:

@@ -35,9 +35,8 @@ struct Compacted {
 // written; and where it would hold its events in so few bytes that readers would refuse it (limits.h). What is at `destination` stays then.
 //
 // Takes about three times the recording's size on the disk of `destination` while it runs. O(events · log(events / memory)).
-[[nodiscard]] Result<Compacted> compact_trace_file(const std::filesystem::path& source, const std::filesystem::path& destination,
-                                                   Overwrite overwrite, const CompactionProgress& progress = {},
-                                                   const CompactionOptions& options = {});
+[[nodiscard]] Result<Compacted> compact_trace_file(const std::filesystem::path& source, const std::filesystem::path& destination, Overwrite overwrite,
+                                                   const CompactionProgress& progress = {}, const CompactionOptions& options = {});
 
 // How the events of a .trace file stand; kLog also where it has none. Fails as TraceFileReader::open(). O(frames), and without an index, O(bytes up to
 // the first events).

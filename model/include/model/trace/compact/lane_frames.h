@@ -52,9 +52,9 @@ struct SegmentHead {
   };
   // 1,024 events, the last part fewer.
   struct Part {
-    Nanoseconds start = 0;    // of its first event
-    Nanoseconds busy = 0;     // sum of its durations
-    NameId dominant = 0;      // as in LaneSummary, as is the weight
+    Nanoseconds start = 0;  // of its first event
+    Nanoseconds busy = 0;   // sum of its durations
+    NameId dominant = 0;    // as in LaneSummary, as is the weight
     Nanoseconds weight = 0;
     Nanoseconds longest = 0;  // duration of its longest event
     bool operator==(const Part&) const = default;

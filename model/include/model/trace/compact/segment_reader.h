@@ -23,15 +23,15 @@ class SegmentReader {
  public:
   // A run of up to 65,536 consecutive events of a lane, which lies in one frame.
   struct Segment {
-    SegmentHead head;        // head.lane.track is a position in tracks()
-    EventIndex first = 0;    // position of its first event in its lane
-    EventIndex count = 0;    // events
+    SegmentHead head;          // head.lane.track is a position in tracks()
+    EventIndex first = 0;      // position of its first event in its lane
+    EventIndex count = 0;      // events
     std::uint64_t offset = 0;  // of its frame in the file; and how many bytes are stored there
     std::uint32_t stored_bytes = 0;
   };
 
-  // Reads the index, the tables, and all frames but lane segments and values of counters. Fails with one sentence where the file can't be read, is not compacted, or
-  // has no sound index. O(index + tables): for a billion events about 16,000 heads of up to 2 KB.
+  // Reads the index, the tables, and all frames but lane segments and values of counters. Fails with one sentence where the file can't be read, is not
+  // compacted, or has no sound index. O(index + tables): for a billion events about 16,000 heads of up to 2 KB.
   static Result<SegmentReader> open(const std::filesystem::path& path);
 
   SegmentReader(SegmentReader&&) noexcept;
