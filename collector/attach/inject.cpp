@@ -37,9 +37,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kStopLimit{500};             // for one thread to stop
-constexpr milliseconds kCallLimit{2000};            // for a call that hardly does more than enter the kernel
-constexpr milliseconds kLoadLimit{10'000};          // for loading the agent, perhaps from a slow file system
+constexpr milliseconds kStopLimit{500};      // for one thread to stop
+constexpr milliseconds kCallLimit{2000};     // for a call that hardly does more than enter the kernel
+constexpr milliseconds kLoadLimit{10'000};   // for loading the agent, perhaps from a slow file system
+constexpr milliseconds kLibraryLimit{2000};  // for a program that starts to load its C library
+constexpr timespec kLibraryPause{0, 5'000'000};
 constexpr std::uint64_t kStackNeeded = 128 * 1024;  // loading and relocating a file takes about 20 KB
 constexpr std::size_t kMemoryFileNameLimit = 64;
 
@@ -110,18 +112,11 @@ class Injector {
 
   Result<Injection> run() {
     if (!memory_.is_open()) return failure("its memory can't be opened. Run lanescope as its user, or with sudo.");
-    const std::optional<std::vector<Mapping>> map = read_memory_map(request_.pid);
-    if (!map || map->empty()) return failure("it has ended.");
-    map_ = *map;
-    const std::optional<CLibraryFunctions> library = find_c_library(memory_, map_);
-    if (!library) return failure("the functions that load files were not found in its C library.");
-    library_ = *library;
-    const std::optional<ReturnPath> return_path = find_return_path(memory_, map_);
-    if (!return_path) return failure("what calls from outside return to was not found in its C library." + from_outside());
+    if (const Result<void> found = find_functions(); !found) return found.error();
     StackFrames stacks(request_.pid, memory_);
     if (const Result<void> found = stop_at_safe_point(stacks); !found) return found.error();
     injection_.thread = thread_->thread();
-    thread_->return_by(*return_path);
+    thread_->return_by(return_path_);
     std::unique_ptr<LoadingThread> loading;
     if (request_.loader == Loader::kNewThread) loading = LoadingThread::start(request_.pid, *thread_, library_, memory_);
     if (loading) note_release(*thread_);
@@ -137,6 +132,25 @@ class Injector {
   [[nodiscard]] Error failure(const std::string& reason) const { return Error{"Can't attach to " + title(candidate_) + ": " + reason}; }
 
   [[nodiscard]] std::string from_outside() const { return " Record its threads from outside: lanescope attach -t none " + std::to_string(request_.pid); }
+
+  // Of a program that starts, the C library may be mapped in part.
+  Result<void> find_functions() {
+    for (const Clock::time_point deadline = Clock::now() + kLibraryLimit;; nanosleep(&kLibraryPause, nullptr)) {
+      const std::optional<std::vector<Mapping>> map = read_memory_map(request_.pid);
+      if (!map || map->empty()) return failure("it has ended.");
+      map_ = *map;
+      const std::optional<CLibraryFunctions> library = find_c_library(memory_, map_);
+      const std::optional<ReturnPath> return_path = find_return_path(memory_, map_);
+      if (library && return_path) {
+        library_ = *library;
+        return_path_ = *return_path;
+        return {};
+      }
+      if (Clock::now() < deadline) continue;
+      if (!library) return failure("the functions that load files were not found in its C library.");
+      return failure("what calls from outside return to was not found in its C library." + from_outside());
+    }
+  }
 
   void note_release(StoppedThread& thread) { injection_.stopped = std::max(injection_.stopped, thread.release()); }
 
@@ -392,6 +406,7 @@ class Injector {
   RemoteMemory memory_;
   std::vector<Mapping> map_;
   CLibraryFunctions library_;
+  ReturnPath return_path_{};
   std::unique_ptr<StoppedThread> thread_;
   RemoteCalls* calls_ = nullptr;    // who makes calls for us there
   int prepared_ = 0;                // threads of which the stack was followed beforehand
@@ -404,15 +419,15 @@ class Injector {
 // give up.
 bool is_passing(const Candidate& candidate) {
   const bool starts = candidate.linkage == Linkage::kDynamic && candidate.c_library == CLibrary::kNone;
-  return candidate.state == RunState::kUninterruptible || (starts && candidate.state == RunState::kRunning);
+  const bool goes_on = candidate.state == RunState::kRunning || candidate.state == RunState::kSleeping;
+  return candidate.state == RunState::kUninterruptible || (starts && goes_on);
 }
 
 Result<Candidate> read_settled(pid_t pid) {
-  constexpr timespec kPause{0, 5'000'000};
-  constexpr int kAttempts = 50;
+  const Clock::time_point deadline = Clock::now() + kLibraryLimit;
   Result<Candidate> candidate = read_candidate(pid);
-  for (int attempt = 0; attempt < kAttempts && candidate && is_passing(*candidate); ++attempt) {
-    nanosleep(&kPause, nullptr);
+  while (candidate && is_passing(*candidate) && Clock::now() < deadline) {
+    nanosleep(&kLibraryPause, nullptr);
     candidate = read_candidate(pid);
   }
   return candidate;

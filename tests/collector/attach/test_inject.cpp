@@ -1,6 +1,8 @@
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <thread>
 
 #include "collector/attach/inject.h"
 #include "running_target.h"
@@ -94,6 +97,24 @@ TEST_CASE("a program that waits in a system call takes the agent in and goes on 
   attach_once(target.pid(), 1, loader);
   target.send("hello");
   if (std::string(wait.mode) == "signal-wait") kill(target.pid(), SIGUSR1);
+  check_end(target);
+}
+
+TEST_CASE("a program whose loader is still at work, as on a slow file system, is waited for") {
+  const test::TemporaryFolder folder;
+  const std::string fifo = (folder.path() / "library.so").string();
+  REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
+  setenv("LD_PRELOAD", fifo.c_str(), 1);  // of which the loader waits for the first byte, before it has mapped the C library
+  RunningTarget target({target_program(), "epoll"});
+  unsetenv("LD_PRELOAD");
+  target.wait_until_in(SYS_openat);
+  std::thread slow([&fifo] {
+    std::this_thread::sleep_for(700ms);
+    close(open(fifo.c_str(), O_WRONLY));  // there is none: the loader goes on without it
+  });
+  attach_once(target.pid());
+  slow.join();
+  target.send("hello");
   check_end(target);
 }
 
