@@ -37,10 +37,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kStopLimit{500};      // for one thread to stop
-constexpr milliseconds kCallLimit{2000};     // for a call that hardly does more than enter the kernel
-constexpr milliseconds kLoadLimit{10'000};   // for loading the agent, perhaps from a slow file system
-constexpr milliseconds kLibraryLimit{2000};  // for a program that starts to load its C library
+constexpr milliseconds kStopLimit{500};                // for one thread to stop
+constexpr milliseconds kCallLimit{2000};               // for a call that hardly does more than enter the kernel
+constexpr milliseconds kLoadLimit{10'000};             // for loading the agent, perhaps from a slow file system
+constexpr milliseconds kLibraryLimit{2000};            // for a program that starts to load its C library
+constexpr std::chrono::microseconds kLeastPause{500};  // between looks for a safe point
+constexpr milliseconds kMostPause{10};
 constexpr timespec kLibraryPause{0, 5'000'000};
 constexpr std::uint64_t kStackNeeded = 128 * 1024;  // loading and relocating a file takes about 20 KB
 constexpr std::size_t kMemoryFileNameLimit = 64;
@@ -155,7 +157,8 @@ class Injector {
   void note_release(StoppedThread& thread) { injection_.stopped = std::max(injection_.stopped, thread.release()); }
 
   Result<void> stop_at_safe_point(StackFrames& stacks) {
-    const Clock::time_point deadline = Clock::now() + request_.patience;
+    const Clock::time_point begin = Clock::now();
+    const Clock::time_point deadline = begin + request_.patience;
     std::string last_reason = "it has no threads";
     do {
       for (const pid_t thread : threads_by_suitability(request_.pid)) {
@@ -166,8 +169,8 @@ class Injector {
       }
       const Result<Candidate> now = read_candidate(request_.pid);
       if (!now || now->state == RunState::kZombie) return failure("it has ended.");
-      constexpr timespec kPause{0, 500'000};  // lets threads move on
-      nanosleep(&kPause, nullptr);
+      // Lets threads move on. What it has not come to for long is worth fewer stops.
+      std::this_thread::sleep_for(std::clamp<Clock::duration>((Clock::now() - begin) / 400, kLeastPause, kMostPause));
     } while (Clock::now() < deadline);
     return failure("no thread came to a point where the agent can be loaded safely (the last one looked at: " + last_reason + "). Try again.");
   }

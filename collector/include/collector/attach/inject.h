@@ -33,9 +33,9 @@ enum class Loader { kNewThread, kStoppedThread };
 
 struct InjectionRequest {
   pid_t pid = 0;
-  std::filesystem::path agent;               // the shared object
-  std::filesystem::path socket;              // at which children that it forks may join; empty: they may not
-  std::chrono::milliseconds patience{2000};  // how long a safe point is looked for
+  std::filesystem::path agent;                 // the shared object
+  std::filesystem::path socket;                // at which children that it forks may join; empty: they may not
+  std::chrono::milliseconds patience{10'000};  // how long a safe point is looked for: a program that imports its libraries is in the loader for seconds
   Loader loader = Loader::kNewThread;
 };
 
