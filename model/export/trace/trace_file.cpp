@@ -8,6 +8,7 @@
 #include "message_parts.h"
 #include "model/file/limits.h"
 #include "model/trace/by_process.h"
+#include "model/trace/compact/gpu_message.h"
 #include "model/trace/completeness.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/grouped_digits.h"
@@ -93,23 +94,6 @@ proto::ClockSync described(const ClockReading& reading, std::int64_t epoch) {
   return message;
 }
 
-void describe(const CudaDevice& device, const Gpu& gpu, proto::Device& message) {
-  message.set_id(device.ordinal);
-  message.set_name(gpu.name);
-  message.set_uuid(gpu.uuid);
-  message.set_bus_id(gpu.bus_id);
-  message.set_multiprocessor_count(gpu.multiprocessor_count);
-  message.set_compute_major(gpu.compute_major);
-  message.set_compute_minor(gpu.compute_minor);
-  message.set_memory_bytes(gpu.memory_bytes);
-  message.set_memory_bandwidth(gpu.memory_bandwidth);
-  message.set_core_clock_khz(gpu.core_clock_khz);
-  message.set_max_warps_per_multiprocessor(gpu.max_warps_per_multiprocessor);
-  message.set_max_blocks_per_multiprocessor(gpu.max_blocks_per_multiprocessor);
-  message.set_max_registers_per_multiprocessor(gpu.max_registers_per_multiprocessor);
-  message.set_max_shared_memory_per_multiprocessor(gpu.max_shared_memory_per_multiprocessor);
-}
-
 // What a trace knows of its processes.
 struct Tables {
   explicit Tables(const Trace& trace)
@@ -135,7 +119,7 @@ struct Tables {
 
 proto::Resources resources(const Trace& trace, const Tables& tables, ProcessId process) {
   proto::Resources message;
-  tables.devices.for_each(process, [&](const CudaDevice& device) { describe(device, trace.gpus()[device.gpu], *message.add_devices()); });
+  tables.devices.for_each(process, [&](const CudaDevice& device) { describe(trace.gpus()[device.gpu], device.ordinal, *message.add_devices()); });
   tables.contexts.for_each(process, [&](const CudaContext& context) {
     proto::Context& added = *message.add_contexts();
     added.set_id(context.id);
@@ -248,8 +232,7 @@ class TraceFileExport {
     const std::span<const CounterId> counters = tables_.counters.positions(process);
     proto::Resources message = counter_definitions(trace_, process, counters);
     if (message.counters_size() == 0) return;
-    for (GpuId id = 0; process == kNone && id < trace_.gpus().size(); ++id)
-      describe({kNone, trace_.gpus()[id].ordinal, id}, trace_.gpus()[id], *message.add_devices());
+    for (GpuId id = 0; process == kNone && id < trace_.gpus().size(); ++id) describe(trace_.gpus()[id], trace_.gpus()[id].ordinal, *message.add_devices());
     put(proto::FRAME_RESOURCES, instance, message);
     write_counter_samples(trace_, counters, selection_, [&](const proto::EventChunk& chunk) {
       put(proto::FRAME_EVENTS, instance, chunk);

@@ -12,6 +12,7 @@
 #include "lanescope/kernel_metrics.pb.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/scratch_file.h"
+#include "model/trace/compact/gpu_message.h"
 #include "model/trace/frame_ingest.h"
 #include "table_frames.h"
 
@@ -139,7 +140,7 @@ class Compaction {
   Result<void> write_gpus() {
     proto::Resources message;
     for (const Gpu& gpu : trace_->gpus())
-      if (!gpu.name.empty() || !gpu.uuid.empty()) describe(gpu, *message.add_devices());
+      if (!gpu.name.empty() || !gpu.uuid.empty()) describe(gpu, gpu.ordinal, *message.add_devices());
     return message.devices_size() == 0 ? Result<void>() : put(proto::FRAME_RESOURCES, 0, message.SerializeAsString(), proto::SOURCE_COMPACTION);
   }
 
@@ -221,23 +222,6 @@ class Compaction {
     if (!Spending(writer_.size()).may_keep(ingest_.memory_bytes() + events * limits::kEventMemory, events))
       return Error{"it holds its events in so few bytes already that a compacted file of them would be refused (docs/file-format.md, Limits)."};
     return writer_.finish();
-  }
-
-  static void describe(const Gpu& gpu, proto::Device& message) {
-    message.set_id(gpu.ordinal);
-    message.set_name(gpu.name);
-    message.set_uuid(gpu.uuid);
-    message.set_bus_id(gpu.bus_id);
-    message.set_multiprocessor_count(gpu.multiprocessor_count);
-    message.set_compute_major(gpu.compute_major);
-    message.set_compute_minor(gpu.compute_minor);
-    message.set_memory_bytes(gpu.memory_bytes);
-    message.set_memory_bandwidth(gpu.memory_bandwidth);
-    message.set_core_clock_khz(gpu.core_clock_khz);
-    message.set_max_warps_per_multiprocessor(gpu.max_warps_per_multiprocessor);
-    message.set_max_blocks_per_multiprocessor(gpu.max_blocks_per_multiprocessor);
-    message.set_max_registers_per_multiprocessor(gpu.max_registers_per_multiprocessor);
-    message.set_max_shared_memory_per_multiprocessor(gpu.max_shared_memory_per_multiprocessor);
   }
 
   Result<void> put(proto::FrameType type, std::uint32_t instance, const std::string& payload, std::uint8_t source = proto::SOURCE_SESSION) {

@@ -2,6 +2,21 @@
 #include "columns.h"
 
 namespace lanescope {
+namespace {
+
+// What ranges and marks have in common, of the chunk's i-th.
+template <typename Chunk>
+NvtxDetail detail_of(const ChunkTarget& into, const Chunk& c, int i) {
+  NvtxDetail detail;
+  detail.category = optional_value(c.category(), i);
+  detail.color = optional_value(c.color(), i);
+  detail.payload = optional_value(c.payload(), i);
+  detail.payload_type = known_kind(optional_value(c.payload_type(), i), PayloadType::kReal);
+  detail.payload_json = into.dictionary.strings[optional_value(c.payload_json(), i)];
+  return detail;
+}
+
+}  // namespace
 
 bool ingest(const ChunkTarget& into, const proto::NvtxRanges& c) {
   const int n = c.start_delta_size();
@@ -17,12 +32,7 @@ bool ingest(const ChunkTarget& into, const proto::NvtxRanges& c) {
   for (int i = 0; i < n; ++i) {
     time = sum(time, c.start_delta(i));
     id = sum(id, optional_value(c.id_delta(), i));
-    NvtxDetail detail;
-    detail.category = optional_value(c.category(), i);
-    detail.color = optional_value(c.color(), i);
-    detail.payload = optional_value(c.payload(), i);
-    detail.payload_type = known_kind(optional_value(c.payload_type(), i), PayloadType::kReal);
-    detail.payload_json = into.dictionary.strings[optional_value(c.payload_json(), i)];
+    NvtxDetail detail = detail_of(into, c, i);
     if (const std::uint32_t tid = optional_value(c.end_thread(), i); tid != 0 && tid != c.thread()) detail.end_thread = into.builder.thread(into.process, tid);
     detail.finished = !unfinished.empty() && unfinished[static_cast<std::size_t>(i)] ? Finished::kNo : Finished::kYes;
     events.push_back(
@@ -51,13 +61,7 @@ bool ingest(const ChunkTarget& into, const proto::NvtxMarks& c) {
   for (int i = 0; i < n; ++i) {
     time = sum(time, c.time_delta(i));
     id = sum(id, optional_value(c.id_delta(), i));
-    NvtxDetail detail;
-    detail.category = optional_value(c.category(), i);
-    detail.color = optional_value(c.color(), i);
-    detail.payload = optional_value(c.payload(), i);
-    detail.payload_type = known_kind(optional_value(c.payload_type(), i), PayloadType::kReal);
-    detail.payload_json = into.dictionary.strings[optional_value(c.payload_json(), i)];
-    events.push_back({time, 0, into.dictionary.strings[c.name(i)], static_cast<std::uint32_t>(id), into.builder.intern(detail)});
+    events.push_back({time, 0, into.dictionary.strings[c.name(i)], static_cast<std::uint32_t>(id), into.builder.intern(detail_of(into, c, i))});
   }
   TrackKey key{TrackKind::kNvtxMarks, into.process};
   key.thread = into.builder.thread(into.process, c.thread());

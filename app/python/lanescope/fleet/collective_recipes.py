@@ -44,6 +44,20 @@ class CollectiveRecipe(Recipe):
         return groups, alignment
 
 
+class AnnotatedCollectiveRecipe(CollectiveRecipe):
+    """Keeps more of every process than its collectives: a part's row holds them first."""
+
+    def merge(self, one: Any, other: Any) -> Any:
+        return sorted(one + other, key=lambda row: (row[0][0][0], row[0][0][1], row[0][2]))
+
+    def parts(self, outcome: Outcome) -> "list[RankCollectives]":
+        return [RankCollectives.from_json(row[0]) for row in outcome.partial or []]
+
+    def annotations(self, outcome: Outcome) -> "dict[tuple[str, int, str], Any]":
+        """What the rows hold second, by file, process and communicator."""
+        return {(row[0][0][0], row[0][0][1], row[0][2]): row[1] for row in outcome.partial or []}
+
+
 def _about(parts: "list[RankCollectives]", groups: "list[Matched]", alignment: Alignment) -> "list[str]":
     """How the clocks stand, and which ranks the answer is not of, or of twice."""
     return ([_about_clocks(alignment)] if parts else []) + _about_ranks(parts, groups)
@@ -140,23 +154,17 @@ class _Share:
 
 
 @recipe
-class Straggler(CollectiveRecipe):
+class Straggler(AnnotatedCollectiveRecipe):
     name, help = "straggler", "Which rank comes late to collectives by its own fault, by how much, and what it did meanwhile"
 
     def map(self, trace: Trace, path: str) -> Any:
         parts = collectives_of(trace, path)
         return [[part.to_json(), share] for part, share in zip(parts, _shares(trace, parts))]
 
-    def merge(self, one: Any, other: Any) -> Any:
-        return sorted(one + other, key=lambda row: (row[0][0][0], row[0][0][1], row[0][2]))
-
-    def parts(self, outcome: Outcome) -> "list[RankCollectives]":
-        return [RankCollectives.from_json(row[0]) for row in outcome.partial or []]
-
     def present(self, outcome: Outcome) -> Answer:
         groups, alignment = self.aligned(outcome)
         answer = Answer(self.name, _about(self.parts(outcome), groups, alignment))
-        shares = {(row[0][0][0], row[0][0][1], row[0][2]): row[1] for row in outcome.partial or []}
+        shares = self.annotations(outcome)
         rows: "list[list[Any]]" = []
         causes: "list[list[Any]]" = []
         for group in groups:
@@ -316,7 +324,7 @@ _DETAIL = {"ran": 0, "called": 1, "in": 2, "GPU": 3, "launching": 4}
 
 
 @recipe
-class Imbalance(CollectiveRecipe):
+class Imbalance(AnnotatedCollectiveRecipe):
     name, help = "imbalance", "Ranks whose GPU computes longer than others between collectives"
 
     def map(self, trace: Trace, path: str) -> Any:
@@ -330,15 +338,9 @@ class Imbalance(CollectiveRecipe):
             rows.append([part.to_json(), covered(start, end, left).tolist()])
         return rows
 
-    def merge(self, one: Any, other: Any) -> Any:
-        return sorted(one + other, key=lambda row: (row[0][0][0], row[0][0][1], row[0][2]))
-
-    def parts(self, outcome: Outcome) -> "list[RankCollectives]":
-        return [RankCollectives.from_json(row[0]) for row in outcome.partial or []]
-
     def present(self, outcome: Outcome) -> Answer:
         answer = Answer(self.name)
-        busy = {(row[0][0][0], row[0][0][1], row[0][2]): row[1] for row in outcome.partial or []}
+        busy = self.annotations(outcome)
         rows: "list[list[Any]]" = []
         parts = self.parts(outcome)
         groups = matched(parts)
@@ -420,7 +422,7 @@ class SlowLink(CollectiveRecipe):
 
 
 @recipe
-class Desync(CollectiveRecipe):
+class Desync(AnnotatedCollectiveRecipe):
     name, help = "desync", "The first collective in which ranks of a communicator differ, or that some never came to"
 
     @classmethod
@@ -436,15 +438,9 @@ class Desync(CollectiveRecipe):
             rows.append([part.to_json(), stack, trace.lost.unfinished])
         return rows
 
-    def merge(self, one: Any, other: Any) -> Any:
-        return sorted(one + other, key=lambda row: (row[0][0][0], row[0][0][1], row[0][2]))
-
-    def parts(self, outcome: Outcome) -> "list[RankCollectives]":
-        return [RankCollectives.from_json(row[0]) for row in outcome.partial or []]
-
     def present(self, outcome: Outcome) -> Answer:
         answer = Answer(self.name)
-        stacks = {(row[0][0][0], row[0][0][1], row[0][2]): row[1] for row in outcome.partial or []}
+        stacks = self.annotations(outcome)
         rows: "list[list[Any]]" = []
         parts = self.parts(outcome)
         groups = matched(parts)
