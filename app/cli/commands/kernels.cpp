@@ -30,6 +30,7 @@
 #include "model/trace/utf8.h"
 #include "options/kernel_choice.h"
 #include "output/kernel_tables.h"
+#include "output/log_file.h"
 #include "output/output_file.h"
 #include "output/table_output.h"
 #include "session/first_process.h"
@@ -188,44 +189,6 @@ Result<void> take_ncu_options(const CLI::App& app, KernelOptions& options, bool 
                        options.devices + " lanescope kernels ...");
   return set_devices(options.devices, options.choice);
 }
-
-// Standard output and error, but for the program's own, until its end.
-class LogFile {
- public:
-  // Fails where the file can't be made, or is there and may not be written over.
-  Result<void> open(const std::string& path, Overwrite overwrite) {
-    std::error_code ignored;
-    if (overwrite == Overwrite::kRefuse && std::filesystem::is_regular_file(path, ignored))
-      return Error{path + " exists already. Write over it with: --force-overwrite"};
-    errno = 0;
-    file_.open(path);
-    if (!file_) return Error{"Nothing can be written to " + path + ": " + std::strerror(errno) + "."};
-    output_ = std::cout.rdbuf(file_.rdbuf());
-    errors_ = std::cerr.rdbuf(file_.rdbuf());
-    return {};
-  }
-  ~LogFile() {
-    if (output_ != nullptr) std::cout.rdbuf(output_);
-    if (errors_ != nullptr) std::cerr.rdbuf(errors_);
-  }
-  LogFile() = default;
-  LogFile(const LogFile&) = delete;
-  LogFile& operator=(const LogFile&) = delete;
-  [[nodiscard]] std::ostream& stream() noexcept { return file_; }
-  // Whether all came there, in one sentence. Behind it, messages go where they went before.
-  Result<void> close(const std::string& path) {
-    if (output_ == nullptr) return {};
-    std::cout.flush();
-    std::cout.rdbuf(std::exchange(output_, nullptr));
-    std::cerr.rdbuf(std::exchange(errors_, nullptr));
-    file_.close();
-    return file_ ? Result<void>() : Error{"Not all could be written to " + path + ". Is the disk full?"};
-  }
-
- private:
-  std::ofstream file_;
-  std::streambuf *output_ = nullptr, *errors_ = nullptr;
-};
 
 // As `ncu OPTIONS PROGRAM ARGUMENTS` is typed; empty where the first of these is a file to show.
 std::string program_without_mark(const KernelOptions& options) {
@@ -517,7 +480,8 @@ bool is_agreed(const std::string& question) {
 // file is shown as it is.
 Result<std::optional<RunAgain>> program_again(const KernelOptions& options) {
   constexpr std::uint32_t kUsualCount = 10;
-  const bool asks = !options.runs_again && options.page == "details" && isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
+  const bool shows_questions = options.log.empty() && isatty(STDERR_FILENO) != 0;
+  const bool asks = !options.runs_again && options.page == "details" && isatty(STDIN_FILENO) != 0 && shows_questions;
   std::error_code ignored;
   if (!options.runs_again && (!asks || !std::filesystem::is_regular_file(options.file, ignored) || !is_our_format(options.file)))
     return std::optional<RunAgain>();
@@ -656,8 +620,6 @@ int show_kernels(const CLI::App& app, KernelOptions& options, TableOutput& outpu
     options.file = recorded->path();
   } else {
     if (const auto prepared = output.prepare(options.file); !prepared) return fail(prepared.error());
-    keep_as_private_as(std::array<std::filesystem::path, 1>{options.file});
-    keep_as_private_as(options.further);
   }
   if (options.page == "source") {
     const int printed = print_source(options.file, {options.source_folders.begin(), options.source_folders.end()}, output);
@@ -731,13 +693,18 @@ int run_kernels(Arguments arguments) {
   if (const Result<void> sound = runs ? check_place(options.save) : check_for_file(app, options); !sound) return fail(sound.error());
   if (runs && options.save.empty() && app.get_option("--output")->count() > 0)
     std::cerr << "lanescope: -o is for tables of what is measured. The recording is not kept; keep it with: --save FILE.trace\n";
+  std::vector<std::filesystem::path> files = options.further;
+  if (!options.file.empty()) files.push_back(options.file);
+  keep_as_private_as(files);
   LogFile log;
-  if (!options.log.empty())
-    if (const Result<void> opened = log.open(options.log, app.get_option("--force-overwrite")->count() > 0 ? Overwrite::kAllow : Overwrite::kRefuse); !opened)
-      return fail(opened.error());
-  if (!options.log.empty()) output.print_to(log.stream());
+  if (!options.log.empty()) {
+    const Overwrite overwrite = app.get_option("--force-overwrite")->count() > 0 ? Overwrite::kAllow : Overwrite::kRefuse;
+    if (!options.save.empty()) files.emplace_back(options.save);
+    if (const Result<void> opened = log.open(options.log, overwrite, files); !opened) return fail(opened.error());
+    output.print_to(log.stream());
+  }
   const int code = show_kernels(app, options, output, runs ? program : Arguments());
-  const Result<void> logged = log.close(options.log);
+  const Result<void> logged = log.close();
   return logged || code != kSuccess ? code : fail(logged.error());
 }
 

@@ -40,6 +40,11 @@ int open_in_place(const std::string& output) {
   return descriptor;
 }
 
+// Whether something is there that is written to as it is, and never replaced.
+bool is_written_in_place(const std::filesystem::file_status& status) {
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status);
+}
+
 Result<void> write_to(std::FILE* file, const std::string& output, const TextProducer& write) {
   const bool written = write([file](std::string_view text) { return put(file, text); });
   const bool flushed = std::fflush(file) == 0;
@@ -95,11 +100,10 @@ Result<void> write_text(const std::string& output, Overwrite overwrite, const Te
     return {};
   }
   const UnfinishedFile unfinished({});
-  // What is there and no file (a pipe, a device) is written to, never replaced.
   std::error_code missing;
   const auto status = std::filesystem::status(output, missing);
   if (std::filesystem::is_directory(status)) return Error{output + " is a folder. Name a file in it with -o.", ErrorKind::kUsage};
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+  if (is_written_in_place(status)) {
     const int descriptor = open_in_place(output);
     if (descriptor < 0 && errno == ENXIO) return Error{output + " can't be written: nobody reads from it."};
     const OpenFile file(descriptor < 0 ? nullptr : fdopen(descriptor, "wb"), std::fclose);
@@ -111,6 +115,22 @@ Result<void> write_text(const std::string& output, Overwrite overwrite, const Te
   if (!file) return failure(output);
   if (const auto written = write_to(file.get(), output, write); !written) return written;
   return made->take_place();
+}
+
+Result<int> open_to_print(const std::string& output, Overwrite overwrite) {
+  std::error_code missing;
+  const auto status = std::filesystem::status(output, missing);
+  if (std::filesystem::is_directory(status)) return Error{output + " is a folder. Name a file in it.", ErrorKind::kUsage};
+  int descriptor = -1;
+  if (is_written_in_place(status)) {
+    descriptor = open_in_place(output);
+  } else {
+    auto made = NewFile::create(output, overwrite, Readers::kAsUsual);
+    if (!made) return made.error();
+    if (const Result<void> placed = made->take_place(); !placed) return placed.error();
+    descriptor = fcntl(made->descriptor(), F_DUPFD_CLOEXEC, 0);
+  }
+  return descriptor < 0 ? Result<int>(failure(output)) : descriptor;
 }
 
 Result<void> write_file(const std::string& output, Overwrite overwrite, std::string_view extension, const FileProducer& write) {

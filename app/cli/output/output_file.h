@@ -27,6 +27,10 @@ Result<void> check_output(const std::string& input, const std::string& output, O
 using TextProducer = std::function<bool(const std::function<bool(std::string_view)>& consumer)>;
 Result<void> write_text(const std::string& output, Overwrite overwrite, const TextProducer& write);
 
+// A descriptor, which is the caller's, to print to while other things happen: of a new file, which is in its place at once, or of the pipe or device that is
+// there. Fails with one sentence where there is none, and with Overwrite::kRefuse where a file is there.
+Result<int> open_to_print(const std::string& output, Overwrite overwrite);
+
 // Calls write(path, overwrite) with a path that ends in `extension`. For standard output, that is a temporary file, whose bytes are then
 // copied.
 using FileProducer = std::function<Result<void>(const std::filesystem::path& path, Overwrite overwrite)>;

@@ -1,4 +1,6 @@
 // Values that no option takes: each is answered with one sentence that names the option, and with exit code 2, before anything runs.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -460,7 +462,32 @@ TEST_CASE("kernels prints a summary by kernel, and to a log file") {
   CHECK(answer({"kernels", "--log-file", log, "-f", "csv", "--force-overwrite", "/nowhere.trace"}).code == 1);
   std::ifstream again(log);
   CHECK_THAT((std::string{std::istreambuf_iterator<char>(again), {}}), contains_text("nowhere.trace"));  // messages, too
-  CHECK_THAT(answer({"kernels", "--log-file", "/nowhere/log", counters}).text, contains_text("Nothing can be written to /nowhere/log: No such file"));
+  CHECK_THAT(answer({"kernels", "--log-file", "/nowhere/log", counters}).text, contains_text("/nowhere/log"));
+}
+
+TEST_CASE("the log of kernels is no file that the command reads or keeps, and as private as what it is of") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path recording = folder.path() / "own.trace", log = folder.path() / "log";
+  std::filesystem::copy(test::data_file("kernel_counters.trace"), recording);
+  std::filesystem::permissions(recording, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::create_symlink(recording, folder.path() / "link");
+  const auto size = std::filesystem::file_size(recording);
+  for (const char* name : {"own.trace", "link", "./own.trace"}) {
+    const Answer told = answer({"kernels", "--force-overwrite", "--log-file", (folder.path() / name).string(), recording.string()});
+    CAPTURE(name, told.text);
+    CHECK(told.code == 2);
+    CHECK_THAT(told.text, contains_text("is a file of this command already"));
+    CHECK(std::filesystem::file_size(recording) == size);
+  }
+  const std::string kept = (folder.path() / "kept.trace").string();
+  CHECK(answer({"kernels", "--save", kept, "--log-file", kept, "--", "true"}).code == 2);
+  CHECK_FALSE(std::filesystem::exists(kept));
+
+  const auto umask_before = umask(022);  // as the command leaves it, it would be private anyhow
+  CHECK(answer({"kernels", "--log-file", log.string(), recording.string()}).code == 0);
+  umask(umask_before);
+  CHECK((std::filesystem::status(log).permissions() & std::filesystem::perms(0077)) == std::filesystem::perms::none);
+  CHECK(answer({"kernels", "--log-file", "/dev/null", recording.string()}).code == 0);
 }
 
 TEST_CASE("the summary of a kernel is of all its launches that were measured") {
