@@ -35,6 +35,7 @@ std::optional<Error> said_of_place(const ClosedFile& file) {
   const std::string to = now.moved_to.empty() ? "" : " to " + now.moved_to.string();
   if (now.kind == Whereabouts::kInPlace || (now.kind == Whereabouts::kBeside && file.failure)) return std::nullopt;
   if (now.kind == Whereabouts::kOverwritten) return Error{name + " was overwritten by another program while it was recorded: what was recorded can't be read."};
+  if (now.kind == Whereabouts::kCut) return Error{name + " was cut by another program while it was recorded: part of what was recorded is lost."};
   const char* const taken = identity_of(file.path) ? ", and another file has its name now" : "";
   // NFS gives a file that is removed another name until it is closed.
   if (now.kind == Whereabouts::kMoved && (now.moved_to.empty() || identity_of(now.moved_to) == file.identity))

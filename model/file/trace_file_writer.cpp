@@ -123,6 +123,7 @@ struct TraceFileWriter::State {
   int descriptor = -1;  // of either
   std::uint64_t size = 0;
   std::vector<std::byte> beginning;  // of a new file
+  bool was_cut = false;              // before something was appended
   // Of a finished file that is added to: what comes from here on is not in it before finish().
   struct Addition {
     std::uint64_t begin = 0;       // where its index was
@@ -154,6 +155,7 @@ struct TraceFileWriter::State {
 
   Result<void> write_all(const void* data, std::size_t length) {
     const std::span bytes(static_cast<const std::byte*>(data), length);
+    was_cut = was_cut || (!addition && is_cut());
     if (addition) {
       addition->bytes.resize(size - addition->begin);
       addition->bytes.insert(addition->bytes.end(), bytes.begin(), bytes.end());
@@ -172,12 +174,16 @@ struct TraceFileWriter::State {
     return {};
   }
 
-  // What was written is there still, as far as that is known without reading it all.
-  [[nodiscard]] bool is_as_written() const {
+  [[nodiscard]] bool is_cut() const {
     struct stat facts {};
-    if (fstat(descriptor, &facts) == 0 && static_cast<std::uint64_t>(facts.st_size) < size) return false;
+    return fstat(descriptor, &facts) == 0 && static_cast<std::uint64_t>(facts.st_size) < size;
+  }
+
+  // Whether what was written is there still, as far as that is known without reading it all.
+  [[nodiscard]] Whereabouts::Kind kind_in_place() const {
     std::vector<std::byte> there(beginning.size());
-    return read_back(0, there) < there.size() || there == beginning;
+    if (read_back(0, there) < there.size() || there != beginning) return Whereabouts::kOverwritten;
+    return was_cut || is_cut() ? Whereabouts::kCut : Whereabouts::kInPlace;
   }
 
   // Puts what was added in the place of the old index, once there is room for it. Where that fails, the file is as it was.
@@ -486,7 +492,7 @@ bool TraceFileWriter::is_in_place() const noexcept { return state_->own.valid() 
 Whereabouts TraceFileWriter::whereabouts() const {
   if (!is_in_place()) return {};
   const std::optional<FileIdentity> ours = identity();
-  if (ours && identity_of(state_->path) == ours) return {state_->is_as_written() ? Whereabouts::kInPlace : Whereabouts::kOverwritten, {}};
+  if (ours && identity_of(state_->path) == ours) return {state_->kind_in_place(), {}};
   struct stat facts {};
   if (!ours || fstat(state_->descriptor, &facts) != 0 || facts.st_nlink == 0) return {Whereabouts::kRemoved, {}};
   std::error_code unknown;

@@ -308,8 +308,10 @@ TEST_CASE("a recording whose place another file has by its end says where it is,
            file + " was moved to " + kept + " while it was recorded, and another file has its name now: ", "other\n"},
       Case{"rm " + file + "; echo other > " + file,
            file + " was removed while it was recorded, and another file has its name now: what was recorded, 100 events, is lost.", "other\n"},
-      Case{": > " + file, file + " was overwritten by another program while it was recorded: what was recorded can't be read.", std::string(16, '\0')}};
-  const auto& [done, words, left] = cases[GENERATE(0u, 1u, 2u, 3u)];
+      Case{": > " + file, file + " was overwritten by another program while it was recorded: what was recorded can't be read.", std::string(16, '\0')},
+      Case{"until [ $(stat -c %s " + file + ") -gt 400 ]; do sleep 0.02; done; truncate -s 300 " + file,
+           file + " was cut by another program while it was recorded: part of what was recorded is lost.", "\x89LST"}};
+  const auto& [done, words, left] = cases[GENERATE(0u, 1u, 2u, 3u, 4u)];
   const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "--stats=true", "--export=csv", "-o", "x", "sh", "-c",
                                                 endings() + " exit; " + done + "; exit 0"});
   INFO(ran.messages);

@@ -21,7 +21,10 @@ bool same_program(const ProcessDescription& a, const ProcessDescription& b) {
 
 }  // namespace
 
-void ProcessTable::share_memory(std::uint64_t free) { room_ = encoder_room(free, live_.size()); }
+void ProcessTable::share_memory(std::uint64_t free) {
+  free_memory_ = free;
+  room_ = encoder_room(free_memory_, live_.size());
+}
 
 TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent) {
   const auto observed = std::find_if(observed_.begin(), observed_.end(), [&](const auto& each) { return each.pid() == pid; });
@@ -35,6 +38,7 @@ TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& descriptio
   }
   introduction.place = place(instance, pid);
   live_.push_back(std::make_unique<TargetProcess>(instance, pid, description, introduction, log_, naming_, report_, room_));
+  share_memory(free_memory_);
   if (threads_) live_.back()->name_python_by(threads_->python());
   return *live_.back();
 }
@@ -269,12 +273,14 @@ bool ProcessTable::has_ended_while_it_waited(const TargetProcess& process, std::
 }
 
 std::size_t ProcessTable::reap() {
-  return std::erase_if(live_, [&](const auto& process) {
+  const std::size_t ended = std::erase_if(live_, [&](const auto& process) {
     std::optional<TargetProcess::Ending> ending;
     if (!has_ended(*process, ending) || !process->is_read_out()) return false;
     finish(*process, ending);
     return true;
   });
+  if (ended > 0) share_memory(free_memory_);
+  return ended;
 }
 
 void ProcessTable::detach_all() {

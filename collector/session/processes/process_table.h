@@ -142,7 +142,8 @@ class ProcessTable {
   channel::CounterLine clock_;
   pid_t launched_pid_ = 0;
   pid_t attached_pid_ = 0;
-  EncoderRoom room_;  // of each process
+  std::uint64_t free_memory_ = ~std::uint64_t{0};  // bytes, as far as is known
+  EncoderRoom room_;                               // of each process: their share of it, as many as live
   bool is_attached_unfollowed_ = false;
   std::set<std::string> looked_at_for_agents_;  // executables
   std::optional<ExitStatus> launched_status_;

@@ -280,6 +280,16 @@ TEST_CASE("a writer knows that its file was moved, removed or overwritten, whate
     REQUIRE(writer->append(event_frame(8)));
     CHECK(writer->whereabouts().kind == Whereabouts::kOverwritten);
   }
+  SECTION("cut") {
+    for (std::uint32_t i = 0; i < 20; ++i) REQUIRE(writer->append(event_frame(8 + i)));
+    const auto size = std::filesystem::file_size(path);
+    std::filesystem::resize_file(path, size - 1);  // behind the bytes by which it is known
+    CHECK(writer->whereabouts().kind == Whereabouts::kCut);
+    REQUIRE(writer->append(event_frame(9)));
+    REQUIRE(writer->finish());
+    CHECK(std::filesystem::file_size(path) > size);  // as long as it would be
+    CHECK(writer->whereabouts().kind == Whereabouts::kCut);
+  }
   SECTION("with other last frames in place of the first ones") {
     REQUIRE(writer->append(event_frame(8)));
     CHECK(writer->make_room(0, 60) == 1);

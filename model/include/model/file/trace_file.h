@@ -52,6 +52,7 @@ struct Whereabouts {
     kMoved,        // whole, under another name
     kRemoved,      // it has no name any more, and is gone once it is closed
     kOverwritten,  // in its place, with bytes of another program
+    kCut,          // in its place, and had fewer bytes than were written at some time: part of them is lost
   };
   Kind kind = kBeside;
   std::filesystem::path moved_to;  // of kMoved; empty where the kernel does not say
