@@ -189,6 +189,24 @@ TEST_CASE("a session whose recorder was stopped is listed as that, and nobody wa
   CHECK(recording.wait() == 128 + SIGTERM);
 }
 
+TEST_CASE("who connects to a session and asks nothing keeps no place in it, and nobody from it") {
+  const Sessions sessions;
+  LanescopeProcess recording(sessions.folder(), {"launch", "-t", "nvtx", "--session-new=mine", program("lanescope_program_lives").string(), "wait"});
+  recording.wait_for_line("ready");
+  sessions.await("Waiting");
+  const auto descriptors = [&] {
+    return std::distance(std::filesystem::directory_iterator("/proc/" + std::to_string(recording.pid()) + "/fd"), std::filesystem::directory_iterator());
+  };
+  const auto before = descriptors();
+  std::vector<channel::FileDescriptor> silent;
+  for (int i = 0; i < 300; ++i) silent.push_back(connected(sessions, "mine"));
+  CHECK(received(silent.front()).is_null());  // has been let go
+  CHECK_THAT(sessions.ask({"sessions", "list"}).output, contains_text("Waiting"));
+  CHECK(descriptors() <= before + 70);
+  kill(recording.pid(), SIGTERM);
+  CHECK(recording.wait() == 128 + SIGTERM);
+}
+
 TEST_CASE("a session that is about to begin is listed as that, and who asks it is told what is waited for") {
   const Sessions sessions;
   const HeldFolder held(sessions);

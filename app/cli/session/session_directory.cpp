@@ -29,6 +29,7 @@ constexpr std::string_view kStartExtension = ".start";
 constexpr std::size_t kLargestAnswer = 64u << 10;
 constexpr std::chrono::seconds kHolding{5};          // for others to begin their sessions: each takes microseconds
 constexpr int kMostWaiting = 1024;                   // to be let in: each look at a recorder that stands leaves two
+constexpr std::chrono::seconds kUnseenPatience{30};  // with a recorder of which is not known whether it was stopped
 constexpr std::chrono::seconds kUntilTold{2};        // then it is told what is waited for
 constexpr std::chrono::milliseconds kLettingIn{10};  // for a session to let us in, where it is only to be known whether it is there
 
@@ -308,7 +309,13 @@ Result<SessionAnswer> ask_session(const std::string& name, const nlohmann::json&
   SessionLook look = look_at_session(name);
   if (look.state == SessionLook::kSilent)
     std::cerr << "lanescope: The session " << name << " does not answer yet: it begins, or has much to do. Waiting for it.\n";
-  while (look.state == SessionLook::kSilent) look = look_at_session(name);
+  const auto give_up = std::chrono::steady_clock::now() + kUnseenPatience;
+  while (look.state == SessionLook::kSilent) {
+    if (look.recorder == 0 && std::chrono::steady_clock::now() > give_up)
+      return Error{"The session " + name + " has not answered for " + std::to_string(kUnseenPatience.count()) +
+                   " s, and its recorder can't be seen from here (it is in another container): look there whether it was stopped."};
+    look = look_at_session(name);
+  }
   if (look.state == SessionLook::kStopped) return stopped(name, look.recorder);
   Result<channel::FileDescriptor> connection = connect_to_session(name);
   if (!connection) return connection.error();

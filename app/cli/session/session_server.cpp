@@ -10,6 +10,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 namespace lanescope::cli {
 namespace {
@@ -18,6 +19,8 @@ using session::Recording;
 using session::RecordingState;
 
 constexpr std::size_t kLargestRequest = 64u << 10;
+constexpr std::size_t kMostSilent = 64;  // connections whose request has not come: the oldest of more is let go
+constexpr int kUntilDescriptors = 100;   // ms, until one is looked for again where there was none
 
 const char* state_name(RecordingState state) {
   switch (state) {
@@ -65,10 +68,10 @@ nlohmann::json understood(Answer answer) try {
   return {{"error", "The session did not understand the request."}};
 }
 
-// None where nobody says anything any more, or nothing that makes sense; waits.
-nlohmann::json received(int connection) {
+// None where nobody says anything any more, or nothing that makes sense. Waits, unless flags say otherwise (recv()).
+nlohmann::json received(int connection, int flags = 0) {
   std::string text(kLargestRequest, '\0');
-  const ssize_t size = recv(connection, text.data(), text.size(), 0);
+  const ssize_t size = recv(connection, text.data(), text.size(), flags);
   return size <= 0 ? nlohmann::json() : nlohmann::json::parse(text.substr(0, static_cast<std::size_t>(size)), nullptr, false);
 }
 
@@ -162,7 +165,6 @@ void SessionServer::close() {
   wake();
   if (thread_.joinable()) thread_.join();
   if (order_thread_.joinable()) order_thread_.join();
-  orders_.clear();  // who came last is not answered
   if (!socket_) return;
   const SessionSocket ended = std::move(*socket_);
 }
@@ -173,9 +175,11 @@ void SessionServer::wake() {
 }
 
 void SessionServer::serve() {
-  std::vector<Connection> come;  // and have not asked yet
+  std::vector<Connection> come;  // and have not asked yet; the first one came first
+  bool has_descriptors = true;   // for who comes next
   for (;;) {
-    std::vector<pollfd> sources{{socket_->listener(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+    const int listener = has_descriptors ? socket_->listener() : -1;  // else it would be heard all the time
+    std::vector<pollfd> sources{{listener, POLLIN, 0}, {wake_.get(), POLLIN, 0}};
     for (const Connection& connection : come) sources.push_back({connection.get(), POLLIN, 0});
     std::vector<Handed*> heard;
     {
@@ -185,7 +189,7 @@ void SessionServer::serve() {
         if (handed.connection.valid()) heard.push_back(&handed);  // a deque moves none
     }
     for (const Handed* handed : heard) sources.push_back({handed->connection.get(), POLLIN, 0});
-    if (poll(sources.data(), sources.size(), -1) < 0) continue;
+    if (poll(sources.data(), sources.size(), std::exchange(has_descriptors, true) ? -1 : kUntilDescriptors) < 0) continue;
     std::uint64_t count = 0;
     if (sources[1].revents != 0) static_cast<void>(!read(wake_.get(), &count, sizeof(count)));
     for (std::size_t i = 0; i < heard.size(); ++i)
@@ -195,12 +199,14 @@ void SessionServer::serve() {
     std::erase_if(come, [](const Connection& connection) { return !connection.valid(); });
     if (sources[0].revents == 0) continue;
     Connection connection(accept4(socket_->listener(), nullptr, nullptr, SOCK_CLOEXEC));
+    has_descriptors = connection.valid();
     if (connection.valid()) come.push_back(std::move(connection));
+    if (come.size() > kMostSilent) come.erase(come.begin());
   }
 }
 
 void SessionServer::take_request(Connection connection) {
-  nlohmann::json request = received(connection.get());
+  nlohmann::json request = received(connection.get(), MSG_DONTWAIT);
   if (request.is_null()) return;  // somebody who only looks whether we are there
   if (!request.is_object()) return reply(connection.get(), {{"error", "The session did not understand the request."}});
   bool waits = false;
