@@ -5,6 +5,7 @@
 
 #include "checks.h"
 #include "command.h"
+#include "model/file/memory_limits.h"
 #include "model/trace/demanded_segments.h"
 
 #ifdef __GLIBC__
@@ -32,6 +33,11 @@ Result<void> apply_memory_budget() {
   share_freed_memory();
   SegmentCache::of_process().set_budget(std::stoull(size));
   return {};
+}
+
+bool fit_into_memory(std::uint64_t events) {
+  constexpr std::uint64_t kEventBytes = 40;  // while a file is read
+  return events <= free_memory() / 2 / kEventBytes;
 }
 
 namespace {

@@ -5,8 +5,7 @@
 #include "checks.h"
 #include "collector/session/planned_file.h"
 #include "commands/commands.h"
-#include "model/file/limits.h"
-#include "model/file/memory_limits.h"
+#include "memory_budget.h"
 #include "model/file/trace_file.h"
 
 namespace lanescope::cli {
@@ -50,10 +49,9 @@ Result<void> check_exports(const std::string& output, const ReportOptions& optio
 
 namespace {
 
-// Whether the events of a recording can be opened at all: for want of memory the kernel would end us, and what we have to say with us.
 bool has_memory_for(const std::filesystem::path& file) {
   const Result<TraceFileReader> reader = TraceFileReader::open(file);
-  return !reader || reader->indexed_events() <= free_memory() / limits::kEventMemory;
+  return !reader || fit_into_memory(reader->indexed_events());
 }
 
 }  // namespace

@@ -27,10 +27,11 @@ enum class Reports { kMade, kLacking };
 // fails with one sentence where one stands there that may not be replaced.
 [[nodiscard]] Result<void> check_exports(const std::string& output, const ReportOptions& options);
 
+inline constexpr const char* kStatisticsMade = "statistics";
+
 // Writes the copies beside the file, and prints the reports. What fails is said. `meant`: the recording to make them of. Where another has
 // its name by now, nothing more is made, that is said, and the result is kLacking. None: whatever has the name. `made`: called with each type of
 // options.exports, and with kStatisticsMade, once that is made, or it is said why not; may be empty.
-inline constexpr const char* kStatisticsMade = "statistics";
 [[nodiscard]] Reports make_reports(const std::filesystem::path& file, const ReportOptions& options, const std::optional<FileIdentity>& meant = {},
                                    const std::function<void(const std::string& what)>& made = {});
 

@@ -28,7 +28,7 @@ class TableOutput {
   // Checks what was given, and that files can be made where they are to be. `input` names the default of output files.
   Result<void> prepare(const std::filesystem::path& input);
 
-  // What would go to the terminal goes there, as it is. It outlives this.
+  // What would go to the terminal goes to this stream, as it is, which must outlive *this. Whether all came there, its owner looks.
   void print_to(std::ostream& console) { console_ = &console; }
 
   // What the tables are made of. One that was made of events of it that can't be read any more is not written, and write() fails.

@@ -34,6 +34,7 @@ struct Ran {
   bool was_warned = false;           // the recorder had something to say
   bool was_stuck = false;            // the program was ended, since a kernel did not come to an end while it was measured
   std::optional<FileIdentity> file;  // that was made
+  std::optional<Error> failure;      // why none was
 };
 
 // Ends a program whose launch takes longer to be measured than it may: nothing brings back the thread that launched it.
@@ -75,7 +76,7 @@ class Watchdog {
 
 enum class Ranges { kLeft, kFollowed };  // of NVTX, by which launches are chosen
 
-// One run of the program, recorded into the file; `counters` may be null.
+// One run of the program, recorded into the file; `counters` may be null. Fails where the program did not run.
 Result<Ran> run(const kernels::Program& program, session::KernelCounters* counters, const std::filesystem::path& file, session::TargetOutput output,
                 Ranges ranges, std::chrono::nanoseconds patience) {
   session::LaunchRequest request;
@@ -111,8 +112,11 @@ Result<Ran> run(const kernels::Program& program, session::KernelCounters* counte
   signals.release();
   say();
   const session::RecordingOutcome outcome = (*recording)->outcome();
-  if (outcome.failure && (!outcome.target || outcome.files.empty())) return *outcome.failure;
-  if (!outcome.files.empty()) ran.file = outcome.files.front().identity;
+  if (outcome.failure && !outcome.target) return *outcome.failure;
+  if (outcome.files.empty())
+    ran.failure = outcome.failure;
+  else
+    ran.file = outcome.files.front().identity;
   if (outcome.target) ran.code = outcome.target->signal != 0 ? 128 + outcome.target->signal : outcome.target->code;
   return ran;
 }
@@ -163,6 +167,7 @@ Result<void> run_again(const kernels::Program& program, session::KernelCounters&
     const std::filesystem::path passing = folder->path() / (std::to_string(i) + ".trace");
     const Result<Ran> again = run(program, &counters, passing, session::TargetOutput::kStore, ranges, patience);
     if (!again) return again.error();
+    if (again->failure) return *again->failure;
     was_signalled = again->was_signalled || again->was_stuck;
     std::error_code ignored;
     std::filesystem::remove(passing, ignored);
@@ -223,7 +228,8 @@ Result<MeasuredProgram> record_kernels(const kernels::Program& program, session:
   const Ranges ranges = counters.range.empty() ? Ranges::kLeft : Ranges::kFollowed;
   const Result<Ran> ran = run(program, &kernel_counters, file, session::TargetOutput::kShowAndStore, ranges, counters.patience);
   if (!ran) return ran.error();
-  MeasuredProgram measured{ran->code, ran->file, {}};
+  MeasuredProgram measured{ran->code, ran->file, ran->failure};
+  if (measured.failure) return measured;
   if (const Result<void> again = run_again(program, kernel_counters, *runs - 1, *ran, ranges, counters.patience); !again) {
     measured.failure = again.error();
     return measured;
@@ -274,6 +280,7 @@ std::optional<Error> count_instructions(const kernels::Program& program, const s
     const std::filesystem::path passing = folder->path() / (std::to_string(i) + ".trace");
     const Result<Ran> ran = run(program, kernel_counters->get(), passing, session::TargetOutput::kStore, Ranges::kLeft, counters.patience);
     if (!ran) return ran.error();
+    if (ran->failure) return *ran->failure;
     was_signalled = ran->was_signalled || ran->was_stuck;
     std::error_code ignored;
     std::filesystem::remove(passing, ignored);
@@ -301,8 +308,8 @@ Result<MeasuredProgram> record_instruction_counts(const kernels::Program& progra
                                                   const std::filesystem::path& file) {
   const Result<Ran> first = run(program, nullptr, file, session::TargetOutput::kShowAndStore, Ranges::kLeft, {});
   if (!first) return first.error();
-  MeasuredProgram measured{first->code, first->file, {}};
-  measured.failure = count_instructions(program, chosen, file, *first);
+  MeasuredProgram measured{first->code, first->file, first->failure};
+  if (!measured.failure) measured.failure = count_instructions(program, chosen, file, *first);
   return measured;
 }
 

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "model/file/memory_limits.h"
+#include "memory_budget.h"
 #include "model/trace/grouped_digits.h"
 #include "model/trace/outline.h"
 #include "session/stopped_program.h"
@@ -132,13 +132,15 @@ int wait_for_end(session::Recording& recording, RecorderSignals& signals, OnSign
 }
 
 // So that a viewer draws them at once. What fails is said; the files stay good. Files of over 100 million events get none: it would take
-// gigabytes and half a minute when the program has just ended. Nor do those that would take more than half of the memory that is free: the kernel may
-// end us for that, and what is to be said of the recording would not be. O(events).
+// gigabytes and half a minute when the program has just ended. Nor do those for which there is no memory. O(events).
 void add_outlines(const session::RecordingOutcome& outcome) {
   constexpr std::uint64_t kMostEvents = 100'000'000;
-  constexpr std::uint64_t kEventBytes = 40;  // while a file is read
   for (const session::RecordedFile& file : outcome.files) {
-    if (file.events > std::min(kMostEvents, free_memory() / 2 / kEventBytes)) continue;
+    if (file.events > kMostEvents) continue;
+    if (!fit_into_memory(file.events)) {
+      std::cerr << "lanescope: There is not enough memory for an outline of " << file.path.string() << ": a viewer takes longer to draw all of it.\n";
+      continue;
+    }
     if (const Result<void> added = append_outline(file.path, file.identity); !added) std::cerr << "lanescope: " << added.error().text << '\n';
   }
 }

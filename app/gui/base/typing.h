@@ -7,7 +7,8 @@
 namespace lanescope::ui {
 
 [[nodiscard]] bool takes_typing(const QWidget& widget);
-// Whether the key types something, rather than commands: no Ctrl, Alt or the like is held. Not for fields, which know it themselves.
+// Whether the key types something, rather than commands: no Shift, Ctrl, Alt or the like is held. So Shift+Z is a command in lists, too, and a capital letter
+// leads to no entry there. Not for fields, which know it themselves.
 [[nodiscard]] bool is_typed(const QKeyEvent& event);
 
 }  // namespace lanescope::ui

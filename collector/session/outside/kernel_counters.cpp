@@ -25,6 +25,7 @@
 #include "model/file/frame_codec.h"
 #include "model/file/trace_file.h"
 #include "outside/own_program.h"
+#include "processes/proc.h"
 
 namespace lanescope::session {
 namespace {
@@ -91,19 +92,24 @@ int end(pid_t pid, std::chrono::seconds patience = std::chrono::seconds(2)) {
   return wait_for(pid);
 }
 
-// Until its end, and no longer than kPatience without a byte: a library of NVIDIA's may hang, or another user stop what runs as that user.
-std::vector<std::byte> read_all(const FileDescriptor& source) {
-  constexpr int kPatience = 600'000;  // ms
-  std::vector<std::byte> all;
+struct Answer {
+  std::vector<std::byte> bytes;
+  bool has_ended = true;
+};
+
+// Until its end, and no longer than the patience without a byte: a library of NVIDIA's may hang, or another user stop what runs as that user.
+Answer read_all(const FileDescriptor& source, std::chrono::milliseconds patience) {
+  Answer answer;
   std::byte piece[65536];
   while (true) {
     pollfd readable{source.get(), POLLIN, 0};
-    const int ready = poll(&readable, 1, kPatience);
+    const int ready = poll(&readable, 1, static_cast<int>(patience.count()));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return all;
+    if (ready <= 0) answer.has_ended = false;
+    if (ready <= 0) return answer;
     const ssize_t count = read(source.get(), piece, sizeof(piece));
-    if (count == 0 || (count < 0 && errno != EINTR)) return all;
-    if (count > 0) all.insert(all.end(), piece, piece + count);
+    if (count == 0 || (count < 0 && errno != EINTR)) return answer;
+    if (count > 0) answer.bytes.insert(answer.bytes.end(), piece, piece + count);
   }
 }
 
@@ -171,7 +177,15 @@ KernelCounters::KernelCounters(std::filesystem::path folder, KernelCounterSettin
 Result<std::string> ask_kernel_metrics(const std::vector<std::string>& question) {
   Result<Started> program = start_program(question, Errors::kRead);
   if (!program) return program.error();
-  std::string text = text_of(read_all(program->output));
+  constexpr std::chrono::seconds kPatience{60};
+  const Answer answer = read_all(program->output, kPatience);
+  if (!answer.has_ended) {
+    kill(program->pid, SIGKILL);
+    wait_for_in_background(program->pid);  // within a driver that hangs, it ends when that goes on
+    return Error{"lanescope-kernel-metrics has not answered in " + std::to_string(kPatience.count()) +
+                 " s. The driver may hang: see whether nvidia-smi answers."};
+  }
+  std::string text = text_of(answer.bytes);
   const int status = end(program->pid);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
   return Error{text.empty() ? "lanescope-kernel-metrics ended without an answer." : text,
@@ -330,7 +344,8 @@ Result<AppendedCounters> KernelCounters::append_to(const std::filesystem::path& 
     if (!started) return started.error();
     evaluator = std::move(*started);
   }
-  const std::vector<std::byte> frames = read_all(evaluator.output);
+  constexpr std::chrono::minutes kPatience{10};  // some passes of many launches take minutes to evaluate
+  const std::vector<std::byte> frames = read_all(evaluator.output, kPatience).bytes;
   const int status = end(evaluator.pid);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return Error{"Counters of kernels could not be evaluated: lanescope-kernel-metrics failed."};
   Account account(settings_);

@@ -144,9 +144,13 @@ TEST_CASE("an imported trace has the name that a recording would have") {
 
 TEST_CASE("a recorder that waits for what the program left behind says for whom, and how not to") {
   const Shell shell;
-  const auto waited = shell.run("lanescope profile -t nvtx -s none --cpuctxsw none -o x sh -c 'setsid sleep 5 & exit 3'");
+  // What is left behind, a shell (dash or bash), runs until the recorder has said so.
+  const auto waited = shell.run(
+      "lanescope profile -t nvtx -s none --cpuctxsw none -o x "
+      "sh -c 'setsid sh -c \"for i in \\$(seq 600); do grep -q primary said && break; sleep 0.1; done\" & exit 3' 2> said; code=$?; cat said >&2; exit $code");
   CHECK(waited.code == 3);
-  CHECK_THAT(waited.messages, contains_text("The program has ended. Waiting for what it left behind: [") && contains_text("] sleep. With --wait=primary"));
+  CHECK_THAT(waited.messages,
+             contains_text("The program has ended. Waiting for what it left behind: [") && contains_text("ash") && contains_text("With --wait=primary"));
   const auto alone = shell.run("lanescope profile -t nvtx -s none --cpuctxsw none --wait=primary -o y sh -c 'setsid sleep 5 & exit 3'");
   CHECK(alone.code == 3);
   CHECK_THAT(alone.messages, !contains_text("Waiting for"));

@@ -79,7 +79,8 @@ class KernelCounters {
   KernelCounters(const KernelCounters&) = delete;
   KernelCounters& operator=(const KernelCounters&) = delete;
 
-  // Waits for the plan, whose making asks the driver (kHardware alone). Fails with one sentence where nothing can be counted.
+  // Waits for the plan, whose making asks the driver (kHardware alone), 60 s at most; who makes it is ended then. Fails with one sentence where nothing can
+  // be counted. Threads: any, once; nothing else is called meanwhile but variables() and find_stuck().
   [[nodiscard]] Result<void> await_plan();
 
   // How often the program is to run, each time behind begin_next_run() but the first: once, but for kApplication and kRange. Waits for the plan. Fails with one
@@ -116,10 +117,11 @@ class KernelCounters {
 };
 
 // What lanescope-kernel-metrics prints for these arguments. Fails with its sentence, of kind kUsage where it ends with 2, and where it can't
-// be started.
+// be started, or says nothing for 60 s, as where the driver hangs.
 Result<std::string> ask_kernel_metrics(const std::vector<std::string>& question);
 
-// Whether this machine has what counts: a driver, GPUs and a CUPTI that knows them. Takes the driver's time to start. Fails with one sentence.
+// Whether this machine has what counts: a driver, GPUs and a CUPTI that knows them. Takes the driver's time to start, 60 s at most. Fails with one
+// sentence.
 Result<void> check_counters_can_be_read();
 
 }  // namespace lanescope::session
