@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "call_class.h"
+#include "counter_readings.h"
 #include "gpu_operations.h"
-#include "model/trace/kernel_records.h"
 #include "model/trace/parallel.h"
 #include "rank_work.h"
 #include "thread_activity.h"
@@ -28,21 +28,9 @@ using Readings = std::vector<std::vector<Reading>>;  // by GPU, in order, not ov
 // O(kernels) where counters were read, else O(1).
 Readings find_readings(const Trace& trace, const LaunchIndex& launches, const std::stop_token& stop) {
   Readings readings;
-  if (trace.kernel_records().measured.empty() && trace.kernel_records().counted.empty()) return readings;
-  readings.resize(trace.gpus().size());
-  const NameClasses names(trace);
-  for (const Track& track : trace.tracks()) {
-    if (track.key.kind != TrackKind::kKernels || track.key.gpu >= readings.size()) continue;
-    for (const LaneId id : track.lanes) {
-      const Lane& lane = trace.lane(id);
-      for (EventIndex i = 0; i < lane.size() && !stop.stop_requested(); ++i) {
-        if (!names.is_measured(track.key.process, lane.correlation(i))) continue;
-        const EventRef call = launches.find(track.key.process, lane.correlation(i), lane.start(i));
-        if (!call.valid()) continue;
-        const Lane& calls = trace.lane(call.lane);
-        readings[track.key.gpu].push_back({{calls.start(call.index), calls.end(call.index)}, calls.name(call.index)});
-      }
-    }
+  for (const CounterReading& reading : counter_readings(trace, launches, stop)) {
+    readings.resize(trace.gpus().size());
+    if (reading.gpu < readings.size()) readings[reading.gpu].push_back({reading.time, reading.call});
   }
   for (std::vector<Reading>& of_gpu : readings) {
     std::sort(of_gpu.begin(), of_gpu.end(), [](const Reading& a, const Reading& b) { return a.time.begin < b.time.begin; });

@@ -1,7 +1,12 @@
 #include "loop_work.h"
 
+#include <algorithm>
 #include <optional>
+#include <set>
+#include <utility>
 
+#include "counter_readings.h"
+#include "model/trace/interval_union.h"
 #include "model/trace/kernel_records.h"
 #include "wording.h"
 
@@ -16,6 +21,7 @@ LoopWork::LoopWork(const RuleContext& context)
     loop_ = Loop(trace_, iterations_);
   }
   if (!loop_.known()) return;
+  if (reads_counters(trace_)) find_disturbed();
   const std::map<std::pair<ProcessId, GpuId>, Nanoseconds> begins = find_begins();
   for (const Track& track : trace_.tracks()) {
     const std::optional<TimeRange> loop = loop_.of(track.key.process);
@@ -97,18 +103,93 @@ bool LoopWork::has(const IdleGap& gap, const IdlePart& part) const {
   return loop_.recurrence(process, part.range.begin, enqueued) == Recurrence::kRecurring;
 }
 
-Nanoseconds LoopWork::reading(GpuId gpu) const {
-  if (!reads_counters(trace_)) return 0;
+Nanoseconds LoopWork::reading(GpuId gpu) const { return reading_of(gpu).idle; }
+
+LoopWork::Reading LoopWork::reading_of(GpuId gpu) const {
+  if (!reads_counters(trace_)) return {};
   std::call_once(readings_are_known_, [this] { readings_ = find_readings(); });
   const auto found = readings_.find(gpu);
-  return found == readings_.end() ? 0 : found->second;
+  return found == readings_.end() ? Reading() : found->second;
 }
 
-std::map<GpuId, Nanoseconds> LoopWork::find_readings() const {
-  std::map<GpuId, Nanoseconds> readings;
+void LoopWork::find_disturbed() {
+  const ReadingTimes readings(counter_readings(trace_, launch_index_->of(trace_), stop_));
+  for (const IterationSeries& series : iterations_) {
+    const std::vector<TimeRange> times = iteration_times(trace_, series);
+    std::vector<TimeRange> disturbed;
+    for (std::size_t i = warm_up_iterations(trace_, series); i < times.size(); ++i)
+      if (readings.any_in(series.process, times[i])) disturbed.push_back(times[i]);
+    if (times.size() >= warm_up_iterations(trace_, series) + disturbed.size() + kLeastLeftAlone) disturbed_[series.process] = std::move(disturbed);
+  }
+}
+
+std::span<const TimeRange> LoopWork::disturbed(ProcessId process) const noexcept {
+  const auto found = disturbed_.find(process);
+  return found == disturbed_.end() ? std::span<const TimeRange>() : found->second;
+}
+
+std::size_t LoopWork::disturbed_iterations() const noexcept {
+  std::size_t count = 0;
+  for (const auto& [process, times] : disturbed_) count += times.size();
+  return count;
+}
+
+void LoopWork::lay_to_reading(const IdleGap& gap, std::span<const IdlePart> parts, std::vector<IdlePart>& into) const {
+  into.clear();
+  const std::span<const TimeRange> disturbed = this->disturbed(trace_.track_of(gap.next.lane).key.process);
+  auto time = std::upper_bound(disturbed.begin(), disturbed.end(), gap.range.begin, [](Nanoseconds t, const TimeRange& one) { return t < one.end; });
+  for (IdlePart part : parts) {
+    const TimeRange whole = part.range;
+    Nanoseconds t = whole.begin;
+    const auto append = [&](IdleCause cause, Nanoseconds end) {
+      if (end <= t) return;
+      part.range = {t, end};
+      part.cause = cause;
+      into.push_back(part);
+      t = end;
+    };
+    const IdleCause cause = part.cause;
+    for (; time != disturbed.end() && time->begin < whole.end; ++time) {
+      append(cause, time->begin);
+      append(IdleCause::kOverhead, std::min(time->end, whole.end));
+      if (time->end > whole.end) break;
+    }
+    append(cause, whole.end);
+  }
+}
+
+bool LoopWork::is_disturbed(ProcessId process, Nanoseconds t) const noexcept {
+  const std::span<const TimeRange> times = disturbed(process);
+  const auto time = std::upper_bound(times.begin(), times.end(), t, [](Nanoseconds at, const TimeRange& one) { return at < one.end; });
+  return time != times.end() && time->begin <= t;
+}
+
+std::map<GpuId, LoopWork::Reading> LoopWork::find_readings() const {
+  std::map<GpuId, std::vector<TimeRange>> disturbed;  // of all processes that use it
+  std::set<std::pair<GpuId, ProcessId>> users;
+  for (const Track& track : trace_.tracks())
+    if (is_gpu_work(track.key.kind)) users.emplace(track.key.gpu, track.key.process);
+  for (const auto& [gpu, process] : users) {
+    const std::span<const TimeRange> of_process = this->disturbed(process);
+    disturbed[gpu].insert(disturbed[gpu].end(), of_process.begin(), of_process.end());
+  }
+  std::map<GpuId, Reading> readings;
+  std::map<GpuId, IntervalUnion> all;
+  for (auto& [gpu, times] : disturbed) {
+    std::sort(times.begin(), times.end(), [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; });
+    IntervalUnion::Writer writer;
+    for (const TimeRange& time : times) writer.add(time.begin, time.end);
+    all[gpu] = writer.take();
+    readings[gpu].disturbed_busy = all[gpu].covered(of_gpu(gpu, kWholeTrace));
+  }
+  std::vector<IdlePart> laid;
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
-    for (const IdlePart& part : parts)
-      if (part.cause == IdleCause::kOverhead && has(gap, part)) readings[gap.gpu] += part.range.length();
+    lay_to_reading(gap, parts, laid);
+    for (const IdlePart& part : laid) {
+      if (part.cause != IdleCause::kOverhead || !has(gap, part)) continue;
+      readings[gap.gpu].idle += part.range.length();
+      readings[gap.gpu].disturbed_busy -= all[gap.gpu].covered(part.range);
+    }
   };
   const LaunchIndex& launches = launch_index_->of(trace_);
   if (time_ == kWholeTrace)

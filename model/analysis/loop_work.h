@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -58,10 +59,23 @@ class LoopWork {
   // Of a GPU that works during the extent, what belongs to it: while processes that use it are in their loops, or it has work of these; behind
   // what they enqueued before.
   [[nodiscard]] TimeRange of_gpu(GpuId gpu, TimeRange extent) const noexcept;
+  // Iterations of the process in which counters of kernels were read, in order; none where fewer than kLeastLeftAlone were left alone. What these
+  // take, and for how long GPUs are idle in them, says nothing of the program: it runs on with an empty queue and cold caches.
+  static constexpr std::size_t kLeastLeftAlone = 3;
+  [[nodiscard]] std::span<const TimeRange> disturbed(ProcessId process) const noexcept;
+  // How many that are, of all processes.
+  [[nodiscard]] std::size_t disturbed_iterations() const noexcept;
+  // Replaces causes of idle time in disturbed iterations by `overhead`. `parts` are those of the gap, `into` is what is visited in place of them.
+  void lay_to_reading(const IdleGap& gap, std::span<const IdlePart> parts, std::vector<IdlePart>& into) const;
+  // Whether one of them holds t.
+  [[nodiscard]] bool is_disturbed(ProcessId process, Nanoseconds t) const noexcept;
   // What shares are of, where it is of a time of the GPU: its length, less what reading counters of kernels took of it. That was asked for, and
   // may be nearly all.
   [[nodiscard]] Nanoseconds span(GpuId gpu, TimeRange time) const { return std::max<Nanoseconds>(0, time.length() - reading(gpu)); }
-  // The time for which the GPU was idle while the program read counters of kernels; 0 where it read none. The first time O(n log n) where it did.
+  // The same of idle time: less all of disturbed iterations, of which none counts.
+  [[nodiscard]] Nanoseconds undisturbed_span(GpuId gpu, TimeRange time) const { return std::max<Nanoseconds>(0, span(gpu, time) - disturbed_busy(gpu)); }
+  // The time for which the GPU was idle while the program read counters of kernels, and in disturbed iterations; 0 where it read none. The first time O(n log
+  // n) where it did.
   [[nodiscard]] Nanoseconds reading(GpuId gpu) const;
   // Of each rank, its work in it. Shares are of the extent: from where its process entered the loop to where it left it, or its work ended; where no
   // iterations are marked, nobody can say when it left, and its work's end counts.
@@ -73,7 +87,14 @@ class LoopWork {
   // Sets enqueued_before_. Returns when the loop's part of a GPU begins, of each process that uses it.
   [[nodiscard]] std::map<std::pair<ProcessId, GpuId>, Nanoseconds> find_begins();
   [[nodiscard]] std::vector<RankWork> find_ranks() const;
-  [[nodiscard]] std::map<GpuId, Nanoseconds> find_readings() const;
+  struct Reading {
+    Nanoseconds idle = 0;            // reading()
+    Nanoseconds disturbed_busy = 0;  // what disturbed iterations have beside that
+  };
+  [[nodiscard]] Reading reading_of(GpuId gpu) const;
+  [[nodiscard]] Nanoseconds disturbed_busy(GpuId gpu) const { return reading_of(gpu).disturbed_busy; }
+  [[nodiscard]] std::map<GpuId, Reading> find_readings() const;
+  void find_disturbed();
 
   const Trace& trace_;
   TimeRange time_;
@@ -82,11 +103,12 @@ class LoopWork {
   Families families_;
   std::vector<IterationSeries> iterations_;
   Loop loop_;
+  std::map<ProcessId, std::vector<TimeRange>> disturbed_;
   std::map<ProcessId, TimeRange> processes_;                // of_process()
   std::map<GpuId, TimeRange> gpus_;                         // that processes use in their loops
   std::unordered_map<LaneId, EventIndex> enqueued_before_;  // where GPUs did in the loop's time what was enqueued before: the first operation behind
   mutable std::once_flag readings_are_known_;
-  mutable std::map<GpuId, Nanoseconds> readings_;
+  mutable std::map<GpuId, Reading> readings_;
   mutable std::once_flag ranks_are_known_;
   mutable std::vector<RankWork> ranks_;
 };

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "loop_work.h"
 #include "shared_idle.h"
 
 namespace lanescope::analysis {
@@ -138,7 +139,13 @@ const std::array kRules{
 
 }  // namespace
 
-std::vector<GpuIdle> visit_idle(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& visitor) {
+std::vector<GpuIdle> visit_idle(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& asked) {
+  std::vector<IdlePart> laid;
+  const IdleVisitor beside_readings = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+    loop_work(context).lay_to_reading(gap, parts, laid);
+    asked(gap, laid);
+  };
+  const IdleVisitor& visitor = loop_work(context).disturbed_iterations() > 0 ? beside_readings : asked;
   if (context.shared_idle) return context.shared_idle->visit(context, threshold, visitor);
   return context.time == kWholeTrace ? visit_idle(context.trace, context.launches(), threshold, visitor, context.stop)
                                      : visit_idle_within(context.trace, context.launches(), context.time, threshold, visitor, context.stop);

@@ -13,8 +13,9 @@ namespace lanescope::analysis {
 
 [[nodiscard]] std::span<const Rule> own_rules();
 
-// Of the time that counts; together with the other rules that look at it, where there are any.
-std::vector<GpuIdle> visit_idle(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& visitor);
+// Of the time that counts; together with the other rules that look at it, where there are any. In iterations that readings of counters disturbed
+// (LoopWork::disturbed) all idle time is `overhead`.
+std::vector<GpuIdle> visit_idle(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& asked);
 
 Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArguments& arguments);
 Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArguments& arguments);

@@ -340,6 +340,9 @@ Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArgume
   if (collected.reading() > 0)
     answer.summary =
         followed_by(answer.summary, Message("{time} more went into reading the counters of kernels.", {{"time", duration_text(collected.reading())}}));
+  if (work.disturbed_iterations() > 0)
+    answer.summary = followed_by(
+        answer.summary, Message("{iterations} in which that was done are left out.", {{"iterations", counted(work.disturbed_iterations(), "iteration")}}));
   if (loop.left_out() > 0)
     answer.summary = followed_by(
         answer.summary, Message("{iterations} that the recording does not have whole are left out.", {{"iterations", counted(loop.left_out(), "iteration")}}));

@@ -47,15 +47,23 @@ FamilyId phase_of(const std::vector<FamilyId>& enclosing, FamilyId loop) {
   return phase == enclosing.end() ? 0 : *phase;
 }
 
+struct ShortGaps {
+  CauseSum all;
+  Nanoseconds undisturbed = 0;  // what of their time lies outside of iterations in which counters were read
+};
+
 // Of the gaps below the threshold, those that begin within the time.
-CauseSum short_gaps_within(const RuleContext& context, GpuId gpu, TimeRange time, Nanoseconds threshold) {
-  CauseSum sum;
+ShortGaps short_gaps_within(const RuleContext& context, const LoopWork& work, GpuId gpu, TimeRange time, Nanoseconds threshold) {
+  ShortGaps sum;
   std::optional<Nanoseconds> busy_until;
   GpuOperations operations(context.trace, gpu, context.time, context.stop);
   while (const std::optional<GpuOperation> operation = operations.next()) {
     const Nanoseconds begin = busy_until.value_or(operation->range.begin);
     const Nanoseconds gap = operation->range.begin - begin;
-    if (gap > 0 && gap < threshold && time.contains(begin)) sum.add(gap);
+    if (gap > 0 && gap < threshold && time.contains(begin)) {
+      sum.all.add(gap);
+      if (!work.is_disturbed(context.trace.track_of(operation->event.lane).key.process, begin)) sum.undisturbed += gap;
+    }
     busy_until = std::max(busy_until.value_or(operation->range.end), operation->range.end);
   }
   return sum;
@@ -137,14 +145,14 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
   collected.gpus = visit_idle(context, threshold, add);
   for (const GpuIdle& gpu : collected.gpus) {
     const TimeRange loop_time = work.of_gpu(gpu.gpu, gpu.extent);
-    collected.spans[gpu.gpu] = work.span(gpu.gpu, loop_time);
+    collected.spans[gpu.gpu] = work.undisturbed_span(gpu.gpu, loop_time);
     collected.span += collected.spans[gpu.gpu];
     const CauseSum all{gpu.short_gaps, gpu.short_idle};
-    const CauseSum in_loop = loop.known() ? short_gaps_within(context, gpu.gpu, loop_time, threshold) : all;
-    collected.short_idle += in_loop.total;
+    const ShortGaps in_loop = loop.known() ? short_gaps_within(context, work, gpu.gpu, loop_time, threshold) : ShortGaps{all, all.total};
+    collected.short_idle += in_loop.undisturbed;
     std::array<IdleGroups::OfGpu, 2>& of_gpu = collected.by_gpu[gpu.gpu];
-    of_gpu[static_cast<std::size_t>(Recurrence::kRecurring)].in_short_gaps = in_loop;
-    of_gpu[static_cast<std::size_t>(Recurrence::kOnce)].in_short_gaps = {all.parts - in_loop.parts, all.total - in_loop.total};
+    of_gpu[static_cast<std::size_t>(Recurrence::kRecurring)].in_short_gaps = in_loop.all;
+    of_gpu[static_cast<std::size_t>(Recurrence::kOnce)].in_short_gaps = {all.parts - in_loop.all.parts, all.total - in_loop.all.total};
   }
   for (const auto& [key, group] : groups) {
     collected.groups.push_back(group);

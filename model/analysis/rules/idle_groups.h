@@ -62,7 +62,7 @@ struct CauseInLoop : CauseSum {
 
 struct IdleGroups {
   std::vector<GpuIdle> gpus;
-  std::map<GpuId, Nanoseconds> spans;  // time of each that belongs to the loop, less what reading counters of kernels took
+  std::map<GpuId, Nanoseconds> spans;  // time of each that belongs to the loop, less what reading counters of kernels took, and iterations that it disturbed
   std::vector<Group> groups;           // by time, the largest first
   // Idle time of a GPU in the loop, or outside of it.
   struct OfGpu {
@@ -75,7 +75,7 @@ struct IdleGroups {
   TimeRange time = kWholeTrace;  // that counts
   bool are_counters_read = false;
   Nanoseconds span = 0;        // of all GPUs together
-  Nanoseconds short_idle = 0;  // of it, in gaps below the threshold, of the loop
+  Nanoseconds short_idle = 0;  // of it, in gaps below the threshold, of the loop without disturbed iterations
   [[nodiscard]] Nanoseconds idle() const {
     Nanoseconds sum = 0;
     for (const GpuIdle& gpu : gpus) sum += gpu.idle;

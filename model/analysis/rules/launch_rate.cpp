@@ -49,6 +49,11 @@ std::uint64_t operations_of(const std::vector<Stretch>& stretches) {
   return sum;
 }
 
+// Whether an operation is the loop's, and is not of an iteration in which counters were read: the gaps in front of those are no program's own.
+bool is_undisturbed(const LoopWork& work, const Trace& trace, const GpuOperation& operation) {
+  return work.has(operation.event) && !work.is_disturbed(trace.track_of(operation.event.lane).key.process, operation.range.begin);
+}
+
 struct SmallKernelOptions {
   Nanoseconds longest = 0;  // kernels up to this long are small
   Nanoseconds gap = 0;      // and belong to a stretch while gaps are no longer than this
@@ -69,14 +74,14 @@ class SmallKernelStretches {
     while (const std::optional<GpuOperation> operation = operations.next()) {
       if (!std::exchange(any, true)) extent = {operation->range.begin, operation->range.begin};
       const Nanoseconds gap = operation->range.begin - extent.end;
-      const bool counts = is_small(*operation) && work_.has(operation->event);
+      const bool counts = is_small(*operation) && is_undisturbed(work_, trace_, *operation);
       if (!counts || gap > options_.gap) close();
       if (counts) append(gpu, *operation, std::max<Nanoseconds>(0, gap));
       before_ = operation->event;
       extent.end = std::max(extent.end, operation->range.end);
     }
     close();
-    return work_.span(gpu, work_.of_gpu(gpu, extent));
+    return work_.undisturbed_span(gpu, work_.of_gpu(gpu, extent));
   }
 
   std::vector<Stretch> stretches;
@@ -183,13 +188,13 @@ class LaunchBoundStretches {
     bool any = false;
     while (const std::optional<GpuOperation> operation = operations.next()) {
       if (!std::exchange(any, true)) extent = {operation->range.begin, operation->range.begin};
-      const bool at_once = work_.has(operation->event) && started_at_once(*operation);
+      const bool at_once = is_undisturbed(work_, trace_, *operation) && started_at_once(*operation);
       if (!at_once || operation->range.begin - extent.end > options_.gap) close();
       if (at_once) append(gpu, *operation);
       extent.end = std::max(extent.end, operation->range.end);
     }
     close();
-    return work_.span(gpu, work_.of_gpu(gpu, extent));
+    return work_.undisturbed_span(gpu, work_.of_gpu(gpu, extent));
   }
 
   std::vector<Stretch> stretches;

@@ -132,7 +132,7 @@ GpuSums add_idle(const RuleContext& context, const LoopWork& work, const std::op
     }
   };
   for (const GpuIdle& gpu : visit_idle(context, 1, add)) {
-    sums.span += work.span(gpu.gpu, work.of_gpu(gpu.gpu, gpu.extent));
+    sums.span += work.undisturbed_span(gpu.gpu, work.of_gpu(gpu.gpu, gpu.extent));
     GpuOperations operations(trace, gpu.gpu, context.time, context.stop);
     while (const std::optional<GpuOperation> operation = operations.next()) sums.operations += work.has(operation->event) ? 1 : 0;
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "../gpu_operations.h"
 #include "../iterations.h"
@@ -68,16 +69,21 @@ std::set<GpuId> gpus_of(const Trace& trace, ProcessId process) {
   return gpus;
 }
 
-// Without those that the recording saw too little of: most of whose time lies before the first GPU work that it has.
-Iterations iterations_of(const RuleContext& context, const IterationSeries& series, const std::set<GpuId>& gpus) {
+// Without those that the recording saw too little of: most of whose time lies before the first GPU work that it has; and those in which counters of
+// kernels were read, where enough are left.
+Iterations iterations_of(const RuleContext& context, const LoopWork& work, const IterationSeries& series, const std::set<GpuId>& gpus) {
   const Trace& trace = context.trace;
   std::optional<Nanoseconds> first_work;
   for (const GpuId gpu : gpus)
     if (const auto operation = GpuOperations(trace, gpu).next()) first_work = std::min(first_work.value_or(operation->range.begin), operation->range.begin);
   Iterations iterations;
   const std::vector<TimeRange> times = iteration_times(trace, series);
+  const std::span<const TimeRange> disturbed = work.disturbed(series.process);
+  const auto is_disturbed = [&](TimeRange time) {
+    return std::binary_search(disturbed.begin(), disturbed.end(), time, [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; });
+  };
   for (std::size_t i = 0; i < times.size(); ++i)
-    if (context.time.contains(times[i].begin) && (!first_work || times[i].begin + times[i].length() / 2 >= *first_work))
+    if (context.time.contains(times[i].begin) && (!first_work || times[i].begin + times[i].length() / 2 >= *first_work) && !is_disturbed(times[i]))
       iterations.all.push_back({series.ranges[i], times[i]});
   return iterations;
 }
@@ -317,7 +323,7 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   std::map<GpuId, std::vector<std::size_t>> by_gpu;  // of those found, which use it
   for (const IterationSeries& series : all) {
     const std::set<GpuId> gpus = gpus_of(trace, series.process);
-    Iterations iterations = iterations_of(context, series, gpus);
+    Iterations iterations = iterations_of(context, work, series, gpus);
     if (iterations.all.empty()) continue;
     add_busy(context, gpus, iterations);
     add_enqueued(context, series.process, gpus, iterations);

@@ -135,15 +135,14 @@ TEST_CASE("a transformer in FP32 is told to use tensor cores, which then take th
 TEST_CASE("reading counters of kernels makes no iteration slow, and the program's own time is what shares are of") {
   const auto trace = recorded("transformer_fp32");
   const auto bubbles = *apply_rule(*trace, *parse_rule("gpu_bubbles"));
-  // Beside the reading: 11 steps of about 17 ms and what the program does between and in them. Its kernels take 190 ms.
-  CHECK_THAT(bubbles.summary, contains_text("2.93 s more went into reading the counters of kernels"));
+  CHECK_THAT(bubbles.summary, contains_text("2.95 s more went into reading the counters of kernels"));
+  // In steps 5 to 8 and 11, in which nothing was read, each by itself (--filter-nvtx): 286, 350, 349, 299 and 361 us; and between the steps.
   const Finding& cpu_code = bubbles.findings.front();
   CHECK(cpu_code.key == "cpu_code");
-  for (const Finding& slow : apply_rule(*trace, *parse_rule("tail"))->findings) {
-    CHECK(slow.cost <= cpu_code.cost);  // the steps differ by nothing else
-    CHECK_THAT(slow.seen, !contains_text("Profiler overhead"));
-  }
-  CHECK(findings(*trace).front().rule == "fp32_products");  // what the program does, and not what was asked of the profiler
+  CHECK(cpu_code.cost > 1'645 * test::kMicrosecond);
+  CHECK(cpu_code.cost < 2'100 * test::kMicrosecond);
+  CHECK(apply_rule(*trace, *parse_rule("tail"))->findings.empty());  // these took 16.48 to 16.57 ms
+  CHECK(findings(*trace).front().rule == "fp32_products");           // what the program does, and not what was asked of the profiler
 }
 
 TEST_CASE("no idle time while a kernel is run again for its counters has another cause, whichever thread launches next") {

@@ -1,5 +1,6 @@
 // Rules: traces with one known fault each, and what the rule for it says.
 #include <algorithm>
+#include <set>
 
 #include "../../../model/analysis/rules/step_breakdown.h"
 #include "answers.h"
@@ -329,6 +330,44 @@ TEST_CASE("copies that hide behind kernels are left alone") {
     program.kernel("k", t + 5'000, t + 10'000, t + 11'000, t + 1'700'000, 7);
   }
   CHECK(answer(*program.trace(), "no_overlap").findings.empty());
+}
+
+TEST_CASE("iterations in which counters were read say nothing of the program's own idle time, where three were left alone") {
+  // Steps of 10 ms with a kernel of 8 ms behind 1 ms of code, and 1 ms of code behind that. In some a kernel is read for 100 ms first, and the code
+  // behind it takes 3 ms, as with cold caches.
+  const auto program_of = [](const std::set<int>& read) {
+    Scenario program;
+    Nanoseconds t = 0;
+    std::uint32_t launches = 0;
+    for (int step = 0; step < 10; ++step) {
+      const Nanoseconds begin = t;
+      if (read.contains(step)) {
+        program.kernel("read", t, t + 100 * kMillisecond, t + 10'000, t + 20'000);
+        program.builder()->add(MeasuredLaunch{program.process(), ++launches, KernelReplay::kKernel, 3, {}, 0, {}});
+        t += 102 * kMillisecond;
+      }
+      t += kMillisecond;
+      program.kernel("k", t, t + 5'000, t + 5'000, t + 8 * kMillisecond);
+      ++launches;
+      program.call("cudaDeviceSynchronize", t + 6'000, t + 8 * kMillisecond + 1'000);
+      t += 9 * kMillisecond;
+      program.range("step_" + std::to_string(step), begin, t);
+    }
+    program.kernel("last", t, t + 5'000, t + 5'000, t + kMillisecond);
+    return program.trace();
+  };
+  const auto cpu_code = [](const Trace& trace) {
+    for (const Finding& finding : answer(trace, "gpu_bubbles").findings)
+      if (finding.key == "cpu_code") return finding;
+    return Finding();
+  };
+  const auto undisturbed = program_of({}), some = program_of({2, 3, 5, 6, 8}), most = program_of({1, 2, 3, 4, 5, 6, 7, 8});
+  // 2 ms of 10 ms in each step, but for what lies before the first kernel.
+  CHECK_THAT(cpu_code(*undisturbed).title.english(), contains_text("idle for 19.0 ms (19 % of the loop"));
+  CHECK_THAT(cpu_code(*some).title.english(), contains_text("idle for 8.99 ms (18 % of the loop"));
+  CHECK_THAT(answer(*some, "gpu_bubbles").summary.english(), contains_text("5 iterations in which that was done are left out"));
+  CHECK(answer(*some, "tail").findings.empty());
+  CHECK(cpu_code(*most).cost > 30 * kMillisecond);  // of two that were left alone, neither is usual
 }
 
 TEST_CASE("pageable copies are measured against the trace's own pinned ones") {

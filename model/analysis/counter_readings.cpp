@@ -1,0 +1,42 @@
+#include "counter_readings.h"
+
+#include <algorithm>
+
+#include "model/trace/kernel_records.h"
+#include "thread_activity.h"
+
+namespace lanescope::analysis {
+
+std::vector<CounterReading> counter_readings(const Trace& trace, const LaunchIndex& launches, const std::stop_token& stop) {
+  std::vector<CounterReading> readings;
+  if (trace.kernel_records().measured.empty() && trace.kernel_records().counted.empty()) return readings;
+  const NameClasses names(trace);
+  for (const Track& track : trace.tracks()) {
+    if (track.key.kind != TrackKind::kKernels) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      for (EventIndex i = 0; i < lane.size() && !stop.stop_requested(); ++i) {
+        if (!names.is_measured(track.key.process, lane.correlation(i))) continue;
+        const EventRef call = launches.find(track.key.process, lane.correlation(i), lane.start(i));
+        if (!call.valid()) continue;
+        const Lane& calls = trace.lane(call.lane);
+        readings.push_back({track.key.process, track.key.gpu, {calls.start(call.index), calls.end(call.index)}, calls.name(call.index)});
+      }
+    }
+  }
+  return readings;
+}
+
+ReadingTimes::ReadingTimes(const std::vector<CounterReading>& readings) {
+  for (const CounterReading& reading : readings) begins_[reading.process].push_back(reading.time.begin);
+  for (auto& [process, begins] : begins_) std::sort(begins.begin(), begins.end());
+}
+
+bool ReadingTimes::any_in(ProcessId process, TimeRange time) const {
+  const auto begins = begins_.find(process);
+  if (begins == begins_.end()) return false;
+  const auto first = std::lower_bound(begins->second.begin(), begins->second.end(), time.begin);
+  return first != begins->second.end() && *first < time.end;
+}
+
+}  // namespace lanescope::analysis
