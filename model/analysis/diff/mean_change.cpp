@@ -58,26 +58,48 @@ double mean_of(std::span<const double> series) noexcept {
   return mean;
 }
 
-// After how many samples a series repeats itself, such as where each tenth step writes a log; 1 where it does not. Sums of products are not
-// scaled by their number, so that the period itself is more alike than its multiples, and two rare events make no period.
-std::size_t period_of(std::span<const double> series) noexcept {
-  series = series.first(std::min(series.size(), kMostSearched));
-  const double mean = mean_of(series);
-  double squares = 0, most = 0;
-  for (const double sample : series) squares += (sample - mean) * (sample - mean);
-  std::size_t period = 1;
-  for (std::size_t lag = 1; lag <= series.size() / kLeastPeriods; ++lag) {
-    double products = 0;
-    for (std::size_t i = lag; i < series.size(); ++i) products += (series[i] - mean) * (series[i - lag] - mean);
-    if (products <= most) continue;
-    most = products;
-    period = lag;
+// Sums of the products of what lies a lag apart, as distances from the mean, by lag from 1 to `longest`. O(samples x longest), and of a series
+// that is zero for the most part, such as of what happens in few steps, O(k^2) of the k samples that are not.
+std::vector<double> products_by_lag(std::span<const double> series, double mean, std::size_t longest) {
+  struct Distance {
+    std::size_t place = 0;
+    double value = 0;
+  };
+  // From zero there, whose products vanish; what the mean is off by is made good below, and loses no digits: such a series spreads by its mean or more.
+  const auto samples = static_cast<double>(series.size());
+  const bool is_rare = 2 * static_cast<double>(std::count(series.begin(), series.end(), 0.0)) >= samples;
+  std::vector<Distance> distances;
+  for (std::size_t i = 0; i < series.size(); ++i)
+    if (const double value = series[i] - (is_rare ? 0 : mean); value != 0) distances.push_back({i, value});
+  std::vector<double> products(longest + 1);
+  for (std::size_t later = 0; later < distances.size(); ++later)
+    for (std::size_t earlier = later; earlier-- > 0;) {
+      const std::size_t lag = distances[later].place - distances[earlier].place;
+      if (lag > longest) break;
+      products[lag] += distances[later].value * distances[earlier].value;
+    }
+  if (!is_rare) return products;
+  double ends = 0;  // sum of the first and the last `lag` samples
+  for (std::size_t lag = 1; lag <= longest; ++lag) {
+    ends += series[lag - 1] + series[series.size() - lag];
+    products[lag] += mean * (ends - (samples + static_cast<double>(lag)) * mean);
   }
-  const double by_chance = 3 / std::sqrt(static_cast<double>(series.size()));  // three standard errors of a series without one
-  return most > std::max(0.5, by_chance) * squares ? period : 1;
+  return products;
 }
 
 }  // namespace
+
+std::size_t period_of(std::span<const double> series) {
+  series = series.first(std::min(series.size(), kMostSearched));
+  const double mean = mean_of(series);
+  double squares = 0;
+  for (const double sample : series) squares += (sample - mean) * (sample - mean);
+  if (squares == 0) return 1;
+  const std::vector<double> products = products_by_lag(series, mean, series.size() / kLeastPeriods);
+  const auto most = std::max_element(products.begin(), products.end());        // the shortest of those that are equal
+  const double by_chance = 3 / std::sqrt(static_cast<double>(series.size()));  // three standard errors of a series without one
+  return *most > std::max(0.5, by_chance) * squares ? static_cast<std::size_t>(most - products.begin()) : 1;
+}
 
 double student_two_sided(double t, double degrees) noexcept {
   if (std::isinf(t)) return 0;

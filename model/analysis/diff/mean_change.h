@@ -67,6 +67,10 @@ class MeanChange {
 // (Benjamini and Yekutieli 2005). O(n log n).
 [[nodiscard]] double discovery_level(std::vector<double> probabilities, double false_discoveries);
 
+// After how many samples a series repeats itself, such as where each tenth step writes a log; 1 where it does not. Two rare events make no
+// period, nor do less than six of its length. Of what begins a long series. O(samples^2) at most, O(samples) where all but a few are zero.
+[[nodiscard]] std::size_t period_of(std::span<const double> series);
+
 // Of Student's t, that it lies at least this far from zero. `degrees` of freedom need not be whole.
 [[nodiscard]] double student_two_sided(double t, double degrees) noexcept;
 

@@ -9,6 +9,7 @@
 #include "mean_change.h"
 #include "measurement.h"
 #include "model/kernels/matrix_product.h"
+#include "model/trace/parallel.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -230,11 +231,14 @@ std::vector<DiffItem> items_of(Side first, Side second, const std::stop_token& s
   for (const Side side : {first, second})
     for (const Run& run : side)
       for (const auto& [key, measured] : run.items) keys.insert(key);
-  std::vector<Compared> compared;
-  for (const ItemKey& key : keys) {
-    if (stop.stop_requested()) break;
-    if (!is_of_iterations(first, key) || !is_of_iterations(second, key)) compared.push_back(compare(first, second, key));
-  }
+  std::erase_if(keys, [&](const ItemKey& key) { return is_of_iterations(first, key) && is_of_iterations(second, key); });
+  const std::vector<ItemKey> ordered(keys.begin(), keys.end());
+  std::vector<Compared> compared(ordered.size());
+  constexpr std::size_t kPart = 64;  // items; of few, one thread takes all
+  parallel_for((ordered.size() + kPart - 1) / kPart, [&](std::size_t part) {
+    for (std::size_t i = part * kPart; i < std::min(ordered.size(), (part + 1) * kPart) && !stop.stop_requested(); ++i)
+      compared[i] = compare(first, second, ordered[i]);
+  });
   std::erase_if(compared, [](const Compared& one) { return one.item.first.count == 0 && one.item.second.count == 0; });
   std::erase_if(compared, [&](Compared& one) { return !name_products(first, second, one.item); });
   std::vector<Compared*> headlines, details;

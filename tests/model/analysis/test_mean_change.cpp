@@ -22,6 +22,26 @@ std::size_t at_most(double probability, std::size_t tries) {
   return static_cast<std::size_t>(std::ceil(expected + 4 * std::sqrt(expected) + 1));
 }
 
+// By definition: the lag whose products of distances from the mean have the greatest sum, where that is half of their squares or more, and
+// beyond chance.
+std::size_t period_by_brute_force(const std::vector<double>& series) {
+  const auto samples = static_cast<double>(series.size());
+  const double mean = std::accumulate(series.begin(), series.end(), 0.0) / samples;
+  const auto products = [&](std::size_t lag) {
+    double sum = 0;
+    for (std::size_t i = lag; i < series.size(); ++i) sum += (series[i] - mean) * (series[i - lag] - mean);
+    return sum;
+  };
+  std::size_t period = 1;
+  double most = 0;
+  for (std::size_t lag = 1; lag <= series.size() / 6; ++lag)
+    if (const double sum = products(lag); sum > most) {
+      most = sum;
+      period = lag;
+    }
+  return most > std::max(0.5, 3 / std::sqrt(samples)) * products(0) ? period : 1;
+}
+
 bool says_change(const TraceDiff& diff) {
   return std::any_of(diff.items.begin(), diff.items.end(),
                      [](const DiffItem& item) { return item.verdict != DiffVerdict::kSame && item.verdict != DiffVerdict::kUnsure; });
@@ -137,6 +157,40 @@ TEST_CASE("what each so many steps do hides no change of the others, and is none
   INFO("each " << period << "th of " << first << " and " << second);
   CHECK(alarms <= at_most(0.01, kPairs));
   CHECK(found == kPairs);  // 1.2 more in each step, sixty times its standard error
+}
+
+TEST_CASE("the period of a series is the one that brute force finds, however few of its samples are not zero") {
+  const int zeros = GENERATE(0, 30, 49, 51, 70, 90, 99);  // percent
+  const std::size_t samples = GENERATE(5, 6, 47, 100, 700);
+  const double base = GENERATE(0.0, 1e6);
+  std::mt19937_64 random(43);
+  std::normal_distribution<double> noise(1, 0.1);
+  std::uniform_int_distribution<int> percent(0, 99);
+  std::size_t with_one = 0;
+  for (std::size_t period = 1; period <= samples / 6 + 2; ++period) {
+    std::vector<double> series;
+    for (std::size_t i = 0; i < samples; ++i) {
+      const bool is_due = i % period == period / 2;
+      const bool is_there = is_due || percent(random) >= zeros;
+      series.push_back(is_there ? base + std::abs(noise(random)) * (is_due && period > 1 ? 30 : 1) : 0);
+    }
+    INFO("each " << period << "th of " << samples << ", " << zeros << " % are zero");
+    REQUIRE(period_of(series) == period_by_brute_force(series));
+    with_one += period_of(series) > 1;
+  }
+  if (samples == 700 && base == 0) CHECK(with_one > 100);
+}
+
+TEST_CASE("of what happens once, twice or never there is no period") {
+  for (const std::size_t samples : {5U, 12U, 600U, 3'000U}) {
+    std::vector<double> series(samples);
+    CHECK(period_of(series) == 1);
+    series[samples / 2] = 4;
+    CHECK(period_of(series) == 1);
+    series[samples / 2 + samples / 7] = 4;
+    CHECK(period_of(series) == 1);
+    CHECK(period_of(std::vector<double>(samples, 0.1)) == 1);
+  }
 }
 
 TEST_CASE("a series that never varies differs by any change at all") {
