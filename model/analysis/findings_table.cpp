@@ -24,11 +24,8 @@ stats::Table findings_table(const Trace& trace, std::span<const Finding> finding
                                    : place.process != kNone ? file_of_process(trace, place.process)
                                                             : std::string()));
   }
-  if (!trace.parts().empty()) {  // processes and GPUs of several files may have the same numbers
-    std::vector<stats::Column> columns = table.columns();
-    columns.push_back({"File", stats::Unit::kNone, std::move(files)});
-    table.set_columns(std::move(columns), findings.size());
-  }
+  // Processes and GPUs of several files may have the same numbers.
+  if (!trace.parts().empty()) table.insert_column(table.columns().size(), {"File", stats::Unit::kNone, std::move(files)});
   return table;
 }
 

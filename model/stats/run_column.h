@@ -1,14 +1,26 @@
 // Of which of the runs that are compared the rows of a report are. Internal to model/stats.
 #pragma once
 
-#include <functional>
+#include <utility>
 
 #include "model/stats/table.h"
+#include "model/trace/parts.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::stats {
 
-// Where runs are compared, puts a column "Run" in front: that of each row's process. O(rows + processes · log tracks).
-void add_runs(const Trace& trace, Table& table, const std::function<ProcessId(std::size_t row)>& process_of);
+// The run of each process, as texts of the table. O(processes · log tracks).
+[[nodiscard]] Texts runs_of_processes(const Trace& trace, Table& table);
+
+// Where runs are compared, puts a column "Run" in front: that of each row's process, which process_of(row) is. O(rows + processes · log tracks).
+template <typename ProcessOf>
+void add_runs(const Trace& trace, Table& table, const ProcessOf& process_of) {
+  if (!compares_runs(trace)) return;
+  const Texts of_processes = runs_of_processes(trace, table);
+  Texts runs(table.row_count());
+  for (std::size_t row = 0; row < runs.size(); ++row)
+    if (const ProcessId process = process_of(row); process < of_processes.size()) runs[row] = of_processes[process];
+  table.insert_column(0, {"Run", Unit::kNone, std::move(runs)});
+}
 
 }  // namespace lanescope::stats

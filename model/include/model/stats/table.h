@@ -93,6 +93,9 @@ class Table {
     rows_ = rows;
   }
 
+  // Puts a column in front of the one that is at `place`, or behind all. Requires: it has as many rows as they have, place <= columns().size().
+  void insert_column(std::size_t place, Column column) { columns_.insert(columns_.begin() + static_cast<std::ptrdiff_t>(place), std::move(column)); }
+
   // Appends a row: one cell a column, each of the column's type (std::int64_t, double, TextId). Requires: no column is Computed.
   template <typename... Cells>
   void add_row(Cells... cells) {
