@@ -74,22 +74,21 @@ void add_files(const Trace& trace, const std::vector<GpuId>& gpus, stats::Table&
   const PartsOfGpus parts(trace);
   stats::Texts files;
   for (const GpuId gpu : gpus) files.push_back(table.add_text(file_of_gpu(parts, gpu)));
-  std::vector<stats::Column> columns = table.columns();
-  columns.push_back({"File", stats::Unit::kNone, std::move(files)});
-  table.set_columns(std::move(columns), gpus.size());
+  table.insert_column(table.columns().size(), {"File", stats::Unit::kNone, std::move(files)});
 }
 
-namespace {
-std::string with_file(const Trace& trace, GpuId gpu, std::string text) {
-  const auto has_number = [ordinal = trace.gpus()[gpu].ordinal](const Gpu& one) { return one.ordinal == ordinal; };
-  if (std::count_if(trace.gpus().begin(), trace.gpus().end(), has_number) < 2) return text;
-  const std::string file = file_of_gpu(PartsOfGpus(trace), gpu);
+GpuTexts::GpuTexts(const Trace& trace) : trace_(trace), parts_(trace) {
+  for (const Gpu& gpu : trace.gpus()) ++gpus_[gpu.ordinal];
+}
+
+std::string GpuTexts::with_file(GpuId gpu, std::string text) const {
+  if (gpus_.at(trace_.gpus()[gpu].ordinal) < 2) return text;
+  const std::string file = file_of_gpu(parts_, gpu);
   return file.empty() ? text : file + ": " + text;
 }
-}  // namespace
 
-std::string gpu_text(const Trace& trace, GpuId gpu) { return with_file(trace, gpu, "GPU " + std::to_string(trace.gpus()[gpu].ordinal)); }
-std::string named_gpu_text(const Trace& trace, GpuId gpu) { return with_file(trace, gpu, gpu_label(trace, gpu)); }
+std::string GpuTexts::plain(GpuId gpu) const { return with_file(gpu, "GPU " + std::to_string(trace_.gpus()[gpu].ordinal)); }
+std::string GpuTexts::named(GpuId gpu) const { return with_file(gpu, gpu_label(trace_, gpu)); }
 
 Message range_text(const Trace& trace, std::string_view name) {
   const bool nvtx = trace.provenance().format != "Chrome JSON";

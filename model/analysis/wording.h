@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,9 +29,21 @@ namespace lanescope::analysis {
 // Of several files, whose GPUs and processes may have one number each, adds the file of each row's GPU as the last column. Requires: a GPU for each row. O(rows
 // + tracks).
 void add_files(const Trace& trace, const std::vector<GpuId>& gpus, stats::Table& table);
-// "GPU 0"; where others of the trace have its number, with its file: "rank1.trace: GPU 0". O(GPUs), and O(tracks) where others have.
-[[nodiscard]] std::string gpu_text(const Trace& trace, GpuId gpu);
-[[nodiscard]] std::string named_gpu_text(const Trace& trace, GpuId gpu);  // likewise, "GPU 1 NVIDIA H200"
+// What GPUs are called in a sentence; where others of the trace have its number, with its file. The trace must outlive it.
+class GpuTexts {
+ public:
+  explicit GpuTexts(const Trace& trace);  // O(GPUs · log GPUs), and O(tracks + counters) of several files
+  // "GPU 0", "rank1.trace: GPU 0"; "GPU 0 NVIDIA H200". Requires: the trace has it. O(log GPUs).
+  [[nodiscard]] std::string plain(GpuId gpu) const;
+  [[nodiscard]] std::string named(GpuId gpu) const;
+
+ private:
+  [[nodiscard]] std::string with_file(GpuId gpu, std::string text) const;
+
+  const Trace& trace_;
+  PartsOfGpus parts_;
+  std::map<std::uint32_t, std::size_t> gpus_;  // of a number: how many
+};
 
 // `NVTX range "step_12"`; in a trace that knows no NVTX, `range "aten::mm"`.
 [[nodiscard]] Message range_text(const Trace& trace, std::string_view name);

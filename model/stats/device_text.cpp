@@ -1,16 +1,15 @@
 #include "device_text.h"
 
-#include <algorithm>
-
-#include "model/trace/parts.h"
-
 namespace lanescope::stats {
-std::string device_text(const Trace& trace, GpuId gpu) {
-  const Gpu& device = trace.gpus()[gpu];
+
+DeviceTexts::DeviceTexts(const Trace& trace) : trace_(trace), parts_(trace) {
+  for (const Gpu& gpu : trace.gpus()) ++gpus_[{gpu.name, gpu.ordinal}];
+}
+
+std::string DeviceTexts::of(GpuId gpu) const {
+  const Gpu& device = trace_.gpus()[gpu];
   std::string text = (device.name.empty() ? std::string("GPU") : device.name) + " (" + std::to_string(device.ordinal) + ")";
-  const auto is_called_so = [&device](const Gpu& one) { return one.name == device.name && one.ordinal == device.ordinal; };
-  if (std::count_if(trace.gpus().begin(), trace.gpus().end(), is_called_so) < 2) return text;
-  const TracePart* const part = PartsOfGpus(trace).of(gpu);
+  const TracePart* const part = gpus_.at({device.name, device.ordinal}) < 2 ? nullptr : parts_.of(gpu);
   return part == nullptr ? text : part->label + ": " + text;
 }
 

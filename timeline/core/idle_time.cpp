@@ -5,7 +5,6 @@
 
 #include "lane_writer.h"
 #include "model/samples/most_sampled.h"
-#include "model/trace/parts.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::timeline {
@@ -28,10 +27,10 @@ std::string cause_text(const Trace& trace, const IdleTime::CauseTime& cause, Nan
 
 }  // namespace
 
-std::string gpu_name(const Trace& trace, GpuId gpu) {
-  std::string name = "GPU " + std::to_string(trace.gpus()[gpu].ordinal);
-  const TracePart* const part = PartsOfGpus(trace).of(gpu);
-  return part ? part->label.substr(0, part->label.find("  ")) + ' ' + name : name;
+std::string GpuNames::of(GpuId gpu) const {
+  std::string name = "GPU " + std::to_string(trace_.gpus()[gpu].ordinal);
+  const TracePart* const part = parts_.of(gpu);
+  return part ? std::string(short_label(part->label)) + ' ' + name : name;
 }
 
 IdleTime::IdleTime(std::shared_ptr<const Trace> trace, Nanoseconds threshold, std::stop_token stop) : trace_(std::move(trace)) {
@@ -211,7 +210,7 @@ std::optional<EventRef> IdleTime::operation_behind(const Gap& gap) const {
 std::vector<Property> IdleTime::describe(const Gap& gap) const {
   constexpr Nanoseconds kLeastPart = 100;  // a hundredth of the gap: less is not worth a line
   std::vector<Property> properties{
-      {"Name", Message("{gpu} idle for {time}", {{"gpu", gpu_name(*trace_, gap.gpu)}, {"time", format_duration(gap.range.length())}})}};
+      {"Name", Message("{gpu} idle for {time}", {{"gpu", GpuNames(*trace_).of(gap.gpu)}, {"time", format_duration(gap.range.length())}})}};
   for (const CauseTime& cause : causes_on(gpus_->at(gap.gpu), gap.range))
     if (cause.time >= gap.range.length() / kLeastPart)
       properties.push_back({analysis::idle_cause_name(cause.cause), cause_text(*trace_, cause, gap.range.length())});

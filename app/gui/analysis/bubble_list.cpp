@@ -200,10 +200,11 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
   const Trace& trace = *bubbles.trace;
   std::map<std::optional<Recurrence>, Nanoseconds> totals;  // of the loop and of what lies outside of it, where there is one
   for (const auto& [group, sum] : sorted) totals[group.recurrence] += sum.total;
+  const timeline::GpuNames names(trace);
   for (const auto& [group, sum] : sorted) {
     grouped.names.push_back(name_of(bubbles, group));
     table.add_row(sum.total, 100.0 * static_cast<double>(sum.total) / static_cast<double>(totals[group.recurrence]),
-                  text(table, group.gpu ? timeline::gpu_name(trace, *group.gpu) : ""), text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""),
+                  text(table, group.gpu ? names.of(*group.gpu) : ""), text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""),
                   table.add_text(sampled_text(trace, sum.chains, 1)), text(table, group.family ? bubbles.families[*group.family] : ""),
                   text(table, group.call ? call_text(trace, *group.call) : ""), text(table, group.recurrence ? recurrence_text(*group.recurrence) : ""),
                   static_cast<std::int64_t>(sum.gaps), sum.longest_time);
@@ -237,16 +238,14 @@ ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, 
                stats::texts("GPU")});
   const Trace& trace = *bubbles.trace;
   const samples::ThreadSamples samples(trace);
-  std::map<GpuId, std::string> names_of_gpus;
+  const timeline::GpuNames names(trace);
   for (const GapShare& share : shares) {
     const IdleGap& gap = bubbles.gaps[share.gap];
-    std::string& gpu = names_of_gpus[gap.gpu];
-    if (gpu.empty()) gpu = timeline::gpu_name(trace, gap.gpu);
     listed.gaps.push_back(share.gap);
     listed.names.push_back(std::to_string(gap.gpu) + ' ' + std::to_string(gap.range.begin));
     const GapWords words = words_of(bubbles, samples, share, window);
     table.add_row(share.time, gap.range.length(), gap.range.begin, table.add_text(words.causes), table.add_text(words.sampled), text(table, words.range),
-                  text(table, words.call), table.add_text(operation_text(trace, gap.next)), text(table, bubbles.gpus.size() < 2 ? "" : gpu));
+                  text(table, words.call), table.add_text(operation_text(trace, gap.next)), text(table, bubbles.gpus.size() < 2 ? "" : names.of(gap.gpu)));
   }
   listed.table = std::move(table);
   return listed;

@@ -29,11 +29,11 @@ QString property_row(const QString& label, const QString& value) { return QStrin
 // Why GPUs were idle in the range, a line a cause.
 QString idle_rows(const RangeSummary& summary) {
   QString rows;
+  const timeline::GpuNames names(*summary.trace);
   for (const auto& [gpu, causes] : summary.idle)
     for (const timeline::IdleTime::CauseTime& cause : causes)
-      rows += property_row(
-          QObject::tr("%1 idle").arg(html(timeline::gpu_name(*summary.trace, gpu))),
-          html(timeline::format_duration(cause.time)) + QStringLiteral("&nbsp; ") + shown_text(analysis::idle_cause_name(cause.cause)).toHtmlEscaped());
+      rows += property_row(QObject::tr("%1 idle").arg(html(names.of(gpu))), html(timeline::format_duration(cause.time)) + QStringLiteral("&nbsp; ") +
+                                                                                shown_text(analysis::idle_cause_name(cause.cause)).toHtmlEscaped());
   return rows;
 }
 
@@ -47,9 +47,10 @@ QString share_of(Nanoseconds time, TimeRange range) { return share_of(static_cas
 // How long GPUs communicated, how much of that nothing else ran beside, and how much of that was waiting.
 QString communication_rows(const RangeSummary& summary) {
   QString rows;
+  const timeline::GpuNames names(*summary.trace);
   for (const timeline::CommunicationTime::OfGpu& gpu : summary.communication) {
     if (gpu.communicated == 0) continue;
-    rows += property_row(QObject::tr("%1 communicated").arg(html(timeline::gpu_name(*summary.trace, gpu.gpu))), share_of(gpu.communicated, summary.range));
+    rows += property_row(QObject::tr("%1 communicated").arg(html(names.of(gpu.gpu))), share_of(gpu.communicated, summary.range));
     rows += property_row(QObject::tr("of that, with no other work at the time"), share_of(gpu.alone, summary.range));
     if (gpu.waited > 0) rows += property_row(QObject::tr("of that, waiting for another rank"), share_of(gpu.waited, summary.range));
   }

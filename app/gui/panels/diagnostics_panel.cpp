@@ -245,13 +245,14 @@ void DiagnosticsPanel::showRecording(const Trace& trace) {
   Message condition = condition_message(from.condition);
   for (const std::string& damage : damage_) condition = followed_by(std::move(condition), condition_message(damage));
   rows += escaped_row(tr("Condition"), shown_text(condition));
+  const timeline::GpuNames names(trace);
   for (GpuId id = 0; id < trace.gpus().size(); ++id) {
     const Gpu& gpu = trace.gpus()[id];
     QString text = QString::fromStdString(gpu.name);
     if (gpu.compute_major > 0) text += tr(", compute capability %1.%2").arg(gpu.compute_major).arg(gpu.compute_minor);
     if (gpu.multiprocessor_count > 0) text += tr(", %1 multiprocessors").arg(gpu.multiprocessor_count);
     if (gpu.memory_bytes > 0) text += QStringLiteral(", ") + QString::fromStdString(timeline::format_bytes(gpu.memory_bytes));
-    rows += escaped_row(QString::fromStdString(timeline::gpu_name(trace, id)), text);
+    rows += escaped_row(QString::fromStdString(names.of(id)), text);
   }
   const int place = recording_->verticalScrollBar()->value();
   recording_->setHtml(QStringLiteral("<table cellspacing='0' cellpadding='2'>%1</table>").arg(rows));

@@ -14,13 +14,14 @@ UtilisationSource::UtilisationSource(const std::shared_ptr<const Trace>& trace, 
   for (const Track& track : trace->tracks())
     if (is_gpu_work(track.key.kind))
       for (const LaneId lane : track.lanes) levels[track.key.gpu].push_back({.lane = lane});
+  const timeline::GpuNames names(*trace);
   for (const auto& [gpu, level] : levels) {
     if (gpus_.size() == Utilisation::kMostGpus) {
       omitted_ = levels.size() - gpus_.size();
       break;
     }
     const bool known = gpu < trace->gpus().size();
-    gpus_.push_back({gpu, known ? timeline::gpu_name(*trace, gpu) : std::string("GPU"), timeline::LevelContent(trace, level)});
+    gpus_.push_back({gpu, known ? names.of(gpu) : std::string("GPU"), timeline::LevelContent(trace, level)});
   }
 }
 

@@ -133,6 +133,7 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
                       stats::integers("Hidden", stats::Unit::kNanoseconds), stats::reals("Hidden", stats::Unit::kPercent),
                       stats::integers("Kernel Time", stats::Unit::kNanoseconds), stats::integers("Winnable", stats::Unit::kNanoseconds)});
   const LoopWork& work = loop_work(context);
+  const GpuTexts texts_of_gpus(trace);
   std::vector<GpuId> gpus;
   for (const RankWork& rank : work.of_ranks()) {
     const Exposure exposure = exposure_of(rank);
@@ -149,7 +150,7 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
     finding.title =
         Message(is_mostly_copies ? "{gpu} copied for {copies}, and for {exposed} of that no kernel ran ({share} of {loop}): the program mostly copies."
                                  : "{gpu} copied for {copies}, and for {exposed} of that no kernel ran ({share} of {loop}): copies and kernels take turns.",
-                {{"gpu", named_gpu_text(trace, rank.gpu)},
+                {{"gpu", texts_of_gpus.named(rank.gpu)},
                  {"copies", duration_text(exposure.copies)},
                  {"exposed", duration_text(exposed)},
                  {"share", percent_text(exposed, span)},

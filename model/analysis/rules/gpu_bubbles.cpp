@@ -172,7 +172,7 @@ Message was_text(const std::string& gpu) { return Message("{gpu} was", {{"gpu", 
 
 // "GPU 0 was"; the summary says what it is called.
 Message gpus_text(const Trace& trace, const IdleGroups& collected) {
-  return collected.gpus.size() == 1 ? was_text(gpu_text(trace, collected.gpus.front().gpu))
+  return collected.gpus.size() == 1 ? was_text(GpuTexts(trace).plain(collected.gpus.front().gpu))
                                     : Message("{gpus} were together", {{"gpus", counted(collected.gpus.size(), "GPU")}});
 }
 
@@ -185,7 +185,7 @@ struct Subject {
 
 Subject subject_of(const Trace& trace, const IdleGroups& collected, const CauseInLoop& cause) {
   const auto most = std::max_element(cause.gpus.begin(), cause.gpus.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  const std::string gpu = gpu_text(trace, most->first);
+  const std::string gpu = GpuTexts(trace).plain(most->first);
   if (most->second >= cause.total - cause.total / 20) return {was_text(gpu), collected.spans.at(most->first), {}};
   Subject all{gpus_text(trace, collected), collected.span, {}};
   const auto even = cause.total / static_cast<Nanoseconds>(collected.gpus.size());

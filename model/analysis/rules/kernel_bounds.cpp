@@ -120,7 +120,7 @@ TimeOfKernels time_of_kernels(const RuleContext& context, const LoopWork& work) 
   return of_gpus;
 }
 
-Finding finding_of(const Trace& trace, const RecordedMetrics& recorded, const Candidate& candidate, Nanoseconds all) {
+Finding finding_of(const Trace& trace, const GpuTexts& gpus, const RecordedMetrics& recorded, const Candidate& candidate, Nanoseconds all) {
   const Measurement& measurement = recorded.measurements[candidate.kernel];
   const Advice& first = candidate.told.front();
   const Event event = trace.event(measurement.event);
@@ -143,7 +143,7 @@ Finding finding_of(const Trace& trace, const RecordedMetrics& recorded, const Ca
   finding.seen = followed_by(Message(is_one_of_several ? "{runs} of this shape took {time}, {share} of the time of all kernels on {gpu}."
                                                        : "{runs} of this shape took {time}, {share} of the time of all kernels.",
                                      {{"runs", counted(candidate.runs, "run")},
-                                      {"gpu", is_one_of_several ? gpu_text(trace, measurement.gpu) : std::string()},
+                                      {"gpu", is_one_of_several ? gpus.plain(measurement.gpu) : std::string()},
                                       {"time", duration_text(candidate.time)},
                                       {"share", analysis::percent_text(candidate.time, all)}}),
                              first.seen);
@@ -214,10 +214,11 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
   }
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.winnable() > b.winnable(); });
   const TimeOfKernels times = time_of_kernels(context, work);
+  const GpuTexts gpus(trace);
   for (const Candidate& candidate : candidates) {
     const Nanoseconds all = times.at(recorded.measurements[candidate.kernel].gpu)[static_cast<std::size_t>(candidate.recurrence)];
     if (!candidate.told.empty() && percent_of(candidate.weight(), all) >= arguments.real("share"))
-      answer.findings.push_back(finding_of(trace, recorded, candidate, all));
+      answer.findings.push_back(finding_of(trace, gpus, recorded, candidate, all));
   }
   rank(answer.findings);
   if (!candidates.empty())

@@ -52,6 +52,7 @@ Table gpu_idle_sum(const Selection& selection, const ReportOptions&) {
   Table table({reals("Time", Unit::kPercent), integers("Total Time", Unit::kNanoseconds), integers("Parts"), integers("Longest", Unit::kNanoseconds),
                words("Cause"), reals("Busy", Unit::kPercent), integers("Span", Unit::kNanoseconds), integers("Busy", Unit::kNanoseconds),
                integers("Idle", Unit::kNanoseconds), texts("Device")});
+  const DeviceTexts devices(trace);
   for (const GpuIdle& gpu : gpus) {
     const Nanoseconds span = selection.time() ? gpu.extent.intersected(*selection.time()).length() : gpu.extent.length();
     if (span == 0) continue;
@@ -60,7 +61,7 @@ Table gpu_idle_sum(const Selection& selection, const ReportOptions&) {
     Nanoseconds idle = 0;
     for (const CauseTime& cause : of_gpu) idle += cause.total;
     const auto share = [](Nanoseconds part, Nanoseconds whole) { return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0; };
-    const TextId name = table.add_text(device_text(trace, gpu.gpu));
+    const TextId name = table.add_text(devices.of(gpu.gpu));
     const auto add = [&](const CauseTime& cause, TextId text) {
       table.add_row(share(cause.total, idle), cause.total, cause.parts, cause.longest, text, share(span - idle, span), span, span - idle, idle, name);
     };

@@ -105,13 +105,15 @@ Table gpu_metric_sum(const Selection& selection, const ReportOptions& options) {
   const Trace& trace = selection.trace();
   const TimeRange window = window_of(selection, options);
   Table table = metric_table(options, {texts("Group"), texts("Device"), texts("Source Metric")});
-  for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
-    const TextId device_name = table.add_text(device_text(trace, gpu));
-    for (CounterId id = 0; id < trace.counters().size(); ++id) {
-      const Counter& counter = trace.counters()[id];
-      if (counter.gpu == gpu && counter.process == kNone)
-        add_metric(table, trace, id, window, options, {table.add_text(counter.group), device_name, table.add_text(counter.source_name)});
-    }
+  std::vector<CounterId> ids;
+  for (CounterId id = 0; id < trace.counters().size(); ++id)
+    if (trace.counters()[id].gpu < trace.gpus().size() && trace.counters()[id].process == kNone) ids.push_back(id);
+  std::stable_sort(ids.begin(), ids.end(), [&](CounterId a, CounterId b) { return trace.counters()[a].gpu < trace.counters()[b].gpu; });
+  const DeviceTexts devices(trace);
+  for (const CounterId id : ids) {
+    const Counter& counter = trace.counters()[id];
+    add_metric(table, trace, id, window, options,
+               {table.add_text(counter.group), table.add_text(devices.of(counter.gpu)), table.add_text(counter.source_name)});
   }
   return table;
 }

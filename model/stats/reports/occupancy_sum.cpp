@@ -86,6 +86,7 @@ Table occupancy_sum(const Selection& selection, const ReportOptions& options) {
                         integers("Shared Memory", Unit::kBytes), texts("GridXYZ"), texts("BlockXYZ"), texts("Device"), texts("Name")})
     columns.push_back(std::move(column));
   Table table(std::move(columns));
+  const DeviceTexts devices(trace);
   for (const Row& row : rows) {
     const KernelDetail& detail = trace.kernel_detail(row.detail);
     std::vector<Cell> cells = {everything > 0 ? 100.0 * static_cast<double>(row.summary.total) / static_cast<double>(everything) : 0.0, row.summary.total,
@@ -107,7 +108,7 @@ Table occupancy_sum(const Selection& selection, const ReportOptions& options) {
     cells.emplace_back(std::int64_t{detail.static_shared_memory} + detail.dynamic_shared_memory);
     cells.emplace_back(table.add_text(grid_text(detail.grid)));
     cells.emplace_back(table.add_text(grid_text(detail.block)));
-    cells.emplace_back(table.add_text(gpu.name.empty() ? std::string() : device_text(trace, row.gpu)));
+    cells.emplace_back(table.add_text(gpu.name.empty() ? std::string() : devices.of(row.gpu)));
     cells.emplace_back(table.add_text(std::string(trace.name(row.name))));
     table.add_cells(cells);
   }

@@ -22,6 +22,9 @@ namespace lanescope {
 // (trace.parts().front()), whose clock the others were set to. O(1).
 [[nodiscard]] bool ran_together(const TracePart& first, const TracePart& second, const TracePart& axis) noexcept;
 
+// The label of a part without its file: "A" of "A  first.trace".
+[[nodiscard]] inline std::string_view short_label(std::string_view label) noexcept { return label.substr(0, label.find("  ")); }
+
 // Of GPUs, for who asks of many; of a GPU that several recordings saw, the first of them. The trace must outlive it.
 class PartsOfGpus {
  public:

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/analysis/idle.h"
+#include "model/trace/parts.h"
 #include "timeline/core/colors.h"
 #include "timeline/core/describe.h"
 #include "timeline/core/viewport.h"
@@ -27,8 +28,17 @@ struct Gap {
   bool operator==(const Gap&) const = default;
 };
 
-// "GPU 0"; of several traces as one, with that which it is of: "A GPU 0", "rank3.trace GPU 0". O(tracks) then.
-[[nodiscard]] std::string gpu_name(const Trace& trace, GpuId gpu);
+// What GPUs are called: "GPU 0"; of several traces as one, with that which it is of: "A GPU 0", "rank3.trace GPU 0". The trace must outlive it.
+class GpuNames {
+ public:
+  explicit GpuNames(const Trace& trace) : trace_(trace), parts_(trace) {}  // O(tracks + counters) of several traces, else O(1)
+  // Requires: the trace has it. O(1).
+  [[nodiscard]] std::string of(GpuId gpu) const;
+
+ private:
+  const Trace& trace_;
+  PartsOfGpus parts_;
+};
 
 class IdleTime {
  public:
