@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "model/trace/median.h"
+
 namespace lanescope::analysis {
 namespace {
 
@@ -64,9 +66,7 @@ class Matching {
 Nanoseconds clock_offset(std::span<const TimeRange> first, std::span<const TimeRange> other) {
   std::vector<Nanoseconds> differences;
   for (std::size_t i = 0; i < first.size(); ++i) differences.push_back(other[i].end - first[i].end);
-  const auto middle = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 2);
-  std::nth_element(differences.begin(), middle, differences.end());
-  const Nanoseconds offset = *middle;
+  const Nanoseconds offset = median(differences);
   const auto agree =
       std::count_if(differences.begin(), differences.end(), [&](Nanoseconds difference) { return std::abs(difference - offset) <= kEndsDiffer; });
   const bool most = 2 * static_cast<std::size_t>(agree) > differences.size();

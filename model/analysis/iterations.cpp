@@ -11,6 +11,7 @@
 #include "model/import/chrome_json.h"
 #include "model/trace/file_access.h"
 #include "model/trace/kernel_domains.h"
+#include "model/trace/median.h"
 #include "model/trace/parts.h"
 #include "wording.h"
 #include "xla_modules.h"
@@ -237,11 +238,9 @@ std::size_t warm_up_iterations(const Trace& trace, const IterationSeries& series
   std::vector<Nanoseconds> durations;
   for (const TimeRange& time : iteration_times(trace, series)) durations.push_back(time.length());
   if (durations.empty()) return 0;
-  std::vector<Nanoseconds> sorted = durations;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
+  const Nanoseconds usual = median(durations);
   std::size_t count = 0;
-  while (count < durations.size() / 4 && durations[count] > *middle + *middle / 2) ++count;
+  while (count < durations.size() / 4 && durations[count] > usual + usual / 2) ++count;
   return count;
 }
 

@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "model/trace/median.h"
+
 namespace lanescope::analysis {
 namespace {
 
@@ -65,10 +67,7 @@ std::optional<RepeatingWork> regular(const Candidate& candidate) {
   const std::vector<Occurrence>& occurrences = candidate.occurrences;
   std::vector<Nanoseconds> intervals;
   for (std::size_t i = 1; i < occurrences.size(); ++i) intervals.push_back(occurrences[i].start - occurrences[i - 1].start);
-  std::vector<Nanoseconds> sorted = intervals;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  const Nanoseconds shortest = *middle * 2 / 3, longest = *middle + *middle / 2;
+  const Nanoseconds usual = median(intervals), shortest = usual * 2 / 3, longest = usual + usual / 2;
   RepeatingWork work;
   work.marker = candidate.name;
   while (work.warm_up < intervals.size() / 4 && intervals[work.warm_up] > longest) ++work.warm_up;

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "collective_ends.h"
+#include "model/trace/median.h"
 #include "model/trace/parallel.h"
 
 namespace lanescope {
@@ -32,16 +33,6 @@ struct CommonEnd {
   Nanoseconds apart;  // what the first showed more
 };
 
-// Of an even number, between the two in the middle. Reorders the values.
-template <typename Value>
-Value median(std::vector<Value>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 != 0) return *middle;
-  const Value below = *std::max_element(values.begin(), middle);
-  return below + (*middle - below) / 2;
-}
-
 // By time.
 std::vector<CommonEnd> common_ends(const CollectiveEnds& first, const CollectiveEnds& second) {
   std::vector<CommonEnd> common;
@@ -59,7 +50,7 @@ std::vector<CommonEnd> common_ends(const CollectiveEnds& first, const Collective
 Nanoseconds spread_around(const ClockLine& line, std::span<const CommonEnd> ends) {
   std::vector<Nanoseconds> distances;
   for (const CommonEnd& end : ends) distances.push_back(std::abs(end.time + end.apart - line(end.time)));
-  return median(distances);
+  return median(std::move(distances));
 }
 
 // The median of each window that has ends. Requires: by time.
@@ -73,7 +64,7 @@ std::vector<CommonEnd> medians_of_windows(std::span<const CommonEnd> ends) {
       times.push_back(ends[first].time);
       apart.push_back(ends[first].apart);
     }
-    medians.push_back({median(times), median(apart)});
+    medians.push_back({median(std::move(times)), median(std::move(apart))});
   }
   return medians;
 }
@@ -107,8 +98,7 @@ std::optional<ClockLine> fitted(std::span<const CommonEnd> measurements) {
     offset = distance - drift * time;
     std::vector<double> residuals;
     for (std::size_t i = 0; i < times.size(); ++i) residuals.push_back(std::abs(apart[i] - offset - drift * times[i]));
-    std::vector<double> sorted = residuals;
-    const double most = kHuber * std::max(1.0, kRobust * median(sorted));
+    const double most = kHuber * std::max(1.0, kRobust * median(residuals));
     for (std::size_t i = 0; i < times.size(); ++i) weights[i] = std::min(1.0, most / std::max(residuals[i], 1e-9));
   }
   if (std::abs(drift) > kLargestDrift) return std::nullopt;
@@ -120,7 +110,7 @@ std::optional<ClockAlignment> aligned(const CollectiveEnds& first, const Collect
   if (ends.size() < kFewestCollectives) return std::nullopt;
   std::vector<Nanoseconds> apart;
   for (const CommonEnd& end : ends) apart.push_back(end.apart);
-  ClockAlignment alignment{median(apart), ClockSource::kCollectives, static_cast<std::uint32_t>(ends.size()), 0};
+  ClockAlignment alignment{median(std::move(apart)), ClockSource::kCollectives, static_cast<std::uint32_t>(ends.size()), 0};
   alignment.spread = spread_around(alignment.clock, ends);
   if (const std::optional<ClockLine> line = fitted(medians_of_windows(ends))) {
     const Nanoseconds spread = spread_around(*line, ends);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lane_writer.h"
+#include "model/trace/median.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::timeline {
@@ -76,8 +77,7 @@ Nanoseconds usual_distance(const Lane& samples) {
   std::vector<Nanoseconds> distances;
   for (EventIndex i = 1; i < std::min(kLookedAt, samples.size()); ++i) distances.push_back(samples.start(i) - samples.start(i - 1));
   if (distances.empty()) return 1;
-  std::nth_element(distances.begin(), distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2), distances.end());
-  return std::max<Nanoseconds>(1, distances[distances.size() / 2]);
+  return std::max<Nanoseconds>(1, median(std::move(distances)));
 }
 
 }  // namespace

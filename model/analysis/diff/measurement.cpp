@@ -12,6 +12,7 @@
 #include "model/events/launch_index.h"
 #include "model/kernels/matrix_product.h"
 #include "model/trace/interval_union.h"
+#include "model/trace/median.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -238,9 +239,7 @@ std::vector<TimeRange> times_between(const std::vector<Nanoseconds>& borders) {
 Nanoseconds median_length(const std::vector<TimeRange>& times) {
   std::vector<Nanoseconds> lengths;
   for (const TimeRange time : times) lengths.push_back(time.length());
-  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
-  std::nth_element(lengths.begin(), middle, lengths.end());
-  return lengths.empty() ? 0 : *middle;
+  return lengths.empty() ? 0 : median(std::move(lengths));
 }
 
 }  // namespace

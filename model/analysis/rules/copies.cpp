@@ -10,6 +10,7 @@
 #include "../wording.h"
 #include "model/analysis/families.h"
 #include "model/events/event_values.h"
+#include "model/trace/median.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -43,13 +44,6 @@ constexpr std::uint64_t kLargeCopy = 1'000'000;  // bytes from which a copy's ra
 
 using Direction = std::pair<GpuId, CopyKind>;
 
-// Of an even number of values, midway between the two in the middle. Requires: there are values.
-double middle_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return values.size() % 2 != 0 ? *middle : (*std::max_element(values.begin(), middle) + *middle) / 2;
-}
-
 // The median rate of large pinned copies, by GPU and direction.
 std::map<Direction, Rate> pinned_rates(const Trace& trace) {
   std::map<Direction, std::vector<double>> samples;
@@ -66,7 +60,7 @@ std::map<Direction, Rate> pinned_rates(const Trace& trace) {
     }
   }
   std::map<Direction, Rate> rates;
-  for (auto& [direction, values] : samples) rates[direction] = {middle_of(std::move(values)), Rate::Source::kMeasured};
+  for (auto& [direction, values] : samples) rates[direction] = {median(std::move(values)), Rate::Source::kMeasured};
   return rates;
 }
 

@@ -15,6 +15,7 @@
 #include "model/analysis/loop.h"
 #include "model/events/event_values.h"
 #include "model/text/to_translate.h"
+#include "model/trace/median.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -152,15 +153,6 @@ void add_idle(GpuId gpu, const IdlePart& part, Overhead overhead, Iterations& it
   add_within(part.range, reads ? of_gpu.reading : of_gpu.components[static_cast<std::size_t>(part.cause)], iterations);
 }
 
-// Of an even number of values, midway between the two in the middle. Requires: there are values.
-Nanoseconds median(std::vector<Nanoseconds> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 != 0) return *middle;
-  const Nanoseconds below = *std::max_element(values.begin(), middle);
-  return below + (*middle - below) / 2;
-}
-
 // Of those from the first on that are compared.
 Nanoseconds typical_time_of(const Iterations& iterations, std::size_t first) {
   std::vector<Nanoseconds> times;
@@ -245,7 +237,7 @@ void find_slow(const RuleContext& context, const Families& families, const LoopW
   const Nanoseconds typical_time = typical_time_of(iterations, first);
   std::map<GpuId, GpuExcess> gpus;
   const auto typical = [&](const std::vector<Nanoseconds>& times) {
-    return times.empty() ? 0 : median({times.begin() + static_cast<std::ptrdiff_t>(first), times.end()});
+    return times.empty() ? 0 : median<Nanoseconds>({times.begin() + static_cast<std::ptrdiff_t>(first), times.end()});
   };
   for (const auto& [gpu, of_gpu] : iterations.gpus) {
     GpuExcess& sums = gpus[gpu];

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "../left_out.h"
+#include "model/trace/median.h"
 #include "nsys_context.h"
 
 namespace lanescope::importers {
@@ -69,10 +70,8 @@ Nanoseconds longest_hold(const std::vector<Nanoseconds>& times) {
   if (times.size() < 2) return kAlone;
   std::vector<Nanoseconds> distances;
   for (std::size_t i = 1; i < times.size(); ++i) distances.push_back(times[i] - times[i - 1]);
-  const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
-  std::nth_element(distances.begin(), middle, distances.end());
   constexpr Nanoseconds kLongest = Nanoseconds{1} << 56;
-  return kPause * std::min(*middle, kLongest);
+  return kPause * std::min(median(std::move(distances)), kLongest);
 }
 
 using MetricReadings = Metrics::const_pointer;

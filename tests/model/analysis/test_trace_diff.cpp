@@ -193,6 +193,20 @@ TEST_CASE("where no range marks iterations, they take the time of the GPU, and t
   CHECK(item(*diff, DiffKind::kApi, "cudaLaunchKernel").first.per_iteration == Approx(5'000));
 }
 
+TEST_CASE("of an even number of iterations, those that warm up are told by the time midway between the two in the middle") {
+  Scenario program;  // 10 and 20 ms in the middle: 15, and from 22.5 on a first one warms up
+  Nanoseconds begin = 0;
+  for (const Nanoseconds length : {26, 20, 10, 20, 10, 20, 10, 10}) {
+    program.range("step_" + std::to_string(begin), begin, begin + length * kMillisecond);
+    program.kernel("k", begin, begin + 5'000, begin + 5'000, begin + 10'000);
+    begin += length * kMillisecond;
+  }
+  const Result<TraceDiff> diff = compare_traces(*program.trace(), *program.trace());
+  REQUIRE(diff);
+  CHECK(diff->first_skipped == 1);
+  CHECK(diff->first_iterations == 7);
+}
+
 TEST_CASE("what reading counters of kernels took is no time of the program") {
   const auto run = [](Nanoseconds replay) {
     Scenario program;
