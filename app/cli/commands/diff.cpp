@@ -122,12 +122,6 @@ std::string names_of(const Files& files) {
   return names;
 }
 
-// Names of kernels fill a screen.
-std::string abbreviated(const std::string& name) {
-  constexpr std::size_t kLongest = 60;
-  return name.size() <= kLongest ? name : name.substr(0, kLongest) + "...";
-}
-
 // The answer in a few lines: how the traces were aligned, and what their times did.
 std::string summary_of(const TraceDiff& diff, const Files& first, const Files& second) {
   std::string text = "A: " + names_of(first) + "\nB: " + names_of(second) + "\n";
@@ -142,7 +136,7 @@ std::string summary_of(const TraceDiff& diff, const Files& first, const Files& s
   std::size_t products = 0;
   for (const DiffItem& item : diff.items) {
     if (item.kind != DiffKind::kProducts || ++products > kMostProducts) continue;
-    text += "Matrix products in " + abbreviated(item.name) + ": " + duration_text(std::llround(item.first.per_iteration)) + " -> " +
+    text += "Matrix products in " + analysis::abbreviated_name(item.name) + ": " + duration_text(std::llround(item.first.per_iteration)) + " -> " +
             duration_text(std::llround(item.second.per_iteration)) + ", " + analysis::change_words(item).english() + "\n";
   }
   if (products > 0) text += "Matrix products are paired by the NVTX ranges around their launches, since their kernels have other names in B.\n";
@@ -167,14 +161,14 @@ int judge(const TraceDiff& diff, const std::vector<CounterChange>& counters, std
       is_compared = is_compared || change.what == limit.metric;
       const LimitVerdict verdict = analysis::judge(limit, change);
       if (verdict == LimitVerdict::kKept) continue;
-      std::cerr << "lanescope: " << change.what << " of kernel " << abbreviated(change.kernel)
+      std::cerr << "lanescope: " << change.what << " of kernel " << analysis::abbreviated_name(change.kernel)
                 << (change.is_from_nothing() ? " grew from nothing" : " changed by " + bounded_change_text(change))
                 << (verdict == LimitVerdict::kUnsure ? ", measured too seldom: noise is not known, so this is allowed.\n" : ", more than is allowed.\n");
       if (verdict == LimitVerdict::kExceeded) code = kFailure;
     }
     if (!limit.metric.empty())
       for (const std::string& kernel : unpaired)
-        std::cerr << "lanescope: " << limit.metric << " of kernel " << abbreviated(kernel)
+        std::cerr << "lanescope: " << limit.metric << " of kernel " << analysis::abbreviated_name(kernel)
                   << " can't be held to its limit: it was not measured on both sides, with shapes that can be paired.\n";
     if (is_compared) continue;
     std::cerr << "lanescope: " << limit.metric << " was read of no kernel on both sides, so its limit can't be checked. Record both with --kernels=counters.\n";

@@ -30,18 +30,17 @@ Message iterations_words(const ComparedIterations& iterations) {
   return without.empty() ? count : Message("{number} (without {what})", {{"number", std::move(count)}, {"what", std::move(without)}});
 }
 
-// Names of kernels fill a screen.
-std::string abbreviated(const std::string& name) {
+}  // namespace
+
+std::string abbreviated_name(const std::string& name) {
   constexpr std::size_t kLongest = 60;
   return name.size() <= kLongest ? name : name.substr(0, kLongest) + "...";
 }
 
-}  // namespace
-
 Message alignment_words(const TraceDiff& diff) {
   if (!diff.by_iteration())
     return Message("Whole traces are compared: they have no NVTX range that repeats in both, and no kernel that does so at regular times.");
-  std::vector<Message::Value> values = {{"name", diff.aligned_by.empty() ? abbreviated(diff.repeating_work) : diff.aligned_by},
+  std::vector<Message::Value> values = {{"name", diff.aligned_by.empty() ? abbreviated_name(diff.repeating_work) : diff.aligned_by},
                                         {"first", iterations_words({diff.first_iterations, diff.first_skipped, diff.first_left_out, diff.first_runs})},
                                         {"second", iterations_words({diff.second_iterations, diff.second_skipped, diff.second_left_out, diff.second_runs})}};
   if (diff.aligned_by.empty()) return Message("Compared from one launch to the next of the kernel \"{name}\": {first} in A, {second} in B.", std::move(values));

@@ -1,6 +1,8 @@
 // What a comparison says in words, to whoever shows it: the command line, in English, and the viewer.
 #pragma once
 
+#include <string>
+
 #include "model/analysis/counter_diff.h"
 #include "model/analysis/trace_diff.h"
 #include "model/text/message.h"
@@ -17,6 +19,9 @@ namespace lanescope::analysis {
 
 // Why a verdict is not one of a change: "no more than noise"; empty where it is.
 [[nodiscard]] Message verdict_reason(DiffVerdict verdict);
+
+// The name as it stands in a sentence: kernels' fill a screen, of which the first 60 letters tell enough.
+[[nodiscard]] std::string abbreviated_name(const std::string& name);
 
 // That one run a side is too little to tell a change, and what to do; empty where there are several, or nothing changed. O(items).
 [[nodiscard]] Message caution_about(const TraceDiff& diff);
