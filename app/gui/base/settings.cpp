@@ -104,7 +104,11 @@ void Settings::setPanelSizes(const QVariantMap& sizes) { file_.setValue("window/
 QByteArray Settings::windowState() const { return layout("window/state"); }
 void Settings::setWindowState(const QByteArray& state) { file_.setValue("window/state", state); }
 QByteArray Settings::eventsHeader() const { return layout("window/eventsHeader"); }
-void Settings::setEventsHeader(const QByteArray& state) { file_.setValue("window/eventsHeader", state); }
+int Settings::eventsColumns() const { return file_.value("window/eventsColumns").toInt(); }
+void Settings::setEventsHeader(const QByteArray& state, int columns) {
+  file_.setValue("window/eventsHeader", state);
+  file_.setValue("window/eventsColumns", columns);
+}
 QVariant Settings::panelPart(const QString& name) const { return file_.value("panels/" + name); }
 void Settings::setPanelPart(const QString& name, const QVariant& arrangement) { file_.setValue("panels/" + name, arrangement); }
 

@@ -41,7 +41,8 @@ class Settings {
   [[nodiscard]] QByteArray windowState() const;
   void setWindowState(const QByteArray& state);
   [[nodiscard]] QByteArray eventsHeader() const;
-  void setEventsHeader(const QByteArray& state);
+  [[nodiscard]] int eventsColumns() const;  // that the list had when its header was kept; 0 where that was not written yet
+  void setEventsHeader(const QByteArray& state, int columns);
   // How a part of a panel was arranged, by its name.
   [[nodiscard]] QVariant panelPart(const QString& name) const;
   void setPanelPart(const QString& name, const QVariant& arrangement);

@@ -209,11 +209,13 @@ void EventsPanel::sortBy(EventColumn column, SortDirection direction) {
 
 QByteArray EventsPanel::headerState() const { return table_->horizontalHeader()->saveState(); }
 
-void EventsPanel::restoreHeaderState(const QByteArray& state) {
+int EventsPanel::columnCount() const { return table_->horizontalHeader()->count(); }
+
+void EventsPanel::restoreHeaderState(const QByteArray& state, int columns) {
   QHeaderView* header = table_->horizontalHeader();
   if (!header->restoreState(state)) return;
   const int run = EventTableModel::columnOf(EventColumn::kRun);
-  if (header->visualIndex(run) == header->count() - 1) placeRunColumn();  // it was kept when there was no such column
+  if (columns <= run) placeRunColumn();  // it was kept when there was no such column, which stands last now
   header->setSectionHidden(run, !compares_runs_);
   leaveRunColumn();
   model_->sort(header->sortIndicatorSection(), header->sortIndicatorOrder());

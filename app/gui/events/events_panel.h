@@ -34,7 +34,8 @@ class EventsPanel : public QWidget {
 
   // The order, widths and choice of columns, as QHeaderView stores them.
   [[nodiscard]] QByteArray headerState() const;
-  void restoreHeaderState(const QByteArray& state);
+  [[nodiscard]] int columnCount() const;
+  void restoreHeaderState(const QByteArray& state, int columns);  // that the list had when it was kept
 
   // The selected rows, with a line of headers, as text to paste into a spreadsheet; nothing where none is selected. The text is made on
   // another thread and then in the clipboard. Of more than kLargestCopy events, it has the first ones, and copied() says so.

@@ -93,7 +93,7 @@ MainWindow::MainWindow(Layout layout)
     sizes_are_initial_ = !restoreState(settings_.windowState(), kLayoutVersion);
     if (!sizes_are_initial_) docks_->keepSizes(settings_.panelSizes());
     docks_->floatOnceWindowIsShown();
-    events_->restoreHeaderState(settings_.eventsHeader());
+    events_->restoreHeaderState(settings_.eventsHeader(), settings_.eventsColumns());
     restore_panels(*this, settings_);
     row_memory_ = std::make_unique<RowMemory>(*timeline_, state_, settings_);
   }
@@ -201,7 +201,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     settings_.setWindowGeometry(saveGeometry());
     settings_.setWindowState(docks_->state(kLayoutVersion));
     settings_.setPanelSizes(docks_->sizes());
-    settings_.setEventsHeader(events_->headerState());
+    settings_.setEventsHeader(events_->headerState(), events_->columnCount());
     keep_panels(*this, settings_);
   }
   QMainWindow::closeEvent(event);

@@ -33,6 +33,35 @@ class RunsTest : public QObject {
   }
   void cleanup() { window_.reset(); }
 
+  // Nor does it move where the list had it before there was such a column.
+  void theColumnOfRunsStaysWhereItWasMovedTo() {
+    const int run = ui::EventTableModel::columnOf(EventColumn::kRun);
+    constexpr int kWide = 321;
+    const auto header_of = [](MainWindow& window) { return events_table(window)->horizontalHeader(); };
+    {
+      MainWindow window(ui::Layout::kRemembered);
+      window.show();
+      QHeaderView* header = header_of(window);
+      QCOMPARE(header->visualIndex(run), 1);
+      header->setSectionHidden(run, false);
+      header->resizeSection(run, kWide);
+      header->moveSection(header->visualIndex(run), header->count() - 1);
+      QVERIFY(window.close());
+    }
+    {
+      MainWindow window(ui::Layout::kRemembered);
+      window.show();
+      QHeaderView* header = header_of(window);
+      QCOMPARE(header->visualIndex(run), header->count() - 1);
+      header->setSectionHidden(run, false);
+      QCOMPARE(header->sectionSize(run), kWide);
+    }
+    ui::Settings settings;
+    settings.setEventsHeader(settings.eventsHeader(), run);  // as kept by who had one column less
+    MainWindow window(ui::Layout::kRemembered);
+    QCOMPARE(header_of(window)->visualIndex(run), 1);
+  }
+
   void eventsSayOfWhichRunTheyAre() {
     QTableView& table = *events_table(*window_);
     window_->showPanel("events");
