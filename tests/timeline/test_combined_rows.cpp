@@ -1,7 +1,12 @@
 // Rows of several traces on one time axis.
 #include "model/trace/combine.h"
+
+#include <algorithm>
+
 #include "support/catch.h"
+#include "timeline/core/row_layout.h"
 #include "timeline/core/row_tree.h"
+#include "timeline/core/svg_picture.h"
 #include "traces.h"
 
 using namespace lanescope;
@@ -41,4 +46,25 @@ TEST_CASE("rows of several traces stand under a heading each, and those of the f
   REQUIRE(a.kind == RowKind::kTrace);
   REQUIRE(a.all.size() == b.all.size());
   for (LaneId lane = 0; lane < both->lanes().size(); ++lane) REQUIRE(tree.place_of(lane).has_value());
+}
+
+TEST_CASE("away from its place a row says what it belongs to, and in pictures as in the window") {
+  OneStream first, second;
+  const auto both = combine_traces(std::vector<TraceSource>{{first.builder.snapshot(), "A  one.trace", 0}, {second.builder.snapshot(), "B  two.trace", 0}});
+  const RowTree tree(*both);
+  const std::string key = "process:1/thread:4711/api";
+  const RowLayout layout(tree, {.pinned = {key}}, RowMetrics{}, "");
+  const auto title_of = [&](const PlacedRow& placed, TraceSides sides) { return placed_title(tree, placed, sides, tree.row(placed.row).label); };
+  const PlacedRow& pinned = layout.rows().front();
+  REQUIRE(tree.row(pinned.row).key == key);
+  CHECK(title_of(pinned, TraceSides::kApart) == "A  CUDA API  ·  [4711] main");
+  const auto in_its_place = std::find_if(layout.rows().begin() + 1, layout.rows().end(), [&](const PlacedRow& placed) { return placed.row == pinned.row; });
+  REQUIRE(in_its_place != layout.rows().end());
+  CHECK(title_of(*in_its_place, TraceSides::kApart) == "CUDA API");
+  CHECK(title_of(*in_its_place, TraceSides::kInterleaved) == "A  CUDA API");
+  const auto of_a = std::find_if(layout.rows().begin(), layout.rows().end(), [&](const PlacedRow& placed) { return tree.row(placed.row).key == "part:0"; });
+  CHECK(title_of(*of_a, TraceSides::kInterleaved) == "A  one.trace");
+  const std::vector<SvgRow> pictured = rows_in_sight(tree, layout, TraceSides::kApart, 0, layout.height());
+  REQUIRE(!pictured.empty());
+  CHECK(pictured.front().name == "A  CUDA API  ·  [4711] main");
 }

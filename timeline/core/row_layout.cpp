@@ -4,6 +4,7 @@
 #include <cctype>
 #include <set>
 
+#include "model/trace/parts.h"
 #include "timeline/core/row_pairs.h"
 
 namespace lanescope::timeline {
@@ -32,6 +33,16 @@ std::vector<bool> passing(const RowTree& tree, std::string_view filter) {
 RowState state_of(const Row& row, const ExpandedRows& expanded) { return is_expanded(row, expanded) ? RowState::kExpanded : RowState::kCollapsed; }
 
 }  // namespace
+
+std::string placed_title(const RowTree& tree, const PlacedRow& placed, TraceSides sides, std::string title) {
+  const Row& row = tree.row(placed.row);
+  if (!row.parent) return title;
+  if (placed.is_pinned()) title += "  ·  " + tree.row(*row.parent).label.in(shown_language());
+  if (!placed.is_pinned() && sides == TraceSides::kApart) return title;
+  const Row* top = &row;
+  while (top->parent) top = &tree.row(*top->parent);
+  return top->kind == RowKind::kTrace ? std::string(short_label(top->label.english())) + "  " + title : title;
+}
 
 bool is_expanded(const Row& row, const ExpandedRows& expanded) {
   const auto found = expanded.find(row.key);

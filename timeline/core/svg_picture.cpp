@@ -29,8 +29,6 @@ constexpr int kWaitingShades = 6;              // that are told apart
 constexpr std::int32_t kNarrowestCause = 150;  // px of a gap whose cause is written
 constexpr std::size_t kOuterLevels = 2;
 constexpr double kIndent = 10;              // px
-constexpr double kCounterFill = 0.20;       // of the colour, from the bottom to the mean
-constexpr double kCounterBand = 0.45;       // from the least to the most
 constexpr std::size_t kLongestTitle = 300;  // letters of a name that the pointer is over: a page has thousands
 constexpr Rgb kWhite = 0xffffffff;
 constexpr ColorScheme kScheme = ColorScheme::kLight;
@@ -89,8 +87,6 @@ std::string name_with_owner(const RowTree& tree, RowIndex index) {
       return tree.row(*parent).label.english() + " · " + row.label.english();
   return row_title(row);
 }
-
-const Row& top_of(const RowTree& tree, const Row& row) { return row.parent ? top_of(tree, tree.row(*row.parent)) : row; }
 
 class Drawing {
  public:
@@ -354,12 +350,8 @@ std::vector<SvgRow> rows_in_sight(const RowTree& tree, const RowLayout& layout, 
   for (const PlacedRow* each : placed) {
     const Row& row = tree.row(each->row);
     const bool is_collapsed = each->levels.data() == &row.all;
-    rows.push_back(
-        {each->row, row_title(row).in(shown_language()), is_collapsed ? SvgRow::Form::kCollapsed : SvgRow::Form::kExpanded, each->is_pinned() ? 0 : row.depth});
-    if (!row.parent || (!each->is_pinned() && sides == TraceSides::kApart)) continue;
-    std::string& name = rows.back().name;
-    if (each->is_pinned()) name += " · " + tree.row(*row.parent).label.in(shown_language());
-    if (const Row& of = top_of(tree, row); of.kind == RowKind::kTrace) name = of.label.english().substr(0, of.label.english().find("  ")) + " " + name;
+    rows.push_back({each->row, placed_title(tree, *each, sides, row_title(row).in(shown_language())),
+                    is_collapsed ? SvgRow::Form::kCollapsed : SvgRow::Form::kExpanded, each->is_pinned() ? 0 : row.depth});
   }
   return rows;
 }

@@ -8,9 +8,7 @@
 namespace lanescope::timeline {
 namespace {
 
-constexpr int kLowestRow = 6;   // device pixels; below, nothing can be told
-constexpr double kFill = 0.20;  // of the colour, from the bottom to the mean
-constexpr double kBand = 0.45;  // from the least to the most
+constexpr int kLowestRow = 6;  // device pixels; below, nothing can be told
 
 class Band {
  public:
@@ -34,8 +32,8 @@ class Band {
       const int mean = line_of(column.mean());
       const int most = line_of(static_cast<double>(column.maximum));
       const int least = line_of(static_cast<double>(column.minimum));
-      fill(x, mean, top_ + height_, kFill);
-      fill(x, most, least + 1, kBand);
+      fill(x, mean, top_ + height_, kCounterFill);
+      fill(x, most, least + 1, kCounterBand);
       const int from = before < 0 ? mean : before;  // a step is drawn as one
       fill(x, std::min(from, mean), std::max(from, mean) + line_width(), 1);
       before = mean;

@@ -69,16 +69,9 @@ const PlacedRow* RowHeader::row_at(QPointF position) const { return state_.row_a
 
 double RowHeader::triangle_left(const PlacedRow& placed) const { return kLeft + (placed.is_pinned() ? 0 : state_.tree().row(placed.row).depth * kIndent); }
 
-// Away from its place, a row also says what it belongs to, and to which of several traces: "A  CUDA HW  ·  GPU 0".
 QString RowHeader::title_of(const PlacedRow& placed) const {
   const Row& row = state_.tree().row(placed.row);
-  QString title = shown_text(row.label);
-  if (!row.parent) return title;
-  if (placed.is_pinned()) title += QStringLiteral("  ·  ") + shown_text(state_.tree().row(*row.parent).label);
-  if (!placed.is_pinned() && state_.sides() == TraceSides::kApart) return title;
-  const Row* top = &row;
-  while (top->parent) top = &state_.tree().row(*top->parent);
-  return top->kind == RowKind::kTrace ? QString::fromStdString(top->label).section(QStringLiteral("  "), 0, 0) + QStringLiteral("  ") + title : title;
+  return isolated(QString::fromStdString(placed_title(state_.tree(), placed, state_.sides(), row.label.in(shown_language()))));
 }
 
 void RowHeader::toggle(const PlacedRow& placed) {

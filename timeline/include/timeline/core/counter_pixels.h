@@ -30,6 +30,8 @@ struct CounterScale {
 [[nodiscard]] std::string scale_text(const Trace& trace, CounterId id, const CounterScale& scale);
 // One for each group of counters: the eye finds the rows that belong together.
 [[nodiscard]] Rgb counter_color(const Trace& trace, CounterId id, ColorScheme scheme) noexcept;
+constexpr double kCounterFill = 0.20;  // of that colour, from the bottom to the mean
+constexpr double kCounterBand = 0.45;  // from the least to the most
 
 // "43.2 %", "1.23 TB/s", "1.98 GHz", "612 W", "120.4 GiB".
 [[nodiscard]] std::string format_quantity(double value, std::string_view unit);

@@ -64,6 +64,10 @@ struct PlacedRow {
   [[nodiscard]] bool is_pinned() const noexcept { return place == RowPlace::kPinned; }
 };
 
+// A row's title where it stands: away from its place in the tree, it also says what it belongs to, and to which of several traces:
+// "A  CUDA HW  ·  GPU 0". `title`: of the row alone, as it is shown. O(depth).
+[[nodiscard]] std::string placed_title(const RowTree& tree, const PlacedRow& placed, TraceSides sides, std::string title);
+
 class RowLayout {
  public:
   RowLayout() = default;
