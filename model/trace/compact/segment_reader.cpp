@@ -206,11 +206,13 @@ class SegmentReader::LaneOnDemand final : public DemandedSegments {
     const SegmentReader reader(file_);
     auto segment = reader.decode(reader.segments(lane_)[s]);
     if (segment) return *segment;
-    SegmentCache::of_process().report("Not all events of " + file_->path.string() +
-                                      " can be read any more: it was changed, cut or damaged. Save what can be read, and open that: "
-                                      "lanescope export -t trace " +
-                                      file_->path.string() + " -o NEW.trace");
+    SegmentCache::of_process().report(own_damage_text());
     return nullptr;
+  }
+  std::string own_damage_text() const override {
+    return "Not all events of " + file_->path.string() +
+           " can be read any more: it was changed, cut or damaged. Save what can be read, and open that: lanescope export -t trace " + file_->path.string() +
+           " -o NEW.trace";
   }
 
   std::shared_ptr<State> file_;

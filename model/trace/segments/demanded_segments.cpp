@@ -6,6 +6,7 @@
 #include <cassert>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "model/trace/trace.h"
 
@@ -124,10 +125,17 @@ bool has_substitutes(const Trace& trace) noexcept {
 }
 
 Result<void> check_all_was_read(const Trace& trace) {
-  if (!has_substitutes(trace)) return {};
+  std::set<std::string> sentences;
+  for (const Lane& lane : trace.lanes()) {
+    const DemandedSegments* const demanded = demanded_segments(lane);
+    if (demanded == nullptr || !demanded->has_substitutes()) continue;
+    if (demanded->has_unreadable()) sentences.insert(demanded->damage_text());
+    if (demanded->lacked_memory()) sentences.emplace(SegmentCache::kShortage);
+  }
+  if (sentences.empty()) return {};
   std::string text;
-  for (const std::string& problem : SegmentCache::of_process().problems()) text += (text.empty() ? "" : " ") + problem;
-  return Error{text.empty() ? "Not all events of the trace can be read any more: a file was changed, cut or damaged, or memory lacks. Open it again." : text};
+  for (const std::string& sentence : sentences) text.append(text.empty() ? "" : " ").append(sentence);
+  return Error{std::move(text)};
 }
 
 bool has_memory_for_events(const Trace& trace) noexcept {
@@ -153,8 +161,16 @@ bool DemandedSegments::has_substitutes() const noexcept {
          (origin() != nullptr && origin()->has_substitutes());
 }
 
+bool DemandedSegments::has_unreadable() const noexcept {
+  return has_unreadable_.load(std::memory_order_relaxed) || (origin() != nullptr && origin()->has_unreadable());
+}
+
 bool DemandedSegments::is_unreadable(std::size_t s) const noexcept {
   return unreadable_[s].load(std::memory_order_relaxed) || (origin() != nullptr && origin()->is_unreadable(s));
+}
+
+std::string DemandedSegments::own_damage_text() const {
+  return "Not all events of the trace can be read any more: a file was changed, cut or damaged. Open it again.";
 }
 
 bool DemandedSegments::lacked_memory() const noexcept {

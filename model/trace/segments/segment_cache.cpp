@@ -42,7 +42,7 @@ struct SegmentCache::State {
   std::vector<std::string> problems;
   // For when there is no memory: some, and what is said then.
   std::unique_ptr<std::byte[]> reserve = std::make_unique_for_overwrite<std::byte[]>(kReserve);
-  std::string shortage = "There was not enough memory: not all is shown. Close other programs, or give Lanescope less of it for events.";
+  std::string shortage{kShortage};
   std::atomic<std::uint64_t> budget{default_budget()};
   // Shared with what counts there when it goes, which may be later than the cache.
   std::shared_ptr<std::atomic<std::uint64_t>> live = std::make_shared<std::atomic<std::uint64_t>>(0);

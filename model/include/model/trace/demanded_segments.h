@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/file/result.h"
@@ -66,16 +67,20 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
     std::shared_ptr<const LaneSegment> segment = read(s);
     return segment ? segment : substitute(s);
   }
-  // Whether one was replaced so far; whether this one was, since it can't be read; whether one was for lack of memory. Any thread.
+  // Whether one was replaced so far; whether one was, or this one, since it can't be read; whether one was for lack of memory. Any thread.
   [[nodiscard]] bool has_substitutes() const noexcept;
+  [[nodiscard]] bool has_unreadable() const noexcept;
   [[nodiscard]] bool is_unreadable(std::size_t s) const noexcept;
   [[nodiscard]] bool lacked_memory() const noexcept;
+  // Of those that can't be read, the sentence that the cache was told: whose events they are, and what to do.
+  [[nodiscard]] std::string damage_text() const { return origin() != nullptr ? origin()->damage_text() : own_damage_text(); }
 
  private:
   friend class SegmentCache;
   enum class Reason { kUnreadable, kNoMemory };
   // Those of which these are made, segment by segment; null where these are read themselves.
   [[nodiscard]] virtual const DemandedSegments* origin() const noexcept { return nullptr; }
+  [[nodiscard]] virtual std::string own_damage_text() const;
   // Reads it. None where that is not possible; then the cache was told why. O(events).
   [[nodiscard]] virtual std::shared_ptr<const LaneSegment> read(std::size_t s) const = 0;
   // What stands for one that can't be read.
@@ -99,7 +104,8 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
 // Whether events without names stand for some that could not be read, or for which there was no memory: then no answer about the trace is one.
 // O(lanes). Any thread.
 [[nodiscard]] bool has_substitutes(const Trace& trace) noexcept;
-// Fails with one sentence where has_substitutes(): for who is about to hand out what was made of the trace's events.
+// Fails where has_substitutes(), with one sentence for each file of this trace that can't be read, and one where memory lacked: for who is about to
+// hand out what was made of the trace's events. O(lanes).
 [[nodiscard]] Result<void> check_all_was_read(const Trace& trace);
 // Whether there is memory for all events of a trace: not where they are read from a file when they are needed, nor where some of a recording that
 // goes on are in a temporary file. Who keeps something for each event may do so here alone. O(segments).
@@ -131,6 +137,7 @@ class SegmentCache {
 
   // What can't be read any more, one sentence for each file; empty where all can be.
   [[nodiscard]] std::vector<std::string> problems() const;
+  static constexpr std::string_view kShortage = "There was not enough memory: not all is shown. Close other programs, or give Lanescope less of it for events.";
   // Adds one, once.
   void report(std::string sentence);
   // Says from now on that there was not enough memory for something, and gives up all segments that nobody reads.

@@ -314,6 +314,38 @@ TEST_CASE("a file that is cut, damaged or replaced while it is open is noticed o
   CHECK(problems.back().find("can be read any more") != std::string::npos);
 }
 
+TEST_CASE("who asks whether all of a trace was read hears of its files alone") {
+  const TemporaryFolder folder;
+  const Budget budget(0);
+  const auto opened = [&](const char* name) {
+    write_long_recording(folder.path() / "log.trace", 300'000);
+    compacted(folder.path() / "log.trace", folder.path() / name);
+    return opened_in_file(folder.path() / name);
+  };
+  const auto read = [](const Trace& trace) {
+    std::jthread([&] {
+      const Lane& lane = longest_lane(trace);
+      for (EventIndex i = 0; i < lane.size(); ++i) (void)lane.start(i);
+    }).join();
+  };
+  const auto one = opened("one.trace"), other = opened("other.trace"), whole = opened("whole.trace");
+  for (const char* name : {"one.trace", "other.trace"}) fs::resize_file(folder.path() / name, 1'000);
+  for (const auto& trace : {one, other, whole}) read(*trace);
+  CHECK(check_all_was_read(*whole));
+  const auto names = [&](const Trace& trace, const char* name) {
+    const Result<void> checked = check_all_was_read(trace);
+    return !checked && checked.error().text.find(name) != std::string::npos;
+  };
+  CHECK(names(*one, "one.trace"));
+  CHECK_FALSE(names(*one, "other.trace"));
+  CHECK(names(*other, "other.trace"));
+  CHECK_FALSE(names(*other, "one.trace"));
+  const auto both = combine_traces(std::vector<TraceSource>{{one, "A", 0}, {other, "B", 0}});
+  read(*both);
+  CHECK(names(*both, "one.trace"));
+  CHECK(names(*both, "other.trace"));
+}
+
 TEST_CASE("files that are not compacted, or are cut, have their events in memory") {
   const TemporaryFolder folder;
   for (const Lane& lane : opened_in_file(data_file("cuda_streams.trace"))->lanes()) CHECK(lane.holds_segments());
