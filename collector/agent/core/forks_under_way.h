@@ -3,7 +3,7 @@
 // A thread enters its fork before anything that is held over it is taken, and takes it out in the parent and in the child, which has the others'
 // entries at first and forgets them. A preparation of the program's may fork itself: such a thread has several.
 //
-// Threads: any; what is not atomic is the thread's whose entry it is.
+// Threads: any.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,6 @@ struct ForkUnderWay {
   };
   std::atomic<std::uintptr_t> thread{0};  // its address in the C library, which stays in the child; 0: no fork
   std::atomic<Stage> stage{Stage::kWaiting};
-  std::uint32_t depth = 0;    // among those of the thread
-  std::uint64_t signals = 0;  // that the thread had held before
 };
 
 // Where more threads fork, the others wait for a place.

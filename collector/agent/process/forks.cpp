@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
-#include <optional>
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -63,69 +62,54 @@ void set_process(std::int32_t process) noexcept {
   process_page.generation.store(generation_before, std::memory_order_release);
 }
 
-ForkUnderWay& begin_forking(std::uint64_t signals) noexcept {
+bool is_of_this_thread(const ForkUnderWay& fork) noexcept { return fork.thread.load(std::memory_order_relaxed) == thread_address(); }
+
+ForkUnderWay& begin_forking() noexcept {
   const std::uintptr_t self = thread_address();
-  const auto depth = static_cast<std::uint32_t>(std::count_if(std::begin(forks_under_way), std::end(forks_under_way), [self](const ForkUnderWay& each) {
-    return each.thread.load(std::memory_order_relaxed) == self;
-  }));
   while (true) {
     for (ForkUnderWay& each : forks_under_way) {
       std::uintptr_t nobody = 0;
       if (!each.thread.compare_exchange_strong(nobody, self, std::memory_order_acquire)) continue;
       each.stage.store(ForkUnderWay::Stage::kWaiting);
-      each.depth = depth;
-      each.signals = signals;
       return each;
     }
     system::yield();
   }
 }
 
-// The innermost fork of this thread ends. Returns the signals that the thread had held before it, and before all of its forks; none in a child that goes
-// on in the preparation that it was forked in: it has its own already.
-struct SignalsBefore {
-  std::uint64_t fork = 0;
-  std::uint64_t all = 0;
-};
-std::optional<SignalsBefore> end_forking() noexcept {
-  ForkUnderWay* innermost = nullptr;
-  SignalsBefore signals;
-  for (ForkUnderWay& each : forks_under_way) {
-    if (each.thread.load(std::memory_order_relaxed) != thread_address()) continue;
-    if (each.depth == 0) signals.all = each.signals;
-    if (innermost == nullptr || each.depth > innermost->depth) innermost = &each;
-  }
-  if (innermost == nullptr) return std::nullopt;
-  signals.fork = innermost->signals;
-  innermost->thread.store(0, std::memory_order_release);
-  return signals;
+// The innermost fork of this thread ends. Whether no other one is left, in whose preparation it was made.
+bool end_forking() noexcept {
+  const auto own = std::find_if(std::begin(forks_under_way), std::end(forks_under_way), is_of_this_thread);
+  if (own != std::end(forks_under_way)) own->thread.store(0, std::memory_order_release);
+  return std::none_of(std::begin(forks_under_way), std::end(forks_under_way), is_of_this_thread);
 }
 
-// Threads may fork at the same time: what one waits for in the program's own preparations, which come behind ours, another one may hold.
+// Threads may fork at the same time: what one waits for in the program's own preparations, which come behind ours, another one may hold. They see the
+// signals that the program holds, and may hold others for the child: signals are held within ours alone. A handler that comes between finds the locks
+// held by its own thread, and has them.
 void before_fork() noexcept {
-  const std::uint64_t signals = HeldSignals::hold();
-  ForkUnderWay& fork = begin_forking(signals);
+  const HeldSignals held;
+  ForkUnderWay& fork = begin_forking();
   call_each(preparing);
   wait_for_visits_of_loaded_files(fork);  // before the locks, which a visitor may wait for
   for_each_held([](Lock& lock) { lock.lock_to_fork(); });
 }
 
 void after_fork_in_parent() noexcept {
-  for_each_held([](Lock& lock) { lock.unlock_behind_fork(); });
-  if (const auto signals = end_forking()) HeldSignals::give_back(signals->fork);
+  const HeldSignals held;
+  if (end_forking()) for_each_held([](Lock& lock) { lock.unlock_behind_fork(); });
 }
 
 // A handler of the program's may have made the agent look by now.
 void after_fork_in_child() noexcept {
-  const auto signals = end_forking();
-  for (ForkUnderWay& each : forks_under_way)  // a fork in whose preparation this child was forked is its parent's
-    if (each.thread.load(std::memory_order_relaxed) == thread_address()) each.thread.store(0, std::memory_order_relaxed);
+  const HeldSignals held;
+  for (ForkUnderWay& each : forks_under_way)  // one in whose preparation this child was forked is its parent's
+    if (is_of_this_thread(each)) each.thread.store(0, std::memory_order_relaxed);
   if (last_generation() == 0 || !is_own_process()) {
     forget_parent();
     // Its only thread has the number of the process, as the C library knows it: the kernel may end the process for a question.
     set_process(static_cast<std::int32_t>(this_thread_id_after_fork(generation_before + 1)));
   }
-  if (signals) HeldSignals::give_back(signals->all);  // the program may go on here, and not in the preparation that it was forked in
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 //   lock COUNT      forks so many children, whose preparation takes a lock in which another thread registers strings with NVTX all the time
 //   nest            forks a child, whose preparation forks another one first, which then forks as well; makes a range where no process holds signals
 //                   then, and all load libraries in no time
+//   mask            forks a child whose preparation holds all signals until the child is ready, which then holds SIGUSR1; makes a range where all see what
+//                   they set
 //   clear           closes all descriptors but the first three, as daemons do
 //   early           one range in the domain, and with the string, that were made without a tool
 //   data            one range "data" with three numbers (1, 2 and 0xabcd, 4 bytes each) of the schema 16777221, which nobody registers now
@@ -159,6 +161,40 @@ int fork_within_a_preparation() {
   return 1;
 }
 
+sigset_t set_aside;
+
+bool holds_only(int signal) {
+  sigset_t held;
+  if (pthread_sigmask(SIG_SETMASK, nullptr, &held) != 0 || sigismember(&held, signal) != 1) return false;
+  sigdelset(&held, signal);
+  return sigisemptyset(&held) != 0;
+}
+
+// As programs do that want no signal in a child before it is ready. Returns how many ranges it made.
+int fork_with_signals_held() {
+  static const int is_prepared = pthread_atfork(
+      [] {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &set_aside);
+      },
+      [] { pthread_sigmask(SIG_SETMASK, &set_aside, nullptr); },
+      [] {
+        pthread_sigmask(SIG_SETMASK, &set_aside, nullptr);
+        sigset_t own;
+        sigemptyset(&own);
+        sigaddset(&own, SIGUSR1);
+        pthread_sigmask(SIG_BLOCK, &own, nullptr);
+      });
+  const pid_t child = fork();
+  if (child == 0) _exit(holds_only(SIGUSR1) ? 0 : 1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (is_prepared != 0 || status != 0 || holds_signals()) return 0;
+  one_range("masked");
+  return 1;
+}
+
 void end_as(pid_t child) {
   int status = 0;
   waitpid(child, &status, 0);
@@ -225,6 +261,7 @@ int obey(const std::string& line) {
   if (verb == "follow") follow_child();
   if (verb == "become") become_child();
   if (verb == "nest") return fork_within_a_preparation();
+  if (verb == "mask") return fork_with_signals_held();
   if (verb == "lock") return fork_beside_registering(std::stoi(text));
   if (verb == "clear") syscall(SYS_close_range, 3u, ~0u, 0u);
   if (verb == "early") return early_handles();

@@ -150,6 +150,18 @@ TEST_CASE("a fork within the preparation of another one leaves a program its sig
   target.check_end(2);
 }
 
+TEST_CASE("what a program's own preparations of a fork do with signals stays as they do it") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  target.obey("mask");  // its preparation comes before the agent's, and so runs behind it
+  std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
+  target.wait_until_recorded(*recording);
+  target.obey("mask");
+  const std::shared_ptr<const Trace> trace = end(std::move(recording));
+  CHECK(ranges(*trace, "masked") == 1);
+  target.check_end(2);
+}
+
 TEST_CASE("a program can be attached to again and again") {
   const TemporaryFolder folder;
   NvtxProgram target("initialised");
