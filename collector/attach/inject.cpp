@@ -113,7 +113,7 @@ class Injector {
   Injector(const InjectionRequest& request, const Candidate& candidate) : request_(request), candidate_(candidate), memory_(request.pid) {}
 
   Result<Injection> run() {
-    if (!memory_.is_open()) return failure("its memory can't be opened. Run lanescope as its user, or with sudo.");
+    if (!memory_.is_open()) return failure(runs() ? "its memory can't be opened. Run lanescope as its user, or with sudo." : "it has ended.");
     if (const Result<void> found = find_functions(); !found) return found.error();
     StackFrames stacks(request_.pid, memory_);
     if (const Result<void> found = stop_at_safe_point(stacks); !found) return found.error();
@@ -130,8 +130,16 @@ class Injector {
     return done.error();
   }
 
+  // Behind a run() that failed: whether the process goes on with another program (exec), so that what we read of it is of none.
+  [[nodiscard]] bool has_lost_program() const { return runs() && (map_.empty() || !memory_.read<char>(map_.front().begin)); }
+
  private:
   [[nodiscard]] Error failure(const std::string& reason) const { return Error{"Can't attach to " + title(candidate_) + ": " + reason}; }
+
+  [[nodiscard]] bool runs() const {
+    const Result<Candidate> now = read_candidate(request_.pid);
+    return now && now->state != RunState::kZombie;
+  }
 
   [[nodiscard]] std::string from_outside() const { return " Record its threads from outside: lanescope attach -t none " + std::to_string(request_.pid); }
 
@@ -167,8 +175,7 @@ class Injector {
         if (thread_ != nullptr) return {};
         if (Clock::now() >= deadline) break;
       }
-      const Result<Candidate> now = read_candidate(request_.pid);
-      if (!now || now->state == RunState::kZombie) return failure("it has ended.");
+      if (!runs() || has_lost_program()) return failure("it has ended.");
       // Lets threads move on. What it has not come to for long is worth fewer stops.
       std::this_thread::sleep_for(std::clamp<Clock::duration>((Clock::now() - begin) / 400, kLeastPause, kMostPause));
     } while (Clock::now() < deadline);
@@ -257,6 +264,7 @@ class Injector {
     if (is_shared && is_connection_to(injection_.connection, request_.pid)) return ends[0];
     if (is_shared) close(std::exchange(injection_.connection, -1));
     static_cast<void>(system_call({SYS_close, static_cast<std::uint64_t>(ends[0])}));
+    if (!runs()) return failure("it has ended.");
     return failure(is_shared ? "what it gave us as its end of a connection is something else."
                              : "its socket can't be shared with us; that takes Linux 5.6 or newer.");
   }
@@ -436,14 +444,17 @@ Result<Candidate> read_settled(pid_t pid) {
   return candidate;
 }
 
-Result<Injection> connect_or_inject(const InjectionRequest& request, const Candidate& candidate) {
+// None where the process went on with another program meanwhile.
+std::optional<Result<Injection>> connect_or_inject(const InjectionRequest& request, const Candidate& candidate) {
   const std::optional<std::string> deadly = deadly_filter(candidate, sees_our_files(request.pid) ? Entrance::kItsFile : Entrance::kCopy);
   if (const int connection = deadly ? -1 : connect_to_armed(request.pid, request.socket); connection >= 0)
     return Injection{.connection = connection, .origin = AgentOrigin::kWasThere};
   if (const std::optional<std::string> reason = refusal(candidate, read_rights(candidate))) return Error{*reason};
   if (deadly) return Error{"Can't attach to " + title(candidate) + ": " + *deadly};
   if (access(request.agent.c_str(), F_OK) != 0) return Error{"The agent " + request.agent.string() + " does not exist."};
-  Result<Injection> injection = Injector(request, candidate).run();
+  Injector injector(request, candidate);
+  Result<Injection> injection = injector.run();
+  if (!injection && injector.has_lost_program()) return std::nullopt;
   if (injection) injection->warnings = warnings(candidate);
   return injection;
 }
@@ -451,16 +462,20 @@ Result<Injection> connect_or_inject(const InjectionRequest& request, const Candi
 }  // namespace
 
 Result<Injection> inject(const InjectionRequest& request) {
-  const Result<Candidate> candidate = read_settled(request.pid);
-  if (!candidate) return candidate.error();
-  // On a thread of its own: with its end the kernel lets go whatever of the target it may still hold.
-  Result<Injection> injection = Error{};
-  // Its pauses are those of a thread that another one stands still for: the kernel may not draw them out.
-  std::thread([&] {
-    prctl(PR_SET_TIMERSLACK, 1UL);
-    injection = connect_or_inject(request, *candidate);
-  }).join();
-  return injection;
+  const Clock::time_point deadline = Clock::now() + request.patience;
+  while (true) {
+    const Result<Candidate> candidate = read_settled(request.pid);
+    if (!candidate) return candidate.error();
+    // On a thread of its own: with its end the kernel lets go whatever of the target it may still hold.
+    std::optional<Result<Injection>> injection;
+    // Its pauses are those of a thread that another one stands still for: the kernel may not draw them out.
+    std::thread([&] {
+      prctl(PR_SET_TIMERSLACK, 1UL);
+      injection = connect_or_inject(request, *candidate);
+    }).join();
+    if (injection) return std::move(*injection);
+    if (Clock::now() >= deadline) return Error{"Can't attach to " + title(*candidate) + ": it goes on with other programs (exec) all the time. Try again."};
+  }
 }
 
 }  // namespace lanescope::attach

@@ -118,6 +118,22 @@ TEST_CASE("a program whose loader is still at work, as on a slow file system, is
   check_end(target);
 }
 
+TEST_CASE("a program that becomes another one while it is attached to is attached to as that one") {
+  for (int round = 0; round < 20; ++round) {
+    CAPTURE(round);
+    const std::string turns = std::to_string(500 + 300 * round);  // before it goes on as the other one: one of them lies within the attach
+    RunningTarget target({"/bin/sh", "-c", "i=0; while [ $i -lt " + turns + " ]; do i=$((i+1)); done; exec " + target_program() + " epoll"});
+    target.wait_for_threads(1);
+    const Result<Injection> injection = inject_greeting(target.pid());
+    INFO((injection ? "" : injection.error().text));
+    REQUIRE(injection);
+    close(injection->connection);
+    target.wait_until_in(SYS_epoll_wait);
+    target.send("hello");
+    check_end(target);
+  }
+}
+
 TEST_CASE("a second recording is refused while the agent still waits for the answer to the first") {
   RunningTarget target({target_program(), "epoll"});
   target.wait_until_in(SYS_epoll_wait);
