@@ -93,8 +93,10 @@ Result<Ran> run(const kernels::Program& program, session::KernelCounters* counte
   const auto recording = session::Recording::launch(std::move(request));
   if (!recording) return recording.error();
   Ran ran;
+  std::set<std::string> said;
   const auto say = [&] {
     for (const std::string& sentence : (*recording)->take_messages()) {
+      said.insert(sentence);
       std::cerr << "lanescope: " << sentence << '\n';
       ran.was_warned = true;
     }
@@ -113,9 +115,9 @@ Result<Ran> run(const kernels::Program& program, session::KernelCounters* counte
   say();
   const session::RecordingOutcome outcome = (*recording)->outcome();
   if (outcome.failure && !outcome.target) return *outcome.failure;
-  if (outcome.files.empty())
-    ran.failure = outcome.failure;
-  else
+  if (outcome.files.empty() && outcome.failure)
+    ran.failure = said.contains(outcome.failure->text) ? Error{"So nothing was measured."} : *outcome.failure;
+  else if (!outcome.files.empty())
     ran.file = outcome.files.front().identity;
   if (outcome.target) ran.code = outcome.target->signal != 0 ? 128 + outcome.target->signal : outcome.target->code;
   return ran;
