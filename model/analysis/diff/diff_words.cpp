@@ -12,21 +12,22 @@ namespace lanescope::analysis {
 namespace {
 
 struct ComparedIterations {
-  std::size_t compared, skipped, left_out, runs;
+  std::size_t compared, skipped, disturbed, left_out, runs;
 };
 
 // "18 (without the first 2)"; "54 of 3 runs (without 6 at their beginning)"; "4,769 (without 443 that were not recorded whole)"
 Message iterations_words(const ComparedIterations& iterations) {
   Message count = Message::verbatim(grouped_digits(iterations.compared));
   if (iterations.runs > 1) count = Message("{number} of {runs}", {{"number", std::move(count)}, {"runs", counted(iterations.runs, "run")}});
-  const std::string skipped = grouped_digits(iterations.skipped), left_out = grouped_digits(iterations.left_out);
+  const std::string skipped = grouped_digits(iterations.skipped);
   Message without;
   if (iterations.skipped > 0)
     without = iterations.runs > 1 ? Message("{number} at their beginning", {{"number", skipped}}) : Message("the first {number}", {{"number", skipped}});
-  if (iterations.left_out > 0) {
-    Message unrecorded = Message("{number} that were not recorded whole", {{"number", left_out}});
-    without = without.empty() ? std::move(unrecorded) : Message("{one}, and {other}", {{"one", std::move(without)}, {"other", std::move(unrecorded)}});
-  }
+  const auto add = [&without](Message other) {
+    without = without.empty() ? std::move(other) : Message("{one}, and {other}", {{"one", std::move(without)}, {"other", std::move(other)}});
+  };
+  if (iterations.disturbed > 0) add(Message("{number} in which counters of kernels were read", {{"number", grouped_digits(iterations.disturbed)}}));
+  if (iterations.left_out > 0) add(Message("{number} that were not recorded whole", {{"number", grouped_digits(iterations.left_out)}}));
   return without.empty() ? count : Message("{number} (without {what})", {{"number", std::move(count)}, {"what", std::move(without)}});
 }
 
@@ -40,9 +41,10 @@ std::string abbreviated_name(const std::string& name) {
 Message alignment_words(const TraceDiff& diff) {
   if (!diff.by_iteration())
     return Message("Whole traces are compared: they have no NVTX range that repeats in both, and no kernel that does so at regular times.");
-  std::vector<Message::Value> values = {{"name", diff.aligned_by.empty() ? abbreviated_name(diff.repeating_work) : diff.aligned_by},
-                                        {"first", iterations_words({diff.first_iterations, diff.first_skipped, diff.first_left_out, diff.first_runs})},
-                                        {"second", iterations_words({diff.second_iterations, diff.second_skipped, diff.second_left_out, diff.second_runs})}};
+  std::vector<Message::Value> values = {
+      {"name", diff.aligned_by.empty() ? abbreviated_name(diff.repeating_work) : diff.aligned_by},
+      {"first", iterations_words({diff.first_iterations, diff.first_skipped, diff.first_disturbed, diff.first_left_out, diff.first_runs})},
+      {"second", iterations_words({diff.second_iterations, diff.second_skipped, diff.second_disturbed, diff.second_left_out, diff.second_runs})}};
   if (diff.aligned_by.empty()) return Message("Compared from one launch to the next of the kernel \"{name}\": {first} in A, {second} in B.", std::move(values));
   return Message("Compared by iteration of \"{name}\": {first} in A, {second} in B.", std::move(values));
 }

@@ -4,10 +4,12 @@
 #include <array>
 #include <limits>
 
+#include "../counter_readings.h"
 #include "../gpu_operations.h"
 #include "../loop_work.h"
 #include "../range_lookup.h"
 #include "../wording.h"
+#include "mean_change.h"
 #include "model/analysis/idle.h"
 #include "model/events/launch_index.h"
 #include "model/kernels/matrix_product.h"
@@ -236,6 +238,13 @@ std::vector<TimeRange> times_between(const std::vector<Nanoseconds>& borders) {
   return times;
 }
 
+// Which of them the process began to read counters in: what a step takes then says little of the program.
+std::vector<bool> read_in(const ReadingTimes& readings, ProcessId process, const std::vector<TimeRange>& times) {
+  std::vector<bool> read;
+  for (const TimeRange& time : times) read.push_back(readings.any_in(process, time));
+  return read;
+}
+
 Nanoseconds median_length(const std::vector<TimeRange>& times) {
   std::vector<Nanoseconds> lengths;
   for (const TimeRange time : times) lengths.push_back(time.length());
@@ -270,8 +279,17 @@ class Samples::Ranks {
       for (const Steps& process : processes_) first = std::max(first, process.warm_up);
     first = std::min(first, steps.size());
     samples.skipped_ += first;
+    const auto is_disturbed = [&](const std::vector<std::size_t>& step) {
+      for (std::size_t rank = 0; rank < processes_.size(); ++rank)
+        if (processes_[rank].disturbed[step[rank]]) return true;
+      return false;
+    };
+    const auto disturbed = static_cast<std::size_t>(std::count_if(steps.begin() + static_cast<std::ptrdiff_t>(first), steps.end(), is_disturbed));
+    const bool leaves_out = disturbed > 0 && steps.size() - first - disturbed >= MeanChange::kLeastSamples;
+    if (leaves_out) samples.disturbed_ += disturbed;
     for (const Steps& process : processes_) samples.by_process_[process.process];
     for (std::size_t step = first; step < steps.size(); ++step) {
+      if (leaves_out && is_disturbed(steps[step])) continue;
       for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
         const Steps& process = processes_[rank];
         samples.by_process_[process.process].push_back({process.times[steps[step][rank]], samples.size()});
@@ -335,8 +353,10 @@ Samples Samples::of_steps(std::vector<Steps> processes, std::optional<std::size_
 
 Samples Samples::of_iterations(const Trace& trace, const std::vector<IterationSeries>& series, std::optional<std::size_t> skip) {
   std::vector<Steps> processes;
+  const ReadingTimes readings(reads_counters(trace) ? counter_readings(trace, LaunchIndex(trace), {}) : std::vector<CounterReading>());
   for (const IterationSeries& of_process : series) {
-    Steps steps{of_process.process, iteration_times(trace, of_process), {}, {}, warm_up_iterations(trace, of_process)};
+    Steps steps{of_process.process, iteration_times(trace, of_process), {}, {}, {}, warm_up_iterations(trace, of_process)};
+    steps.disturbed = read_in(readings, of_process.process, steps.times);
     for (std::size_t i = 0; i < steps.times.size(); ++i) steps.names.emplace_back(range_name(trace, of_process.ranges[i]));
     processes.push_back(std::move(steps));
   }
@@ -348,6 +368,7 @@ Samples Samples::of_iterations(const Trace& trace, const std::vector<IterationSe
 Samples Samples::of_work(const Trace& trace, const std::map<ProcessId, RepeatingWork>& work, std::optional<std::size_t> skip) {
   std::vector<Steps> processes;
   const LaunchIndex launches(trace);
+  const ReadingTimes readings(counter_readings(trace, launches, {}));
   for (const auto& [process, repeating] : work) {
     std::vector<Nanoseconds> enqueued, started;
     for (const EventRef event : repeating.occurrences) {
@@ -357,7 +378,8 @@ Samples Samples::of_work(const Trace& trace, const std::map<ProcessId, Repeating
       started.push_back(lane.start(event.index));
     }
     std::sort(enqueued.begin(), enqueued.end());
-    Steps steps{process, times_between(enqueued), times_between(started), {}, repeating.warm_up};
+    Steps steps{process, times_between(enqueued), times_between(started), {}, {}, repeating.warm_up};
+    steps.disturbed = read_in(readings, process, steps.times);
     // Launches that load code take long, though the work that they enqueue may follow at once.
     const Nanoseconds usual = std::max(median_length(steps.times), median_length(steps.on_gpu));
     while (steps.warm_up < steps.times.size() / 4 && steps.times[steps.warm_up].length() > usual + usual / 2) ++steps.warm_up;

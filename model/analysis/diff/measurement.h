@@ -30,7 +30,9 @@ class Samples {
   static Samples of_slices(const Trace& trace, std::size_t slices);
 
   [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
-  [[nodiscard]] std::size_t skipped() const noexcept { return skipped_; }    // iterations that were left out, of each rank
+  [[nodiscard]] std::size_t skipped() const noexcept { return skipped_; }  // iterations that were left out, of each rank
+  // Of each rank, that were left out since counters of kernels were read in them; none where fewer than kLeastSamples would be left.
+  [[nodiscard]] std::size_t disturbed() const noexcept { return disturbed_; }
   [[nodiscard]] std::size_t left_out() const noexcept { return left_out_; }  // of all ranks, that the recording does not have whole
   [[nodiscard]] bool are_iterations() const noexcept { return !by_process_.empty(); }
   // How many processes the sample is of.
@@ -63,6 +65,7 @@ class Samples {
     std::vector<TimeRange> times;
     std::vector<TimeRange> on_gpu;  // of each; empty where steps are not cut there
     std::vector<std::string> names;
+    std::vector<bool> disturbed;  // of each, whether counters were read in it
     std::size_t warm_up = 0;
   };
   class Ranks;
@@ -77,6 +80,7 @@ class Samples {
   TimeRange sliced_;                // ...of this time
   std::vector<std::size_t> ranks_;  // of each sample
   std::size_t skipped_ = 0;
+  std::size_t disturbed_ = 0;
   std::size_t left_out_ = 0;
 };
 

@@ -297,6 +297,7 @@ Result<TraceDiff> compare_runs(Runs first, Runs second, const DiffOptions& optio
                    ErrorKind::kUsage};
     if (!whole) (i < all.first ? diff.first_iterations : diff.second_iterations) += samples.size();
     (i < all.first ? diff.first_skipped : diff.second_skipped) += samples.skipped();
+    (i < all.first ? diff.first_disturbed : diff.second_disturbed) += samples.disturbed();
     (i < all.first ? diff.first_left_out : diff.second_left_out) += samples.left_out();
     std::map<ItemKey, Measured> items = measure(trace, samples, options.stop);
     runs.push_back({std::move(samples), std::move(items)});

@@ -76,6 +76,8 @@ struct TraceDiff {
   std::size_t second_iterations = 0;
   std::size_t first_skipped = 0;  // iterations that were left out
   std::size_t second_skipped = 0;
+  std::size_t first_disturbed = 0;  // iterations that were left out, as counters of kernels were read in them
+  std::size_t second_disturbed = 0;
   std::size_t first_left_out = 0;  // of all ranks, that the recordings do not have whole (docs/analysis.md, Iterations)
   std::size_t second_left_out = 0;
   std::size_t first_runs = 1;
