@@ -31,7 +31,7 @@ using analysis::DiffVerdict;
 using analysis::LimitVerdict;
 using analysis::TraceDiff;
 
-bool is_change(const DiffItem& item) { return item.verdict != DiffVerdict::kSame; }
+bool is_change(const DiffItem& item) { return item.verdict != DiffVerdict::kSame && !item.is_too_noisy(); }
 bool is_headline(const DiffItem& item) { return item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kGpuIdle; }
 
 // Bounds that reach into the infinite are left empty, as unknown ones are.
@@ -149,7 +149,11 @@ int judge(const TraceDiff& diff, const std::vector<CounterChange>& counters, std
   int code = kSuccess;
   for (const DiffLimit& limit : limits) {
     for (const DiffItem& item : diff.items) {
-      if (analysis::judge(limit, item) != LimitVerdict::kExceeded) continue;
+      const LimitVerdict verdict = analysis::judge(limit, item);
+      if (verdict == LimitVerdict::kUnsure)
+        std::cerr << "lanescope: whether " << item.name << " keeps its limit can't be told, which is allowed: " << analysis::change_words(item).english()
+                  << ". More iterations, or several runs a side (--against), tell.\n";
+      if (verdict != LimitVerdict::kExceeded) continue;
       const bool is_new = item.verdict == DiffVerdict::kOnlySecond;
       std::cerr << "lanescope: " << item.name << " grew "
                 << (is_new ? "from nothing to " + duration_text(std::llround(item.second.per_iteration)) : "by " + analysis::change_words(item).english())

@@ -50,7 +50,7 @@ stats::Table table_of(const TraceDiff& diff) {
                       stats::reals("B", stats::Unit::kNanoseconds), stats::integers("Count A"), stats::integers("Count B")});
   for (const DiffItem& item : diff.items)
     table.add_row(item.difference(), std::isfinite(item.change) ? item.change : stats::kNoReal, table.add_text(interval_text(item)),
-                  table.add_text(std::string(analysis::diff_verdict_name(item.verdict))), table.add_text(analysis::verdict_reason(item.verdict)),
+                  table.add_text(std::string(analysis::diff_verdict_name(item.verdict))), table.add_text(analysis::verdict_reason(item)),
                   table.add_text(std::string(analysis::diff_kind_name(item.kind))), table.add_text(name_of(item)), item.first.per_iteration,
                   item.second.per_iteration, static_cast<std::int64_t>(item.first.count), static_cast<std::int64_t>(item.second.count));
   return table;

@@ -55,7 +55,9 @@ Result<DiffLimit> parse_diff_limit(std::string_view text) {
 
 LimitVerdict judge(const DiffLimit& limit, const DiffItem& item) noexcept {
   const bool counts = item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy;
-  if (!limit.metric.empty() || !counts || item.verdict == DiffVerdict::kSame) return LimitVerdict::kKept;
+  if (!limit.metric.empty() || !counts) return LimitVerdict::kKept;
+  const bool is_noise = item.verdict == DiffVerdict::kSame || item.is_too_noisy();
+  if (is_noise) return item.difference() != 0 && is_beyond(item.change_high, limit.percent) ? LimitVerdict::kUnsure : LimitVerdict::kKept;
   if (item.verdict == DiffVerdict::kOnlySecond) return LimitVerdict::kExceeded;  // of nothing, more than any share
   return is_beyond(item.change, limit.percent) ? LimitVerdict::kExceeded : LimitVerdict::kKept;
 }

@@ -60,13 +60,16 @@ Message verdict_reason(DiffVerdict verdict) {
   return {};
 }
 
+Message verdict_reason(const DiffItem& item) { return item.is_too_noisy() ? Message("too noisy to tell") : verdict_reason(item.verdict); }
+
 Message change_words(const DiffItem& item) {
   if (std::isnan(item.change)) return Message("was not there before");
-  return listed(bounded_change_words(item.change, item.change_low, item.change_high), verdict_reason(item.verdict));
+  return listed(bounded_change_words(item.change, item.change_low, item.change_high), verdict_reason(item));
 }
 
 Message caution_about(const TraceDiff& diff) {
-  const bool has_changes = std::any_of(diff.items.begin(), diff.items.end(), [](const DiffItem& item) { return item.verdict != DiffVerdict::kSame; });
+  const bool has_changes =
+      std::any_of(diff.items.begin(), diff.items.end(), [](const DiffItem& item) { return item.verdict != DiffVerdict::kSame && !item.is_too_noisy(); });
   if (diff.first_runs + diff.second_runs > 2 || !has_changes) return {};
   return Message("One run a side can't tell a change from what differs from run to run. With several: lanescope diff A... --against B...");
 }

@@ -176,6 +176,8 @@ void judge(std::span<Compared*> items) {
     const Interval interval = compared->change->interval(level);
     item.change_low = interval.low;
     item.change_high = interval.high;
+    const bool is_narrow = interval.low >= -TraceDiff::kNarrow && interval.high <= TraceDiff::kNarrow;
+    if (item.verdict == DiffVerdict::kSame && item.difference() != 0 && !is_narrow) item.verdict = DiffVerdict::kUnsure;
   }
 }
 

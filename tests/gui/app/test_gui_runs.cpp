@@ -289,7 +289,7 @@ class RunsTest : public QObject {
     int same = 0;
     for (int row = 0; row < table.model()->rowCount(); ++row) {
       const QString verdict = cell(table, row, "Verdict"), reason = cell(table, row, "Reason");
-      const QString expected = verdict == "same" ? "no more than noise" : verdict == "unsure" ? "measured too seldom: noise is not known" : "";
+      const QString expected = verdict == "same" ? "no more than noise" : verdict == "unsure" ? "too noisy to tell" : "";
       QCOMPARE(reason, expected);
       same += verdict == "same" ? 1 : 0;
     }

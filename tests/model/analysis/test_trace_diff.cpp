@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <random>
 
+#include "model/analysis/diff_limits.h"
 #include "model/analysis/trace_diff.h"
 #include "model/trace/kernel_records.h"
 #include "scenario.h"
@@ -86,7 +87,7 @@ TEST_CASE("two runs of the same program differ by noise only") {
     const TraceDiff diff = compare({.seed = seed}, {.seed = seed + 1'000});
     for (const DiffItem& noisy : diff.items) {
       ++items;
-      changes += noisy.verdict != DiffVerdict::kSame;
+      changes += noisy.verdict != DiffVerdict::kSame && !noisy.is_too_noisy();
     }
   }
   INFO(changes << " of " << items);
@@ -105,7 +106,22 @@ TEST_CASE("what was changed is found, with its size, and nothing else") {
   CHECK(kernel.first.per_iteration == Approx(1e6).epsilon(0.02));
   CHECK(item(diff, DiffKind::kGpuBusy, "GPU busy").verdict == DiffVerdict::kMore);
   CHECK(item(diff, DiffKind::kRange, "load").verdict == DiffVerdict::kSame);
-  CHECK(item(diff, DiffKind::kGpuIdle, "Waiting for input or output").verdict == DiffVerdict::kSame);
+  const DiffItem& reading = item(diff, DiffKind::kGpuIdle, "Waiting for input or output");  // which the first iteration has none of
+  CHECK((reading.verdict == DiffVerdict::kSame || reading.is_too_noisy()));
+}
+
+TEST_CASE("what noise may hide is not called the same, and a limit that it may break can't be told") {
+  const TraceDiff noisy = compare({.seed = 1, .iterations = 6, .noise = 0.5}, {.seed = 2, .iterations = 6, .noise = 0.5});
+  const DiffItem& kernel = item(noisy, DiffKind::kKernel, "train(float*)");
+  REQUIRE(kernel.change_low < -20);  // six samples of 50 % noise
+  CHECK(kernel.verdict == DiffVerdict::kUnsure);
+  CHECK(kernel.is_too_noisy());
+  const DiffItem& busy = item(noisy, DiffKind::kGpuBusy, "GPU busy");
+  CHECK(judge(*parse_diff_limit("5%"), busy) == LimitVerdict::kUnsure);
+  const TraceDiff quiet = compare({.seed = 1, .noise = 0.01}, {.seed = 2, .noise = 0.01});
+  const DiffItem& same = item(quiet, DiffKind::kGpuBusy, "GPU busy");
+  CHECK(same.verdict == DiffVerdict::kSame);
+  CHECK(judge(*parse_diff_limit("5%"), same) == LimitVerdict::kKept);
 }
 
 TEST_CASE("a faster loader shows as less idle time of its cause and shorter iterations") {

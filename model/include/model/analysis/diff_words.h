@@ -19,6 +19,7 @@ namespace lanescope::analysis {
 
 // Why a verdict is not one of a change: "no more than noise"; empty where it is.
 [[nodiscard]] Message verdict_reason(DiffVerdict verdict);
+[[nodiscard]] Message verdict_reason(const DiffItem& item);  // also that its noise is known, and too large
 
 // The name as it stands in a sentence: kernels' fill a screen, of which the first 60 letters tell enough.
 [[nodiscard]] std::string abbreviated_name(const std::string& name);

@@ -7,6 +7,7 @@
 // compared: where nothing changed, one of kFalseAlarms comparisons says that something did. A change whose interval includes zero is noise.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,12 +35,12 @@ enum class DiffKind : std::uint8_t {
 [[nodiscard]] std::string_view diff_kind_name(DiffKind kind) noexcept;  // "Kernel"
 
 enum class DiffVerdict : std::uint8_t {
-  kSame,  // no change, or not more than noise
+  kSame,  // no change, or one within noise that is small: the interval lies within TraceDiff::kNarrow percent
   kMore,  // more time in the second trace
   kLess,
   kOnlyFirst,  // not in the second trace
   kOnlySecond,
-  kUnsure,  // changed, but there are too few samples to tell it from noise
+  kUnsure,  // changed, but there are too few samples to tell it from noise, or the interval includes zero and is wide
 };
 [[nodiscard]] std::string_view diff_verdict_name(DiffVerdict verdict) noexcept;  // "more"
 
@@ -57,6 +58,8 @@ struct DiffItem {
   double change_low = 0;  // the interval that the change lies in; NaN where it can't be told
   double change_high = 0;
   DiffVerdict verdict = DiffVerdict::kSame;
+  // Of those that are unsure: whether noise is known, and is large; else there are too few samples.
+  [[nodiscard]] bool is_too_noisy() const noexcept { return verdict == DiffVerdict::kUnsure && !std::isnan(change_low); }
   [[nodiscard]] double difference() const noexcept { return second.per_iteration - first.per_iteration; }  // ns
 };
 
@@ -69,8 +72,9 @@ struct DiffOptions {
 struct TraceDiff {
   static constexpr std::size_t kSlices = 50;
   static constexpr double kFalseAlarms = 0.01;
-  std::string aligned_by;      // the family of ranges; empty where none repeats in both
-  std::string repeating_work;  // then: the kernel that begins each iteration in both; empty: whole traces
+  static constexpr double kNarrow = 20;  // percent: what may have changed by more is not called the same
+  std::string aligned_by;                // the family of ranges; empty where none repeats in both
+  std::string repeating_work;            // then: the kernel that begins each iteration in both; empty: whole traces
   [[nodiscard]] bool by_iteration() const noexcept { return !aligned_by.empty() || !repeating_work.empty(); }
   std::size_t first_iterations = 0;  // of all runs; the same one of several ranks counts once
   std::size_t second_iterations = 0;
