@@ -1,11 +1,14 @@
 #include "panels/range_summary.h"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "base/shown_name.h"
 #include "events/shown_events.h"
 #include "model/events/event_query.h"
+#include "model/trace/parts.h"
 #include "panels/utilisation.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
@@ -38,9 +41,12 @@ QStringList sums_of(const Entry& entry) {
 }
 
 template <typename Entry>
-QString entry_html(const Trace& trace, const Entry& entry, const QStringList& spread) {
-  return QStringLiteral("<p style='margin-top:6px; margin-bottom:0'><b>%1</b> <span class='label'>%2</span><br>%3<br>%4</p>")
-      .arg(name_html(trace, entry.kind, entry.name), shown_text(event_kind_name(entry.kind)), sums_of(entry).join(QStringLiteral(" · ")),
+QString entry_html(const Trace& trace, const OfRun<Entry>& of_run, const QStringList& spread) {
+  const Entry& entry = of_run.entry;
+  const QString run =
+      of_run.run.empty() ? QString() : QStringLiteral("<span class='label'>%1</span>&nbsp;").arg(QString::fromStdString(of_run.run).toHtmlEscaped());
+  return QStringLiteral("<p style='margin-top:6px; margin-bottom:0'>%1<b>%2</b> <span class='label'>%3</span><br>%4<br>%5</p>")
+      .arg(run, name_html(trace, entry.kind, entry.name), shown_text(event_kind_name(entry.kind)), sums_of(entry).join(QStringLiteral(" · ")),
            spread.join(QStringLiteral(" · ")));
 }
 
@@ -51,6 +57,24 @@ std::uint64_t count_within(const Trace& trace, std::span<const LaneId> lanes, Ti
     count += end - first;
   }
   return count;
+}
+
+// Of each run that is compared its lanes; of a trace that compares none, all of them.
+std::vector<std::pair<std::string, std::vector<LaneId>>> lanes_by_run(const Trace& trace, std::span<const LaneId> lanes) {
+  std::vector<std::pair<std::string, std::vector<LaneId>>> runs;
+  for (const LaneId lane : lanes) {
+    const std::string_view run = run_of(trace, trace.track_of(lane));
+    auto of = std::find_if(runs.begin(), runs.end(), [&](const auto& each) { return each.first == run; });
+    if (of == runs.end()) of = runs.insert(of, {std::string(run), {}});
+    of->second.push_back(lane);
+  }
+  return runs;
+}
+
+template <typename Entry>
+void add(std::vector<OfRun<Entry>>& all, const std::string& run, std::vector<Entry> entries) {
+  for (Entry& entry : entries) all.push_back({run, std::move(entry)});
+  std::stable_sort(all.begin(), all.end(), [](const OfRun<Entry>& a, const OfRun<Entry>& b) { return a.entry.total > b.entry.total; });
 }
 
 }  // namespace
@@ -65,10 +89,12 @@ std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const 
   EventFilter filter;
   filter.window = range;
   const EventScope scope = listed_scope(*trace);
-  if (count_within(*trace, scope.lanes(), range) > most_listed(*trace))
-    summary->sums = sums_by_name(*trace, scope.lanes(), range, stop);
-  else
-    summary->names = statistics_by_name(*trace, gather_events(*trace, scope.lanes(), filter, stop), stop);
+  const bool are_too_many = count_within(*trace, scope.lanes(), range) > most_listed(*trace);
+  for (const auto& [run, lanes] : lanes_by_run(*trace, scope.lanes()))
+    if (are_too_many)
+      add(summary->sums, run, sums_by_name(*trace, lanes, range, stop));
+    else
+      add(summary->names, run, statistics_by_name(*trace, gather_events(*trace, lanes, filter, stop), stop));
   if (stop.stop_requested()) return nullptr;
   return summary;
 }
@@ -76,14 +102,15 @@ std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const 
 QString summary_html(const RangeSummary& summary) {
   QString html;
   for (std::size_t i = 0; i < std::min(summary.names.size(), kShownNames); ++i) {
-    const NameStatistics& entry = summary.names[i];
-    html += entry_html(*summary.trace, entry,
+    const NameStatistics& entry = summary.names[i].entry;
+    html += entry_html(*summary.trace, summary.names[i],
                        {value(QObject::tr("min"), duration(entry.minimum)), value(QObject::tr("median"), duration(entry.median)),
                         value(QObject::tr("95 %"), duration(entry.percentile_95)), value(QObject::tr("max"), duration(entry.maximum))});
   }
   for (std::size_t i = 0; i < std::min(summary.sums.size(), kShownNames); ++i) {
-    const NameSum& entry = summary.sums[i];
-    html += entry_html(*summary.trace, entry, {value(QObject::tr("min"), duration(entry.minimum)), value(QObject::tr("max"), duration(entry.maximum))});
+    const NameSum& entry = summary.sums[i].entry;
+    html +=
+        entry_html(*summary.trace, summary.sums[i], {value(QObject::tr("min"), duration(entry.minimum)), value(QObject::tr("max"), duration(entry.maximum))});
   }
   if (const std::size_t names = summary.names.size() + summary.sums.size(); names > kShownNames)
     html += QStringLiteral("<p class='label'>%1</p>").arg(QObject::tr("and %1 more names, which Statistics lists").arg(names - kShownNames));

@@ -15,14 +15,20 @@
 
 namespace lanescope::ui {
 
+template <typename Entry>
+struct OfRun {
+  std::string run;  // of those that are compared: "A"; empty where none are
+  Entry entry;
+};
+
 struct RangeSummary {
   std::shared_ptr<const Trace> trace;
   TimeRange range;
   std::vector<std::pair<std::string, double>> busy;  // of each GPU: "GPU 0", and the share of the time in which anything ran on it
   std::vector<std::pair<GpuId, std::vector<timeline::IdleTime::CauseTime>>> idle;  // of each GPU, by cause; the longest first
   std::vector<timeline::CommunicationTime::OfGpu> communication;                   // of each GPU that communicates at all
-  std::vector<NameStatistics> names;  // of events that overlap the range, with their whole durations; longest total first
-  std::vector<NameSum> sums;          // in place of names, where events are more than most_listed()
+  std::vector<OfRun<NameStatistics>> names;  // of events that overlap the range, with their whole durations, apart for each run; longest total first
+  std::vector<OfRun<NameSum>> sums;          // in place of names, where events are more than most_listed()
 };
 
 // Samples and thread states are left out, as in lists. `idle`, `communication`: null where they are not known. Null when asked to stop. O(events in the range +

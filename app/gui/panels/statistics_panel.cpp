@@ -370,10 +370,12 @@ void StatisticsPanel::computeUtilisation() {
     return showUtilisation();
   }
   const TimeRange range = answered_.boundRange().value_or(trace->extent());
-  utilisation_job_.start([this, trace, range, source = utilisation_source_](const LatestJob::Context& job) mutable {
+  // Its axis is that of the timeline, where B is shifted.
+  utilisation_job_.start([this, trace, range, shown = answered_.shown(range), source = utilisation_source_](const LatestJob::Context& job) mutable {
     if (!source || source->trace() != trace)
       source = std::make_shared<const UtilisationSource>(trace, std::make_shared<const timeline::CommunicationTime>(*trace, job.stop()));
-    const Utilisation utilisation = source->over(range, kUtilisationPieces);
+    Utilisation utilisation = source->over(range, kUtilisationPieces);
+    utilisation.range = shown;
     job.deliver([this, source, utilisation] {
       utilisation_source_ = source;
       utilisation_->setUtilisation(utilisation);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <QAccessible>
+#include <QCategoryAxis>
 #include <QComboBox>
 #include <QHeaderView>
 #include <QLabel>
@@ -10,6 +11,7 @@
 #include "main_window_fixture.h"
 #include "menus.h"
 #include "panel_tables.h"
+#include "timeline/core/format.h"
 #include "window/timeline/event_search.h"
 
 using namespace lanescope;
@@ -166,6 +168,42 @@ class RunsTest : public QObject {
     for (const char* words : {"A GPU 0", "B GPU 0"}) QVERIFY2(diagnostics->recording().contains(words), qPrintable(diagnostics->recording()));
   }
 
+  // Kernels of B take half the time of A's: three of each name in both.
+  void whatIsSaidOfARangeKeepsTheEventsOfBothRunsApart() {
+    compare();
+    window_->state().setSelectedRange(window_->state().trace()->extent());
+    QVERIFY(settle(*window_));
+    const QString details = window_->details().text().replace(QChar::Nbsp, u' ');
+    for (const char* words : {"A gemm kernel\ncount 3 · total 300.000 µs", "B gemm kernel\ncount 3 · total 150.000 µs", "A relu kernel", "B relu kernel"})
+      QVERIFY2(details.contains(words, Qt::CaseInsensitive), qPrintable(details));
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    QVERIFY(settle(*window_));
+    const QString alone = window_->details().text().replace(QChar::Nbsp, u' ');
+    QVERIFY2(alone.contains("\ngemm kernel\ncount 3", Qt::CaseInsensitive), qPrintable(alone));
+  }
+
+  void theChartOfGpusOfBHasTheTimesOfTheTimeline() {
+    window_->showPanel("statistics");
+    compare();
+    const Nanoseconds shift = 700'000'000;
+    window_->pair().setShift(shift);
+    QVERIFY(settle(*window_));
+    choose_answered(window_->statistics(), 1);
+    const auto* chart = window_->statistics().findChild<ui::UtilisationChart*>();
+    const auto marks = [&] {
+      const auto axes = chart->chart()->axes(Qt::Horizontal);
+      return axes.isEmpty() ? QStringList() : qobject_cast<QCategoryAxis*>(axes.front())->categoriesLabels();
+    };
+    const auto expected = [&](Nanoseconds by) {  // the first, as it stands on the axis
+      const TimeRange extent = window_->pair().second().trace->extent();
+      return QString::fromStdString(timeline::format_time(extent.begin + by, extent.length() / 20));
+    };
+    QCOMPARE(marks().value(0), expected(shift));
+    window_->pair().setShift(shift / 2);  // it follows what is aligned
+    QVERIFY(settle(*window_));
+    QCOMPARE(marks().value(0), expected(shift / 2));
+  }
+
   // With both traces counted as one.
   void tablesOfBothRunsSayOfWhichTheirRowsAre() {
     window_->showPanel("statistics");
@@ -311,12 +349,13 @@ class RunsTest : public QObject {
     window_->openBeside(faster_);
     QVERIFY(settle(*window_));
   }
-  void choose_both(QWidget& panel) {
+  void choose_answered(QWidget& panel, int index) {
     auto* box = panel.findChild<ui::AnsweredTraceBox*>();
-    box->setCurrentIndex(2);
-    emit box->activated(2);
+    box->setCurrentIndex(index);
+    emit box->activated(index);
     QVERIFY(settle(*window_));
   }
+  void choose_both(QWidget& panel) { choose_answered(panel, 2); }
   QStringList runs_listed() {
     QSet<QString> runs;
     const QTableView& table = *events_table(*window_);
