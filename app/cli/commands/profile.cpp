@@ -211,18 +211,19 @@ int run_program(const Form& form, Arguments arguments) {
   begun->start.use_up();
   SessionServer server(**recording, std::move(begun->socket), start_options(options.capture, options.range, options.reports));
   std::optional<Error> not_counted;  // told as soon as it is known: the program may run for hours
-  std::jthread planning;
   const auto tell_not_counted = [&not_counted](const Error& why) {
     not_counted = why;
     std::cerr << "lanescope: " + why.text + " The program is recorded without them.\n" << std::flush;
   };
-  if (counters) try {
-      planning = std::jthread([&counters, &tell_not_counted] {
-        if (const Result<void> planned = counters->await_plan(); !planned) tell_not_counted(planned.error());
-      });
-    } catch (const std::system_error&) {
-      tell_not_counted(Error{"Counters of kernels are not read: there is no thread left that could wait for what to count."});
-    }
+  const auto await_plan = [&counters, &tell_not_counted] {
+    if (const Result<void> planned = counters->await_plan(); !planned) tell_not_counted(planned.error());
+  };
+  std::jthread planning;  // ends before what it uses
+  try {
+    if (counters) planning = std::jthread(await_plan);
+  } catch (const std::system_error&) {
+    tell_not_counted(Error{"Counters of kernels are not read: there is no thread left that could wait for what to count."});
+  }
   const Watched watched = watch(**recording, server, signals, OnSignal::kEndProgram, range);
   if (planning.joinable()) planning.join();
   if (counters && !not_counted) add_counters(*counters, watched.outcome);

@@ -21,7 +21,7 @@ struct ForkUnderWay {
   std::atomic<Stage> stage{Stage::kWaiting};
 };
 
-// Where more threads fork, the others wait for a place.
+// Where more threads fork, the others wait 100 ms (kForkPatience) for a place, and fork then without one: nobody waits for them.
 inline constexpr std::size_t kMostForks = 64;
 [[gnu::visibility("hidden")]] inline constinit ForkUnderWay forks_under_way[kMostForks] = {};
 

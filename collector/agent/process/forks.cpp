@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "agent/core/clock.h"
 #include "agent/core/forks_under_way.h"
 #include "agent/core/loader.h"
 #include "agent/process/held_signals.h"
@@ -64,17 +65,20 @@ void set_process(std::int32_t process) noexcept {
 
 bool is_of_this_thread(const ForkUnderWay& fork) noexcept { return fork.thread.load(std::memory_order_relaxed) == thread_address(); }
 
-ForkUnderWay& begin_forking() noexcept {
+// None where all places are taken for long: those who have them may wait in their preparations for this thread.
+ForkUnderWay* begin_forking() noexcept {
   const std::uintptr_t self = thread_address();
-  while (true) {
+  const std::int64_t begin = monotonic_now();
+  do {
     for (ForkUnderWay& each : forks_under_way) {
       std::uintptr_t nobody = 0;
       if (!each.thread.compare_exchange_strong(nobody, self, std::memory_order_acquire)) continue;
       each.stage.store(ForkUnderWay::Stage::kWaiting);
-      return each;
+      return &each;
     }
     system::yield();
-  }
+  } while (monotonic_now() - begin < kForkPatience);
+  return nullptr;
 }
 
 // The innermost fork of this thread ends. Whether no other one is left, in whose preparation it was made.
@@ -89,9 +93,9 @@ bool end_forking() noexcept {
 // held by its own thread, and has them.
 void before_fork() noexcept {
   const HeldSignals held;
-  ForkUnderWay& fork = begin_forking();
+  ForkUnderWay* const fork = begin_forking();
   call_each(preparing);
-  wait_for_visits_of_loaded_files(fork);  // before the locks, which a visitor may wait for
+  if (fork != nullptr) wait_for_visits_of_loaded_files(*fork);  // before the locks, which a visitor may wait for
   for_each_held([](Lock& lock) { lock.lock_to_fork(); });
 }
 

@@ -42,9 +42,13 @@ namespace {
 
 // Before the agent watches forks, so that it comes behind the agent's own preparation.
 std::atomic<bool> forks_take_time{false};
+std::atomic<int> forks_to_come{0};  // for which each fork waits
 [[maybe_unused]] const int is_prepared = pthread_atfork(
     [] {
       if (forks_take_time) usleep(5'000);
+      if (forks_to_come == 0) return;
+      --forks_to_come;
+      while (forks_to_come > 0) usleep(1'000);
     },
     nullptr, nullptr);
 
@@ -231,6 +235,25 @@ TEST_CASE("threads that fork all the time keep nobody out of the list of loaded 
   forks_take_time = false;
   CHECK(stuck == 0);
   CHECK(waited < kVisits * std::chrono::seconds(1));  // half of what it would be, did they find no moment
+}
+
+TEST_CASE("more threads than there are places for fork at the same time, though their preparations wait for each other") {
+  constexpr int kThreads = 2 * kMostForks;
+  static std::atomic<int> ended{0};
+  watch_forks();
+  forks_to_come = kThreads;
+  alarm(60);  // where they wait for ever
+  std::vector<std::thread> forking;
+  for (int i = 0; i < kThreads; ++i)
+    forking.emplace_back([] {
+      const pid_t child = fork();
+      if (child == 0) _exit(0);
+      int status = 0;
+      if (waitpid(child, &status, 0) == child && status == 0) ++ended;
+    });
+  for (std::thread& thread : forking) thread.join();
+  alarm(0);
+  CHECK(ended == kThreads);
 }
 
 TEST_CASE("a fork waits for a visit of the list that does not end for some seconds, once") {
