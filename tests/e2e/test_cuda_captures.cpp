@@ -349,6 +349,27 @@ TEST_CASE("of a capture that ends while a kernel runs for seconds it is said tha
   CHECK(trace->processes()[0].completeness.unreturned_buffers == 0);
 }
 
+TEST_CASE("work of a graph whose ends are those of later launches is left out, and that is said") {
+  const TemporaryFolder folder;
+  LanescopeProcess recording(folder.path(), {"profile", "-d", "1", "--kill=sigterm", "-t", "cuda", "-o", "x", cuda_program(), "0", "graph"}, kMock);
+  recording.wait();
+
+  const auto trace = load(folder.path() / "x.trace");
+  std::vector<Nanoseconds> durations;  // of the first of the two launches: each kernel ends where the next begins
+  for (const Track& track : trace->tracks()) {
+    if (track.key.kind != TrackKind::kKernels) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace->lane(id);
+      for (EventIndex i = 0; i < lane.size(); ++i)
+        if (lane.correlation(i) >= facts::kGraphLaunch) durations.push_back(lane.duration(i));
+    }
+  }
+  CHECK(durations == std::vector<Nanoseconds>(facts::kGraphKernels, 1'000));
+  CHECK(trace->processes()[0].completeness.late == facts::kGraphKernels);
+  CHECK(trace->processes()[0].completeness.dropped == 0);
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text("CUDA graphs that were launched last before recording stopped: 3."));
+}
+
 TEST_CASE("devices, contexts, streams and CUDA events have the names that the program gave") {
   const TemporaryFolder folder;
   std::vector<Environment> environment = kMock;

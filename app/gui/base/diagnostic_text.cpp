@@ -12,6 +12,8 @@ constexpr std::array kDiagnostics = {
     to_translate("Kernels and copies that had not ended when the recording did: {count}. They are not shown, for CUPTI has no times of them; their calls "
                  "are. The first kernel: {kernel}."),
     to_translate("Kernels and copies that had not ended when the recording did: {count}. They are not shown, for CUPTI has no times of them; their calls are."),
+    to_translate("Kernels and copies of the CUDA graphs that were launched last before recording stopped: {count}. They are not shown, for CUPTI's ends "
+                 "of them are those of later launches; their calls are."),
     to_translate("Of {count} of the loaded files no NVTX is recorded: what they were loaded from was cut short or replaced since."),
     to_translate("The NVTX ranges of {count} libraries go to another tool, which was there first."),
     to_translate("NVTX of {count} loaded files is recorded from here on."),

@@ -158,7 +158,7 @@ void RecordReader::add(const CUpti_ActivityKernel10& record) noexcept {
   kernel.correlation = record.correlationId;
   kernel.shape = events_.shape(shape_of(record));
   kernel.graph = {record.graphNodeId, record.graphId};
-  events_.add(kernel);
+  if (unfinished || !late_graph_work_.hold(kernel)) events_.add(kernel);
 }
 
 void RecordReader::add(const CUpti_ActivityMemcpy6& record) noexcept {
@@ -175,7 +175,7 @@ void RecordReader::add(const CUpti_ActivityMemcpy6& record) noexcept {
   copy.correlation = record.correlationId;
   copy.shape = events_.copy_shape(shape);
   copy.graph = {record.graphNodeId, record.graphId};
-  events_.add(copy);
+  if (!late_graph_work_.hold(copy)) events_.add(copy);
 }
 
 void RecordReader::add(const CUpti_ActivityMemcpyPtoP4& record) noexcept {
@@ -195,7 +195,7 @@ void RecordReader::add(const CUpti_ActivityMemcpyPtoP4& record) noexcept {
   copy.correlation = record.correlationId;
   copy.shape = events_.copy_shape(shape);
   copy.graph = {record.graphNodeId, record.graphId};
-  events_.add(copy);
+  if (!late_graph_work_.hold(copy)) events_.add(copy);
 }
 
 void RecordReader::add(const CUpti_ActivityMemset4& record) noexcept {
@@ -207,7 +207,13 @@ void RecordReader::add(const CUpti_ActivityMemset4& record) noexcept {
   set.correlation = record.correlationId;
   set.memory_kind = record.memoryKind;
   set.graph = {record.graphNodeId, record.graphId};
-  events_.add(set);
+  if (!late_graph_work_.hold(set)) events_.add(set);
+}
+
+std::uint64_t RecordReader::release_late_graph_work() noexcept {
+  const std::uint64_t left_out = late_graph_work_.release([this](const auto& work) { events_.add(work); });
+  counts_.unfinished += left_out;
+  return left_out;
 }
 
 std::uint32_t RecordReader::call_name(encode::Api api, CUpti_CallbackId id) noexcept {

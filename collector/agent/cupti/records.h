@@ -5,9 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <string_view>
 
+#include "agent/core/clock.h"
 #include "agent/core/page_buffer.h"
+#include "agent/cupti/late_graph_work.h"
 #include "agent/cupti/library.h"
 #include "agent/encode/clock_map.h"
 #include "agent/encode/event_encoder.h"
@@ -17,7 +20,7 @@ namespace lanescope::agent::cupti {
 struct RecordCounts {
   std::uint64_t produced = 0;    // events read
   std::uint64_t invalid = 0;     // of these, left out because their times make no sense
-  std::uint64_t unfinished = 0;  // of these, left out because they have no times: their work had not ended when the recording did
+  std::uint64_t unfinished = 0;  // of these, left out because they have no times, or not their own: they were the last when the recording ended
 };
 
 enum class Reading { kOngoing, kLast };  // kLast: what a forced flush brings at the end of a recording
@@ -39,6 +42,12 @@ class RecordReader {
   }
   // The first kernel of the last reading that had not ended; empty: none.
   [[nodiscard]] std::string_view first_unfinished() const noexcept { return first_unfinished_; }
+
+  // Work of graphs that is read between these is held: late_graph_work.h says why.
+  void begin_late_graph_work() noexcept { late_graph_work_.begin(clocks_.to_monotonic(read_clock(CLOCK_REALTIME))); }
+  void end_late_graph_work() noexcept { late_graph_work_.end(); }
+  // To be called once all records were read. Returns how many events were left out; they count as unfinished.
+  std::uint64_t release_late_graph_work() noexcept;
 
   // Reads all records of a completed buffer.
   void read(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
@@ -95,6 +104,7 @@ class RecordReader {
   RecordCounts counts_;
   EventRecords event_records_ = EventRecords::kAbsent;
   Reading reading_ = Reading::kOngoing;
+  LateGraphWork late_graph_work_;
   std::string_view first_unfinished_;                 // of the names that CUPTI keeps
   std::uint32_t call_names_[kApis][kCallNames] = {};  // string ids by callback id; 0 where not asked yet
   struct EventName {

@@ -80,7 +80,11 @@ void Tracer::look() noexcept {
   if (has_ended_) return;
   const std::uint32_t handovers = settings.handover_requests.load(std::memory_order_acquire);
   if (handovers != answered_handovers_) {
-    if (!is_over_ && !has_handed_over_) take_finished_records();
+    if (!is_over_ && !has_handed_over_) {
+      take_finished_records();
+      release_late_graph_work();
+      write_events();
+    }
     answered_handovers_ = handovers;
     header.status.handover_answers.store(handovers, std::memory_order_release);
   }
@@ -193,6 +197,7 @@ void Tracer::check_event_records() noexcept {
 void Tracer::set_recording(bool recording) noexcept {
   if (is_recording_ == recording) return;
   if (!recording) {
+    if (finish_wanted_.load(std::memory_order_acquire) == 0) records_->begin_late_graph_work();  // a program that ends launches nothing more
     disable_events(library_.functions, choice_);
     if ((choice_.extras & channel::kCudaEvents) != 0) watch_event_calls(library_.functions, subscriber_, EventNames::kIgnored);
     disable_backtraces(library_.functions, subscriber_, backtraces_);
@@ -201,6 +206,8 @@ void Tracer::set_recording(bool recording) noexcept {
     is_recording_ = false;
     return;
   }
+  records_->end_late_graph_work();
+  release_late_graph_work();
   const channel::Settings& settings = memory_.header().settings;
   choice_.preset = static_cast<Preset>(settings.preset.load(std::memory_order_relaxed));
   choice_.graphs = static_cast<GraphLevel>(settings.graph_level.load(std::memory_order_relaxed));
@@ -258,6 +265,7 @@ void Tracer::go_on_without_cupti(const char* told) noexcept {
   has_faulted_.store(true, std::memory_order_release);
   is_recording_ = false;
   drain();
+  release_late_graph_work();
   write_events();
   if (buffers_.unread() == 0) buffers_.request();  // nobody knows what it kept: the recording is not to count as whole
   publish_unread();
@@ -326,6 +334,7 @@ void Tracer::take_all_records() noexcept {
   if (is_over_) return;
   records_->set_reading(Reading::kOngoing);
   tell_unfinished(records_->counts().unfinished - unfinished);
+  release_late_graph_work();
   read_clock(monotonic_now());
   write_out();
 }
@@ -345,6 +354,15 @@ void Tracer::tell_unfinished(std::uint64_t count) noexcept {
          "Kernels and copies that had not ended when the recording did: %llu. They are not shown, for CUPTI has no times of them; their "
          "calls are. The first kernel: %.*s.",
          number, static_cast<int>(name.size()), name.data());
+}
+
+void Tracer::release_late_graph_work() noexcept {
+  const std::uint64_t left_out = records_->release_late_graph_work();
+  if (left_out == 0) return;
+  tell(ComponentState::kRecording, Severity::kInformation,
+       "Kernels and copies of the CUDA graphs that were launched last before recording stopped: %llu. They are not shown, for CUPTI's ends of them "
+       "are those of later launches; their calls are.",
+       static_cast<unsigned long long>(left_out));
 }
 
 void Tracer::publish_counts() noexcept {

@@ -1,17 +1,17 @@
 // What a CUDA program is to the agent: it loads CUDA_INJECTION64_PATH as libcuda does, works, and ends.
 //
-// mock_cuda_program KERNELS [exit | hang | _exit | kill | captures N | memory | names | samples | reset | waits | long]: how it ends: by returning
+// mock_cuda_program KERNELS [exit | hang | _exit | kill | captures N | memory | names | samples | reset | waits | long | graph]: how it ends: by returning
 // from main, not at all until it is told over its standard input (sleep: until a signal ends it, behind the line "running"), by _exit(7),
 // or by SIGKILL (term, int, hup, abort, segv: by these; clean-term, clean-hup: likewise, in a handler of its own that has put back what was
 // before it). faulted: once CUPTI has faulted, 100 kernels more; then it says "unharmed". asked: it says how much is asked of CUPTI.
 // captures: N times 100 kernels between cudaProfilerStart and cudaProfilerStop, and KERNELS before each. memory: it uses memory as
 // mock_cupti.h says, and returns 4 where unified memory is not recorded. names: it names what it uses, and goes on as memory;
 // MOCK_CUDA_LIBRARY is its libcuda. samples: it is sampled. reset: cudaDeviceReset at the end. waits: three waits of two milliseconds, in wait_in_mock_program.
-// long: a kernel runs until SIGTERM comes; then it says "done" and returns 5. _Exit and quick_exit: as _exit. execv and so on, exec-call
-// and exec-at-call for the functions syscall(), or exec-bare for the instruction: by that it becomes a shell that prints "first second" and
-// the value of COLOR, and returns 3; exec-fails: it tries what can't be run, and does all of it again. unreadable: a record that nobody can
-// read, what can't be run, 100 kernels more; then it says "unharmed". fork: a child does all of it; fork-after: a child tries the same once
-// more. late: it also works in an exit handler that was there before CUDA.
+// long: a kernel runs until SIGTERM comes; then it says "done" and returns 5. graph: it launches one, and waits for SIGTERM. _Exit and quick_exit: as _exit.
+// execv and so on, exec-call and exec-at-call for the functions syscall(), or exec-bare for the instruction: by that it becomes a shell that prints "first
+// second" and the value of COLOR, and returns 3; exec-fails: it tries what can't be run, and does all of it again. unreadable: a record that nobody can read,
+// what can't be run, 100 kernels more; then it says "unharmed". fork: a child does all of it; fork-after: a child tries the same once more. late: it also works
+// in an exit handler that was there before CUDA.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -105,7 +105,7 @@ int main(int argc, char** argv) {
   sigset_t term;
   sigemptyset(&term);
   sigaddset(&term, SIGTERM);
-  if (argc > 2 && std::string(argv[2]) == "long") sigprocmask(SIG_BLOCK, &term, nullptr);
+  if (argc > 2 && (std::string(argv[2]) == "long" || std::string(argv[2]) == "graph")) sigprocmask(SIG_BLOCK, &term, nullptr);
   if (argc > 2 && std::string(argv[2]) == "fork") go_on_in_child();
   std::atexit([] {
     if (work_at_exit != nullptr) work_at_exit(1);
@@ -158,6 +158,13 @@ int main(int argc, char** argv) {
     if (begin != nullptr) reinterpret_cast<MockCuptiEndLongKernel>(find("mock_cupti_end_long_kernel"))();
     std::puts("done");
     return 5;
+  }
+  if (how == "graph") {
+    reinterpret_cast<MockCuptiLaunchGraph>(find("mock_cupti_launch_graph"))();
+    std::puts("running");
+    std::fflush(stdout);
+    int signal = 0;
+    sigwait(&term, &signal);
   }
   if (how == "reset") reinterpret_cast<MockCuptiReset>(find("mock_cupti_reset"))();
   if (how == "fork-after") {

@@ -1,5 +1,6 @@
 #include "mock_cupti.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -40,6 +41,7 @@ struct Mock {
   bool event_timestamps = false;
   bool has_unfinished = false;
   std::atomic<bool> faults = false;
+  bool has_graph = false;               // that was launched, and did not come back
   std::uint64_t long_kernel_start = 0;  // 0: it does not run, or was delivered
 };
 Mock& mock() {
@@ -247,6 +249,23 @@ void deliver_long_kernel(Mock& m, std::uint64_t start, std::uint64_t end) {
 
 // As CUPTI of CUDA 13.0 does on an H200: who it is, and no times.
 void deliver_unfinished_kernel(Mock& m) { deliver_long_kernel(m, 0, 0); }
+
+void deliver_graph(Mock& m) {
+  const std::uint64_t now = realtime_now();
+  const auto deliver_node = [&m](std::uint32_t launch, std::uint32_t node, std::uint64_t start, std::uint64_t end) {
+    CUpti_ActivityKernel10 record = kernel(node, start, end);
+    record.correlationId = launch;
+    record.streamId = kFirstStream;
+    record.graphNodeId = node + 1;
+    record.graphId = 12;
+    deliver(m, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, record);
+  };
+  constexpr std::uint64_t kStep = 1'000;
+  for (std::uint32_t i = 0; i < kGraphKernels; ++i) deliver_node(kGraphLaunch, i, now + i * kStep, now + (i + 1) * kStep);
+  const std::uint64_t next = now + kGraphKernels * kStep;
+  for (std::uint32_t i = 0; i < kGraphKernels; ++i) deliver_node(kGraphLaunch + 1, i, next + i * kStep, next + 4'000'000 + i * kStep);
+  m.has_graph = false;
+}
 
 void deliver_usage(Mock& m, CUpti_ActivityMemoryOperationType operation, std::uint64_t address, std::uint64_t time) {
   CUpti_ActivityMemory4 usage{};
@@ -475,6 +494,9 @@ void mock_cupti_work(std::uint64_t kernels) {
   for (std::uint64_t i = 0; i < kernels; ++i) deliver_step(m, i, begin + i * 1'000);
   for (std::uint64_t i = 0; i < kInvalid; ++i) deliver(m, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, kernel(i, begin, begin - 1));
   m.has_unfinished = true;
+  constexpr std::uint64_t kLongestWait = 10'000'000;  // so that what is stopped next stops behind most of it
+  const std::uint64_t end = begin + std::min(kernels * 1'000, kLongestWait);
+  while (realtime_now() < end) usleep(100);
 }
 
 void mock_cupti_deliver_unreadable() {
@@ -498,6 +520,12 @@ void mock_cupti_begin_long_kernel() {
   call.correlationId = 1'000'000;
   deliver(m, CUPTI_ACTIVITY_KIND_RUNTIME, call);
   m.long_kernel_start = now;
+}
+
+void mock_cupti_launch_graph() {
+  Mock& m = mock();
+  const std::lock_guard lock(m.mutex);
+  m.has_graph = true;
 }
 
 void mock_cupti_end_long_kernel() {
@@ -645,13 +673,14 @@ CUptiResult cuptiActivityFlushAll(std::uint32_t flag) {
   const bool is_forced = flag == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED;
   fault_if(is_forced ? "last" : "first");
   if (!is_forced && m.long_kernel_start != 0) return CUPTI_SUCCESS;
-  if (is_forced) {  // it has them also when no more are asked for
-    const bool was_disabled = m.kinds.insert(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL).second;
+  const bool was_disabled = m.kinds.insert(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL).second;  // it has them also when no more are asked for
+  if (was_disabled && m.has_graph) deliver_graph(m);
+  if (is_forced) {
     deliver_unfinished_kernel(m);
     for (std::uint64_t i = 0; i < kUnfinished && m.has_unfinished; ++i) deliver(m, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, kernel(i, realtime_now(), 0));
     m.has_unfinished = false;
-    if (was_disabled) m.kinds.erase(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   }
+  if (was_disabled) m.kinds.erase(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   give_back(m);
   return CUPTI_SUCCESS;
 }

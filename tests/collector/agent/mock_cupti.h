@@ -44,6 +44,10 @@ using MockCuptiWait = void (*)();
 extern "C" void mock_cupti_begin_long_kernel();
 using MockCuptiBeginLongKernel = void (*)();
 extern "C" void mock_cupti_end_long_kernel();
+// Two launches of a graph of kGraphKernels kernels, kGraphLaunch and the next, that come back once records are asked for no more. All end after that.
+// The kernels of the first follow each other; those of the second have starts of their own, and ends of a launch that is not recorded.
+extern "C" void mock_cupti_launch_graph();
+using MockCuptiLaunchGraph = void (*)();
 using MockCuptiEndLongKernel = void (*)();
 
 // A kernel whose name lies at kNowhere.
@@ -75,6 +79,8 @@ using MockCuptiAsked = std::uint64_t (*)();
 namespace lanescope::test::mock_cupti {
 
 inline constexpr std::uint64_t kNowhere = 16;
+inline constexpr std::uint32_t kGraphKernels = 3;
+inline constexpr std::uint32_t kGraphLaunch = 2'000'000;  // its correlation id
 inline constexpr const char* kLongKernel = "_Z10persistentv";
 
 // Kernel i of n: stream 7 + i % 4, name i % 3, starts 1,000 ns after the one before and takes 500 + i % 100 ns; launched by thread

@@ -1,0 +1,86 @@
+// Work of CUDA graphs that is read after recording stopped, held until it is known which of its ends are true.
+//
+// A node of a graph has one place for its times, which the next launch of the graph uses again. What was launched last while records were
+// asked for is read some milliseconds after they no longer are, and a program that goes on launching the same graph has written over the
+// ends by then, but not over the starts. (CUPTI 13.0, H200, four recordings of a program that was attached to: the 20 kernels of the last
+// launch, of 2 to 5 µs each, ended 1.9 to 4.2 ms after they began, in steps of true kernels. Those of all launches before were right.)
+//
+// True ends of work that follows on other work lie before the start of what follows, ends of a later launch behind all starts. So where all
+// work of a graph's last launch ended after recording stopped, and after the last of it had begun, its ends are not believed. That is work,
+// too, that did run all at once when recording stopped: it can't be told apart.
+//
+// Times are those of the events. One thread.
+#pragma once
+
+#include <cstdint>
+
+#include "agent/core/page_buffer.h"
+#include "agent/encode/events.h"
+
+namespace lanescope::agent::cupti {
+
+class LateGraphWork {
+ public:
+  // Recording stopped at this time: what is read from here on is held.
+  void begin(std::int64_t stop) noexcept {
+    stop_ = stop;
+    is_holding_ = true;
+  }
+  // What is read from here on is not held. What is held already stays so, up to release().
+  void end() noexcept { is_holding_ = false; }
+
+  // Whether it was taken. False while nothing is held, for work that is not of a graph, and where there is no memory: it is shown as it is.
+  bool hold(const encode::Kernel& kernel) noexcept { return hold(kernels_, kernel); }
+  bool hold(const encode::Copy& copy) noexcept { return hold(copies_, copy); }
+  bool hold(const encode::Set& set) noexcept { return hold(sets_, set); }
+
+  // To be called when all records were read, since the work of a launch is judged together. Calls `add` for what is held and has an end that
+  // can be believed, and lets all go. Returns how many others there were. O(n log n).
+  template <typename Add>
+  std::uint64_t release(const Add& add) noexcept {
+    find_launches();
+    const std::uint64_t left_out = give(kernels_, add) + give(copies_, add) + give(sets_, add);
+    launches_.clear();
+    return left_out;
+  }
+
+ private:
+  struct Launch {
+    std::uint32_t graph;
+    std::uint32_t correlation;
+    std::int64_t first_end;
+    std::int64_t last_start;
+  };
+
+  template <typename Work>
+  bool hold(PageArray<Work>& held, const Work& work) noexcept {
+    if (!is_holding_ || work.graph.node == 0) return false;
+    const std::int64_t end = work.time.start + static_cast<std::int64_t>(work.time.duration);
+    return launches_.push_back({work.graph.graph, work.correlation, end, work.time.start}) && held.push_back(work);
+  }
+  void find_launches() noexcept;  // makes one of all elements of launches_ that are of the same launch, sorted by graph and correlation
+  [[nodiscard]] bool has_true_ends(const encode::GraphPlace& graph, std::uint32_t correlation) const noexcept;
+
+  template <typename Work, typename Add>
+  std::uint64_t give(PageArray<Work>& held, const Add& add) noexcept {
+    std::uint64_t left_out = 0;
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      if (has_true_ends(held[i].graph, held[i].correlation))
+        add(held[i]);
+      else
+        ++left_out;
+    }
+    held.clear();
+    return left_out;
+  }
+
+  std::int64_t stop_ = 0;
+  bool is_holding_ = false;
+  PageArray<encode::Kernel> kernels_;
+  PageArray<encode::Copy> copies_;
+  PageArray<encode::Set> sets_;
+  PageArray<Launch> launches_;  // one for each that is held, then one for each launch
+  std::size_t launch_count_ = 0;
+};
+
+}  // namespace lanescope::agent::cupti
