@@ -110,6 +110,8 @@ Result<void> plan(Options& options) {
   }
   const auto machine = load_for(options);
   if (!machine) return machine.error();
+  std::putchar(channel::kMachineCounts);
+  std::fflush(stdout);
   const gpu_metrics::CuptiFunctions& cupti = *machine->cupti;
   const bool spreads = options.replay != "kernel";  // over launches or runs
   PlanWriter writer(options.replay == "spread"        ? channel::CounterReplay::kSpread

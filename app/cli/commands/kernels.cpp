@@ -287,7 +287,7 @@ Result<MeasuredProgram> measure(const kernels::Program& program, const session::
   }
   const auto counters = session::KernelCounters::start(settings);
   if (!counters) return counters.error();
-  if (const Result<void> planned = (*counters)->await_plan(); !planned) return planned.error();
+  if (const Result<void> can = (*counters)->await_machine(); !can) return can.error();
   return record_kernels(program, **counters, settings, file);
 }
 

@@ -226,6 +226,7 @@ Result<std::unique_ptr<KernelCounters>> KernelCounters::start(const KernelCounte
   Result<Started> planner = start_program(question, Errors::kRead);
   if (!planner) return planner.error();
   counters->planner_ = planner->pid;
+  counters->planner_output_ = std::move(planner->output);
   if (settings.counting == KernelCounting::kHardware) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0) {
@@ -239,6 +240,18 @@ Result<std::unique_ptr<KernelCounters>> KernelCounters::start(const KernelCounte
   if (!settings.required_metrics.empty())
     if (const Result<void> known = counters->await_plan(); !known) return known.error();
   return counters;
+}
+
+Result<void> KernelCounters::await_machine() {
+  constexpr int kMachinePatience = 60'000;  // ms
+  pollfd answer{planner_output_.get(), POLLIN, 0};
+  int ready = 0;
+  do ready = poll(&answer, 1, kMachinePatience);
+  while (ready < 0 && errno == EINTR);
+  char said = 0;
+  if (ready == 1 && read(planner_output_.get(), &said, 1) == 1 && said == channel::kMachineCounts) return {};
+  if (ready == 0 && planner_ != 0) kill(planner_, SIGKILL);
+  return await_plan();
 }
 
 Result<void> KernelCounters::await_plan() {

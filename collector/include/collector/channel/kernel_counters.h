@@ -21,6 +21,7 @@ inline constexpr char kKernelRunVariable[] = "LANESCOPE_KERNEL_RUN";  // environ
 inline constexpr char kCounterPlanFile[] = "plan";                    // there, whole: it is renamed when it is
 inline constexpr char kCounterNoteFile[] = "note";                    // beside the plan: a sentence a line, for the user
 inline constexpr char kCounterFailureFile[] = "failure";              // there, instead of a plan: one sentence
+inline constexpr char kMachineCounts = '+';                           // the first that who makes the plan prints, where the machine has what counts
 inline constexpr char kCounterRecordFolder[] = "records";             // there
 inline constexpr char kEarlierRunFolder[] = "records.";               // and behind that a number from 0: those of earlier runs
 inline constexpr char kCounterCodeFile[] = "code";                    // there before the program starts: CounterKind::kInstructions

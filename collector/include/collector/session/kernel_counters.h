@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/channel/file_descriptor.h"
 #include "collector/channel/kernel_counters.h"
 #include "collector/session/measuring_watch.h"
 #include "model/file/result.h"
@@ -79,7 +80,11 @@ class KernelCounters {
   KernelCounters(const KernelCounters&) = delete;
   KernelCounters& operator=(const KernelCounters&) = delete;
 
-  // Waits for the plan, whose making asks the driver (kHardware alone), 60 s at most; who makes it is ended then. Fails with one sentence where nothing can
+  // Waits until who makes the plan has a driver, GPUs and a CUPTI that knows them, as it needs for kHardware, 60 s at most: the plan itself may be made while
+  // the program starts. Fails with one sentence where there is none, or there is no plan.
+  [[nodiscard]] Result<void> await_machine();
+
+  // Waits for the plan, 60 s at most; who makes it is ended then. Fails with one sentence where nothing can
   // be counted. Threads: any, once; nothing else is called meanwhile but variables() and find_stuck().
   [[nodiscard]] Result<void> await_plan();
 
@@ -110,7 +115,8 @@ class KernelCounters {
   KernelCounterSettings settings_;
   std::optional<uid_t> user_;  // of the program, where it is another one
   pid_t planner_ = 0;          // 0: none runs
-  struct Evaluator;            // which has NVIDIA's libraries already when the program ends
+  channel::FileDescriptor planner_output_;
+  struct Evaluator;  // which has NVIDIA's libraries already when the program ends
   std::unique_ptr<Evaluator> evaluator_;
   std::size_t run_ = 0;
   MeasuringWatch measuring_;
