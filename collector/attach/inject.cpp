@@ -43,6 +43,7 @@ constexpr milliseconds kLoadLimit{10'000};             // for loading the agent,
 constexpr milliseconds kLibraryLimit{2000};            // for a program that starts to load its C library
 constexpr std::chrono::microseconds kLeastPause{500};  // between looks for a safe point
 constexpr milliseconds kMostPause{10};
+constexpr milliseconds kExecLimit{200};  // for an exec to end the threads of its program, and take its memory
 constexpr timespec kLibraryPause{0, 5'000'000};
 constexpr std::uint64_t kStackNeeded = 128 * 1024;  // loading and relocating a file takes about 20 KB
 constexpr std::size_t kMemoryFileNameLimit = 64;
@@ -119,21 +120,35 @@ class Injector {
     if (const Result<void> found = stop_at_safe_point(stacks); !found) return found.error();
     injection_.thread = thread_->thread();
     thread_->return_by(return_path_);
+    calls_ = thread_.get();
+    // While the thread stands still: in a program of one thread, no file that it opens gets another number for it.
+    const Result<long> socket = with_errno_kept([this] { return connect(); });
     std::unique_ptr<LoadingThread> loading;
-    if (request_.loader == Loader::kNewThread) loading = LoadingThread::start(request_.pid, *thread_, library_, memory_);
+    if (socket && request_.loader == Loader::kNewThread) loading = LoadingThread::start(request_.pid, *thread_, library_, memory_);
     if (loading) note_release(*thread_);
-    calls_ = loading ? static_cast<RemoteCalls*>(loading.get()) : thread_.get();
-    Result<void> done = bring_in();
+    if (loading) calls_ = loading.get();
+    Result<void> done = socket ? with_errno_kept([&] { return enter_or_close(*socket); }) : Result<void>(socket.error());
     if (!loading) note_release(*thread_);
     if (done) return injection_;
     if (injection_.connection >= 0) close(injection_.connection);
     return done.error();
   }
 
-  // Behind a run() that failed: whether the process goes on with another program (exec), so that what we read of it is of none.
-  [[nodiscard]] bool has_lost_program() const { return runs() && (map_.empty() || !memory_.read<char>(map_.front().begin)); }
+  // Behind a run() that failed: whether the process goes on with another program (exec), so that what we read of it is of none. An exec in another thread
+  // ends the one that we held some time before it has done away with the memory.
+  [[nodiscard]] bool has_lost_program() const {
+    const Clock::time_point deadline = Clock::now() + (thread_ != nullptr ? kExecLimit : milliseconds(0));
+    while (runs()) {
+      if (has_other_memory()) return true;
+      if (Clock::now() >= deadline) return false;
+      nanosleep(&kLibraryPause, nullptr);
+    }
+    return false;
+  }
 
  private:
+  [[nodiscard]] bool has_other_memory() const { return map_.empty() || !memory_.read<char>(map_.front().begin); }
+
   [[nodiscard]] Error failure(const std::string& reason) const { return Error{"Can't attach to " + title(candidate_) + ": " + reason}; }
 
   [[nodiscard]] bool runs() const {
@@ -175,7 +190,7 @@ class Injector {
         if (thread_ != nullptr) return {};
         if (Clock::now() >= deadline) break;
       }
-      if (!runs() || has_lost_program()) return failure("it has ended.");
+      if (!runs() || has_other_memory()) return failure("it has ended.");
       // Lets threads move on. What it has not come to for long is worth fewer stops.
       std::this_thread::sleep_for(std::clamp<Clock::duration>((Clock::now() - begin) / 400, kLeastPause, kMostPause));
     } while (Clock::now() < deadline);
@@ -230,22 +245,28 @@ class Injector {
     return system_call({static_cast<std::uint64_t>(number), *place, static_cast<std::uint64_t>(arguments)...});
   }
 
-  Result<void> bring_in() {
+  // Of the thread that makes calls now.
+  template <typename Work>
+  auto with_errno_kept(const Work& work) -> decltype(work()) {
     const Result<std::uint64_t> location = calls_->call(library_.error_number, {}, kCallLimit);
     if (!location) return location.error();
     error_number_ = *location;
     const std::int32_t saved = memory_.read<std::int32_t>(error_number_).value_or(0);
-    Result<void> done = connect_and_enter();
+    auto done = work();
     memory_.write(error_number_, std::as_bytes(std::span(&saved, 1)));
     return done;
   }
 
-  Result<void> connect_and_enter() {
-    const Result<long> connected = connect();
-    if (!connected) return connected.error();
-    Result<void> entered = enter(*connected);
-    if (!entered) static_cast<void>(system_call({SYS_close, static_cast<std::uint64_t>(*connected)}));
-    return entered;
+  // The same descriptor out of the way of programs that count on low numbers, as far as its limit lets it be.
+  Result<long> move_up(std::int32_t descriptor) {
+    for (const std::uint64_t lowest : {512, 256, 128, 64, 32, 16}) {
+      const Result<long> copy = system_call({SYS_fcntl, static_cast<std::uint64_t>(descriptor), F_DUPFD_CLOEXEC, lowest});
+      if (!copy) return copy.error();
+      if (*copy < 0) continue;
+      static_cast<void>(system_call({SYS_close, static_cast<std::uint64_t>(descriptor)}));
+      return *copy;
+    }
+    return descriptor;
   }
 
   // Makes the socket pair and fetches our end. Returns the agent's.
@@ -261,12 +282,18 @@ class Injector {
     if (process >= 0) close(process);
     static_cast<void>(system_call({SYS_close, static_cast<std::uint64_t>(ends[1])}));
     const bool is_shared = injection_.connection >= 0;
-    if (is_shared && is_connection_to(injection_.connection, request_.pid)) return ends[0];
+    if (is_shared && is_connection_to(injection_.connection, request_.pid)) return move_up(ends[0]);
     if (is_shared) close(std::exchange(injection_.connection, -1));
     static_cast<void>(system_call({SYS_close, static_cast<std::uint64_t>(ends[0])}));
     if (!runs()) return failure("it has ended.");
     return failure(is_shared ? "what it gave us as its end of a connection is something else."
                              : "its socket can't be shared with us; that takes Linux 5.6 or newer.");
+  }
+
+  Result<void> enter_or_close(long socket) {
+    Result<void> entered = enter(socket);
+    if (!entered) static_cast<void>(system_call({SYS_close, static_cast<std::uint64_t>(socket)}));
+    return entered;
   }
 
   Result<void> enter(long socket) {

@@ -160,9 +160,10 @@ Result<void> StoppedThread::prepare_calls() {
   if (is_prepared_) return {};
   state_.extended.resize(kExtendedStateBytes);
   iovec area{state_.extended.data(), state_.extended.size()};
-  if (ptrace(PTRACE_GETREGSET, thread_, NT_X86_XSTATE, &area) != 0) return error("does not show its vector registers.");
+  const auto refusal = [this](const char* what) { return error(errno == ESRCH ? "has ended." : what); };
+  if (ptrace(PTRACE_GETREGSET, thread_, NT_X86_XSTATE, &area) != 0) return refusal("does not show its vector registers.");
   state_.extended.resize(area.iov_len);
-  if (ptrace(PTRACE_GETSIGMASK, thread_, sizeof state_.signal_mask, &state_.signal_mask) != 0) return error("does not show its signal mask.");
+  if (ptrace(PTRACE_GETSIGMASK, thread_, sizeof state_.signal_mask, &state_.signal_mask) != 0) return refusal("does not show its signal mask.");
   is_prepared_ = true;
   return {};
 }
