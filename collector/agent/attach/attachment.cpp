@@ -99,6 +99,13 @@ void accept_session(int listener) noexcept {
 
 OwnDescriptor listen_as_armed() noexcept;
 
+// Nobody came for it, and who sent it has gone, or the program has closed its socket.
+bool is_given_up(const Invitation& invitation) noexcept {
+  if (!invitation.socket.was_opened()) return false;
+  pollfd socket{invitation.socket.number(), 0, 0};
+  return socket.fd < 0 || (system::poll(&socket, 1, 0) > 0 && (socket.revents & (POLLHUP | POLLERR)) != 0);
+}
+
 // Programs close what they do not know, daemons for one: then it listens anew.
 void wait_for_invitation() noexcept {
   int listener = attachment.listener.number();
@@ -181,6 +188,12 @@ void redirect_os_calls(const OsCalls& traced) noexcept {
                   result.unreadable_files);
 }
 
+// Where the program has closed the session's socket, nobody tells of its end but who comes next.
+bool has_successor() noexcept {
+  const ScopedLock lock(attachment.lock);
+  return attachment.pending.socket.was_opened() && session_has_gone();
+}
+
 // From joining to the session's end.
 void follow_session() noexcept {
   bool records_cuda = false;
@@ -196,7 +209,7 @@ void follow_session() noexcept {
     }
     tell(take_over_nvtx(Search::kNew));
     attachment.progress.store(Progress::kReady, std::memory_order_release);
-  } while (session_stays_alive(kLookMilliseconds));
+  } while (session_stays_alive(kLookMilliseconds) && !has_successor());
   fall_silent_without_session();
 }
 
@@ -272,9 +285,14 @@ int attach(const char* address, void (*record_cuda)()) noexcept {
   const int socket = parse(address, invitation);
   if (socket < 0) return EINVAL;
   const ScopedLock lock(attachment.lock);
+  const bool was_given_up = is_given_up(attachment.pending);
+  if (was_given_up) attachment.pending.socket.close();
   // From when an invitation has come until it was followed or refused; behind that, the session is known.
-  const bool is_under_way = attachment.pending.socket.was_opened() || attachment.progress.load(std::memory_order_acquire) == Progress::kUnderWay;
-  if (is_under_way || session_state() == SessionState::kAlive || is_awaited_by_session()) return EBUSY;
+  const bool is_under_way =
+      attachment.pending.socket.was_opened() || (!was_given_up && attachment.progress.load(std::memory_order_acquire) == Progress::kUnderWay);
+  const SessionState state = session_state();
+  const bool is_recorded = state == SessionState::kAlive || (state == SessionState::kUnknown && !session_has_gone());
+  if (is_under_way || is_recorded || is_awaited_by_session()) return EBUSY;
   invitation.socket = OwnDescriptor::keep(socket);
   if (!invitation.socket.was_opened()) return EBADF;
   on_fork_child(forget_in_child);

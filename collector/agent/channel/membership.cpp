@@ -232,6 +232,8 @@ bool session_stays_alive(int milliseconds) noexcept {
   return state != SessionState::kNone;
 }
 
+bool session_has_gone() noexcept { return state_within(0) == SessionState::kUnknown && may_join() && !session_listens(session_address()); }
+
 std::int64_t event_time(std::int64_t monotonic) noexcept {
   if (state_now(std::memory_order_acquire) != State::kJoined) return monotonic;
   return channel::event_time(membership.connection.memory.header().clock, monotonic);

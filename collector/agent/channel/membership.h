@@ -63,6 +63,10 @@ void fall_silent_without_session() noexcept;
 // Waits until it ends, at most so long. Returns whether it may still listen.
 bool session_stays_alive(int milliseconds) noexcept;
 
+// Whether nobody listens any more where processes join the session that this one is in, and whose socket the program has closed: SessionState::kUnknown.
+// False where that is not so, or can't be seen. A second where all have much to do.
+bool session_has_gone() noexcept;
+
 // A time of this process's CLOCK_MONOTONIC on the recorder's, which is another in a time namespace; as it is where there is no session.
 std::int64_t event_time(std::int64_t monotonic) noexcept;
 
