@@ -85,6 +85,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
       processes_.tell_of_strays(channel::kSocketVariable, prepared.agent);
   } else {
     processes_.add_attached(pid_);
+    if (prepared.connection.valid()) processes_.tell_of_strays();
     if (prepared.connection.valid()) reception_.add(std::move(prepared.connection));
   }
   if (prepared.threads) processes_.follow_threads(std::move(prepared.threads), pid_);
@@ -393,7 +394,7 @@ void Recording::Run::end(EndReason reason) {
   outcome_.is_output_cut = relay_.has_cut_output();
   outcome_.processes = processes_.completeness();
   outcome_.unfollowed_processes = processes_.unfollowed();
-  outcome_.is_attached_unfollowed = processes_.is_attached_unfollowed();
+  outcome_.attached_process = processes_.attached_process();
   outcome_.statistics = statistics_;
   state_ = RecordingState::kEnded;
   for (Order& order : orders_) order.answer.set_value(Error{"The recording has ended."});

@@ -103,6 +103,16 @@ void LanescopeProcess::wait_for_line(const std::string& line) {
   }
 }
 
+void LanescopeProcess::wait_for_message(const std::string& text) const {
+  constexpr timespec kPause{0, 2'000'000};
+  while (content(messages_file_).find(text) == std::string::npos) {
+    siginfo_t ended{};
+    REQUIRE(waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0);
+    REQUIRE(ended.si_pid == 0);
+    nanosleep(&kPause, nullptr);
+  }
+}
+
 int LanescopeProcess::wait() {
   fcntl(output_end_, F_SETFL, O_NONBLOCK);  // a target that runs on may hold the other end
   const auto read_all = [this] {

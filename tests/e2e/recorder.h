@@ -28,6 +28,8 @@ class LanescopeProcess {
   [[nodiscard]] pid_t pid() const { return pid_; }
   // Reads standard output until this line has come. Fails the test when it ends before.
   void wait_for_line(const std::string& line);
+  // Looks at standard error until this has come. Fails the test when it ends before.
+  void wait_for_message(const std::string& text) const;
   // Waits for its end; returns the exit code, or 128 + signal.
   int wait();
   // The only child of it that runs a program.

@@ -149,8 +149,16 @@ int record_process(AttachOptions& options, const AskingProgram& asking) {
   for (const session::RecordedFile& file : watched.outcome.files) asking.tell("file", file.path.native());
   for (const std::string& line : losses(watched.outcome)) asking.tell("lost", line);
   if (watched.outcome.failure) return fail(*watched.outcome.failure);
-  if (watched.outcome.is_attached_unfollowed)
-    return fail({"Nothing was recorded of what process " + std::to_string(options.pid) + " does itself: it could not be followed."});
+  switch (watched.outcome.attached_process) {
+    case session::AttachedProcess::kUnfollowed:
+      return fail({"Nothing was recorded of what process " + std::to_string(options.pid) + " does itself: it could not be followed."});
+    case session::AttachedProcess::kBecameAnother:
+      return fail({"Process " + std::to_string(options.pid) +
+                   " became another program (exec), and nothing was recorded of what that one does itself. Attach to it anew, or start it with lanescope "
+                   "profile."});
+    case session::AttachedProcess::kFollowed:
+      break;
+  }
   return watched.reports == Reports::kMade ? kSuccess : kFailure;
 }
 

@@ -104,6 +104,7 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
   answer.process_instance = process.instance();
   answer.memory_bytes = (*memory)->shared().size();
   if (!send_welcome(connection.get(), answer, (*memory)->descriptor())) {
+    if (strays_ && strays_->has_become_another(process.pid())) return strays_->look_soon(process.pid());
     if (has_ended_while_it_waited(process, greeting.hello.time)) return;
     return note_unfollowed(process.pid(), "its agent waited for an answer, and then no longer, or it ended meanwhile.");
   }
@@ -146,7 +147,10 @@ void ProcessTable::listen() {
     const TargetProcess* process = find(pid);
     return process != nullptr && process->connection() >= 0;
   };
-  for (const StrayProcesses::Stray& stray : strays_->look(is_joined)) unfollowed_.add(stray.who, stray.reason);
+  for (const StrayProcesses::Stray& stray : strays_->look(is_joined)) {
+    unfollowed_.add(stray.who, stray.reason);
+    if (stray.pid == attached_pid_ && attached_process_ == AttachedProcess::kFollowed) attached_process_ = AttachedProcess::kBecameAnother;
+  }
   for (const pid_t pid : strays_->take_begun())
     if (const std::optional<std::string> program = program_of(pid)) note_agent_obstacle(pid, *program);
 }
@@ -314,7 +318,7 @@ void ProcessTable::finish(TargetProcess& process, std::optional<TargetProcess::E
   captures_of_ended_.begins += captures.begins;
   captures_of_ended_.ends += captures.begins;  // what it had not ended, its own end did
   process.listen(unfollowed_);
-  is_attached_unfollowed_ = is_attached_unfollowed_ || (process.pid() == attached_pid_ && process.is_unfollowed());
+  if (process.pid() == attached_pid_ && process.is_unfollowed()) attached_process_ = AttachedProcess::kUnfollowed;
   process.finish(known);
   if (std::optional<Heirs> heirs = process.take_heirs()) heirs_.push_back(std::move(*heirs));
   note_ended(process.completeness());

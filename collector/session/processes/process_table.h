@@ -43,7 +43,9 @@ class ProcessTable {
   // A process that ran before; its agent reports soon.
   void add_attached(pid_t pid);
   // From here on processes that come of the launched one and that no agent can join are told of: those without this variable, or the agent's file.
-  void tell_of_strays(std::string_view variable, const std::filesystem::path& agent) { strays_.emplace(launched_pid_, variable, agent); }
+  void tell_of_strays(std::string_view variable, const std::filesystem::path& agent) { strays_.emplace(launched_pid_, StrayProcesses::Way{variable, agent}); }
+  // The same of a process that was attached to: those that become other programs.
+  void tell_of_strays() { strays_.emplace(attached_pid_); }
   // From here on threads are observed, of the process `first` and of others, in place of what was before; of none where there is no
   // recorder. Requires: lives(first), or no recorder.
   void follow_threads(std::unique_ptr<cpu::Recorder> recorder, pid_t first);
@@ -64,8 +66,8 @@ class ProcessTable {
   // How many bytes of memory are free, of which what waits to be written takes a part. To be called again and again: it may become less.
   void share_memory(std::uint64_t free);
   [[nodiscard]] std::uint64_t unfollowed() const noexcept { return unfollowed_.count(); }  // processes, of the recording so far
-  // The process that was attached to is one of them. Known once it has ended, or detach_all() was called.
-  [[nodiscard]] bool is_attached_unfollowed() const noexcept { return is_attached_unfollowed_; }
+  // Whether the process that was attached to is one of them. Known once it has ended, or detach_all() was called.
+  [[nodiscard]] AttachedProcess attached_process() const noexcept { return attached_process_; }
   // Hears what agents say over their connections, sees which hung up, and who came that has none. O(processes that live).
   void listen();
   // Whether all have ended that may come to be recorded, as far as that is known.
@@ -144,7 +146,7 @@ class ProcessTable {
   pid_t attached_pid_ = 0;
   std::uint64_t free_memory_ = ~std::uint64_t{0};  // bytes, as far as is known
   EncoderRoom room_;                               // of each process: their share of it, as many as live
-  bool is_attached_unfollowed_ = false;
+  AttachedProcess attached_process_ = AttachedProcess::kFollowed;
   std::set<std::string> looked_at_for_agents_;  // executables
   std::optional<ExitStatus> launched_status_;
   std::uint32_t joined_ = 0;

@@ -20,6 +20,12 @@ constexpr std::size_t kMostLooks = 128;  // at once
 
 }  // namespace
 
+StrayProcesses::StrayProcesses(pid_t attached) : newest_(newest_task()) {
+  family_[attached].known_program = program_state(attached).number;
+  for (const pid_t pid : attach::process_numbers())
+    if (parent_of_process(pid) == attached) elder_.insert(pid);
+}
+
 std::vector<StrayProcesses::Stray> StrayProcesses::look(const std::function<bool(pid_t)>& is_joined) {
   const std::int64_t now = monotonic_now();
   if (now < next_look_) return {};
@@ -49,6 +55,13 @@ void StrayProcesses::look_soon(pid_t pid) {
   if (member != family_.end()) member->second.next_look = member->second.interval = 0;
 }
 
+bool StrayProcesses::has_become_another(pid_t pid) const {
+  const auto member = family_.find(pid);
+  if (member == family_.end() || member->second.known_program == 0) return false;
+  const ProgramState program = program_state(pid);
+  return program.runs && program.number != member->second.known_program;
+}
+
 void StrayProcesses::find_children() {
   const pid_t newest = newest_task();
   const pid_t before = std::exchange(newest_, newest);
@@ -61,7 +74,7 @@ void StrayProcesses::find_children() {
 }
 
 void StrayProcesses::take_on(pid_t pid) {
-  if (family_.size() >= kMostMembers || family_.contains(pid)) return;
+  if (family_.size() >= kMostMembers || family_.contains(pid) || elder_.contains(pid)) return;
   if (const auto parent = family_.find(parent_of_process(pid)); parent != family_.end()) {
     Member child;
     child.known_program = parent->second.known_program;  // it is the same until it calls exec
@@ -96,7 +109,12 @@ StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray
 
 std::string StrayProcesses::obstacle_of(pid_t pid, const ProgramState& program) const {
   const bool is_ready = program.number != 0;  // before, a new program has no environment yet
-  switch (start_environment(pid, variable_)) {
+  if (!way_ && !is_ready) return {};
+  if (!way_)
+    return "it became this program (exec) while it was recorded by lanescope attach, which follows the programs that ran, and forked children of theirs. "
+           "Attach "
+           "to it, or put lanescope profile in front of the program.";
+  switch (start_environment(pid, way_->variable)) {
     case StartEnvironment::kForbidden:
       return "it runs with the rights of another user, as programs under sudo do, and the system keeps the agent out of it. Record it as that user.";
     case StartEnvironment::kWithout:
@@ -104,8 +122,9 @@ std::string StrayProcesses::obstacle_of(pid_t pid, const ProgramState& program) 
       return "its program was started with an environment of its own (as by env -i), so no agent came with it. Put lanescope profile in front of that "
              "program, or attach to it.";
     case StartEnvironment::kWith:
-      if (is_missing_for(pid, agent_))
-        return "it lies in another root folder (chroot), where the agent's file " + agent_.string() + " is not to be found. Put it there, or attach to it.";
+      if (is_missing_for(pid, way_->agent))
+        return "it lies in another root folder (chroot), where the agent's file " + way_->agent.string() +
+               " is not to be found. Put it there, or attach to it.";
       return {};
     case StartEnvironment::kUnknown:
       return {};

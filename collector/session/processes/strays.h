@@ -1,5 +1,6 @@
-// Processes that come of the launched one, and that no agent can join: their program was started without the variables that lead an agent to
-// us (env -i, sudo), or where the agent's file is not to be found (chroot). Nobody else would tell of them.
+// Processes that come of the recorded one, and that no agent can join. Nobody else would tell of them. Of a launched one: their program was started without
+// the variables that lead an agent to us (env -i, sudo), or where the agent's file is not to be found (chroot). Of one that was attached to: they have
+// become another program (exec), and itself, too; the agent goes with forked children alone.
 //
 // They are found by looking, so one that lives for less than about 20 ms may be missed, or for less than a look of ours takes where all processors are
 // busy; and so is one whose parent ended before it was seen.
@@ -11,6 +12,8 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,8 +25,14 @@ namespace lanescope::session {
 
 class StrayProcesses {
  public:
-  // `first`: the launched process; `variable`: one that each process has which an agent can join; `agent`: its file.
-  StrayProcesses(pid_t first, std::string_view variable, std::filesystem::path agent) : variable_(variable), agent_(std::move(agent)), family_{{first, {}}} {}
+  // How an agent comes into programs that the launched process starts.
+  struct Way {
+    std::string_view variable;  // each program has it that an agent can join
+    std::filesystem::path agent;
+  };
+  StrayProcesses(pid_t launched, Way way) : way_(std::move(way)), family_{{launched, {}}} {}
+  // Children that `attached` has by now are none of the recording's.
+  explicit StrayProcesses(pid_t attached);
 
   struct Stray {
     pid_t pid;
@@ -39,6 +48,8 @@ class StrayProcesses {
   [[nodiscard]] std::vector<pid_t> take_begun() { return std::exchange(begun_, {}); }
   // Has a process looked at the next time, and often from there on: its agent has just left, so it ends, or has become another program.
   void look_soon(pid_t pid);
+  // Whether a process runs another program than the one that is known of it. False where that is not known.
+  [[nodiscard]] bool has_become_another(pid_t pid) const;
 
  private:
   struct Member {
@@ -54,8 +65,8 @@ class StrayProcesses {
   // The end of a sentence that says why no agent can join it; empty where one can, or that can't be told.
   [[nodiscard]] std::string obstacle_of(pid_t pid, const ProgramState& program) const;
 
-  std::string_view variable_;
-  std::filesystem::path agent_;
+  std::optional<Way> way_;          // none: of an attached process
+  std::set<pid_t> elder_;           // children of the attached process from before
   std::map<pid_t, Member> family_;  // that live
   std::vector<pid_t> begun_;
   pid_t newest_ = 0;            // number of the task that was made last, when it was last looked for

@@ -25,6 +25,7 @@ class NvtxProgram {
   explicit NvtxProgram(std::vector<std::string> command) : target_(std::move(command)) { REQUIRE(target_.read_line() == "ready"); }
   [[nodiscard]] pid_t pid() const { return target_.pid(); }
   [[nodiscard]] const RunningTarget& target() const { return target_; }
+  [[nodiscard]] std::string read_line() { return target_.read_line(); }
   void obey(const std::string& order) {
     target_.send(order + "\n");
     REQUIRE(target_.read_line() == "done");

@@ -14,6 +14,8 @@
 //   mask            forks a child whose preparation holds all signals until the child is ready, which then holds SIGUSR1; makes a range where all see what
 //                   they set
 //   clear           closes all descriptors but the first three, as daemons do
+//   open            says "opens", and opens and closes a file until the next line comes
+//   opened          makes a range "lowest" where that file had the lowest number each time, or what was in the way was no socket
 //   early           one range in the domain, and with the string, that were made without a tool
 //   data            one range "data" with three numbers (1, 2 and 0xabcd, 4 bytes each) of the schema 16777221, which nobody registers now
 //
@@ -21,6 +23,7 @@
 // so it has, and a page among its variables can't be read. "filtered": the kernel ends it for each system call but its own and those that
 // attaching needs.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <nvtx3/nvToolsExt.h>
@@ -29,6 +32,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -224,6 +228,25 @@ int load(const std::string& path) {
   return 1;
 }
 
+bool is_socket(int descriptor) {
+  struct stat status {};
+  return fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+bool saw_socket = false;
+
+void open_again_and_again() {
+  const auto open_null = [] { return open("/dev/null", O_RDONLY); };
+  const int lowest = open_null();
+  close(lowest);
+  std::cout << "opens" << std::endl;
+  for (pollfd input{STDIN_FILENO, POLLIN, 0}; poll(&input, 1, 0) == 0;) {
+    const int descriptor = open_null();
+    saw_socket = saw_socket || (descriptor != lowest && is_socket(lowest));
+    close(descriptor);
+  }
+}
+
 int early_handles() {
   nvtxEventAttributes_t attributes{};
   attributes.version = NVTX_VERSION;
@@ -264,6 +287,8 @@ int obey(const std::string& line) {
   if (verb == "mask") return fork_with_signals_held();
   if (verb == "lock") return fork_beside_registering(std::stoi(text));
   if (verb == "clear") syscall(SYS_close_range, 3u, ~0u, 0u);
+  if (verb == "open") open_again_and_again();
+  if (verb == "opened") one_range(saw_socket ? "beside a socket" : "lowest");
   if (verb == "early") return early_handles();
   if (verb == "data") return range_with_data();
   if (verb == "load") return load(text);

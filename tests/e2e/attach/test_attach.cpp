@@ -180,6 +180,71 @@ TEST_CASE("a program can be attached to again and again") {
   target.check_end(4 * 5);
 }
 
+TEST_CASE("no file that a program opens meanwhile gets another number for the agent's sockets") {
+  const TemporaryFolder folder;
+  for (int round = 0; round < 10; ++round) {
+    NvtxProgram target("initialised");
+    target.target().send("open\n");
+    REQUIRE(target.read_line() == "opens");
+    std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / std::to_string(round));
+    target.obey("range next");  // which ends the order before, and is answered in its place
+    target.wait_until_recorded(*recording);
+    target.obey("opened");
+    target.obey("opened");  // each answer is that of the order before
+    const std::shared_ptr<const Trace> trace = end(std::move(recording));
+    CHECK(ranges(*trace, "lowest") >= 1);
+    CHECK(ranges(*trace, "beside a socket") == 0);
+  }
+}
+
+TEST_CASE("a program that closes all that it does not know while it is recorded is recorded on, and can be attached to again") {
+  const TemporaryFolder folder;
+  NvtxProgram target("initialised");
+  std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "first");
+  target.wait_until_recorded(*recording);
+  target.obey("clear");
+  target.obey("range one");
+  const Result<std::unique_ptr<Recording>> second = Recording::attach(attach_request(target.pid(), folder.path() / "second"));
+  REQUIRE_FALSE(second);
+  CHECK_THAT(second.error().text, contains_text("another recording of it is under way"));
+  CHECK(ranges(*end(std::move(recording)), "one") == 1);
+  for (const char* name : {"third", "fourth"}) {
+    recording = attach(target.pid(), folder.path() / name);
+    target.wait_until_recorded(*recording);
+    target.obey("range two");
+    CHECK(ranges(*end(std::move(recording)), "two") == 1);
+    target.obey("clear");
+  }
+}
+
+TEST_CASE("of a program that becomes another one nothing more is recorded, and that is said") {
+  const TemporaryFolder folder;
+  RunningTarget target({"/bin/sh", "-c", "read line; exec sleep 60"});
+  target.wait_until_in(SYS_read);
+  LanescopeProcess recorder(folder.path(), {"attach", std::to_string(target.pid()), "-t", "nvtx,osrt", "-o", "x"});
+  recorder.wait_for_message("Recording process");
+  target.send("go\n");
+  recorder.wait_for_message("could not be followed");
+  kill(recorder.pid(), SIGINT);
+  CHECK(recorder.wait() == 1);
+  const std::string who = "[" + std::to_string(target.pid()) + "] sleep: this process could not be followed";
+  CHECK_THAT(recorder.messages(), contains_text(who) && contains_text("became another program (exec)") && contains_text("1 process could not be followed"));
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text("processes could not be followed") && contains_text(who));
+}
+
+TEST_CASE("a program that a process starts while it is attached to is not recorded, and that is said; those from before are none of it") {
+  const TemporaryFolder folder;
+  RunningTarget target({"/bin/sh", "-c", "sleep 61 & read line; sleep 62 & wait"});
+  target.wait_until_in(SYS_read);
+  LanescopeProcess recorder(folder.path(), {"attach", std::to_string(target.pid()), "-t", "nvtx,osrt", "-o", "x"});
+  recorder.wait_for_message("Recording process");
+  target.send("go\n");
+  recorder.wait_for_message("could not be followed");
+  kill(recorder.pid(), SIGINT);
+  CHECK(recorder.wait() == 0);
+  CHECK_THAT(recorder.messages(), contains_text("] sleep: this process could not be followed") && contains_text("1 process could not be followed"));
+}
+
 TEST_CASE("a program that is attached to again and again keeps the addresses of the first times, and needs no more") {
   const TemporaryFolder folder;
   NvtxProgram target("initialised");

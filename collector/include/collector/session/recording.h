@@ -262,6 +262,13 @@ struct RecordedFile {
   std::optional<FileIdentity> identity;  // of this file, and not of another recording that has its name by now
 };
 
+// What became of the process that was attached to.
+enum class AttachedProcess {
+  kFollowed,
+  kUnfollowed,     // there is only what is seen of it from outside
+  kBecameAnother,  // another program (exec), of which that is so
+};
+
 // What there is to say once a recording has ended.
 struct RecordingOutcome {
   EndReason reason = EndReason::kUnknown;
@@ -269,7 +276,7 @@ struct RecordingOutcome {
   std::optional<Error> failure;      // the file ends early: one sentence why
   std::vector<ProcessCompleteness> processes;
   std::uint64_t unfollowed_processes = 0;  // that should have been recorded; messages name them
-  bool is_attached_unfollowed = false;     // the process that was attached to is one of them: there is only what is seen of it from outside
+  AttachedProcess attached_process = AttachedProcess::kFollowed;
   bool is_output_cut = false;       // of what the program printed something could not be written where our output goes, as on a full disk; messages say it
   std::vector<RecordedFile> files;  // in order; none where no capture began
   std::size_t lost_files = 0;       // that could not be made, or that others moved, removed or overwrote before their end; messages say it
