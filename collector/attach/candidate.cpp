@@ -132,7 +132,9 @@ Result<Candidate> read_candidate(pid_t pid) {
   candidate.command_line = read_command_line(process);
   candidate.user = effective(field("Uid"));
   candidate.state = run_state(field("State").empty() ? 'S' : field("State").front());
-  candidate.kernel_thread = candidate.state != RunState::kZombie && !status.contains("VmSize");  // no memory of its own
+  if (candidate.state == RunState::kZombie && number(status, "Threads") > 1) candidate.state = RunState::kHeadless;
+  const bool has_memory_shown = candidate.state != RunState::kZombie && candidate.state != RunState::kHeadless;
+  candidate.kernel_thread = has_memory_shown && !status.contains("VmSize");  // no memory of its own
   candidate.tracer = static_cast<pid_t>(number(status, "TracerPid"));
   const long seccomp = number(status, "Seccomp");
   candidate.seccomp = seccomp == 1 ? SeccompMode::kStrict : seccomp == 2 ? SeccompMode::kFilter : SeccompMode::kOff;

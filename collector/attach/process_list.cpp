@@ -42,7 +42,9 @@ std::vector<ProcessSummary> list_processes() {
   for (const pid_t pid : process_numbers()) {
     if (pid == getpid()) continue;
     const Result<Candidate> candidate = read_candidate(pid);
-    if (!candidate || candidate->kernel_thread || candidate->state == RunState::kZombie || is_of_a_recorder(*candidate)) continue;
+    if (!candidate || candidate->kernel_thread || candidate->state == RunState::kHeadless || candidate->state == RunState::kZombie ||
+        is_of_a_recorder(*candidate))
+      continue;
     auto [name, is_new] = names.try_emplace(candidate->user);
     if (is_new) name->second = login_name(candidate->user);
     const TracerRights rights = read_rights(*candidate);

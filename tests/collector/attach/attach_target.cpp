@@ -43,6 +43,17 @@ bool input_is_closed() {
   return poll(&input, 1, 0) > 0;
 }
 
+// The first thread ends, and another one reads.
+const char* do_headless() {
+  pthread_t other;
+  const auto read_on = [](void*) -> void* {
+    char letter = 0;
+    std::exit(read(STDIN_FILENO, &letter, 1) == 0 ? kExitCode : 1);
+  };
+  pthread_create(&other, nullptr, read_on, nullptr);
+  pthread_exit(nullptr);
+}
+
 const char* do_read() {
   char letters[16] = {};
   const ssize_t count = read(STDIN_FILENO, letters, sizeof letters);
@@ -362,25 +373,11 @@ const char* do_strict() {
 
 int main(int, char** arguments) {
   if (arguments[2] != nullptr && (chroot(arguments[2]) != 0 || chdir("/") != 0)) return 1;
-  const std::map<std::string, const char* (*)()> modes{{"read", do_read},
-                                                       {"nanosleep", do_nanosleep},
-                                                       {"poll", do_poll},
-                                                       {"epoll", do_epoll},
-                                                       {"signal-wait", do_signal_wait},
-                                                       {"futex", do_futex},
-                                                       {"signals", do_signals},
-                                                       {"storm", do_storm},
-                                                       {"compute", do_compute},
-                                                       {"threads", do_threads},
-                                                       {"state", do_state},
-                                                       {"handler", do_handler},
-                                                       {"naps", do_naps},
-                                                       {"rootless", do_epoll},
-                                                       {"short", do_short},
-                                                       {"filtered", do_filtered},
-                                                       {"strict", do_strict},
-                                                       {"deadly", do_deadly},
-                                                       {"deadly-thread", do_deadly_thread}};
+  const std::map<std::string, const char* (*)()> modes{
+      {"read", do_read},         {"nanosleep", do_nanosleep}, {"poll", do_poll},     {"epoll", do_epoll},     {"signal-wait", do_signal_wait},
+      {"futex", do_futex},       {"signals", do_signals},     {"storm", do_storm},   {"compute", do_compute}, {"threads", do_threads},
+      {"state", do_state},       {"handler", do_handler},     {"naps", do_naps},     {"rootless", do_epoll},  {"short", do_short},
+      {"headless", do_headless}, {"filtered", do_filtered},   {"strict", do_strict}, {"deadly", do_deadly},   {"deadly-thread", do_deadly_thread}};
   std::puts(modes.at(arguments[1])());
   return kExitCode;
 }

@@ -63,6 +63,16 @@ TEST_CASE("a static executable, a stopped process and a zombie are recognised") 
     waitpid(target.pid(), nullptr, WUNTRACED);
     CHECK(read_candidate(target.pid())->state == RunState::kStopped);
   }
+  SECTION("without its first thread") {
+    RunningTarget target({target_program(), "headless"});
+    Result<Candidate> candidate = read_candidate(target.pid());
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    for (; candidate && candidate->state != RunState::kHeadless && std::chrono::steady_clock::now() < give_up; candidate = read_candidate(target.pid()))
+      std::this_thread::yield();
+    REQUIRE(candidate);
+    CHECK(candidate->state == RunState::kHeadless);
+    CHECK_THAT(refusal(*candidate, read_rights(*candidate)).value_or(""), contains_text("its first thread has ended"));
+  }
   SECTION("zombie") {
     RunningTarget target({target_program(), "read"});
     kill(target.pid(), SIGKILL);

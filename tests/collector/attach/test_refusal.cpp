@@ -120,6 +120,11 @@ TEST_CASE("each reason is named") {
     candidate.access = Access::kDenied;
     expected = "has ended";
   }
+  SECTION("headless") {
+    candidate.state = RunState::kHeadless;
+    candidate.access = Access::kDenied;
+    expected = "its first thread has ended";
+  }
   SECTION("uninterruptible") {
     candidate.state = RunState::kUninterruptible;
     expected = "can't be interrupted";

@@ -16,7 +16,8 @@
 
 namespace lanescope::attach {
 
-enum class RunState { kRunning, kSleeping, kUninterruptible, kStopped, kTraced, kZombie };
+// kHeadless: its first thread has ended by pthread_exit() and others run on. The kernel shows nothing of such a process under its number.
+enum class RunState { kRunning, kSleeping, kUninterruptible, kStopped, kTraced, kHeadless, kZombie };
 enum class Machine { kUnknown, kX86_64, kAarch64, k32Bit };
 enum class Linkage { kUnknown, kStatic, kDynamic };
 enum class CLibrary { kUnknown, kNone, kGlibc, kMusl };
