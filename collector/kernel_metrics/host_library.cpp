@@ -1,6 +1,7 @@
 #include "kernel_metrics/host_library.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -48,6 +49,14 @@ Result<MachineLibrary> load_for_machine() {
   }
   if (machine.chips.empty()) return Error{"Counters of kernels can't be read: CUPTI knows none of this machine's GPUs."};
   return machine;
+}
+
+bool looks_able_to_count() {
+  constexpr const char* kDevice = "/dev/nvidiactl";
+  if (access(kDevice, R_OK | W_OK) != 0 || dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == nullptr) return false;
+  agent::cupti::DamagedFile damaged;
+  void* const library = agent::cupti::open_library(kNewestMajor, damaged);
+  return library != nullptr && gpu_metrics::resolve_cupti(library).has_value();
 }
 
 Result<std::vector<std::string>> metric_names(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip) {

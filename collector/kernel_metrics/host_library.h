@@ -20,6 +20,10 @@ struct MachineLibrary {
 };
 Result<MachineLibrary> load_for_machine();
 
+// Whether this machine has what counts, as far as that is known before its driver has started: a device that this user may open, the driver's library, and a
+// CUPTI that is new enough.
+[[nodiscard]] bool looks_able_to_count();
+
 // All names of metrics that a chip has, without what comes behind the first point. Fails where CUPTI does not know the chip.
 Result<std::vector<std::string>> metric_names(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip);
 

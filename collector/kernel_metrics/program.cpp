@@ -108,10 +108,14 @@ Result<void> plan(Options& options) {
     if (!PlanWriter(wishes, options.choice).write(options.folder)) return not_written;
     return {};
   }
+  const auto say_that_machine_counts = [] {
+    std::putchar(channel::kMachineCounts);
+    std::fflush(stdout);
+  };
+  if (options.chip.empty() && looks_able_to_count()) say_that_machine_counts();
   const auto machine = load_for(options);
   if (!machine) return machine.error();
-  std::putchar(channel::kMachineCounts);
-  std::fflush(stdout);
+  say_that_machine_counts();
   const gpu_metrics::CuptiFunctions& cupti = *machine->cupti;
   const bool spreads = options.replay != "kernel";  // over launches or runs
   PlanWriter writer(options.replay == "spread"        ? channel::CounterReplay::kSpread

@@ -80,8 +80,8 @@ class KernelCounters {
   KernelCounters(const KernelCounters&) = delete;
   KernelCounters& operator=(const KernelCounters&) = delete;
 
-  // Waits until who makes the plan has a driver, GPUs and a CUPTI that knows them, as it needs for kHardware, 60 s at most: the plan itself may be made while
-  // the program starts. Fails with one sentence where there is none, or there is no plan.
+  // Waits until who makes the plan has what it needs for kHardware, 60 s at most: a driver and a CUPTI, as far as that is known at once, or else what says so
+  // when the driver has started. The plan itself may be made while the program starts. Fails with one sentence where there is none, or there is no plan.
   [[nodiscard]] Result<void> await_machine();
 
   // Waits for the plan, 60 s at most; who makes it is ended then. Fails with one sentence where nothing can
