@@ -66,16 +66,21 @@ void print(const Setup& setup, std::size_t pairs) {
 int main(int argc, char** argv) {
   CLI::App app("How often equal runs are said to differ.");
   std::size_t pairs = 100;
+  std::string only;
   app.add_option("--pairs", pairs, "Pairs of runs for each row");
+  app.add_option("--noise", only, "Only rows of noise whose name begins so, as 'a log'");
   CLI11_PARSE(app, argc, argv);
+  const auto row = [&](const Setup& setup) {
+    if (setup.noise.starts_with(only)) print(setup, pairs);
+  };
   std::printf("| noise | ranks | iterations | runs a side | items | any change | another duration |\n|---|---|---|---|---|---|---|\n");
   for (const int ranks : {1, 2, 8})
     for (const int iterations : {5, 20, 100, 500}) {
       const EqualRun run{.ranks = ranks, .iterations = iterations};
-      print({"independent", run, run, 1}, pairs);
+      row({"independent", run, run, 1});
     }
   const EqualRun few{.iterations = 5}, many{.iterations = 500};
-  print({"independent", few, many, 1}, pairs);
+  row({"independent", few, many, 1});
   struct Shape {
     const char* name;
     Noise noise;
@@ -84,10 +89,14 @@ int main(int argc, char** argv) {
        {Shape{"skewed", Noise::kSkewed}, Shape{"spikes", Noise::kSpikes}, Shape{"alike, 0.3", Noise::kAlike}, Shape{"alike, 0.6", Noise::kVeryAlike}})
     for (const int iterations : {5, 10, 20, 100, 500}) {
       const EqualRun run{.iterations = iterations, .noise = noise};
-      print({name, run, run, 1}, pairs);
+      row({name, run, run, 1});
     }
+  for (const int every : {7, 10, 16, 50})
+    for (const auto& [first, second] : {std::pair(5, 500), std::pair(10, 500), std::pair(25, 500), std::pair(100, 100), std::pair(100, 105)})
+      row({"a log each " + std::to_string(every) + " steps", {.iterations = first, .log_every = every}, {.iterations = second, .log_every = every}, 1});
+  for (const int iterations : {5, 25}) row({"spikes", {.iterations = iterations, .noise = Noise::kSpikes}, {.iterations = 2'000, .noise = Noise::kSpikes}, 1});
   for (const std::size_t runs : {1U, 2U, 3U, 5U}) {
     const EqualRun run{.iterations = 50, .between_runs = 0.02};
-    print({"2 % from run to run", run, run, runs}, pairs);
+    row({"2 % from run to run", run, run, runs});
   }
 }

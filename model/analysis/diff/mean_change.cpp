@@ -1,8 +1,10 @@
 #include "mean_change.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace lanescope::analysis {
 namespace {
@@ -12,6 +14,8 @@ constexpr std::size_t kBlocks = 20;
 constexpr double kMostAlike = 0.9;            // correlation of neighbours; more can't be told from a trend
 constexpr std::size_t kAlikenesses = 10;      // correlations from 0 to there that are weighed
 constexpr std::size_t kLeastPeriods = 6;      // that a series must have for blocks of them
+constexpr std::size_t kLeastParts = 10;       // of a series, as long as the other, that tell how means of so few spread
+constexpr std::ptrdiff_t kMostShift = 8;      // by how many steps the beginnings of two runs may differ; warm-up is told of each by itself
 constexpr std::size_t kMostSearched = 3'000;  // samples; a period is seen in them, and many items are searched
 
 // The incomplete beta function's continued fraction (Abramowitz and Stegun 26.5.8), by Lentz's method.
@@ -87,6 +91,43 @@ std::vector<double> products_by_lag(std::span<const double> series, double mean,
   return products;
 }
 
+// How far the means of blocks lie from the mean of what they hold: of some more than `most` / 2, of whole periods.
+std::vector<double> block_distances(std::span<const double> series, std::size_t most, std::size_t period) {
+  const std::size_t shortest = (series.size() + most - 1) / most;
+  const std::size_t block_length = (shortest + period - 1) / period * period;
+  const std::size_t blocks = series.size() / block_length;
+  const std::size_t in_blocks = period > 1 ? blocks * block_length : series.size();
+  const double center = mean_of(series.first(in_blocks));
+  std::vector<double> distances(blocks);
+  for (std::size_t block = 0; block < blocks; ++block) {
+    const std::size_t begin = block * in_blocks / blocks, end = (block + 1) * in_blocks / blocks;
+    for (std::size_t i = begin; i < end; ++i) distances[block] += (series[i] - center) / static_cast<double>(end - begin);
+  }
+  return distances;
+}
+
+// What of two series lies side by side, by where it begins in each.
+struct Overlap {
+  std::size_t first = 0, second = 0, length = 0;
+};
+Overlap overlap_of(std::ptrdiff_t first, std::ptrdiff_t second, std::ptrdiff_t shift) noexcept {
+  const std::ptrdiff_t in_first = std::max<std::ptrdiff_t>(0, -shift), in_second = std::max<std::ptrdiff_t>(0, shift);
+  const std::ptrdiff_t length = std::max<std::ptrdiff_t>(0, std::min(first - in_first, second - in_second));
+  return {static_cast<std::size_t>(in_first), static_cast<std::size_t>(in_second), static_cast<std::size_t>(length)};
+}
+
+// Of what each sample differs from the one before: what drifts in both alike makes no pairs. Requires: as many of both.
+double correlation_of_steps(std::span<const double> first, std::span<const double> second) noexcept {
+  double products = 0, first_squares = 0, second_squares = 0;
+  for (std::size_t i = 1; i < first.size(); ++i) {
+    const double a = first[i] - first[i - 1], b = second[i] - second[i - 1];
+    products += a * b;
+    first_squares += a * a;
+    second_squares += b * b;
+  }
+  return first_squares > 0 && second_squares > 0 ? products / std::sqrt(first_squares) / std::sqrt(second_squares) : 0;
+}
+
 }  // namespace
 
 std::size_t period_of(std::span<const double> series) {
@@ -114,51 +155,123 @@ double discovery_level(std::vector<double> probabilities, double false_discoveri
   return false_discoveries / count;
 }
 
-MeanChange::Side MeanChange::side_of(std::span<const double> series, std::size_t most_blocks, Order order) {
-  const std::size_t period = order == Order::kInTime ? period_of(series) : 1;
-  const std::size_t shortest = (series.size() + most_blocks - 1) / most_blocks;
-  const std::size_t block_length = (shortest + period - 1) / period * period;
-  const std::size_t blocks = series.size() / block_length;
-  const std::size_t in_blocks = period > 1 ? blocks * block_length : series.size();
+MeanChange::Spreads MeanChange::spreads_of(std::span<const double> distances) noexcept {
+  Spreads spreads{.blocks = static_cast<double>(distances.size())};
+  for (std::size_t block = 0; block < distances.size(); ++block) {
+    const double square = distances[block] * distances[block];
+    spreads.distances += square;
+    if (block > 0 && block + 1 < distances.size()) spreads.interior += square;
+    if (block > 0) spreads.neighbours += distances[block - 1] * distances[block];
+  }
+  return spreads;
+}
+
+MeanChange::Side MeanChange::side_of(std::span<const double> series, std::size_t most_blocks, std::size_t period) {
   Side side;
-  side.blocks = static_cast<double>(blocks);
   side.mean = mean_of(series);
   if (period > 1) side.remainder = side.mean - mean_of(series.first(series.size() / period * period));
-  const double center = mean_of(series.first(in_blocks));
-  double before = 0;
-  for (std::size_t block = 0; block < blocks; ++block) {
-    const std::size_t begin = block * in_blocks / blocks, end = (block + 1) * in_blocks / blocks;
-    double distance = 0;
-    for (std::size_t i = begin; i < end; ++i) distance += (series[i] - center) / static_cast<double>(end - begin);
-    side.distances += distance * distance;
-    if (block > 0 && block + 1 < blocks) side.interior += distance * distance;
-    side.neighbours += before * distance;
-    before = distance;
-  }
+  side.spreads = spreads_of(block_distances(series, most_blocks, period));
   return side;
 }
 
+void MeanChange::compare_with_parts(Side& side, std::span<const double> series, std::span<const double> other, std::size_t other_period) {
+  const std::size_t samples = series.size();
+  side.may_lack_period = other_period > 1 && samples < kLeastPeriods * other_period && samples < other.size();
+  const bool are_many = other.size() >= kLeastParts * samples;
+  if (!side.may_lack_period && !are_many) return;
+  if (are_many) side.parts = static_cast<double>(other.size()) / static_cast<double>(samples);
+  const double mean = mean_of(other);
+  double distance = 0, squares = 0;
+  for (std::size_t i = 0; i < other.size(); ++i) {
+    distance += (other[i] - mean) / static_cast<double>(samples);
+    if (i >= samples) distance -= (other[i - samples] - mean) / static_cast<double>(samples);
+    if (i + 1 < samples) continue;
+    squares += distance * distance;
+    side.below = std::max(side.below, -distance);
+    side.above = std::max(side.above, distance);
+  }
+  side.part_spread = std::sqrt(squares / static_cast<double>(other.size() - samples + 1));
+}
+
+// Looked for at all shifts at which nearly all of both lies side by side, and where one may lack the period of the other, at one after the
+// other within a period.
+MeanChange::Pairs MeanChange::pairs_of(std::span<const double> first, std::span<const double> second, std::size_t first_period, std::size_t second_period) {
+  if (first_period > 1 && second_period > 1 && first_period != second_period) return {};
+  const auto n = static_cast<std::ptrdiff_t>(first.size()), m = static_cast<std::ptrdiff_t>(second.size());
+  const auto period = static_cast<std::ptrdiff_t>(std::max(first_period, second_period));
+  const bool is_part = period > 1 && std::min(n, m) < static_cast<std::ptrdiff_t>(kLeastPeriods) * period;
+  // At which place of the second the first one begins.
+  std::ptrdiff_t from = -kMostShift, to = kMostShift;
+  if (is_part && n < m) from = 0, to = std::min(period - 1, m - n);
+  if (is_part && n >= m) from = -std::min(period - 1, n - m), to = 0;
+  double most = 0;
+  Overlap best;
+  for (std::ptrdiff_t shift = from; shift <= to; ++shift) {
+    const Overlap overlap = overlap_of(n, m, shift);
+    const bool is_most_of_it = 10 * static_cast<std::ptrdiff_t>(overlap.length) >= 9 * (is_part ? std::min(n, m) : std::max(n, m));
+    if (overlap.length < kLeastSamples || !is_most_of_it) continue;
+    const double alike = correlation_of_steps(first.subspan(overlap.first, overlap.length), second.subspan(overlap.second, overlap.length));
+    if (alike <= most) continue;
+    most = alike;
+    best = overlap;
+  }
+  if (most <= std::max(0.5, 4 / std::sqrt(static_cast<double>(best.length)))) return {};
+  const std::span<const double> before = first.subspan(best.first, best.length), after = second.subspan(best.second, best.length);
+  std::vector<double> differences(best.length);
+  for (std::size_t i = 0; i < best.length; ++i) differences[i] = after[i] - before[i];
+  const std::size_t left = period_of(differences);  // of what repeats itself and is not the same in both
+  Pairs pairs{block_distances(before, kBlocks, left), block_distances(after, kBlocks, left)};
+  if (is_part) return pairs;  // how far a part's mean may lie from that of all is known by its parts
+  pairs.first_remainder = mean_of(first) - mean_of(before);
+  pairs.second_remainder = mean_of(second) - mean_of(after);
+  return pairs;
+}
+
 // Of a first-order autoregressive series (Hamilton, Time Series Analysis, 1994, section 5.2).
-MeanChange::Alikeness::OfSide MeanChange::of_side(const Side& side, double alike) noexcept {
-  const double spread = (side.distances - 2 * alike * side.neighbours + alike * alike * side.interior) / (1 - alike * alike);
-  return {std::max(0.0, spread), effective_number(side.blocks, alike)};
+MeanChange::Alikeness::OfSide MeanChange::of_side(const Spreads& spreads, double alike) noexcept {
+  const double spread = (spreads.distances - 2 * alike * spreads.neighbours + alike * alike * spreads.interior) / (1 - alike * alike);
+  return {std::max(0.0, spread), effective_number(spreads.blocks, alike)};
+}
+
+// Of the second side less `ratio` times the first.
+MeanChange::Spreads MeanChange::spreads_of_pairs(double ratio) const {
+  std::vector<double> distances = pairs_.second;
+  for (std::size_t block = 0; block < distances.size(); ++block) distances[block] -= ratio * pairs_.first[block];
+  return spreads_of(distances);
+}
+
+MeanChange::MeanChange(const Side& first, const Side& second, Pairs pairs, Spread spread, double most_alike)
+    : first_(first), second_(second), pairs_(std::move(pairs)), spread_(spread) {
+  const auto relative = [](Spreads spreads, double mean) {
+    const double scale = mean > 0 ? 1 / (mean * mean) : 1;
+    return Spreads{spreads.blocks, spreads.distances * scale, spreads.interior * scale, spreads.neighbours * scale};
+  };
+  if (pairs_.any()) {
+    weigh_alikenesses(std::array{spreads_of_pairs(second.mean / first.mean)}, most_alike);
+    return;
+  }
+  weigh_alikenesses(std::array{relative(first.spreads, first.mean), relative(second.spreads, second.mean)}, most_alike);
+  for (Alikeness& each : alikenesses_) {
+    each.first = of_side(first.spreads, each.value);
+    each.second = of_side(second.spreads, each.value);
+  }
 }
 
 // Few blocks tell little of how alike neighbours are, so no one correlation is chosen: each is weighed by its residual likelihood, of both
 // sides together (Cooper and Thompson, Biometrika 64, 1977), and by how common it is (the more alike, the less, in proportion to the
 // distance from 1).
-MeanChange::MeanChange(const Side& first, const Side& second, Spread spread, double most_alike) : first_(first), second_(second), spread_(spread) {
-  const auto relative = [](const Side& side, double sum) { return side.mean > 0 ? sum / (side.mean * side.mean) : sum; };
-  const auto terms = [](const Side& side, double alike) {
-    return -0.5 * (side.blocks - 1) * std::log1p(-alike * alike) - 0.5 * std::log((side.blocks - (side.blocks - 2) * alike) / (1 + alike));
-  };
+void MeanChange::weigh_alikenesses(std::span<const Spreads> relative, double most_alike) {
   double most = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < (most_alike > 0 ? kAlikenesses : 1); ++i) {
     const double alike = most_alike * (static_cast<double>(i) + 0.5) / kAlikenesses;
-    Alikeness alikeness{0, of_side(first, alike), of_side(second, alike)};
-    const double sum = relative(first, alikeness.first.spread) + relative(second, alikeness.second.spread);
-    const double degrees = first.blocks + second.blocks - 2;
-    if (sum > 0) alikeness.probability = terms(first, alike) + terms(second, alike) - 0.5 * degrees * std::log(sum) + std::log1p(-alike);
+    double sum = 0, degrees = 0, terms = 0;
+    for (const Spreads& side : relative) {
+      sum += of_side(side, alike).spread;
+      degrees += side.blocks - 1;
+      terms += -0.5 * (side.blocks - 1) * std::log1p(-alike * alike) - 0.5 * std::log((side.blocks - (side.blocks - 2) * alike) / (1 + alike));
+    }
+    Alikeness alikeness{.value = alike, .probability = 0, .first = {}, .second = {}};
+    if (sum > 0) alikeness.probability = terms - 0.5 * degrees * std::log(sum) + std::log1p(-alike);
     most = std::max(most, alikeness.probability);
     alikenesses_.push_back(alikeness);
   }
@@ -168,31 +281,58 @@ MeanChange::MeanChange(const Side& first, const Side& second, Spread spread, dou
 }
 
 MeanChange MeanChange::of_samples(std::span<const double> first, std::span<const double> second) {
-  return {side_of(first, kBlocks, Order::kInTime), side_of(second, kBlocks, Order::kInTime), Spread::kOwn, kMostAlike};
+  const std::size_t first_period = period_of(first), second_period = period_of(second);
+  Side before = side_of(first, kBlocks, first_period), after = side_of(second, kBlocks, second_period);
+  compare_with_parts(before, first, second, second_period);
+  compare_with_parts(after, second, first, first_period);
+  return {before, after, pairs_of(first, second, first_period, second_period), Spread::kOwn, kMostAlike};
 }
 
 MeanChange MeanChange::of_runs(std::span<const double> first, std::span<const double> second) {
   const bool many = std::min(first.size(), second.size()) >= kLeastSamples;
-  return {side_of(first, first.size(), Order::kNone), side_of(second, second.size(), Order::kNone), many ? Spread::kOwn : Spread::kCommon, 0};
+  return {side_of(first, first.size(), 1), side_of(second, second.size(), 1), {}, many ? Spread::kOwn : Spread::kCommon, 0};
 }
 
-double MeanChange::probability(double ratio) const noexcept {
+double MeanChange::probability(double ratio) const {
   constexpr double kRounding = 1e-12;
-  const double expected = ratio * first_.mean;
-  if (std::abs(second_.mean - expected) <= kRounding * std::max(second_.mean, expected)) return 1;
+  const double expected = ratio * first_.mean, difference = second_.mean - expected, distance = std::abs(difference);
+  if (distance <= kRounding * std::max(second_.mean, expected)) return 1;
+  // By how much no more than the choice of a part may make the shorter side differ in this direction.
+  const double by_part = difference < 0 ? first_.above + ratio * second_.below : first_.below + ratio * second_.above;
+  const double beyond = by_part > 0 ? probability_of(std::max(0.0, distance - by_part), ratio) : 0;
+  if (first_.may_lack_period || second_.may_lack_period) return beyond;
+  const double seen = probability_of(distance, ratio);
+  if (first_.parts == 0 && second_.parts == 0) return seen;
+  const auto error = [](const Side& side) { return side.spreads.distances / (side.spreads.blocks - 1) / side.spreads.blocks; };
+  const double square =
+      first_.parts > 0 ? first_.part_spread * first_.part_spread + error(second_) : ratio * ratio * (error(first_) + second_.part_spread * second_.part_spread);
+  const double of_parts = square > 0 ? student_two_sided(distance / std::sqrt(square), std::max(first_.parts, second_.parts) - 1) : 0;
+  return std::max(seen, std::min(of_parts, beyond));
+}
+
+double MeanChange::probability_of(double distance, double ratio) const {
   double sum = 0;
-  for (const Alikeness& each : alikenesses_) sum += each.probability * probability(ratio, each);
+  if (!pairs_.any()) {
+    for (const Alikeness& each : alikenesses_) sum += each.probability * probability_of(distance, ratio, each);
+    return sum;
+  }
+  const Spreads spreads = spreads_of_pairs(ratio);
+  const double remainder = ratio * ratio * pairs_.first_remainder * pairs_.first_remainder + pairs_.second_remainder * pairs_.second_remainder;
+  for (const Alikeness& each : alikenesses_) {
+    const auto& [spread, effective] = of_side(spreads, each.value);
+    const double square = spread / (spreads.blocks - 1) / effective + remainder;
+    sum += each.probability * (square > 0 ? student_two_sided(distance / std::sqrt(square), spreads.blocks - 1) : distance > 0 ? 0 : 1);
+  }
   return sum;
 }
 
-double MeanChange::probability(double ratio, const Alikeness& alikeness) const noexcept {
-  const double distance = std::abs(second_.mean - ratio * first_.mean);
+double MeanChange::probability_of(double distance, double ratio, const Alikeness& alikeness) const noexcept {
   const auto& [spread, effective] = alikeness.first;
-  const double first_degrees = first_.blocks - 1, second_degrees = second_.blocks - 1, degrees = first_degrees + second_degrees;
+  const double first_degrees = first_.spreads.blocks - 1, second_degrees = second_.spreads.blocks - 1, degrees = first_degrees + second_degrees;
   const double first_spread = ratio * ratio * spread, second_spread = alikeness.second.spread;
   const double first_remainder = ratio * ratio * first_.remainder * first_.remainder, second_remainder = second_.remainder * second_.remainder;
   const double common = (first_spread + second_spread) / degrees * (1 / effective + 1 / alikeness.second.effective) + first_remainder + second_remainder;
-  const double alike = common > 0 ? student_two_sided(distance / std::sqrt(common), degrees) : 0;
+  const double alike = common > 0 ? student_two_sided(distance / std::sqrt(common), degrees) : distance > 0 ? 0 : 1;
   if (spread_ == Spread::kCommon) return alike;
   const double a = first_spread / first_degrees / effective + first_remainder,
                b = second_spread / second_degrees / alikeness.second.effective + second_remainder;
@@ -202,7 +342,7 @@ double MeanChange::probability(double ratio, const Alikeness& alikeness) const n
 }
 
 // Where the probability crosses the level.
-double MeanChange::bound(double inside, double outside, double level) const noexcept {
+double MeanChange::bound(double inside, double outside, double level) const {
   constexpr int kHalvings = 40;
   for (int i = 0; i < kHalvings; ++i) {
     const double middle = (inside + outside) / 2;
@@ -211,7 +351,7 @@ double MeanChange::bound(double inside, double outside, double level) const noex
   return inside;
 }
 
-Interval MeanChange::interval(double level) const noexcept {
+Interval MeanChange::interval(double level) const {
   constexpr double kFarthest = 1e6;
   const double seen = second_.mean / first_.mean;
   const bool may_be_none = probability() > level;

@@ -25,6 +25,7 @@ struct EqualRun {
   int iterations = 20;
   Noise noise = Noise::kIndependent;
   double between_runs = 0;  // standard deviation by which a whole run is slower or faster
+  int log_every = 0;        // steps, the last of which write a log for 20 ms; 0: none do
 };
 
 // Factors of the time that the steps of a run take.
@@ -61,12 +62,14 @@ inline std::shared_ptr<const Trace> equal_run(const EqualRun& run, std::uint64_t
       const auto load = static_cast<Nanoseconds>(2 * kMilliseconds * loading[static_cast<std::size_t>(i)] * own(random));
       const auto kernel = static_cast<Nanoseconds>(kMilliseconds * computing[static_cast<std::size_t>(i)] * own(random));
       const Nanoseconds begin = t + load;
-      program.range("step_" + std::to_string(i), t, begin + 2 * kernel + 40'000, 0);
+      const bool logs = run.log_every > 0 && i % run.log_every == run.log_every - 1;
+      const Nanoseconds end = begin + 2 * kernel + 40'000 + static_cast<Nanoseconds>(logs ? 20 * kMilliseconds : 0);
+      program.range("step_" + std::to_string(i), t, end, 0);
       program.range("load", t, begin, 1);
       program.kernel("forward(float*)", begin, begin + 5'000, begin + 8'000, begin + 8'000 + kernel);
       program.kernel("backward(float*)", begin + 6'000, begin + 11'000, begin + 18'000 + kernel, begin + 18'000 + 2 * kernel);
       program.call("cudaStreamSynchronize", begin + 12'000, begin + 2 * kernel + 30'000);
-      t = begin + 2 * kernel + 40'000;
+      t = end;
     }
   }
   return builder->snapshot();

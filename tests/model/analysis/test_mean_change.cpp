@@ -159,6 +159,119 @@ TEST_CASE("what each so many steps do hides no change of the others, and is none
   CHECK(found == kPairs);  // 1.2 more in each step, sixty times its standard error
 }
 
+TEST_CASE("a few steps of a program that does more in each so many differ from many of it by chance alone") {
+  constexpr std::size_t kPairs = 1'000;
+  const std::size_t period = GENERATE(7, 8, 10, 16, 25, 50, 83);
+  const std::size_t few = GENERATE(5, 7, 15, 25, 60);
+  const double more = GENERATE(2.0, 20.0, 200.0);
+  std::mt19937_64 random(47);
+  std::normal_distribution<double> noise(1, 0.05);
+  const auto steps = [&](std::size_t count, std::size_t phase) {
+    std::vector<double> series;
+    for (std::size_t i = 0; i < count; ++i) series.push_back(6 * noise(random) + ((i + phase) % period == period - 1 ? more : 0));
+    return series;
+  };
+  std::size_t alarms = 0;
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    const std::vector<double> a = steps(few, pair % 2 == 0 ? 0 : random() % period), b = steps(500, 0);
+    alarms += MeanChange::of_samples(a, b).probability() <= 0.01 || MeanChange::of_samples(b, a).probability() <= 0.01;
+  }
+  INFO(more << " more in each " << period << "th of " << few << " and 500");
+  CHECK(alarms <= at_most(0.01, kPairs));
+}
+
+TEST_CASE("a few steps without what is rare and irregular differ from many with it by chance alone") {
+  constexpr std::size_t kPairs = 1'000;
+  const double share = GENERATE(0.02, 0.1);
+  const auto [few, many] = GENERATE(std::pair(5, 500), std::pair(25, 500), std::pair(25, 2'000), std::pair(60, 2'000));
+  std::mt19937_64 random(53);
+  std::normal_distribution<double> noise(1, 0.05);
+  std::uniform_real_distribution<double> uniform;
+  const auto steps = [&](int count) {
+    std::vector<double> series;
+    for (int i = 0; i < count; ++i) series.push_back(6 * noise(random) + (uniform(random) < share ? 20 : 0));
+    return series;
+  };
+  std::size_t alarms = 0;
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    const std::vector<double> a = steps(few), b = steps(many);
+    alarms += MeanChange::of_samples(a, b).probability() <= 0.01 || MeanChange::of_samples(b, a).probability() <= 0.01;
+  }
+  INFO(share << " of " << few << " and " << many);
+  CHECK(alarms <= at_most(0.01, kPairs));
+}
+
+TEST_CASE("a change is found beside what fewer than six times happens, and the interval holds it") {
+  constexpr std::size_t kPairs = 500;
+  struct Shape {
+    std::size_t period, first, second;
+  };
+  const auto [period, first, second] = GENERATE(Shape{10, 50, 50}, Shape{20, 50, 50}, Shape{20, 100, 100}, Shape{30, 100, 105}, Shape{50, 100, 100},
+                                                Shape{90, 100, 100}, Shape{7, 25, 500}, Shape{10, 500, 25}, Shape{20, 60, 500}, Shape{50, 60, 500});
+  const std::size_t late = GENERATE(0, 3);  // steps by which the second begins later in the period, as where more of it was warm-up
+  std::mt19937_64 random(59);
+  std::normal_distribution<double> noise(1, 0.02);
+  const auto steps = [&](std::size_t count, std::size_t phase, double step) {
+    std::vector<double> series;
+    for (std::size_t i = 0; i < count; ++i) series.push_back(step * noise(random) + ((i + phase) % period == period / 2 ? 20 : 0));
+    return series;
+  };
+  const auto mean = [&](double step) { return step + 20 / static_cast<double>(period); };
+  const double change = 100 * (mean(7.2) / mean(6) - 1);
+  std::size_t alarms = 0, found = 0, missed = 0;
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    alarms += MeanChange::of_samples(steps(first, 0, 6), steps(second, late, 6)).probability() <= 0.01;
+    const MeanChange seen = MeanChange::of_samples(steps(first, 0, 6), steps(second, late, 7.2));
+    const Interval interval = seen.interval(0.01);
+    missed += change < interval.low || change > interval.high;
+    found += seen.probability() <= 0.01;
+  }
+  INFO("each " << period << "th of " << first << " and " << second << ", " << late << " later");
+  CHECK(alarms <= at_most(0.01, kPairs));
+  CHECK(missed <= at_most(0.01, kPairs));
+  CHECK(found >= kPairs * 95 / 100);
+}
+
+TEST_CASE("what each tenth step leaves to the next hides no change, though the first has none") {
+  constexpr std::size_t kPairs = 500;
+  std::mt19937_64 random(61);
+  std::normal_distribution<double> noise(1, 0.02);
+  const auto steps = [&](double step) {
+    std::vector<double> series;
+    for (std::size_t i = 0; i < 100; ++i) series.push_back(step * noise(random) + (i > 0 && i % 10 == 0 ? 20 : 0));
+    return series;
+  };
+  std::size_t alarms = 0, found = 0;
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    alarms += MeanChange::of_samples(steps(6), steps(6)).probability() <= 0.01;
+    found += MeanChange::of_samples(steps(6), steps(6.3)).probability() <= 0.001;
+  }
+  CHECK(alarms <= at_most(0.01, kPairs));
+  CHECK(found == kPairs);  // 0.3 more in each step, 17 times its standard error
+}
+
+TEST_CASE("what is alike in the same steps of both runs is no noise, and what is alike by chance is") {
+  constexpr std::size_t kPairs = 2'000;
+  const int samples = GENERATE(20, 40, 100);
+  std::mt19937_64 random(67);
+  std::normal_distribution<double> noise(0, 0.01);
+  std::size_t found = 0, alarms = 0, alone = 0;
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    const std::vector<double> lengths = test::step_noise({.iterations = samples, .noise = Noise::kSkewed}, random);
+    const auto run = [&](double factor) {
+      std::vector<double> series;
+      for (const double length : lengths) series.push_back(factor * length * (1 + noise(random)));
+      return series;
+    };
+    alarms += MeanChange::of_samples(run(1), run(1)).probability() <= 0.01;
+    found += MeanChange::of_samples(run(1), run(1.03)).probability() <= 0.01;
+    alone += MeanChange::of_samples(lengths, test::step_noise({.iterations = samples, .noise = Noise::kSkewed}, random)).probability() <= 0.01;
+  }
+  CHECK(alarms <= at_most(0.01, kPairs));
+  CHECK(alone <= at_most(0.01, kPairs));
+  CHECK(found > kPairs * 9 / 10);  // 3 % of steps that differ by 40 % from each other, of the same length in both
+}
+
 TEST_CASE("the period of a series is the one that brute force finds, however few of its samples are not zero") {
   const int zeros = GENERATE(0, 30, 49, 51, 70, 90, 99);  // percent
   const std::size_t samples = GENERATE(5, 6, 47, 100, 700);
