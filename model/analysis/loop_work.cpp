@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "counter_readings.h"
 #include "model/trace/interval_union.h"
 #include "model/trace/kernel_records.h"
 #include "wording.h"
@@ -112,14 +111,19 @@ LoopWork::Reading LoopWork::reading_of(GpuId gpu) const {
   return found == readings_.end() ? Reading() : found->second;
 }
 
+std::vector<TimeRange> disturbed_of(ProcessId process, std::span<const TimeRange> iterations, std::size_t warm_up, const ReadingTimes& readings) {
+  std::vector<TimeRange> disturbed;
+  for (std::size_t i = warm_up; i < iterations.size(); ++i)
+    if (readings.any_in(process, iterations[i])) disturbed.push_back(iterations[i]);
+  if (iterations.size() < warm_up + disturbed.size() + kLeastLeftAlone) disturbed.clear();
+  return disturbed;
+}
+
 void LoopWork::find_disturbed() {
   const ReadingTimes readings(counter_readings(trace_, launch_index_->of(trace_), stop_));
   for (const IterationSeries& series : iterations_) {
-    const std::vector<TimeRange> times = iteration_times(trace_, series);
-    std::vector<TimeRange> disturbed;
-    for (std::size_t i = warm_up_iterations(trace_, series); i < times.size(); ++i)
-      if (readings.any_in(series.process, times[i])) disturbed.push_back(times[i]);
-    if (times.size() >= warm_up_iterations(trace_, series) + disturbed.size() + kLeastLeftAlone) disturbed_[series.process] = std::move(disturbed);
+    std::vector<TimeRange> disturbed = disturbed_of(series.process, iteration_times(trace_, series), warm_up_iterations(trace_, series), readings);
+    if (!disturbed.empty()) disturbed_[series.process] = std::move(disturbed);
   }
 }
 

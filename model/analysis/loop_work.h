@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "counter_readings.h"
 #include "iterations.h"
 #include "model/analysis/families.h"
 #include "model/analysis/idle.h"
@@ -32,6 +33,11 @@ namespace lanescope::analysis {
 
 // When that is, in a column of a table: "once", "loop"; empty where no loop is known.
 [[nodiscard]] std::string_view when_text(const Loop& loop, Recurrence recurrence) noexcept;
+
+// Iterations behind the `warm_up` first in which the process began to read counters of kernels, in order; none where fewer than kLeastLeftAlone
+// were left alone.
+inline constexpr std::size_t kLeastLeftAlone = 3;
+[[nodiscard]] std::vector<TimeRange> disturbed_of(ProcessId process, std::span<const TimeRange> iterations, std::size_t warm_up, const ReadingTimes& readings);
 
 // What a program pays once (setup, warm-up) would dilute what its loop pays again and again, so it does not count. Where only a part of the
 // trace was asked for, all of that counts, and where no loop is known, everything.
@@ -59,9 +65,8 @@ class LoopWork {
   // Of a GPU that works during the extent, what belongs to it: while processes that use it are in their loops, or it has work of these; behind
   // what they enqueued before.
   [[nodiscard]] TimeRange of_gpu(GpuId gpu, TimeRange extent) const noexcept;
-  // Iterations of the process in which counters of kernels were read, in order; none where fewer than kLeastLeftAlone were left alone. What these
-  // take, and for how long GPUs are idle in them, says nothing of the program: it runs on with an empty queue and cold caches.
-  static constexpr std::size_t kLeastLeftAlone = 3;
+  // Iterations of the process in which counters of kernels were read: disturbed_of. What these take, and for how long GPUs are idle in them, says
+  // nothing of the program: it runs on with an empty queue and cold caches.
   [[nodiscard]] std::span<const TimeRange> disturbed(ProcessId process) const noexcept;
   // How many that are, of all processes.
   [[nodiscard]] std::size_t disturbed_iterations() const noexcept;

@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 
+#include "../counter_readings.h"
 #include "../gpu_operations.h"
 #include "../iterations.h"
 #include "../loop_work.h"
@@ -72,14 +73,22 @@ std::set<GpuId> gpus_of(const Trace& trace, ProcessId process) {
 
 // Without those that the recording saw too little of: most of whose time lies before the first GPU work that it has; and those in which counters of
 // kernels were read, where enough are left.
-Iterations iterations_of(const RuleContext& context, const LoopWork& work, const IterationSeries& series, const std::set<GpuId>& gpus) {
+Iterations iterations_of(const RuleContext& context, const ReadingTimes& readings, const IterationSeries& series, const std::set<GpuId>& gpus) {
   const Trace& trace = context.trace;
   std::optional<Nanoseconds> first_work;
   for (const GpuId gpu : gpus)
     if (const auto operation = GpuOperations(trace, gpu).next()) first_work = std::min(first_work.value_or(operation->range.begin), operation->range.begin);
   Iterations iterations;
   const std::vector<TimeRange> times = iteration_times(trace, series);
-  const std::span<const TimeRange> disturbed = work.disturbed(series.process);
+  const std::size_t warms_up = warm_up_iterations(trace, series);
+  std::vector<TimeRange> asked_for;
+  std::size_t warm_up = 0;  // of those
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (!context.time.contains(times[i].begin)) continue;
+    if (i < warms_up) ++warm_up;
+    asked_for.push_back(times[i]);
+  }
+  const std::vector<TimeRange> disturbed = disturbed_of(series.process, asked_for, warm_up, readings);
   const auto is_disturbed = [&](TimeRange time) {
     return std::binary_search(disturbed.begin(), disturbed.end(), time, [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; });
   };
@@ -305,6 +314,7 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   const std::vector<IterationSeries> asked_for = are_known ? std::vector<IterationSeries>() : find_iterations(trace, families, wanted, *context.launch_index);
   const std::vector<IterationSeries>& all = are_known ? work.iterations() : asked_for;
   if (all.empty() && !wanted.empty()) return Error{"The trace has no NVTX range " + wanted + ". Its ranges: lanescope stats -r nvtx_sum", ErrorKind::kUsage};
+  const ReadingTimes readings(reads_counters(trace) ? counter_readings(trace, context.launches(), context.stop) : std::vector<CounterReading>());
   const Overhead overhead = reads_counters(trace) ? Overhead::kReadsCounters : Overhead::kDiffers;
   stats::Table table = empty_table();
   struct OfProcess {
@@ -315,7 +325,7 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   std::map<GpuId, std::vector<std::size_t>> by_gpu;  // of those found, which use it
   for (const IterationSeries& series : all) {
     const std::set<GpuId> gpus = gpus_of(trace, series.process);
-    Iterations iterations = iterations_of(context, work, series, gpus);
+    Iterations iterations = iterations_of(context, readings, series, gpus);
     if (iterations.all.empty()) continue;
     add_busy(context, gpus, iterations);
     add_enqueued(context, series.process, gpus, iterations);

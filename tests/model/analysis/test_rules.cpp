@@ -342,7 +342,7 @@ TEST_CASE("iterations in which counters were read say nothing of the program's o
     for (int step = 0; step < 10; ++step) {
       const Nanoseconds begin = t;
       if (read.contains(step)) {
-        program.kernel("read", t, t + 100 * kMillisecond, t + 10'000, t + 20'000);
+        program.kernel("read", t + 2'000, t + 100 * kMillisecond, t + 10'000, t + 20'000);
         program.builder()->add(MeasuredLaunch{program.process(), ++launches, KernelReplay::kKernel, 3, {}, 0, {}});
         t += 102 * kMillisecond;
       }
@@ -352,6 +352,7 @@ TEST_CASE("iterations in which counters were read say nothing of the program's o
       program.call("cudaDeviceSynchronize", t + 6'000, t + 8 * kMillisecond + 1'000);
       t += 9 * kMillisecond;
       program.range("step_" + std::to_string(step), begin, t);
+      program.range("batch_" + std::to_string(step), begin + 1'000, t, 1);
     }
     program.kernel("last", t, t + 5'000, t + 5'000, t + kMillisecond);
     return program.trace();
@@ -367,6 +368,7 @@ TEST_CASE("iterations in which counters were read say nothing of the program's o
   CHECK_THAT(cpu_code(*some).title.english(), contains_text("idle for 8.99 ms (18 % of the loop"));
   CHECK_THAT(answer(*some, "gpu_bubbles").summary.english(), contains_text("5 iterations in which that was done are left out"));
   CHECK(answer(*some, "tail").findings.empty());
+  for (const std::string_view range : {"", ":range=batch_1"}) CHECK(answer(*some, "tail:slower=10:share=0" + std::string(range)).tables.empty());
   CHECK(cpu_code(*most).cost > 30 * kMillisecond);  // of two that were left alone, neither is usual
 }
 
