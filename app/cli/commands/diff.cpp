@@ -216,7 +216,8 @@ int run_diff(Arguments arguments) {
   app.add_option("--fail-above", fail_above,
                  "Exit with 1 when the duration, the GPUs' work or a kernel whose counters were read\ntakes longer by more than this, beyond noise; or when a "
                  "metric of such a kernel\n"
-                 "grew by more (\"DRAM: read=5%\") or fell by more (\"L2 hit rate=-5%\"); several times: all of them")
+                 "grew by more (\"DRAM: read=5%\") or fell by more (\"L2 hit rate=-5%\"); several times: all of them.\n"
+                 "What noise may hide, or was measured too seldom, is told and fails nothing: exit code 0")
       ->type_name("[METRIC=]PERCENT")
       ->allow_extra_args(false)  // files follow it
       ->take_all();

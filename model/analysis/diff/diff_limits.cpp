@@ -58,6 +58,7 @@ LimitVerdict judge(const DiffLimit& limit, const DiffItem& item) noexcept {
   if (!limit.metric.empty() || !counts) return LimitVerdict::kKept;
   const bool is_noise = item.verdict == DiffVerdict::kSame || item.is_too_noisy();
   if (is_noise) return item.difference() != 0 && is_beyond(item.change_high, limit.percent) ? LimitVerdict::kUnsure : LimitVerdict::kKept;
+  if (item.verdict == DiffVerdict::kUnsure) return is_beyond(item.change, limit.percent) ? LimitVerdict::kUnsure : LimitVerdict::kKept;  // noise is not known
   if (item.verdict == DiffVerdict::kOnlySecond) return LimitVerdict::kExceeded;  // of nothing, more than any share
   return is_beyond(item.change, limit.percent) ? LimitVerdict::kExceeded : LimitVerdict::kKept;
 }

@@ -145,6 +145,14 @@ TEST_CASE("iterations are compared one by one, however many each trace has") {
 TEST_CASE("too few iterations can't be told from noise, and say so") {
   const TraceDiff diff = compare({.seed = 1, .iterations = 3}, {.seed = 2, .iterations = 3, .kernel = 2 * kMillisecond});
   CHECK(item(diff, DiffKind::kKernel, "train(float*)").verdict == DiffVerdict::kUnsure);
+  const DiffItem& busy = item(diff, DiffKind::kGpuBusy, "GPU busy");
+  CHECK(busy.change > 50);
+  CHECK(judge(*parse_diff_limit("5%"), busy) == LimitVerdict::kUnsure);  // as where noise may hide a change: a failure is what is beyond noise
+  CHECK(judge(*parse_diff_limit("5000%"), busy) == LimitVerdict::kKept);
+  const TraceDiff whole = compare({.seed = 1, .iterations = 3, .ranges = false}, {.seed = 2, .iterations = 3, .kernel = 4 * kMillisecond, .ranges = false});
+  REQUIRE(!whole.by_iteration());
+  CHECK(whole.items.front().change > 5);
+  CHECK(judge(*parse_diff_limit("5%"), whole.items.front()) == LimitVerdict::kUnsure);  // measured once a side
 }
 
 TEST_CASE("what is in one trace only says so") {

@@ -24,7 +24,7 @@ struct DiffLimit {
 enum class LimitVerdict {
   kKept,  // also of what the limit is not about
   kExceeded,
-  kUnsure,  // of a metric: it changed by more, but too few launches were measured to tell that from noise; of time: noise may hide that it grew by more
+  kUnsure,  // it changed by more, but was measured too seldom to tell that from noise; or of time: noise may hide that it grew by more
 };
 [[nodiscard]] LimitVerdict judge(const DiffLimit& limit, const DiffItem& item) noexcept;
 [[nodiscard]] LimitVerdict judge(const DiffLimit& limit, const CounterChange& change) noexcept;
