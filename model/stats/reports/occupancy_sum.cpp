@@ -53,19 +53,49 @@ struct Row {
   Summary summary;
 };
 
+std::size_t count_of(Samples& samples) {
+  const Samples::All all = samples.all();
+  std::size_t count = all.plain.size();
+  for (const Samples::Counted& counted : all.counted) count += counted.count;
+  return count;
+}
+
 std::vector<Row> rows_of(const Selection& selection, const ReportOptions& options) {
   const Trace& trace = selection.trace();
   const auto add = [&](LaunchesByShape& launches, const Track& track, const EventView& kernel) {
     launches.add(trace, track.key.gpu, kernel_name(trace, kernel, options.kernel_names), kernel.detail(), kernel.duration());
   };
-  std::map<std::tuple<GpuId, NameId, Shape>, std::pair<DetailId, Samples>> groups;
+  // How memory was split between L1 and shared counts by the blocks that it leaves room for: of launches whose counters were read, and of the first
+  // of a kernel, CUPTI has that of another kernel.
+  const auto key_of = [&](GpuId gpu, NameId name, DetailId detail) {
+    KernelDetail without_split = trace.kernel_detail(detail);
+    const auto multiprocessor = gpu < trace.gpus().size() ? kernels::multiprocessor_of(trace.gpus()[gpu]) : std::nullopt;
+    const auto occupancy = multiprocessor ? kernels::occupancy(without_split, *multiprocessor) : std::nullopt;
+    if (occupancy) without_split.shared_memory_executed = 0;
+    return std::tuple(gpu, name, shape_of(without_split), occupancy ? occupancy->blocks : 0);
+  };
+  struct Group {
+    DetailId detail = kNone;  // of most of its launches
+    std::size_t most = 0;     // how many these are
+    Samples durations;
+  };
+  std::map<std::tuple<GpuId, NameId, Shape>, std::pair<DetailId, Samples>> by_shape;
   for (LaunchesByShape& part : visit_in_parts(selection, TrackKind::kKernels, LaunchesByShape(), add))
     part.for_each([&](const std::array<std::uint32_t, 3>& ids, Samples durations) {
-      auto& group = groups.try_emplace({ids[0], ids[1], shape_of(trace.kernel_detail(ids[2]))}, ids[2], Samples()).first->second;
-      group.second.append(std::move(durations));
+      auto& same = by_shape.try_emplace({ids[0], ids[1], shape_of(trace.kernel_detail(ids[2]))}, ids[2], Samples()).first->second;
+      same.second.append(std::move(durations));
     });
+  std::map<std::tuple<GpuId, NameId, Shape, std::uint32_t>, Group> groups;
+  for (auto& [key, same] : by_shape) {
+    Group& group = groups[key_of(std::get<0>(key), std::get<1>(key), same.first)];
+    if (const std::size_t launches = count_of(same.second); launches > group.most) {
+      group.detail = same.first;
+      group.most = launches;
+    }
+    group.durations.append(std::move(same.second));
+  }
   std::vector<Row> rows;
-  for (auto& [key, group] : groups) rows.push_back({std::get<0>(key), std::get<1>(key), group.first, summarize(group.second, options.percentiles)});
+  for (auto& [key, group] : groups) rows.push_back({std::get<0>(key), std::get<1>(key), group.detail, summarize(group.durations, options.percentiles)});
   // Numbers of names are the file's: equals are told apart by what they stand for.
   const auto key = [&](const Row& row) { return std::tuple(-row.summary.total, trace.name(row.name), row.gpu, shape_of(trace.kernel_detail(row.detail))); };
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return key(a) < key(b); });

@@ -86,6 +86,37 @@ TEST_CASE("kernels of a name are told apart by grid and block") {
         "100.0,200,2,100.0,100.0,50,150,70.7,1024    1    1, 128    1    1,add\n");
 }
 
+TEST_CASE("launches of a shape are one row of occupancy, but where the split of shared memory leaves room for other numbers of blocks") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  Gpu gpu;
+  gpu.name = "NVIDIA H200";
+  gpu.compute_major = 9;
+  gpu.multiprocessor_count = 132;
+  builder.set_device(process, 0, gpu);
+  const TrackKey stream{.kind = TrackKind::kKernels, .process = process, .gpu = builder.gpu_of_device(process, 0), .context = 1, .stream = 7};
+  KernelDetail shape;
+  shape.grid[0] = 264, shape.grid[1] = shape.grid[2] = 1;
+  shape.block[0] = 1024, shape.block[1] = shape.block[2] = 1;
+  shape.registers_per_thread = 32;  // two blocks by registers, and by warps
+  shape.dynamic_shared_memory = 36'352;
+  const NameId name = builder.intern("reduce");
+  // Not known, of another kernel and too little for one block, its own six times, and one that leaves room for one block.
+  Nanoseconds t = 0;
+  for (const std::uint32_t split : {0u, 32'768u, 233'472u, 233'472u, 233'472u, 135'168u, 233'472u, 233'472u, 65'536u, 233'472u}) {
+    shape.shared_memory_executed = split;
+    builder.add(stream, {{t += 100, 10, name, 0, builder.intern(shape)}});
+  }
+  const auto parsed = parse_report("occupancy_sum", {});
+  REQUIRE(parsed);
+  const auto table = make_report(*parsed->report, *builder.snapshot(), parsed->options);
+  REQUIRE(table);
+  const std::string rows = format_table(*table, Format::kCsv);
+  CHECK(std::count(rows.begin(), rows.end(), '\n') == 3);
+  CHECK(rows.find("90.0,90,9,10.0,10.0,10,10,0.0,100.0,warps and registers,,2,1.0,") != std::string::npos);
+  CHECK(rows.find("10.0,10,1,10.0,10.0,10,10,0.0,50.0,shared memory,") != std::string::npos);
+}
+
 TEST_CASE("copies and sets are summed by time and by size") {
   CHECK(csv("cuda_gpu_mem_time_sum") ==
         "Time (%),Total Time (ns),Count,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Operation\n"
