@@ -104,7 +104,7 @@ int exit_code(const remote::WorkOutcome& outcome, bool is_recording) {
     std::cerr << "lanescope: " << (is_recording ? "The recorder there" : "lanescope there") << " was ended by signal " << outcome.signal << " ("
               << strsignal(outcome.signal) << ")." << (is_recording ? " The recording is cut off there; the program may run on." : "") << '\n';
   if (outcome.is_known) return outcome.signal != 0 ? 128 + outcome.signal : outcome.code;
-  return fail({"How it ended there is not known: its recorder was killed."});
+  return fail({outcome.recording.empty() ? "How it ended there is not known: its recorder was killed." : "It is not known whether it runs on there."});
 }
 
 int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy) {

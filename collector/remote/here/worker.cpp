@@ -216,8 +216,11 @@ void Worker::take(const std::string& message) {
     case proto::RemoteReply::REPLY_NOT_SET:
       return;
     case proto::RemoteReply::kRefusal:
-      if (state_ == State::kDiscarding) {  // it is gone: the answer to an earlier request was lost
-        outcome_.recording.clear();
+      if (state_ == State::kDiscarding) {
+        if (reply.refusal().is_kept())
+          settings_.tell(settings_.target + " keeps it: " + reply.refusal().sentence().substr(0, kLongestSentence));
+        else
+          outcome_.recording.clear();  // it is gone: the answer to an earlier request was lost
         state_ = State::kOver;
         return;
       }

@@ -162,7 +162,7 @@ bool Followed::send_some(Link& link) {
   std::error_code failed;
   if (!folder_.empty() && !std::filesystem::is_directory(folder_, failed)) return send_refusal(link);
   const auto now = Clock::now();
-  if (state.progress != Progress::kLost) running_ = now;
+  if (state.progress != Progress::kLost && state.progress != Progress::kUnknown) running_ = now;
   const bool is_over = state.progress == Progress::kEnded || now - running_ > kUntilLost;
   find_files();
   bool is_all_sent = true;

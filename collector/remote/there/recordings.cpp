@@ -27,6 +27,10 @@ using channel::FileDescriptor;
 
 constexpr const char* kEnded = "ended";
 constexpr const char* kRecorder = "recorder";
+constexpr const char* kOutput = "output";
+constexpr const char* kMessages = "messages";
+constexpr const char* kBeside = ".new";        // behind the name of a file that has not taken its place
+constexpr std::size_t kEndedBytes = 32;        // of `ended`: room for two numbers
 constexpr const char* kLeaving = ".removed-";  // before the name of a folder that is about to go
 
 Error begun_elsewhere(const std::string& name, const std::string& host) {
@@ -75,11 +79,44 @@ std::optional<Recorder> recorder_of(const fs::path& folder) {
   return recorder;
 }
 
-void write_whole(const fs::path& path, const std::string& text) {
-  const fs::path beside = path.string() + ".new";
-  std::ofstream(beside) << text << '\n';
-  std::error_code ignored;
-  fs::rename(beside, path, ignored);
+// 0 once all of it is on the disk, or why not (errno): a full disk may say so late. What is there is written over in place.
+int write_through(const fs::path& path, int flags, const std::string& text) {
+  const FileDescriptor file(open(path.c_str(), flags | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file.valid()) return errno;
+  const ssize_t written = pwrite(file.get(), text.data(), text.size(), 0);
+  if (written < 0) return errno;
+  if (static_cast<std::size_t>(written) != text.size()) return ENOSPC;
+  return fsync(file.get()) == 0 || errno == EINVAL ? 0 : errno;
+}
+
+// A file that says a state takes its place whole, or what is there stays. 0, or why not (errno).
+int write_state(const fs::path& path, const std::string& text) {
+  const fs::path beside = path.string() + kBeside;
+  int reason = write_through(beside, O_CREAT | O_TRUNC, text + '\n');
+  if (reason == 0 && rename(beside.c_str(), path.c_str()) != 0) reason = errno;
+  if (reason != 0) unlink(beside.c_str());
+  return reason;
+}
+
+// Once the recorder works, its disk may fill up: by then there is room for what it says, and for how it ends. 0, or why not (errno).
+int make_room(const fs::path& folder) {
+  constexpr off_t kForMessages = 64 << 10;  // bytes
+  constexpr mode_t kForOwner = 0600;
+  if (const int reason = write_through(folder / (std::string(kEnded) + kBeside), O_CREAT, std::string(kEndedBytes, ' ')); reason != 0) return reason;
+  const FileDescriptor output(open((folder / kOutput).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kForOwner));
+  const FileDescriptor messages(open((folder / kMessages).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kForOwner));
+  if (!output.valid() || !messages.valid()) return errno;
+  if (fallocate(messages.get(), FALLOC_FL_KEEP_SIZE, 0, kForMessages) == 0) return 0;
+  return errno == ENOSPC || errno == EDQUOT ? errno : 0;  // not every file system can
+}
+
+// In the room that was made for it. What takes part in the recording has ended; where even this fails, nobody knows how.
+void write_end(const fs::path& folder, int code, int signal) {
+  const fs::path ended = folder / kEnded, room = ended.string() + kBeside;
+  std::string text = std::to_string(code) + " " + std::to_string(signal);
+  text.resize(kEndedBytes - 1, ' ');
+  text += '\n';
+  if (write_through(room, 0, text) != 0 || rename(room.c_str(), ended.c_str()) != 0) write_state(ended, text);
 }
 
 // %, which patterns of names begin with, as itself.
@@ -89,20 +126,19 @@ std::string as_pattern(const std::string& path) {
   return pattern;
 }
 
-void lead(int descriptor, const fs::path& path, int flags) {
+bool lead(int descriptor, const fs::path& path, int flags) {
   constexpr mode_t kForOwner = 0600;
   const int file = open(path.c_str(), flags | O_CLOEXEC, kForOwner);
-  if (file == descriptor)
-    fcntl(file, F_SETFD, 0);  // it was closed
-  else if (file >= 0)
-    dup2(file, descriptor);
+  if (file == descriptor) return fcntl(file, F_SETFD, 0) == 0;  // it was closed
+  return file >= 0 && dup2(file, descriptor) == descriptor;
 }
 
 [[noreturn]] void become_recorder(const fs::path& folder, const proto::RemoteRequest::Record& request, const fs::path& program) {
   session::give_back_inheritance();
-  lead(STDIN_FILENO, "/dev/null", O_RDONLY);
-  lead(STDOUT_FILENO, folder / "output", O_WRONLY | O_CREAT | O_APPEND);
-  lead(STDERR_FILENO, folder / "messages", O_WRONLY | O_CREAT | O_APPEND);
+  // Else it would print between the messages of a link.
+  if (!lead(STDERR_FILENO, folder / kMessages, O_WRONLY | O_APPEND) || !lead(STDOUT_FILENO, folder / kOutput, O_WRONLY | O_APPEND) ||
+      !lead(STDIN_FILENO, "/dev/null", O_RDONLY))
+    _exit(1);
   std::vector<std::string> arguments{"lanescope", request.command()};
   arguments.insert(arguments.end(), request.options().begin(), request.options().end());
   arguments.insert(arguments.end(), {"-o", as_pattern((folder / "recording").string()) + "%n"});
@@ -123,21 +159,50 @@ void lead(int descriptor, const fs::path& path, int flags) {
   _exit(1);
 }
 
-// Never returns. All that was open closes once the recorder is known: whoever waits for that, and the link, which must be able to end.
-[[noreturn]] void keep(const fs::path& folder, const proto::RemoteRequest::Record& request, const fs::path& program) {
+// A recorder that begins once a byte comes through the gate, or not at all; -1: none.
+pid_t start_recorder(const fs::path& folder, const proto::RemoteRequest::Record& request, const fs::path& program, FileDescriptor& gate) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+  const FileDescriptor inner(ends[0]);
+  gate = FileDescriptor(ends[1]);
+  const pid_t recorder = fork();
+  if (recorder != 0) return recorder;
+  gate.reset();
+  char nothing = 0;
+  if (read(inner.get(), &nothing, 1) != 1) _exit(1);
+  become_recorder(folder, request, program);
+}
+
+int wait_for_end_of(pid_t recorder) {
+  int status = 0;
+  while (waitpid(recorder, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+// Never returns. A recorder that can't be noted would be out of reach, so none begins; which it is (0, or errno) is written to `asker`. Then all
+// that was open closes: the link must be able to end.
+[[noreturn]] void keep(const fs::path& folder, const proto::RemoteRequest::Record& request, const fs::path& program, int asker) {
   setsid();
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
-  const pid_t recorder = fork();
-  if (recorder == 0) become_recorder(folder, request, program);
-  if (recorder > 0) write_whole(folder / kRecorder, std::to_string(recorder) + " " + start_of(recorder) + " " + host_name());
+  FileDescriptor gate;
+  pid_t recorder = 0;
+  int reason = make_room(folder);
+  if (reason == 0 && (recorder = start_recorder(folder, request, program, gate)) < 0) reason = errno;
+  if (reason == 0) reason = write_state(folder / kRecorder, std::to_string(recorder) + " " + start_of(recorder) + " " + host_name());
+  std::signal(SIGPIPE, SIG_IGN);  // of a recorder that somebody has ended already
+  if (reason != 0) {
+    gate.reset();
+    if (recorder > 0) wait_for_end_of(recorder);
+  }
+  static_cast<void>(write(asker, &reason, sizeof(reason)));
+  if (reason != 0) _exit(1);
+  static_cast<void>(write(gate.get(), "", 1));
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) lead(standard, "/dev/null", O_RDWR);
   session::close_descriptors(STDERR_FILENO + 1);
-  int status = 0;
-  while (recorder > 0 && waitpid(recorder, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = wait_for_end_of(recorder);
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  const int code = recorder < 0 ? 1 : WEXITSTATUS(status);
-  write_whole(folder / kEnded, std::to_string(signal != 0 ? 0 : code) + " " + std::to_string(signal));
+  write_end(folder, signal != 0 ? 0 : WEXITSTATUS(status), signal);
   _exit(0);
 }
 
@@ -179,21 +244,28 @@ Result<void> Recordings::start(const proto::RemoteRequest::Record& request, cons
     return Error{"No folder can be made in " + folder_.string() + ": " + std::strerror(errno) + "."};
   }
   // Nothing has begun: the next one who asks may try again.
-  const auto not_started = [&folder](const char* what) {
-    rmdir(folder.c_str());
-    return Error{std::string("There are no ") + what + " left to start a recorder."};
+  const auto not_started = [&folder](int reason) {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+    const bool has_no_room = reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
+    return Error{"The recording can't be begun in " + folder.parent_path().string() + ": " + std::strerror(reason) + ". Nothing was started." +
+                 (has_no_room ? " Free some space there, or set XDG_CACHE_HOME there to a folder of yours on another disk." : "")};
   };
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return not_started("descriptors");
-  FileDescriptor known(ends[0]);
+  if (pipe2(ends, O_CLOEXEC) != 0) return not_started(errno);
+  const FileDescriptor answer(ends[0]);
   const pid_t keeper = fork();
-  if (keeper == 0) keep(folder, request, program);
+  const int fork_failure = errno;
+  if (keeper == 0) keep(folder, request, program, ends[1]);
   close(ends[1]);
-  if (keeper < 0) return not_started("processes");
-  char nothing = 0;
-  while (read(known.get(), &nothing, 1) < 0 && errno == EINTR) {
+  if (keeper < 0) return not_started(fork_failure);
+  int reason = 0;
+  ssize_t size = 0;
+  while ((size = read(answer.get(), &reason, sizeof(reason))) < 0 && errno == EINTR) {
   }
-  return {};
+  if (size == sizeof(reason) && reason == 0) return {};
+  wait_for_end_of(keeper);
+  return not_started(size == sizeof(reason) ? reason : ECANCELED);  // it was killed, and so nothing came through its gate
 }
 
 Result<fs::path> Recordings::folder_of(const std::string& name) const {
@@ -216,6 +288,8 @@ RecordingState Recordings::state_of(const fs::path& folder) const {
     state.progress = Progress::kElsewhere;
   else if (runs)
     state.progress = Progress::kRuns;
+  else if (!recorder)
+    state.progress = Progress::kUnknown;
   return state;
 }
 
@@ -223,8 +297,11 @@ Result<void> Recordings::stop(const std::string& name) {
   const Result<fs::path> folder = folder_of(name);
   if (!folder) return folder.error();
   const std::optional<Recorder> recorder = recorder_of(*folder);
+  const Progress progress = state_of(*folder).progress;
+  if (progress == Progress::kUnknown)
+    return Error{"The recording " + name + " can't be ended from here: " + folder->string() + " does not say which process makes it."};
   if (!recorder) return {};
-  if (state_of(*folder).progress == Progress::kElsewhere) return begun_elsewhere(name, recorder->host);
+  if (progress == Progress::kElsewhere) return begun_elsewhere(name, recorder->host);
   // Held first, then looked at: the number may be another's by now.
   const FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, recorder->process, 0)));
   if (process.valid() && start_of(recorder->process) == recorder->start) syscall(SYS_pidfd_send_signal, process.get(), SIGINT, nullptr, 0);
@@ -237,6 +314,8 @@ Result<void> Recordings::discard(const std::string& name) {
   const RecordingState state = state_of(*folder);
   if (state.progress == Progress::kRuns) return Error{"The recording " + name + " runs still: end it first.", ErrorKind::kUsage};
   if (state.progress == Progress::kElsewhere) return begun_elsewhere(name, state.host);
+  if (state.progress == Progress::kUnknown)
+    return Error{"The recording " + name + " may run still: " + folder->string() + " does not say which process makes it. If none does, remove that folder."};
   // It is there whole, or not at all, for who follows it as well; no recording has such a name.
   const fs::path leaving = folder_ / (std::string(kLeaving) + name);
   std::error_code failed;

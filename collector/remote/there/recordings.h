@@ -1,7 +1,8 @@
 // Recordings that another machine asked for: a folder each, in which a recorder of its own works that outlives whoever asked.
 //
 // In the folder: the trace files, `output` and `messages` (what the recorder and its program print), `recorder` (its process and host) and,
-// once it is over, `ended` (how). A keeper, which is a process in a session of its own, starts the recorder, waits for it and writes the last.
+// once it is over, `ended` (how). A keeper, which is a process in a session of its own, starts the recorder, waits for it and writes the last. No
+// recorder begins that could not be noted, and the room for its end is there before, on a disk that may be full by then.
 // Several machines may have the folder, as nodes of a cluster have a home: each can follow all recordings, and end or discard its own.
 #pragma once
 
@@ -19,6 +20,7 @@ enum class Progress {
   kRuns,
   kEnded,
   kLost,       // its recorder is gone, and nobody saw how
+  kUnknown,    // it is not noted who its recorder is: it has not begun yet, or somebody has damaged the note
   kElsewhere,  // it was begun on another machine that has this folder, too, and its end is not written yet
 };
 
@@ -35,13 +37,15 @@ class Recordings {
   // Fails with one sentence.
   static Result<Recordings> open();
 
-  // Starts one, unless there is one of this name. `program`: lanescope. Fails with one sentence. Requires: one thread.
+  // Starts one, unless there is one of this name. `program`: lanescope. Fails with one sentence, and nothing was started then, as on a disk that is
+  // full. Requires: one thread.
   Result<void> start(const proto::RemoteRequest::Record& request, const std::filesystem::path& program);
   // Fails with one sentence where the name is none, or of no recording.
   [[nodiscard]] Result<std::filesystem::path> folder_of(const std::string& name) const;
   [[nodiscard]] RecordingState state_of(const std::filesystem::path& folder) const;
+  // Both fail with one sentence where it is not known who makes it.
   Result<void> stop(const std::string& name);
-  Result<void> discard(const std::string& name);
+  Result<void> discard(const std::string& name);  // also where it runs
   // The newest last.
   [[nodiscard]] std::vector<std::string> names() const;
 

@@ -43,7 +43,7 @@ class Server {
     link_.send(pulse);
   }
 
-  void answer(const Result<void>& result) {
+  static proto::RemoteReply answer_of(const Result<void>& result) {
     proto::RemoteReply reply;
     if (result) {
       reply.mutable_done();
@@ -51,6 +51,15 @@ class Server {
       reply.mutable_refusal()->set_sentence(result.error().text);
       reply.mutable_refusal()->set_is_usage(result.error().kind == ErrorKind::kUsage);
     }
+    return reply;
+  }
+
+  void answer(const Result<void>& result) { link_.send(answer_of(result)); }
+
+  void discard(const std::string& recording) {
+    const Result<void> discarded = recordings_.discard(recording);
+    proto::RemoteReply reply = answer_of(discarded);
+    if (!discarded) reply.mutable_refusal()->set_is_kept(recordings_.folder_of(recording).has_value());
     link_.send(reply);
   }
 
@@ -79,7 +88,7 @@ class Server {
     using Case = proto::RemoteRequest;
     if (request.request_case() == Case::kRecord) answer(recordings_.start(request.record(), settings_.program));
     if (request.request_case() == Case::kStop) answer(recordings_.stop(request.stop().recording()));
-    if (request.request_case() == Case::kDiscard) answer(recordings_.discard(request.discard().recording()));
+    if (request.request_case() == Case::kDiscard) discard(request.discard().recording());
     if (request.request_case() == Case::kFollow) begin(followed_, Followed::begin(request.follow(), recordings_));
     if (request.request_case() == Case::kRun) {
       command_.reset();
@@ -112,6 +121,8 @@ const char* state_word(Progress progress) {
       return "ended";
     case Progress::kElsewhere:
       return "elsewhere";
+    case Progress::kUnknown:
+      return "unknown";
     case Progress::kLost:
       break;
   }

@@ -653,3 +653,23 @@ TEST_CASE("a recording that somebody else removes while it is copied is said to 
   CHECK_THAT(outcome.failure->text, contains_text("is not there any more"));
   CHECK(content(machines.here() / "1.trace") == "bytes");
 }
+
+TEST_CASE("a recording of which it is not known whether it runs is kept there, and its copy is no reason to forget it") {
+  const Machines machines;
+  const std::string name = "20260101-000000-00000000";
+  const fs::path folder = machines.recordings() / name;
+  fs::create_directories(folder);
+  fs::permissions(machines.recordings(), fs::perms::owner_all);
+  write_file(folder / "recorder", "");
+  write_file(folder / "recording1.trace", "bytes");
+  WorkSettings settings = machines.settings(ExistingRecording{name});
+  std::string told;
+  settings.tell = [&told](const std::string& sentence) { told += sentence + "\n"; };
+  const WorkOutcome outcome = work_on(settings);
+  CHECK_FALSE(outcome.failure);
+  CHECK_FALSE(outcome.is_known);
+  CHECK(outcome.recording == name);
+  CHECK_THAT(told, contains_text("keeps it") && contains_text("does not say which process makes it"));
+  CHECK(fs::exists(folder / "recording1.trace"));
+  CHECK(content(machines.here() / "1.trace") == "bytes");
+}

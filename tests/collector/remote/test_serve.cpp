@@ -1,6 +1,8 @@
 // The far end of a link, asked by nobody that makes sense.
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,6 +84,57 @@ Served serve_to(const std::string& bytes, Then then) {
   while (const auto payload = reader.next()) REQUIRE(served.replies.emplace_back().ParseFromString(*payload));
   return served;
 }
+
+std::filesystem::path script(const std::filesystem::path& path, const std::string& commands) {
+  std::ofstream(path) << "#!/bin/sh\n" << commands << '\n';
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  return path;
+}
+
+proto::RemoteRequest::Record some_request(const std::string& recording) {
+  proto::RemoteRequest::Record record;
+  record.set_recording(recording);
+  record.set_command("profile");
+  return record;
+}
+
+// Between its recorder's end and its keeper's word, it looks lost.
+RecordingState await_end(const Recordings& recordings, const std::string& name) {
+  const auto give_up = std::chrono::steady_clock::now() + 60s;
+  RecordingState state;
+  while ((state = recordings.state_of(*recordings.folder_of(name))).progress != Progress::kEnded && std::chrono::steady_clock::now() < give_up)
+    std::this_thread::sleep_for(1ms);
+  waitpid(-1, nullptr, 0);  // its keeper, which is a child of ours
+  return state;
+}
+
+// A disk of its own, as long as it lives.
+class SmallDisk {
+ public:
+  explicit SmallDisk(std::filesystem::path path) : path_(std::move(path)) {
+    std::filesystem::create_directory(path_);
+    is_there_ = mount("tmpfs", path_.c_str(), "tmpfs", 0, "size=600k") == 0;
+  }
+  ~SmallDisk() {
+    if (is_there_) umount2(path_.c_str(), MNT_DETACH);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  [[nodiscard]] bool is_there() const { return is_there_; }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  void fill() const {
+    const int file = open((path_ / "filling").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    const std::string zeros(4096, '\0');
+    while (write(file, zeros.data(), zeros.size()) > 0) {
+    }
+    CHECK(errno == ENOSPC);
+    close(file);
+  }
+
+ private:
+  std::filesystem::path path_;
+  bool is_there_ = false;
+};
 
 }  // namespace
 
@@ -222,6 +275,83 @@ TEST_CASE("a far end that is killed ends its link, although what it has started 
   const std::filesystem::path ended = folder.path() / "lanescope" / "recordings" / "killed" / "ended";
   while (!std::filesystem::exists(ended) && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(10ms);
   CHECK(std::filesystem::exists(ended));
+}
+
+TEST_CASE("a recording that could not be found again is not begun, and that is said") {
+  const test::TemporaryFolder folder;
+  setenv("XDG_CACHE_HOME", (folder.path() / "cache").c_str(), 1);
+  Result<Recordings> recordings = Recordings::open();
+  REQUIRE(recordings);
+  const auto began = folder.path() / "began";
+  const auto program = script(folder.path() / "program", ": > " + began.string());
+  rlimit usual{};
+  getrlimit(RLIMIT_FSIZE, &usual);
+  const rlimit none{0, usual.rlim_max};
+  const auto former = std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &none);
+  const Result<void> started = recordings->start(some_request("full"), program);
+  setrlimit(RLIMIT_FSIZE, &usual);
+  std::signal(SIGXFSZ, former);
+  REQUIRE_FALSE(started);
+  CHECK_THAT(started.error().text, contains_text("File too large") && contains_text("Nothing was started"));
+  CHECK(waitpid(-1, nullptr, WNOHANG) == -1);  // whoever could have begun it has ended
+  CHECK_FALSE(std::filesystem::exists(began));
+  CHECK(recordings->names().empty());
+  CHECK(recordings->start(some_request("full"), program));
+  await_end(*recordings, "full");
+  CHECK(std::filesystem::exists(began));
+}
+
+TEST_CASE("how a recording ended is written although the disk was filled up meanwhile, and one that was full begins none") {
+  if (geteuid() != 0) {
+    WARN("Only root mounts a small disk: not tested.");
+    return;
+  }
+  const test::TemporaryFolder folder;
+  const SmallDisk disk(folder.path() / "disk");
+  if (!disk.is_there()) {
+    WARN("A disk can't be mounted here: not tested.");
+    return;
+  }
+  setenv("XDG_CACHE_HOME", disk.path().c_str(), 1);
+  Result<Recordings> recordings = Recordings::open();
+  REQUIRE(recordings);
+  const auto go = folder.path() / "go";
+  // What it says when the disk is full is there, too.
+  const auto program = script(folder.path() / "program", "until [ -e " + go.string() + " ]; do sleep 0.01; done; echo full >&2; exit 7");
+  REQUIRE(recordings->start(some_request("ending"), program));
+  disk.fill();
+  const Result<void> refused = recordings->start(some_request("refused"), program);
+  REQUIRE_FALSE(refused);
+  CHECK_THAT(refused.error().text, contains_text("No space left on device"));
+  CHECK(recordings->names() == std::vector<std::string>{"ending"});
+  CHECK(recordings->state_of(*recordings->folder_of("ending")).progress == Progress::kRuns);
+  std::ofstream(go) << "go";
+  const RecordingState state = await_end(*recordings, "ending");
+  CHECK(state.progress == Progress::kEnded);
+  CHECK(state.code == 7);
+  std::ifstream messages(disk.path() / "lanescope" / "recordings" / "ending" / "messages");
+  std::string said;
+  std::getline(messages, said);
+  CHECK(said == "full");
+}
+
+TEST_CASE("a recording of which it is not known who makes it is neither said to be ended nor removed") {
+  const test::TemporaryFolder cache;
+  setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);
+  Result<Recordings> recordings = Recordings::open();
+  REQUIRE(recordings);
+  const auto folder = cache.path() / "lanescope" / "recordings" / "damaged";
+  std::filesystem::create_directory(folder);
+  const bool is_there = GENERATE(true, false);
+  if (is_there) std::ofstream(folder / "recorder") << (GENERATE(true, false) ? "" : "no number");
+  CHECK(recordings->state_of(folder).progress == Progress::kUnknown);
+  CHECK_FALSE(recordings->stop("damaged"));
+  CHECK_FALSE(recordings->discard("damaged"));
+  CHECK(std::filesystem::exists(folder));
+  std::ofstream(folder / "ended") << "0 0\n";
+  CHECK(recordings->discard("damaged"));
+  CHECK_FALSE(std::filesystem::exists(folder));
 }
 
 TEST_CASE("a recording that is removed is there whole, or not at all, for whoever looks") {
