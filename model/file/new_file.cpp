@@ -17,11 +17,10 @@
 #include <utility>
 
 #include "file_lock.h"
+#include "own_link.h"
 
 namespace lanescope {
 namespace {
-
-constexpr int kMostLinks = 8;  // that are followed one after the other
 
 Error exists_already(const std::filesystem::path& path) { return {path.string() + " exists already. Give another name, or allow overwriting with -f."}; }
 
@@ -62,19 +61,6 @@ std::string name_beside(const std::string& name) {
   return name.substr(0, kLongest) + text.data();
 }
 
-// Where a link of ours leads, read from the link that was looked at.
-std::optional<std::filesystem::path> target_of_own_link(const std::filesystem::path& path) {
-  const int link = open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
-  if (link < 0) return std::nullopt;
-  struct stat facts {};
-  std::array<char, PATH_MAX> text{};
-  const bool is_ours = fstat(link, &facts) == 0 && S_ISLNK(facts.st_mode) && facts.st_uid == geteuid();
-  const ssize_t length = is_ours ? readlinkat(link, "", text.data(), text.size()) : -1;
-  close(link);
-  if (length <= 0 || length == static_cast<ssize_t>(text.size())) return std::nullopt;
-  return path.parent_path() / std::string(text.data(), static_cast<std::size_t>(length));
-}
-
 // What is in the way at a place.
 struct Occupant {
   bool is_there = false;
@@ -105,7 +91,7 @@ Result<Occupant> look_at(std::filesystem::path& path, Overwrite overwrite) {
     if (!S_ISLNK(facts.st_mode)) return Error{path.string() + " is not a file: give another name."};
     if (is_of_open_file(path))
       return Error{given.string() + " stands for a file that is open, which none can replace. Give another name; exports write to standard output with -o -."};
-    const std::optional<std::filesystem::path> target = target_of_own_link(path);
+    const std::optional<std::filesystem::path> target = target_of_link(path, LinksOf::kThisUser);
     if (!target) return Error{path.string() + " is a link of another user, which is not followed. Remove it, or give another name."};
     path = *target;
   }

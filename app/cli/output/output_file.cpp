@@ -1,16 +1,15 @@
 #include "output/output_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <memory>
 
 #include "model/file/privacy.h"
+#include "model/file/written_in_place.h"
 #include "output/unfinished_file.h"
 
 namespace lanescope::cli {
@@ -25,25 +24,6 @@ Error failure(const std::string& output) {
 using OpenFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
 bool put(std::FILE* file, std::string_view text) { return std::fwrite(text.data(), 1, text.size(), file) == text.size(); }
-
-// A pipe, for writing, as soon as somebody reads it; else what open() does.
-int open_in_place(const std::string& output) {
-  constexpr int kAttempts = 40;
-  constexpr timespec kPause{0, 50'000'000};
-  int descriptor = -1;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    descriptor = open(output.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (descriptor >= 0 || errno != ENXIO) break;
-    nanosleep(&kPause, nullptr);
-  }
-  if (descriptor >= 0) fcntl(descriptor, F_SETFL, 0);  // and then waits for its reader
-  return descriptor;
-}
-
-// Whether something is there that is written to as it is, and never replaced.
-bool is_written_in_place(const std::filesystem::file_status& status) {
-  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status);
-}
 
 Result<void> write_to(std::FILE* file, const std::string& output, const TextProducer& write) {
   const bool written = write([file](std::string_view text) { return put(file, text); });
@@ -101,12 +81,11 @@ Result<void> write_text(const std::string& output, Overwrite overwrite, const Te
   }
   const UnfinishedFile unfinished({});
   std::error_code missing;
-  const auto status = std::filesystem::status(output, missing);
-  if (std::filesystem::is_directory(status)) return Error{output + " is a folder. Name a file in it with -o.", ErrorKind::kUsage};
-  if (is_written_in_place(status)) {
-    const int descriptor = open_in_place(output);
-    if (descriptor < 0 && errno == ENXIO) return Error{output + " can't be written: nobody reads from it."};
-    const OpenFile file(descriptor < 0 ? nullptr : fdopen(descriptor, "wb"), std::fclose);
+  if (std::filesystem::is_directory(output, missing)) return Error{output + " is a folder. Name a file in it with -o.", ErrorKind::kUsage};
+  const auto in_place = open_written_in_place(output);
+  if (!in_place) return in_place.error();
+  if (*in_place) {
+    const OpenFile file(fdopen(**in_place, "wb"), std::fclose);
     return file ? write_to(file.get(), output, write) : failure(output);
   }
   auto made = NewFile::create(output, overwrite, Readers::kAsUsual);
@@ -119,17 +98,14 @@ Result<void> write_text(const std::string& output, Overwrite overwrite, const Te
 
 Result<int> open_to_print(const std::string& output, Overwrite overwrite) {
   std::error_code missing;
-  const auto status = std::filesystem::status(output, missing);
-  if (std::filesystem::is_directory(status)) return Error{output + " is a folder. Name a file in it.", ErrorKind::kUsage};
-  int descriptor = -1;
-  if (is_written_in_place(status)) {
-    descriptor = open_in_place(output);
-  } else {
-    auto made = NewFile::create(output, overwrite, Readers::kAsUsual);
-    if (!made) return made.error();
-    if (const Result<void> placed = made->take_place(); !placed) return placed.error();
-    descriptor = fcntl(made->descriptor(), F_DUPFD_CLOEXEC, 0);
-  }
+  if (std::filesystem::is_directory(output, missing)) return Error{output + " is a folder. Name a file in it.", ErrorKind::kUsage};
+  const auto in_place = open_written_in_place(output);
+  if (!in_place) return in_place.error();
+  if (*in_place) return **in_place;
+  auto made = NewFile::create(output, overwrite, Readers::kAsUsual);
+  if (!made) return made.error();
+  if (const Result<void> placed = made->take_place(); !placed) return placed.error();
+  const int descriptor = fcntl(made->descriptor(), F_DUPFD_CLOEXEC, 0);
   return descriptor < 0 ? Result<int>(failure(output)) : descriptor;
 }
 

@@ -301,6 +301,28 @@ TEST_CASE("a pipe as output that nobody reads is refused, and one that is read g
   CHECK(read.code == 0);
 }
 
+TEST_CASE("nothing is written through a link or into a pipe of another user") {
+  if (geteuid() != 0) {
+    WARN("Only root can give something to somebody else: not tested.");
+    return;
+  }
+  const Shell shell;
+  const std::string command = GENERATE(as<std::string>{}, "export -q -t json -o x ", "export -q -t chrome -o x ", "export -q -t csv -o x ",
+                                       "export -q -t text -o x ", "export -q -t arrow -o x ", "report -o x ", "stats -q --force-overwrite -r nvtx_sum -o x ",
+                                       "profile -s none --cpuctxsw none --export=json -f false -o y true ");
+  const std::string name = command.starts_with("stats") ? "x_nvtx_sum.csv" : command.starts_with("profile") ? "y.json" : "x";
+  CAPTURE(command);
+  const std::string run = "; timeout 300 lanescope " + command + trace() + " && exit 9; kill $!; wait; cat stolen";
+  const auto linked = shell.run("mkfifo victim; ln -s victim " + name + "; chown -h 65534 " + name + "; cat victim >stolen & :" + run);
+  CHECK(linked.code == 0);
+  CHECK(linked.output.find('{') == std::string::npos);
+  CHECK_THAT(linked.messages, contains_text(name + " is a link of another user"));
+  const auto piped = shell.run("rm -f " + name + " y.trace; mkfifo " + name + "; chown 65534 " + name + "; cat " + name + " >stolen & :" + run);
+  CHECK(piped.code == 0);
+  CHECK(piped.output.find('{') == std::string::npos);
+  CHECK_THAT(piped.messages, contains_text(name + " is a pipe of another user"));
+}
+
 TEST_CASE("what is made from a trace that nobody else may read, nobody else may read") {
   const Shell shell;
   const auto ran = shell.run("umask 022; cp " + trace() +
