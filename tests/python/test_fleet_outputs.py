@@ -17,7 +17,7 @@ import support
 from lanescope import TraceError
 from lanescope.fleet import Engine, Fleet, find_traces
 from lanescope.fleet.__main__ import main
-from lanescope.fleet.engine import Outcome, _Merged
+from lanescope.fleet.engine import Outcome, _keep, _Merged
 from lanescope.fleet.report import replaced, write_folder
 from lanescope.fleet.result import Answer, ResultTable
 from lanescope.trace import Trace
@@ -88,6 +88,19 @@ class Folders(unittest.TestCase):
         with replaced(path) as partial:
             partial.write_text("after")
         self.assertEqual([(each.name, each.read_text()) for each in self.folder.iterdir()], [("report.html", "after")])
+
+    def test_no_link_that_somebody_has_laid_beside_a_place_is_written_through(self):
+        victim = self.folder / "victim"
+        victim.write_text("precious")
+        path = self.folder / "report.html"
+        for name in (f"report.html.{os.getpid()}", f"report.{os.getpid()}", "report.html.partial"):
+            (self.folder / name).symlink_to(victim)
+        with replaced(path) as partial:
+            self.assertTrue(partial.is_file() and not partial.is_symlink())
+            self.assertNotIn(str(os.getpid()), partial.name.split("."))
+            partial.write_text("after")
+        _keep(path, b"answer")
+        self.assertEqual(victim.read_text(), "precious")
 
     def test_what_is_made_of_a_private_recording_is_for_its_owner_alone(self):
         rank, other = self.folder / "rank0.trace", self.folder / "rank1.trace"

@@ -12,6 +12,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import secrets
 import signal
 import sys
 import threading
@@ -204,16 +205,25 @@ def _identity(question: Question, path: str) -> str:
     return hashed.hexdigest()[:40]
 
 
+def new_beside(path: Path) -> Path:
+    """A file that was made just now, under a name that nobody can have made ready: others may write to the folder."""
+    partial = path.with_name(f"{path.name[:50]}.{secrets.token_hex(8)}.partial")
+    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY | os.O_CLOEXEC, 0o666))
+    return partial
+
+
 def _keep(path: Path, data: bytes) -> None:
     """Whole or not at all: several workers may share the folder."""
-    partial = path.with_suffix(f".{os.getpid()}")
+    partial = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        partial = new_beside(path)
         partial.write_bytes(zstandard.ZstdCompressor(level=3).compress(data))
         partial.replace(path)
     except OSError:  # a cache that can't be written costs time alone
         with contextlib.suppress(OSError):
-            partial.unlink()
+            if partial:
+                partial.unlink()
 
 
 Progress = Callable[[int, int], None]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from .._frames import TraceError
-from .engine import Outcome
+from .engine import Outcome, new_beside
 from .result import Answer, HeatMap, ResultTable, Source
 
 FLEET_FILE_VERSION = 1
@@ -49,13 +49,15 @@ def files_table(outcome: Outcome) -> ResultTable:
 @contextlib.contextmanager
 def replaced(path: Path) -> "Iterator[Path]":
     """Where to write what then takes the place of a file: whole or not at all."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}")
+    partial = None
     try:
+        partial = new_beside(path)
         yield partial
         partial.replace(path)
     except BaseException as error:
         with contextlib.suppress(OSError):
-            partial.unlink()
+            if partial:
+                partial.unlink()
         if isinstance(error, OSError):
             raise TraceError(f"{path} can't be written: {error.strerror or error}. Free some space, or name another place with -o.") from error
         raise
