@@ -189,6 +189,19 @@ TEST_CASE("a recorder that is killed there is told, and that its recording is cu
   CHECK_THAT(recorder.messages(), contains_text("The recorder there was ended by signal 9 (Killed). The recording is cut off there"));
 }
 
+TEST_CASE("a recorder that was ended there behind its recording's end has not cut it off") {
+  const TwoMachines machines;
+  const fs::path folder = machines.there() / "20260101-000000-00000000";
+  fs::create_directories(folder);
+  fs::permissions(machines.there(), fs::perms::owner_all);
+  fs::copy_file(data_file("cuda_streams.trace"), folder / "recording1.trace");
+  std::ofstream(folder / "recorder") << "1 1\n";
+  std::ofstream(folder / "ended") << "0 2\n";
+  const Ran fetched = machines.run({"fetch", "--recording", folder.filename(), "-o", "fetched"});
+  CHECK(fetched.code == 128 + SIGINT);
+  CHECK_THAT(fetched.messages, contains_text("was ended by signal 2 (Interrupt). The recording was whole by then"));
+}
+
 TEST_CASE("a file there that is not there is no wrong usage, nor is a program that is not here") {
   const TwoMachines machines;
   CHECK(machines.run({"fetch", "/nowhere/x.trace"}).code == 1);

@@ -1,10 +1,12 @@
 // Signals to programs and recorders: each comes to the program once, as without us, and the recording ends with it.
 #include <fcntl.h>
 #include <pty.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -64,6 +66,30 @@ int run_job(const std::filesystem::path& folder, const std::string& script, When
   return WIFEXITED(status) ? WEXITSTATUS(status) : 102;
 }
 
+// Which signals a recorder holds back in its last moment: bit n - 1 for signal n.
+std::uint64_t held_back_at_end(const std::filesystem::path& folder, std::vector<std::string> arguments) {
+  const pid_t recorder = fork();
+  if (recorder == 0) ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+  if (recorder == 0) become_lanescope(folder, std::move(arguments), {}, STDOUT_FILENO, STDERR_FILENO);
+  int status = 0;
+  REQUIRE(waitpid(recorder, &status, 0) == recorder);  // it is lanescope now
+  REQUIRE((WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP));
+  REQUIRE(ptrace(PTRACE_SETOPTIONS, recorder, nullptr, PTRACE_O_TRACEEXIT) == 0);
+  for (long signal = 0; status >> 8 != (SIGTRAP | PTRACE_EVENT_EXIT << 8); signal = WSTOPSIG(status)) {
+    REQUIRE(ptrace(PTRACE_CONT, recorder, nullptr, signal) == 0);
+    REQUIRE(waitpid(recorder, &status, 0) == recorder);
+    REQUIRE(WIFSTOPPED(status));
+  }
+  std::ifstream facts("/proc/" + std::to_string(recorder) + "/status");
+  std::uint64_t held_back = 0;
+  for (std::string word; facts >> word;)
+    if (word == "SigBlk:") facts >> std::hex >> held_back;
+  REQUIRE(ptrace(PTRACE_CONT, recorder, nullptr, 0) == 0);
+  REQUIRE(waitpid(recorder, &status, 0) == recorder);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 7));
+  return held_back;
+}
+
 // `lanescope profile` in a terminal of its own, where Ctrl+C reaches everybody in the foreground.
 class Terminal {
  public:
@@ -110,6 +136,15 @@ class Terminal {
 };
 
 }  // namespace
+
+TEST_CASE("Ctrl+C that comes behind the end of the recording ends a recorder only where it has something left to make") {
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments{"profile", "-t", "none", "-s", "none", "--cpuctxsw=none", "-f", "true", "-o", "x", "sh", "-c", "exit 7"};
+  constexpr std::uint64_t kInterrupt = std::uint64_t{1} << (SIGINT - 1);
+  CHECK((held_back_at_end(folder.path(), arguments) & kInterrupt) != 0);
+  arguments.insert(arguments.begin() + 1, "--stats=true");
+  CHECK((held_back_at_end(folder.path(), arguments) & kInterrupt) == 0);
+}
 
 TEST_CASE("Ctrl+C in a terminal ends the program once, and the recording with it") {
   const TemporaryFolder folder;

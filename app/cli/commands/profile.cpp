@@ -225,6 +225,7 @@ int run_program(const Form& form, Arguments arguments) {
     tell_not_counted(Error{"Counters of kernels are not read: there is no thread left that could wait for what to count."});
   }
   const Watched watched = watch(**recording, server, signals, OnSignal::kEndProgram, range);
+  if (counters || imports_sources) signals.release();
   if (planning.joinable()) planning.join();
   if (counters && !not_counted) add_counters(*counters, watched.outcome);
   if (imports_sources)

@@ -10,6 +10,7 @@
 #include "collector/remote/recording_name.h"
 #include "collector/remote/remote_work.h"
 #include "collector/session/planned_file.h"
+#include "model/file/trace_file.h"
 #include "remote/copy_command.h"
 #include "remote/text_from_there.h"
 #include "session/recording_watch.h"
@@ -98,11 +99,23 @@ void tell_files(const remote::WorkOutcome& outcome, Originals originals) {
   for (const remote::CopiedFile& file : outcome.files) std::cerr << '\t' << file.path.string() << " (" << bytes_text(file.bytes) << ")\n";
 }
 
+// Only a recorder that has come to its end writes an index.
+bool are_finished(const std::vector<remote::CopiedFile>& files) {
+  return !files.empty() && std::all_of(files.begin(), files.end(), [](const remote::CopiedFile& file) {
+    const Result<TraceFileReader> reader = TraceFileReader::open(file.path);
+    return reader && !reader->index().empty();
+  });
+}
+
 // A program's signal is in the code of its recorder; one of its own ended that itself.
 int exit_code(const remote::WorkOutcome& outcome, bool is_recording) {
   if (outcome.is_known && outcome.signal != 0)
     std::cerr << "lanescope: " << (is_recording ? "The recorder there" : "lanescope there") << " was ended by signal " << outcome.signal << " ("
-              << strsignal(outcome.signal) << ")." << (is_recording ? " The recording is cut off there; the program may run on." : "") << '\n';
+              << strsignal(outcome.signal) << ")."
+              << (!is_recording                 ? ""
+                  : are_finished(outcome.files) ? " The recording was whole by then; how the program ended is not known."
+                                                : " The recording is cut off there; the program may run on.")
+              << '\n';
   if (outcome.is_known) return outcome.signal != 0 ? 128 + outcome.signal : outcome.code;
   return fail({outcome.recording.empty() ? "How it ended there is not known: its recorder was killed." : "It is not known whether it runs on there."});
 }

@@ -266,7 +266,7 @@ Watched watch(session::Recording& recording, SessionServer& server, RecorderSign
   watched.outcome = recording.outcome();
   add_outlines(watched.outcome);
   print_outcome(recording, watched.outcome, range);
-  signals.release();
+  if (server.has_reports()) signals.release();
   for (const session::RecordedFile& file : watched.outcome.files)
     if (make_reports(file.path, server.reports_of(file), file.identity) == Reports::kLacking) watched.reports = Reports::kLacking;
   return watched;

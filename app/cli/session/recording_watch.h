@@ -29,7 +29,7 @@ class RecorderSignals {
   // processes of a job.
   [[nodiscard]] bool has_come_to(pid_t program, const siginfo_t& signal);
   // Those by which a user ends a program (Ctrl+C, kill) end this one again, as ever; those that came until now are forgotten. For when the
-  // recording is over.
+  // recording is over, and what follows may take long; where nothing does, Ctrl+C that comes too late must not seem to have ended the program.
   void release();
 
  private:
@@ -54,7 +54,8 @@ struct Watched {
 
 // Waits for the end; the first signal that asks for it ends the recording in order, the second at once, though the program goes on. What becomes of other
 // signals is told on standard error. Then nobody can ask the recording any more; large files get their outlines (model/trace/outline.h); file, events and what
-// was dropped are told on standard error; and what is to be made of the files is made, which signals interrupt. `range`: what begins a capture, which is told
+// was dropped are told on standard error; and what is to be made of the files is made, which signals interrupt; where there is nothing to make, they are
+// still held back. `range`: what begins a capture, which is told
 // where none began.
 Watched watch(session::Recording& recording, SessionServer& server, RecorderSignals& signals, OnSignal on_signal, const session::CaptureRange& range);
 

@@ -126,6 +126,8 @@ nlohmann::json SessionServer::stop() {
   return answer;
 }
 
+bool SessionServer::has_reports() const { return any(options_.reports) || std::any_of(starts_.begin(), starts_.end(), any); }
+
 ReportOptions SessionServer::reports_of(const session::RecordedFile& file) {
   for (Handed& handed : handed_) {
     if (handed.file != file.path || handed.identity != file.identity) continue;

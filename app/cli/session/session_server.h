@@ -30,6 +30,8 @@ class SessionServer {
 
   // Listens no more.
   void close();
+  // Whether something was asked to be made of a file, by the command line or by a start. Requires: close() was called.
+  [[nodiscard]] bool has_reports() const;
   // What is left to be made of a file: what no lanescope stop has made of it. Waits for one that is at it, and says so on standard error.
   // Requires: close() was called.
   [[nodiscard]] ReportOptions reports_of(const session::RecordedFile& file);
