@@ -377,6 +377,8 @@ void Recording::Run::end(EndReason reason) {
   discard_if_still_delayed();
   if (reason == EndReason::kTargetExited && request_.wait_for != WaitFor::kPrimary) note_left_behind();
   read_words();
+  processes_.listen();
+  for (const auto& process : processes_.live()) process->hear_no_more_of_children();
   reception_.close();  // what follows may take a while, for which no program is to wait
   log_->keep_rest();
   if (gpu_metrics_)

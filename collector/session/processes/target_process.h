@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -71,6 +72,8 @@ class TargetProcess {
   [[nodiscard]] int connection() const noexcept { return connection_.get(); }  // -1 once the agent hung up
   // Takes note of what the agent says over the connection beyond its greeting, and of its end. Does not block.
   void listen(UnfollowedProcesses& unfollowed);
+  // From here on, word that its children leave is not taken: nobody listens any more, so that they can't but be lost, and nothing is lost with them.
+  void hear_no_more_of_children() noexcept { lost_children_ = std::numeric_limits<std::uint32_t>::max(); }
   // Its agent can't take part; that was told.
   void note_unfollowed() noexcept { is_unfollowed_ = true; }
   [[nodiscard]] bool is_unfollowed() const noexcept { return is_unfollowed_; }
