@@ -206,6 +206,18 @@ int wait_for_end_of(pid_t recorder) {
   _exit(0);
 }
 
+// A folder of this user's, which is made where nothing is there, and to which none of these bits of a mode opens; errno says why there is none.
+FileDescriptor own_folder(int parent, const fs::path& name, mode_t refused = 0) {
+  if (mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) return {};
+  FileDescriptor folder(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat facts {};
+  if (!folder.valid() || fstat(folder.get(), &facts) != 0) return {};
+  if (facts.st_uid == getuid() && (facts.st_mode & refused) == 0) return folder;
+  folder.reset();
+  errno = EPERM;
+  return {};
+}
+
 }  // namespace
 
 Result<Recordings> Recordings::open() {
@@ -217,16 +229,9 @@ Result<Recordings> Recordings::open() {
   const fs::path folder = base / "recordings";
   std::error_code ignored;
   fs::create_directories(base.parent_path(), ignored);
-  mkdir(base.c_str(), 0700);
-  mkdir(folder.c_str(), 0700);
-  // Where it is below /tmp, somebody else may have made either.
-  for (const fs::path& each : {base, folder}) {
-    struct stat facts {};
-    errno = EPERM;
-    if (lstat(each.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != getuid()) return not_made(folder);
-  }
-  struct stat facts {};
-  if (lstat(folder.c_str(), &facts) != 0 || (facts.st_mode & 077) != 0) return not_made(folder);
+  // Where it is below /tmp, somebody else may have made either, or laid a link there: nothing is made in what is not ours.
+  const FileDescriptor ours = own_folder(AT_FDCWD, base);
+  if (!ours.valid() || !own_folder(ours.get(), folder.filename(), 077).valid()) return not_made(folder);
   for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
     std::error_code failed;  // of one that is just being removed, somebody else takes files away
     if (entry->path().filename().native().starts_with(kLeaving)) fs::remove_all(entry->path(), failed);

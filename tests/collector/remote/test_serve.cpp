@@ -277,6 +277,27 @@ TEST_CASE("a far end that is killed ends its link, although what it has started 
   CHECK(std::filesystem::exists(ended));
 }
 
+TEST_CASE("no folder of recordings is made behind a link, nor in a folder of another user") {
+  const test::TemporaryFolder folder;
+  const auto elsewhere = folder.path() / "elsewhere", base = folder.path() / "lanescope";
+  std::filesystem::create_directory(elsewhere);
+  setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
+  std::filesystem::create_symlink(elsewhere, base);
+  CHECK_FALSE(Recordings::open());
+  CHECK(std::filesystem::is_empty(elsewhere));
+  std::filesystem::remove(base);
+  std::filesystem::create_directory(base);
+  constexpr uid_t kOther = 65534;
+  if (chown(base.c_str(), kOther, kOther) == 0) {  // as root
+    CHECK_FALSE(Recordings::open());
+    CHECK(std::filesystem::is_empty(base));
+    REQUIRE(chown(base.c_str(), geteuid(), getegid()) == 0);
+  }
+  CHECK(Recordings::open());
+  std::filesystem::permissions(base / "recordings", std::filesystem::perms::others_read, std::filesystem::perm_options::add);
+  CHECK_FALSE(Recordings::open());
+}
+
 TEST_CASE("a recording that could not be found again is not begun, and that is said") {
   const test::TemporaryFolder folder;
   setenv("XDG_CACHE_HOME", (folder.path() / "cache").c_str(), 1);
