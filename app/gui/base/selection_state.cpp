@@ -1,6 +1,8 @@
 #include "base/selection_state.h"
 
-#include "model/trace/parts.h"
+#include <utility>
+
+#include "model/events/carried_filter.h"
 #include "timeline/core/navigation.h"
 
 namespace lanescope::ui {
@@ -21,13 +23,10 @@ void SelectionState::setTrace(std::shared_ptr<const Trace> trace, TraceChange ch
     setFilter({});
     visible_range_ = trace_ ? trace_->extent() : TimeRange{};
   } else {
-    trace_ = std::move(trace);
+    const std::shared_ptr<const Trace> before = std::exchange(trace_, std::move(trace));
     selection_.moveTo(trace_);
-    if (!trace_ || !compares_runs(*trace_)) {  // of one run alone none would pass
-      EventFilter filter = filter_;
-      std::erase_if(filter.values, [](const ColumnValue& value) { return value.column == PivotColumn::kRun; });
-      setFilter(filter);
-    }
+    const bool names_tracks = filter_.thread || filter_.stream || !filter_.values.empty();
+    if (names_tracks && before && trace_) setFilter(carried_filter(filter_, *before, *trace_, same_track(*before, *trace_)));
   }
   emit traceChanged(change);
 }

@@ -225,6 +225,7 @@ class MainWindow : public QMainWindow, public TableFiles {
     EventRef event;
     std::optional<TimeRange> range;
     EventFilter filter;
+    std::shared_ptr<const Trace> trace;  // of whose ids it speaks
   } before_swap_;
   bool closes_when_done_ = false;          // somebody wished for it while something ran on
   bool sizes_are_initial_ = true;          // of the panels, until the window is first shown

@@ -1,5 +1,6 @@
 // What the main window shows of its session, and what it asks.
 #include <chrono>
+#include <utility>
 
 #include <QApplication>
 #include <QFileInfo>
@@ -9,6 +10,7 @@
 #include "analysis/place.h"
 #include "base/diagnostic_text.h"
 #include "base/texts.h"
+#include "model/events/carried_filter.h"
 #include "model/trace/demanded_segments.h"
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
@@ -48,7 +50,7 @@ void MainWindow::connectSession() {
   connect(&session_, &SessionController::fileChanged, this, &MainWindow::showTitle);
   connect(&session_.pair(), &TracePair::sidesChanged, this, &MainWindow::showTitle);
   connect(&session_.pair(), &TracePair::sidesChanged, this, [this] {
-    before_swap_ = {timeline_->visibleRange(), state_.selectedEvent(), state_.selectedRange(), state_.filter()};
+    before_swap_ = {timeline_->visibleRange(), state_.selectedEvent(), state_.selectedRange(), state_.filter(), state_.trace()};
   });
   connect(&session_, &SessionController::swapped, this, &MainWindow::showSwapped);
   connect(&session_, &SessionController::somethingBegan, messages_, &MessageArea::clear);
@@ -108,9 +110,8 @@ void MainWindow::showSwapped() {
     state_.setSelectedEvent(event.lane < lanes_second ? pair().ofSecond(event) : EventRef{event.lane - lanes_second, event.index});
   }
   if (before_swap_.range) state_.setSelectedRange(shifted(*before_swap_.range));
-  for (ColumnValue& value : before_swap_.filter.values)
-    if (value.column == PivotColumn::kRun) value.text = value.text == "A" ? "B" : "A";  // the same events
-  state_.setFilter(before_swap_.filter);
+  if (const std::shared_ptr<const Trace> before = std::exchange(before_swap_.trace, nullptr))
+    state_.setFilter(carried_filter(before_swap_.filter, *before, *state_.trace(), swapped_track(*before, *state_.trace())));
   notes_keeper_->open(session_.file());
 }
 

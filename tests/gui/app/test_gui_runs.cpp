@@ -204,6 +204,72 @@ class RunsTest : public QObject {
     QCOMPARE(marks().value(0), expected(shift / 2));
   }
 
+  // What is filtered by is a thread, or a stream, of one run: the same one when the runs are swapped, and none where its run is closed.
+  void theThreadThatIsFilteredByStaysTheSame_data() {
+    QTest::addColumn<QString>("source");
+    QTest::newRow("thread") << "B · Thread";
+    QTest::newRow("stream") << "B · Stream 7";
+  }
+  void theThreadThatIsFilteredByStaysTheSame() {
+    QFETCH(QString, source);
+    window_->showPanel("events");
+    compare();
+    QTableView& table = *events_table(*window_);
+    QComboBox* box = nullptr;
+    for (auto* each : window_->events().findChildren<QComboBox*>())
+      if (each->accessibleName() == "Thread or stream") box = each;
+    QVERIFY(box != nullptr);
+    box->setCurrentIndex(box->findText(source, Qt::MatchContains));
+    emit box->activated(box->currentIndex());
+    QVERIFY(settle(*window_));
+    const auto processes = [&] {
+      QSet<QString> listed;
+      for (int row = 0; row < table.model()->rowCount(); ++row) listed += cell(table, row, EventColumn::kProcess);
+      return listed;
+    };
+    const int listed = table.model()->rowCount();
+    QVERIFY(listed > 0);
+    QCOMPARE(processes(), QSet<QString>({"[4811] python"}));
+    window_->pair().swap();
+    QVERIFY(settle(*window_));
+    QCOMPARE(table.model()->rowCount(), listed);
+    QCOMPARE(processes(), QSet<QString>({"[4811] python"}));
+    QVERIFY2(box->currentText().contains("A · "), qPrintable(box->currentText()));
+    window_->pair().swap();
+    QVERIFY(settle(*window_));
+    QCOMPARE(processes(), QSet<QString>({"[4811] python"}));
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    QVERIFY(settle(*window_));
+    QCOMPARE(table.model()->rowCount(), int(kEvents));
+    QCOMPARE(box->currentIndex(), 0);
+  }
+
+  // A stream is told from that of another run by its process, once there is one.
+  void aStreamThatIsFilteredByKeepsItsEventsBesideAnotherRun() {
+    window_->showPanel("events");
+    QTableView& table = *events_table(*window_);
+    EventFilter filter;
+    filter.values = {{PivotColumn::kStream, "Stream 7"}};
+    window_->state().setFilter(filter);
+    QVERIFY(settle(*window_));
+    const int listed = table.model()->rowCount();
+    QVERIFY(listed > 0 && listed < int(kEvents));
+    const auto keeps = [&](const std::string& text) {
+      return table.model()->rowCount() == listed && cell(table, 0, EventColumn::kProcess) == "[4711] python" &&
+             window_->state().filter().values == std::vector<ColumnValue>{{PivotColumn::kStream, text}};
+    };
+    compare();
+    QVERIFY2(keeps("Stream 7 · [4711] python"), window_->state().filter().values.front().text.c_str());
+    window_->pair().swap();
+    QVERIFY(settle(*window_));
+    QVERIFY(keeps("Stream 7 · [4711] python"));
+    window_->pair().swap();
+    QVERIFY(settle(*window_));
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    QVERIFY(settle(*window_));
+    QVERIFY2(keeps("Stream 7"), window_->state().filter().values.front().text.c_str());
+  }
+
   // With both traces counted as one.
   void tablesOfBothRunsSayOfWhichTheirRowsAre() {
     window_->showPanel("statistics");
