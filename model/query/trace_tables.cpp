@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "model/trace/parts.h"
+
 namespace lanescope::query {
 namespace {
 
@@ -82,6 +84,7 @@ class Rows {
   virtual bool next() = 0;
   virtual void give_own(sqlite3_context* context, int column) = 0;
   [[nodiscard]] virtual ProcessId process() const = 0;
+  [[nodiscard]] virtual const TracePart* part() const = 0;
   [[nodiscard]] virtual sqlite3_int64 number() const = 0;
 };
 
@@ -90,6 +93,7 @@ class RowsOfEvents : public Rows {
   RowsOfEvents(RowSource& source, const EventTable& table, const RowChoice& choice) : table_(table), rows_(source, table, choice) {}
   bool next() override { return rows_.next(); }
   [[nodiscard]] ProcessId process() const override { return rows_.row().track.key.process; }
+  [[nodiscard]] const TracePart* part() const override { return part_of(rows_.row().trace, rows_.row().track); }
   [[nodiscard]] sqlite3_int64 number() const override { return static_cast<sqlite3_int64>(std::uint64_t{rows_.row().ref.lane} << 32 | rows_.row().ref.index); }
   void give_own(sqlite3_context* context, int index) override {
     const EventColumnSource& column = table_.columns[static_cast<std::size_t>(index)];
@@ -127,6 +131,7 @@ class RowsOfCounters : public Rows {
     }
   }
   [[nodiscard]] ProcessId process() const override { return counter().process; }
+  [[nodiscard]] const TracePart* part() const override { return part_of_counter(trace_, counter_); }
   [[nodiscard]] sqlite3_int64 number() const override { return static_cast<sqlite3_int64>(std::uint64_t{counter_} << 40 | place_); }
   void give_own(sqlite3_context* context, int column) override {
     switch (column) {
@@ -310,10 +315,11 @@ int give_column(sqlite3_vtab_cursor* cursor, sqlite3_context* context, int colum
   }
   const exporters::ProvenanceColumn& shared = exporters::provenance_columns()[static_cast<std::size_t>(column - own)];
   const Trace& trace = module.source->trace();
+  const std::int64_t cell = *exporters::provenance_cell(shared, trace, rows.part(), rows.process());
   if (shared.text != nullptr)
-    give_text(context, shared.text(trace.provenance()), SQLITE_TRANSIENT);
+    give_text(context, exporters::provenance_text(shared, trace, cell), SQLITE_TRANSIENT);
   else
-    give(context, shared.type, *exporters::provenance_cell(shared, trace, rows.process()));
+    give(context, shared.type, cell);
   return SQLITE_OK;
 }
 

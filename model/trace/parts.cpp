@@ -33,6 +33,12 @@ const TracePart* part_of(const Trace& trace, TrackId track) noexcept {
 
 const TracePart* part_of(const Trace& trace, const Track& track) noexcept { return part_of(trace, static_cast<TrackId>(&track - trace.tracks().data())); }
 
+const TracePart* part_of_counter(const Trace& trace, CounterId counter) noexcept {
+  const std::vector<TracePart>& parts = trace.parts();  // so do their counters
+  const auto part = std::upper_bound(parts.begin(), parts.end(), counter, [](CounterId id, const TracePart& one) { return id < one.end_counter; });
+  return part == parts.end() ? nullptr : &*part;
+}
+
 std::string_view run_of(const Trace& trace, const Track& track) noexcept {
   const TracePart* const part = part_of(trace, track);
   return part == nullptr ? std::string_view() : part->run;

@@ -21,7 +21,7 @@ _PROVENANCE = {
     "rank": "among all processes of the job, as its launcher said; -1 where that is not known",
     "local_rank": "among those of one machine; -1 where that is not known",
     "world_size": "processes of the job; -1 where that is not known",
-    "run": "the recording's label `run` (`--label run=night-17`)",
+    "run": "the recording's label `run` (`--label run=night-17`); of two runs that the viewer compares, A or B",
     "host": "name of the machine that recorded",
 }
 

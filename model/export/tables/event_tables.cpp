@@ -349,7 +349,8 @@ constexpr EventTable kTables[] = {
 };
 
 std::int64_t or_none(const std::optional<std::uint32_t>& number) { return number ? static_cast<std::int64_t>(*number) : -1; }
-std::string run_label(const Provenance& origin) {
+std::string run_label(const Provenance& origin, std::string_view compared_run) {
+  if (!compared_run.empty()) return std::string(compared_run);
   const auto label = std::find_if(origin.labels.begin(), origin.labels.end(), [](const Label& each) { return each.key == "run"; });
   return label == origin.labels.end() ? std::string() : label->value;
 }
@@ -359,7 +360,7 @@ constexpr ProvenanceColumn kProvenance[] = {
     {"local_rank", kInt, [](const JobPlace& place) { return or_none(place.local_rank); }},
     {"world_size", kInt, [](const JobPlace& place) { return place.world_size == 0 ? std::int64_t{-1} : place.world_size; }},
     {"run", kText, nullptr, run_label},
-    {"host", kText, nullptr, [](const Provenance& origin) { return origin.host_name; }},
+    {"host", kText, nullptr, [](const Provenance& origin, std::string_view) { return origin.host_name; }},
 };
 
 }  // namespace
@@ -368,9 +369,15 @@ std::span<const EventTable> event_tables() noexcept { return kTables; }
 
 std::span<const ProvenanceColumn> provenance_columns() noexcept { return kProvenance; }
 
-Cell provenance_cell(const ProvenanceColumn& column, const Trace& trace, ProcessId process) {
-  if (column.value == nullptr) return 0;
+Cell provenance_cell(const ProvenanceColumn& column, const Trace& trace, const TracePart* part, ProcessId process) {
+  if (column.value == nullptr) return part == nullptr ? 0 : part - trace.parts().data();
   return process == kNone ? -1 : column.value(trace.processes()[process].place);
+}
+
+std::string provenance_text(const ProvenanceColumn& column, const Trace& trace, std::int64_t cell) {
+  if (trace.parts().empty()) return column.text(trace.provenance(), {});
+  const TracePart& part = trace.parts()[static_cast<std::size_t>(cell)];
+  return column.text(part.provenance, part.run);
 }
 
 std::string gpu_uuid(const Trace& trace, std::int64_t gpu) {

@@ -55,11 +55,13 @@ struct EventTable {
 struct ProvenanceColumn {
   std::string_view name;
   ColumnType type = ColumnType::kInt64;
-  std::int64_t (*value)(const JobPlace& place) = nullptr;  // null: the same for all rows
-  std::string (*text)(const Provenance& origin) = nullptr;
+  std::int64_t (*value)(const JobPlace& place) = nullptr;  // null: the same for all rows of a recording
+  std::string (*text)(const Provenance& origin, std::string_view compared_run) = nullptr;
 };
 [[nodiscard]] std::span<const ProvenanceColumn> provenance_columns() noexcept;
-[[nodiscard]] Cell provenance_cell(const ProvenanceColumn& column, const Trace& trace, ProcessId process);
+// `part`: that the row is of; null in a trace of one recording. Of columns of text, what provenance_text() knows.
+[[nodiscard]] Cell provenance_cell(const ProvenanceColumn& column, const Trace& trace, const TracePart* part, ProcessId process);
+[[nodiscard]] std::string provenance_text(const ProvenanceColumn& column, const Trace& trace, std::int64_t cell);
 
 // 32 hexadecimal digits; empty where the GPU's UUID is not known. `gpu`: a GpuId, or kNone.
 [[nodiscard]] std::string gpu_uuid(const Trace& trace, std::int64_t gpu);

@@ -8,6 +8,7 @@
 #include "event_tables.h"
 #include "model/export/selection.h"
 #include "model/trace/kernel_records.h"
+#include "model/trace/parts.h"
 
 namespace lanescope::exporters {
 
@@ -16,6 +17,7 @@ struct CounterRow {
   CounterId counter;
   CounterSample sample;
   [[nodiscard]] ProcessId process() const { return trace.counters()[counter].process; }
+  [[nodiscard]] const TracePart* part() const { return part_of_counter(trace, counter); }
 };
 
 // A metric of a measured launch.
@@ -26,6 +28,7 @@ struct KernelMetricRow {
   Event event;  // the kernel
   MetricValue value;
   [[nodiscard]] ProcessId process() const { return launch.process; }
+  [[nodiscard]] const TracePart* part() const { return part_of_process(trace, process()); }
 };
 
 // A metric of an instruction of a launch.
@@ -36,12 +39,14 @@ struct InstructionCountRow {
   std::size_t metric;  // of counts.metrics
   std::size_t row;     // of counts.rows
   [[nodiscard]] ProcessId process() const { return counts.process; }
+  [[nodiscard]] const TracePart* part() const { return part_of_process(trace, process()); }
 };
 
 struct PcWindowRow {
   const Trace& trace;
   const PcSampleWindow& window;
   [[nodiscard]] ProcessId process() const { return window.process; }
+  [[nodiscard]] const TracePart* part() const { return part_of_process(trace, process()); }
 };
 
 struct PcSampleRow {
@@ -49,6 +54,7 @@ struct PcSampleRow {
   const PcSampleWindow& window;
   const PcSample& sample;
   [[nodiscard]] ProcessId process() const { return window.process; }
+  [[nodiscard]] const TracePart* part() const { return part_of_process(trace, process()); }
 };
 
 template <typename Row>

@@ -115,7 +115,7 @@ class TraceTables {
     }
     for (const ProvenanceColumn& column : provenance_columns()) table.columns.push_back({std::string(column.name), column.type, Nullable::kNo});
     table.text_of = [this, sources](std::size_t column, std::int64_t cell) {
-      if (column >= sources.size()) return provenance_columns()[column - sources.size()].text(trace_.provenance());
+      if (column >= sources.size()) return provenance_text(provenance_columns()[column - sources.size()], trace_, cell);
       const auto text = sources[column].text;
       return text ? text(trace_, cell) : std::string(trace_.name(static_cast<NameId>(cell)));
     };
@@ -127,10 +127,10 @@ class TraceTables {
   }
 
   template <typename Row>
-  void append(TableRows& rows, std::span<const ColumnSource<Row>> sources, const Row& row, ProcessId process) {
+  void append(TableRows& rows, std::span<const ColumnSource<Row>> sources, const Row& row, const TracePart* part, ProcessId process) {
     cells_.clear();
     for (const ColumnSource<Row>& column : sources) cells_.push_back(column.value(row));
-    for (const ProvenanceColumn& column : provenance_columns()) cells_.push_back(provenance_cell(column, trace_, process));
+    for (const ProvenanceColumn& column : provenance_columns()) cells_.push_back(provenance_cell(column, trace_, part, process));
     rows.append(cells_);
   }
 
@@ -158,7 +158,7 @@ class TraceTables {
       if (!table.has(trace_, row.track, row.event)) continue;
       if (table.launches == Launches::kResolved) find_launch(row);
       row.parent = parents.parent_of(row);
-      append(rows, table.columns, row, row.track.key.process);
+      append(rows, table.columns, row, part_of(trace_, row.track), row.track.key.process);
     }
   }
 
@@ -181,7 +181,7 @@ class TraceTables {
     if (!takes(table.name, look)) return {};
     return write_table<Row>(table.name, table.columns, std::size_t{1} << 18, [&](TableRows& rows) {
       table.for_each(trace_, options_.selection, [&](const Row& row) {
-        append(rows, table.columns, row, row.process());
+        append(rows, table.columns, row, row.part(), row.process());
         return true;
       });
     });

@@ -1,4 +1,5 @@
 // What queries answer: what is in the trace, counted by hand, whichever way SQLite looks it up.
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -7,6 +8,7 @@
 
 #include "../../../model/export/tables/event_tables.h"
 #include "ask.h"
+#include "model/trace/combine.h"
 #include "model/trace/trace_builder.h"
 
 using namespace lanescope;
@@ -15,8 +17,10 @@ using namespace lanescope::test;
 namespace {
 
 // Two kernels, one call each, one range around both, one copy: times in ns.
-std::shared_ptr<const Trace> small_trace(std::string_view kernel_name = "void gemm<float>(int)") {
+std::shared_ptr<const Trace> small_trace(std::string_view kernel_name = "void gemm<float>(int)", const std::string& host = "gpu01") {
   TraceBuilder builder;
+  builder.provenance().host_name = host;
+  builder.provenance().labels = {{"run", "of " + host}};
   const ProcessId process = builder.process_of_instance(1);
   builder.process(process).pid = 4711;
   const ThreadId thread = builder.thread(process, 4712);
@@ -41,6 +45,8 @@ std::shared_ptr<const Trace> small_trace(std::string_view kernel_name = "void ge
   builder.add({.kind = TrackKind::kCudaApi, .process = process, .thread = thread}, {{900, 50, call, 1, 0}, {1'900, 50, call, 2, 0}});
   builder.add({.kind = TrackKind::kNvtxRanges, .process = process, .thread = thread},
               {{800, 2'000, builder.intern("step 1"), 0, 0}, {2'900, 100, builder.intern("step 2"), 0, 0}});
+  const CounterId power = builder.counter({.process = process, .name = "power"});
+  builder.add_samples(std::array{power}, std::array<Nanoseconds, 1>{1'000}, std::array{std::vector<std::int64_t>{300}}, 2'000);
   return builder.snapshot();
 }
 
@@ -54,6 +60,21 @@ std::uint64_t events_of(const Trace& trace, const exporters::EventTable& table) 
 }
 
 }  // namespace
+
+TEST_CASE("rows of several recordings say of which they are") {
+  const auto first = small_trace("first"), second = small_trace("second", "gpu02");
+  const auto both = [&](std::string one, std::string other) {
+    std::array<TraceSource, 2> sources = {TraceSource{first, "first.trace"}, TraceSource{second, "second.trace", 10'000}};
+    sources[0].run = std::move(one);
+    sources[1].run = std::move(other);
+    return combine_traces(sources);
+  };
+  CHECK(answered(*first, "SELECT DISTINCT name, run, host FROM kernels") == "first\tof gpu01\tgpu01\n");
+  const auto job = both({}, {}), compared = both("A", "B");
+  CHECK(answered(*job, "SELECT DISTINCT name, run, host FROM kernels ORDER BY 1") == "first\tof gpu01\tgpu01\nsecond\tof gpu02\tgpu02\n");
+  CHECK(answered(*compared, "SELECT DISTINCT name, run, host FROM kernels ORDER BY 1") == "first\tA\tgpu01\nsecond\tB\tgpu02\n");
+  CHECK(answered(*compared, "SELECT run, host, count(*) FROM counters GROUP BY 1, 2 ORDER BY 1") == "A\tgpu01\t1\nB\tgpu02\t1\n");
+}
 
 TEST_CASE("a query answers with the rows and columns that it asks for") {
   const auto trace = small_trace();
