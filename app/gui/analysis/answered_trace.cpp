@@ -5,6 +5,7 @@
 #include <QSignalBlocker>
 
 #include "analysis/place.h"
+#include "timeline/core/format.h"
 #include "timeline/core/navigation.h"
 
 namespace lanescope::ui {
@@ -74,12 +75,12 @@ void AnsweredTrace::show(const Subject& of, TimeRange time, EventRef event) {
 
 QStringList AnsweredTrace::choices() const {
   if (!two_) return {};
-  return {QStringLiteral("A  ") + two_->first.name(), QStringLiteral("B  ") + two_->second.name(), tr("A and B as one")};
+  const QString second = QStringLiteral("B  ") + two_->second.name();
+  return {QStringLiteral("A  ") + two_->first.name(), two_->shift == 0 ? second : tr("%1, at times of its own").arg(second), tr("A and B as one")};
 }
 
 AnsweredTraceBox::AnsweredTraceBox(AnsweredTrace& answered, QWidget* parent) : QComboBox(parent), answered_(answered) {
   setAccessibleName(tr("Trace that is counted"));
-  setToolTip(tr("Which of the two traces is counted"));
   setSizeAdjustPolicy(QComboBox::AdjustToContents);
   connect(this, &QComboBox::activated, this, [this](int index) { answered_.choose(static_cast<AnsweredTrace::Choice>(index)); });
   connect(&answered, &AnsweredTrace::changed, this, &AnsweredTraceBox::showChoices);
@@ -89,6 +90,11 @@ AnsweredTraceBox::AnsweredTraceBox(AnsweredTrace& answered, QWidget* parent) : Q
 void AnsweredTraceBox::showChoices() {
   setVisible(answered_.isOfTwo());
   if (!answered_.isOfTwo()) return;
+  QString explained = tr("Which of the two traces is counted");
+  if (const Nanoseconds shift = answered_.shiftOfSecond(); shift != 0)
+    explained += u'\n' + tr("Of B, tables, queries and commands say its own times, as its file has them. The timeline shows it shifted by %1.")
+                             .arg(QString::fromStdString(timeline::format_duration(shift)));
+  setToolTip(explained);
   const QSignalBlocker blocker(this);
   const QStringList choices = answered_.choices();
   for (int i = 0; i < choices.size(); ++i) i < count() ? setItemText(i, choices[i]) : addItem(choices[i]);

@@ -51,6 +51,7 @@ class AnsweredTrace : public QObject {
   // Shows a time and an event of `of` in the timeline, with some room on both sides; the event may be invalid. Of an earlier state of
   // trace(), the event is where it stands now. What is no longer answered about is not shown anywhere.
   void show(const Subject& of, TimeRange time, EventRef event);
+  [[nodiscard]] Nanoseconds shiftOfSecond() const { return two_ ? two_->shift : Nanoseconds{0}; }
   // The names to choose from: "A  before.trace".
   [[nodiscard]] QStringList choices() const;
 

@@ -270,6 +270,24 @@ class RunsTest : public QObject {
     QVERIFY2(keeps("Stream 7"), window_->state().filter().values.front().text.c_str());
   }
 
+  // They go into commands that read its file alone.
+  void whoAnswersAboutBSaysThatTimesAreItsOwn() {
+    window_->showPanel("query");
+    compare();
+    auto* box = window_->findChild<QWidget*>("query")->findChild<ui::AnsweredTraceBox*>();
+    QVERIFY(box != nullptr && box->isVisible());
+    window_->pair().setShift(700'000'000);
+    QVERIFY(settle(*window_));
+    QCOMPARE(box->itemText(1), QString("B  faster.trace, at times of its own"));
+    QVERIFY2(box->toolTip().contains("shifted by 700.000 ms"), qPrintable(box->toolTip()));
+    window_->pair().setShift(-1'000'000);
+    QVERIFY(settle(*window_));
+    QVERIFY2(box->toolTip().contains("shifted by -1.000 ms"), qPrintable(box->toolTip()));
+    window_->pair().setShift(0);
+    QVERIFY(settle(*window_));
+    QCOMPARE(box->itemText(1), QString("B  faster.trace"));
+  }
+
   // With both traces counted as one.
   void tablesOfBothRunsSayOfWhichTheirRowsAre() {
     window_->showPanel("statistics");
