@@ -12,7 +12,7 @@ namespace lanescope::analysis {
 namespace {
 
 constexpr Nanoseconds kLaunchLatency = 10'000;       // between a call and its work on an empty GPU, or between two operations of a stream
-constexpr Nanoseconds kLongestLook = 1'000'000'000;  // back along a thread
+constexpr Nanoseconds kLongestLook = 1'000'000'000;  // back along a thread, but in gaps of its GPU, which are described whole (idle.h)
 constexpr Nanoseconds kHandOver = 1'000'000;         // between a thread that writes and one that wakes up
 
 bool is_writing_call(std::string_view name) noexcept {
@@ -150,7 +150,7 @@ struct WaitFinder::State {
 
   // What the thread did most in this time, where it did that longest at one go.
   [[nodiscard]] std::optional<Wait> of_thread(ThreadId thread, TimeRange window) {
-    window.begin = std::max({window.begin, window.end - kLongestLook, trace.extent().begin});
+    window.begin = std::max(window.begin, trace.extent().begin);
     if (thread == kNone || window.empty()) return std::nullopt;
     std::vector<Activity> pieces;
     ThreadActivity(trace, tracks, thread, names).describe(window, pieces);
@@ -176,7 +176,7 @@ struct WaitFinder::State {
     if (busy.valid() && time(busy).end < start)
       since = time(busy).end;
     else if (front.valid() && time(front).end < start)
-      since = time(front).end;
+      since = std::max(since, time(front).end);
     else if (busy.valid())
       return std::nullopt;
     return of_thread(key(call).thread, {since, start});
@@ -261,10 +261,10 @@ struct WaitFinder::State {
   // A call that writes is late for what its thread did since it wrote before.
   [[nodiscard]] std::optional<Wait> of_writing(EventRef call) {
     const Lane& lane = trace.lane(call.lane);
+    const Nanoseconds start = lane.start(call.index);
     EventIndex before = call.index;
-    while (before > 0 && lane.name(before - 1) != lane.name(call.index) && lane.start(call.index) - lane.start(before - 1) < kLongestLook) --before;
-    const Nanoseconds since = before > 0 ? lane.end(before - 1) : lane.start(call.index) - kLongestLook;
-    return of_thread(key(call).thread, {since, lane.start(call.index)});
+    while (before > 0 && lane.name(before - 1) != lane.name(call.index) && start - lane.start(before - 1) < kLongestLook) --before;
+    return of_thread(key(call).thread, {std::max(start - kLongestLook, before > 0 ? lane.end(before - 1) : start - kLongestLook), start});
   }
 
   [[nodiscard]] std::optional<Wait> before(EventRef event) {

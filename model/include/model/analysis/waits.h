@@ -52,7 +52,8 @@ class WaitFinder {
   WaitFinder& operator=(const WaitFinder&) = delete;
 
   // What the event waited for: an operation of a GPU, a CUDA call, a call into the C library, a wait for Python's lock. None where it is
-  // something else, or nothing is known. O(tracks · log n), and O(events) of the stretch of its thread that it is about: at most a second.
+  // something else, or nothing is known. O(tracks · log n), and O(events) of the stretch of its thread that it is about: the gap of the GPU, or
+  // at most a second.
   [[nodiscard]] std::optional<Wait> before(EventRef event);
 
   // The same of what that waited for, and so on: at most `most` hops, the nearest first, each event once. Each begins before the one before it
