@@ -247,7 +247,8 @@ void DiffPanel::showLaunches(const CounterChange& change, Side selected) {
 
 // Where only one of the traces has it, that one's is selected.
 void DiffPanel::showItem(const DiffItem& item, Side selected) {
-  if (!pair_.isOpen() || item.kind == DiffKind::kGpuBusy) return;
+  if (!pair_.isOpen()) return;
+  if (hasNoPlace(item)) return sayNoPlace(item);
   search_.start([this, item, selected, first = pair_.first().trace, second = pair_.second().trace, filter = filter_of(item, iterations_),
                  compared = is_by_iteration_ ? Compared::kIterations : Compared::kWholeTraces](const LatestJob::Context& job) {
     const auto find = [&](const Trace& trace, double mean) {
@@ -257,8 +258,9 @@ void DiffPanel::showItem(const DiffItem& item, Side selected) {
       return longest_event(trace, filter, compared, job.stop());
     };
     const std::optional<Spot> a = find(*first, item.first.per_iteration), b = find(*second, item.second.per_iteration);
-    if (job.stop().stop_requested() || (!a && !b)) return;
+    if (job.stop().stop_requested()) return;
     job.deliver([this, a, b, selected] {
+      if (!a && !b) return emit said(tr("Neither trace has an event by itself that this row is about."));
       const bool is_of_first = a && (selected == Side::kFirst || !b);
       const EventRef event = is_of_first ? a->event : pair_.ofSecond(b->event);
       if (a && b) return pair_.alignPlaces({a->range, b->range, event});
@@ -268,10 +270,17 @@ void DiffPanel::showItem(const DiffItem& item, Side selected) {
   });
 }
 
+bool DiffPanel::hasNoPlace(const DiffItem& item) const { return item.kind == DiffKind::kGpuBusy || (item.kind == DiffKind::kDuration && !is_by_iteration_); }
+
+void DiffPanel::sayNoPlace(const DiffItem& item) {
+  if (item.kind == DiffKind::kDuration) return emit said(tr("Without iterations, this row is about the whole of both traces."));
+  emit said(tr("The time in which GPUs worked is the sum of all that they ran, and has no place of its own. Statistics has its course over time."));
+}
+
 void DiffPanel::listItem(const DiffItem& item) {
   if (!state_.trace()) return;
-  if (item.kind == DiffKind::kGpuIdle) return emit bubblesRequested();
-  if (item.kind == DiffKind::kGpuBusy) return;
+  if (item.kind == DiffKind::kGpuIdle) return emit bubblesRequested(item.difference() > 0 ? AnsweredTrace::Choice::kSecond : AnsweredTrace::Choice::kFirst);
+  if (hasNoPlace(item)) return sayNoPlace(item);
   state_.setShownRow(std::nullopt);
   state_.setFilter(filter_of(item, iterations_));
   emit eventsRequested();

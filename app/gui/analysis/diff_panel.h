@@ -13,6 +13,7 @@
 #include <QTabWidget>
 #include <QWidget>
 
+#include "analysis/answered_trace.h"
 #include "analysis/trace_pair.h"
 #include "base/latest_job.h"
 #include "base/selection_state.h"
@@ -35,10 +36,11 @@ class DiffPanel : public QWidget {
   [[nodiscard]] QString summary() const { return summary_->text(); }
 
  signals:
-  void compareRequested();  // the user wants to choose B
-  void bubblesRequested();  // a row about idle time was activated
-  void eventsRequested();   // the events of a row were listed
-  void kernelRequested();   // a row about a kernel's counters was activated: the launch is selected
+  void compareRequested();                                         // the user wants to choose B
+  void bubblesRequested(lanescope::ui::AnsweredTrace::Choice of);  // a row about idle time was activated: of the run that is idle longer
+  void eventsRequested();                                          // the events of a row were listed
+  void kernelRequested();                                          // a row about a kernel's counters was activated: the launch is selected
+  void said(const QString& sentence);                              // why a row that was chosen leads nowhere
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -52,6 +54,8 @@ class DiffPanel : public QWidget {
   enum class Side { kFirst, kSecond };  // of which an event is to be selected
   void offerSides(ResultTable& table, std::function<void(TableRow, Side)> show);
   void showItem(const analysis::DiffItem& item, Side selected);
+  [[nodiscard]] bool hasNoPlace(const analysis::DiffItem& item) const;  // it is a sum over all of the traces
+  void sayNoPlace(const analysis::DiffItem& item);
   void listItem(const analysis::DiffItem& item);
   void showLaunches(const analysis::CounterChange& change, Side selected);
 

@@ -187,7 +187,11 @@ void MainWindow::connectAnalysis() {
     entry->setToolTip(shown_text(report.description));
   }
   connect(diff_, &DiffPanel::compareRequested, this, &MainWindow::chooseBeside);
-  connect(diff_, &DiffPanel::bubblesRequested, this, [this] { docks_->enter(bubbles_); });
+  connect(diff_, &DiffPanel::bubblesRequested, this, [this](AnsweredTrace::Choice of) {
+    if (answered_.choice() != AnsweredTrace::Choice::kBoth) answered_.choose(of);
+    docks_->enter(bubbles_);
+  });
+  connect(diff_, &DiffPanel::said, this, [this](const QString& sentence) { messages_->showAnew(sentence, MessageWeight::kNote, MessageSubject::kAlignment); });
   connect(diff_, &DiffPanel::eventsRequested, this, [this] { docks_->enter(events_); });
   connect(diff_, &DiffPanel::kernelRequested, this, [this] { docks_->enter(kernel_); });
 }

@@ -395,6 +395,49 @@ class RunsTest : public QObject {
     QVERIFY2(std::abs(top_of(*first) - first_top) <= 1, qPrintable(QString("from %1 to %2").arg(first_top).arg(top_of(*first))));
   }
 
+  // A click selects what a row is about, or says why there is nothing to select; Enter lists its events or gaps, or says so, too.
+  void everyRowOfTheDiffLeadsSomewhereOrSaysWhyNot_data() {
+    QTest::addColumn<QString>("first");
+    QTest::addColumn<QString>("second");
+    QTest::newRow("training") << training("workers0") << training("workers4");
+    QTest::newRow("small") << known_ << faster_;
+  }
+  void everyRowOfTheDiffLeadsSomewhereOrSaysWhyNot() {
+    QFETCH(QString, first);
+    QFETCH(QString, second);
+    window_ = window_of(first);
+    QVERIFY(window_);
+    window_->showPanel("diff");
+    window_->openBeside(second);
+    QVERIFY(settle(*window_));
+    ui::ResultTable& table = window_->diff().table();
+    const auto said = [&] { return window_->messages().text(); };
+    ui::SelectionState& state = window_->state();
+    for (int row = 0; row < table.model()->rowCount(); ++row) {
+      const QByteArray name = (cell(table, row, "Kind") + ": " + cell(table, row, "Name")).toUtf8();
+      window_->findChild<ui::MessageArea*>()->clear();
+      state.setSelectedEvent({});
+      table.chooseRow(table.results().tableRow(row));
+      QVERIFY(settle(*window_));
+      QVERIFY2(state.selectedEvent().valid() != !said().isEmpty(), name + "; " + said().toUtf8());
+      if (cell(table, row, "Kind") == "GPU busy") QVERIFY2(said().contains("Statistics"), qPrintable(said()));
+
+      window_->findChild<ui::MessageArea*>()->clear();
+      emit table.rowActivated(table.results().tableRow(row));
+      QVERIFY(settle(*window_));
+      const bool lists_gaps = window_->bubbles().isVisible(), lists_events = window_->events().isVisible();
+      if (lists_events) QVERIFY2(events_table(*window_)->model()->rowCount() > 0, name);
+      if (lists_gaps) {  // of the run that is idle longer
+        const QString difference = cell(table, row, "Difference");
+        const bool is_longer_in_second = !difference.startsWith('-') && difference != "0 ns";
+        QVERIFY2(window_->bubbles().findChild<ui::AnsweredTraceBox*>()->currentIndex() == (is_longer_in_second ? 1 : 0), name);
+      }
+      QVERIFY2(int(lists_gaps) + int(lists_events) + int(!said().isEmpty()) == 1, name + "; " + said().toUtf8());
+      state.setFilter({});
+      window_->showPanel("diff");
+    }
+  }
+
   // As the command line says it.
   void theDiffSaysHowSureItIs() {
     window_ = window_of(training("workers0"));
