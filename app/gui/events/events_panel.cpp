@@ -97,11 +97,13 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
 
   QHeaderView* header = table_->horizontalHeader();
   const int character = table_->fontMetrics().horizontalAdvance(u'0');
+  header->setSortIndicatorShown(true);  // which counts for the widths of titles
   for (int i = 0; i < model_->columnCount(); ++i) header->setSectionHidden(i, i != EventTableModel::kNumberColumn);
   header->resizeSection(EventTableModel::kNumberColumn, character * 9);
   for (const auto& [shown_column, characters] : kInitialColumns) {
     header->setSectionHidden(EventTableModel::columnOf(shown_column), false);
-    header->resizeSection(EventTableModel::columnOf(shown_column), character * characters);
+    const int section = EventTableModel::columnOf(shown_column);
+    header->resizeSection(section, std::max(character * characters, header->sectionSizeHint(section)));  // the title, with the sign of sorting
   }
   for (int i = 0; i < static_cast<int>(std::size(kInitialColumns)); ++i)
     header->moveSection(header->visualIndex(EventTableModel::columnOf(kInitialColumns[i].column)), i + 1);

@@ -68,6 +68,19 @@ class EventsTest : public QObject {
   }
   void cleanup() { window_.reset(); }
 
+  // However the list is sorted: the sign of that takes room beside a title.
+  void titlesOfTheFirstColumnsAreReadWhole() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QHeaderView& header = *events_table(window)->horizontalHeader();
+    for (int section = 1; section < header.count(); ++section) {
+      if (header.isSectionHidden(section)) continue;
+      header.setSortIndicator(section, Qt::AscendingOrder);
+      const QByteArray title = header.model()->headerData(section, Qt::Horizontal).toString().toUtf8();
+      QVERIFY2(header.sectionSize(section) >= header.sectionSizeHint(section), title);
+    }
+  }
+
   void filtersByKind() {
     auto* kinds = field<QComboBox>(window_->events(), "Kind of event");
     choose(kinds, "Kernel");
