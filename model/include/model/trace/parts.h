@@ -8,8 +8,8 @@
 
 namespace lanescope {
 
-[[nodiscard]] const TracePart* part_of(const Trace& trace, TrackId track) noexcept;       // O(log parts)
-[[nodiscard]] const TracePart* part_of(const Trace& trace, const Track& track) noexcept;  // the same; requires: one of trace.tracks()
+[[nodiscard]] const TracePart* part_of(const Trace& trace, TrackId track) noexcept;              // O(log parts)
+[[nodiscard]] const TracePart* part_of(const Trace& trace, const Track& track) noexcept;         // the same; requires: one of trace.tracks()
 [[nodiscard]] const TracePart* part_of_counter(const Trace& trace, CounterId counter) noexcept;  // O(log parts)
 // Which of the runs that are compared a track is of: "A"; empty where runs are not compared. O(log parts). Requires: one of trace.tracks().
 [[nodiscard]] std::string_view run_of(const Trace& trace, const Track& track) noexcept;
