@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "lanescope/trace.pb.h"
 #include "model/trace/completeness.h"
@@ -94,6 +95,11 @@ class TraceCombiner {
  public:
   TraceCombiner(const TraceSource& first, GpusSeenTwice gpus, std::stop_token stop) : stop_(std::move(stop)), trace_(*first.trace), gpus_seen_twice_(gpus) {
     detach();
+    functions_ = *trace_.call_stacks_.functions_;
+    records_ = trace_.kernel_records();
+    for (std::uint32_t i = 0; i < records_.metrics.size(); ++i) metric_ids_.emplace(records_.metrics[i], i);
+    for (const auto& source : records_.sources) known_sources_.insert(source->path);
+    for (const Process& process : trace_.processes_) last_instance_ = std::max(last_instance_, process.instance);
     for (NameId id = 0; id < trace_.names_.size(); ++id) append_to_index(id);
     close_part(first, part_of(first), 0);
     add_known_gpus();
@@ -143,6 +149,8 @@ class TraceCombiner {
     }
     trace_.extent_ = extent;
     trace_.provenance_ = provenance_of(trace_.parts_);
+    trace_.call_stacks_.functions_ = std::make_shared<const CallStacks::Functions>(std::move(functions_));
+    trace_.kernel_records_ = std::make_shared<const KernelRecords>(std::move(records_));
     trace_.index_resources();
     return std::make_shared<const Trace>(std::move(trace_));
   }
@@ -244,10 +252,10 @@ class TraceCombiner {
   void map_processes() {
     first_process_ = static_cast<ProcessId>(trace_.processes_.size());
     first_thread_ = static_cast<ThreadId>(trace_.threads_.size());
-    std::uint32_t last_instance = 0;
-    for (const Process& process : trace_.processes_) last_instance = std::max(last_instance, process.instance);
+    const std::uint32_t first_instance = last_instance_ + 1;
     for (Process process : from_->processes_) {
-      process.instance += last_instance + 1;
+      process.instance += first_instance;
+      last_instance_ = std::max(last_instance_, process.instance);
       process.start = clock_(process.start);
       if (process.end) process.end = clock_(*process.end);
       trace_.processes_.push_back(std::move(process));
@@ -322,22 +330,20 @@ class TraceCombiner {
   std::uint32_t append_call_stacks() {
     CallStacks& stacks = trace_.call_stacks_;
     const CallStacks& more = from_->call_stacks_;
-    auto functions = std::make_shared<CallStacks::Functions>(*stacks.functions_);
-    functions->resize(stacks.locations_.size());
+    functions_.resize(stacks.locations_.size());
     const std::uint32_t locations = append_rows(stacks.locations_, more.locations_, [this](CodeLocation& location) {
       location.module = name(location.module);
       location.build_id = name(location.build_id);
     });
-    functions->resize(stacks.locations_.size());
+    functions_.resize(stacks.locations_.size());
     for (std::size_t id = 1; id < more.functions_->size(); ++id) {
       std::vector<CodeFunction> of_location = (*more.functions_)[id];
       for (CodeFunction& function : of_location) {
         function.function = name(function.function);
         function.source_file = name(function.source_file);
       }
-      (*functions)[id + locations] = std::move(of_location);
+      functions_[id + locations] = std::move(of_location);
     }
-    stacks.functions_ = std::move(functions);
     const auto nodes = static_cast<std::uint32_t>(std::max<std::size_t>(stacks.nodes_.size(), 1) - 1);
     append_rows(stacks.nodes_, more.nodes_, [nodes, locations](CallNode& node) {
       if (node.parent != 0) node.parent += nodes;
@@ -411,7 +417,7 @@ class TraceCombiner {
 
   void append_kernel_records() {
     if (!from_->kernel_records_ || from_->kernel_records_->empty()) return;
-    KernelRecords all = trace_.kernel_records();
+    KernelRecords& all = records_;
     const KernelRecords& more = *from_->kernel_records_;
     for (const auto& object : more.code) {
       CodeObject copy = *object;
@@ -440,21 +446,16 @@ class TraceCombiner {
     }
     append_measured(all, more, first_function);
     for (const auto& source : more.sources)
-      if (all.find_source(source->path) == nullptr) all.sources.push_back(source);
-    trace_.kernel_records_ = std::make_shared<const KernelRecords>(std::move(all));
+      if (known_sources_.insert(source->path).second) all.sources.push_back(source);
   }
 
   void append_measured(KernelRecords& all, const KernelRecords& more, GpuFunctionId first_function) {
-    std::unordered_map<std::string_view, std::uint32_t> known;
-    for (std::uint32_t i = 0; i < all.metrics.size(); ++i) known.emplace(all.metrics[i], i);
     std::vector<std::uint32_t> metrics;
-    std::vector<std::string> added;
     for (const std::string& metric : more.metrics) {
-      const auto [found, is_new] = known.emplace(metric, static_cast<std::uint32_t>(known.size()));
+      const auto [found, is_new] = metric_ids_.emplace(metric, static_cast<std::uint32_t>(all.metrics.size()));
       metrics.push_back(found->second);
-      if (is_new) added.push_back(metric);
+      if (is_new) all.metrics.push_back(metric);
     }
-    all.metrics.insert(all.metrics.end(), added.begin(), added.end());
     for (const auto& launch : more.measured) {
       MeasuredLaunch copy = *launch;
       copy.process = process(copy.process);
@@ -581,6 +582,12 @@ class TraceCombiner {
   std::stop_token stop_;
   Trace trace_;
   RowIndex name_ids_;  // of trace_.names_
+  // What is of all sources so far, and of the trace once they are all there: a trace's own are shared, and would be copied for each source.
+  CallStacks::Functions functions_;
+  KernelRecords records_;
+  std::unordered_map<std::string, std::uint32_t> metric_ids_;  // of records_.metrics
+  std::unordered_set<std::string> known_sources_;              // paths of records_.sources
+  std::uint32_t last_instance_ = 0;                            // of processes
 
   // The source that is being appended.
   std::shared_ptr<const Trace> source_;

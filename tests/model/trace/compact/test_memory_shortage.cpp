@@ -7,10 +7,12 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "long_recording.h"
+#include "model/trace/combine.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/trace_builder.h"
 #include "recordings.h"
@@ -21,6 +23,7 @@ std::atomic<long> allocations{0};
 std::atomic<long> fails_from{-1}, fails_to{-1};  // those with such numbers; none below 0
 
 std::atomic<std::size_t> live_bytes{0}, most_bytes{0};  // of what was allocated and not freed yet
+std::atomic<std::size_t> all_bytes{0};                  // of all that was ever allocated
 
 bool fails() noexcept {
   if (fails_from.load(std::memory_order_relaxed) < 0) return false;
@@ -43,7 +46,9 @@ struct Shortage {
 void* operator new(std::size_t bytes) {
   void* const memory = fails() ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
   if (memory == nullptr) throw std::bad_alloc();
-  const std::size_t now = live_bytes += malloc_usable_size(memory);
+  const std::size_t bytes_taken = malloc_usable_size(memory);
+  all_bytes += bytes_taken;
+  const std::size_t now = live_bytes += bytes_taken;
   for (std::size_t most = most_bytes; now > most && !most_bytes.compare_exchange_weak(most, now);) continue;
   return memory;
 }
@@ -138,6 +143,43 @@ TEST_CASE("totals of memory that is used take little beside the events that they
   REQUIRE(trace->counters().size() == 1);
   // What stands for an event while those of one time are put in order is 8 bytes; a copy of all events took 77.
   CHECK(most_bytes - before < 56 * kEvents);
+}
+
+TEST_CASE("what combining copies of each trace does not grow with the traces before it") {
+  // One rank with all that a trace has tables of: code that was sampled, code of kernels and its sources, counters of kernels.
+  constexpr std::uint32_t kPlaces = 1'000;
+  TraceBuilder builder;
+  const TrackKey key{TrackKind::kKernels, builder.process_of_instance(1)};
+  builder.add(key, {{1'000, 10, builder.intern("kernel"), 1, 0}});
+  for (std::uint32_t i = 0; i < kPlaces; ++i) {
+    const std::string number = std::to_string(i);
+    const CodeLocationId location = builder.code_location({CodeKind::kNative, builder.intern("program"), 0, 16 * (i + std::uint64_t{1})},
+                                                          {builder.intern("function_with_a_long_name_" + number), builder.intern("file.cpp"), i});
+    (void)builder.call_node({0, location});
+    builder.add(SourceText{"/a/long/path/of/a/source/file_" + number + ".cu", "text"});
+    (void)builder.gpu_function({key.process, i, 1, builder.intern("kernel " + number), 0});
+    (void)builder.kernel_metric("metric__with_a_long_name_" + number + ".avg");
+    builder.set_stream({key.process, 1, i, 0, 0, "stream"});
+  }
+  const auto rank = builder.snapshot();
+  const auto cost = [&](std::size_t ranks) {
+    std::vector<TraceSource> sources;
+    for (std::size_t i = 0; i < ranks; ++i) sources.push_back({rank, "rank", static_cast<Nanoseconds>(i)});
+    const std::size_t before = all_bytes;
+    const auto trace = combine_traces(sources);
+    const std::size_t bytes = all_bytes - before;
+    CHECK(trace->call_stacks().location_count() == 1 + ranks * kPlaces);
+    CHECK(trace->name(trace->call_stacks().functions(static_cast<CodeLocationId>(ranks * kPlaces)).front().function) == "function_with_a_long_name_999");
+    CHECK(trace->kernel_records().functions.size() == ranks * kPlaces);
+    CHECK(trace->kernel_records().metrics.size() == kPlaces);
+    CHECK(trace->kernel_records().sources.size() == kPlaces);
+    CHECK(trace->streams().size() == ranks * kPlaces);
+    return static_cast<double>(bytes);
+  };
+  // As straight lines go: what the first costs is more than what each of the others does.
+  const double few = cost(8), many = cost(64);
+  INFO(few << " and " << many << " bytes");
+  CHECK(many < 8.5 * few);
 }
 
 TEST_CASE("an allocation that fails while segments are decoded changes nothing") {
