@@ -17,20 +17,38 @@ bool is_address_text(std::string_view function) noexcept {
   return number.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string_view::npos;
 }
 
-CallStackBuilder::CallStackBuilder() : functions_(1), depths_(1) {
+namespace {
+
+std::uint64_t hash_of(const CodeLocation& location, const CodeFunction& function) noexcept {
+  return hash_of_numbers(static_cast<std::uint32_t>(location.kind), location.module, location.build_id, location.address, function.function,
+                         function.source_file, function.source_line);
+}
+std::uint64_t hash_of(const CallNode& node) noexcept { return hash_of_numbers(node.parent, node.location); }
+
+}  // namespace
+
+// Row 0 of both tables stands for nothing: it is in the index, whose rows are those of the table, and never found.
+CallStackBuilder::CallStackBuilder() : distinct_(1), functions_(1), depths_(1) {
   stacks_.nodes_.append({});
   stacks_.locations_.append({});
+  location_ids_.append(hash_of_location(0), [](std::uint32_t) { return std::uint64_t{0}; });
+  node_ids_.append(hash_of_node(0), [](std::uint32_t) { return std::uint64_t{0}; });
 }
+
+std::uint64_t CallStackBuilder::hash_of_location(CodeLocationId id) const noexcept { return hash_of(stacks_.locations_[id], distinct_[id]); }
+std::uint64_t CallStackBuilder::hash_of_node(CallNodeId id) const noexcept { return hash_of(stacks_.nodes_[id]); }
 
 CodeLocationId CallStackBuilder::location(const CodeLocation& location, const CodeFunction& function) {
   const CodeFunction distinct = location.address == 0 ? function : CodeFunction{};
-  const auto [found, inserted] = location_ids_.try_emplace({location, distinct}, static_cast<CodeLocationId>(stacks_.locations_.size()));
-  if (inserted) {
-    stacks_.locations_.append(location);
-    functions_.push_back({function});
-    changed_ = true;
-  }
-  return found->second;
+  const std::uint64_t hash = hash_of(location, distinct);
+  const auto is_same = [&](CodeLocationId id) { return id != 0 && stacks_.locations_[id] == location && distinct_[id] == distinct; };
+  if (const CodeLocationId known = location_ids_.find(hash, is_same); known != kNone) return known;
+  const auto id = static_cast<CodeLocationId>(stacks_.locations_.append(location));
+  distinct_.push_back(distinct);
+  functions_.push_back({function});
+  location_ids_.append(hash, [this](CodeLocationId row) { return hash_of_location(row); });
+  changed_ = true;
+  return id;
 }
 
 CallNodeId CallStackBuilder::node(const CallNode& node) {
@@ -38,12 +56,13 @@ CallNodeId CallStackBuilder::node(const CallNode& node) {
     ++too_deep_;
     return node.parent;
   }
-  const auto [found, inserted] = node_ids_.try_emplace(node, static_cast<CallNodeId>(stacks_.nodes_.size()));
-  if (inserted) {
-    stacks_.nodes_.append(node);
-    depths_.push_back(depths_[node.parent] + 1);
-  }
-  return found->second;
+  const std::uint64_t hash = hash_of(node);
+  const auto is_same = [&](CallNodeId id) { return id != 0 && stacks_.nodes_[id] == node; };
+  if (const CallNodeId known = node_ids_.find(hash, is_same); known != kNone) return known;
+  const auto id = static_cast<CallNodeId>(stacks_.nodes_.append(node));
+  depths_.push_back(depths_[node.parent] + 1);
+  node_ids_.append(hash, [this](CallNodeId row) { return hash_of_node(row); });
+  return id;
 }
 
 void CallStackBuilder::set_functions(CodeLocationId location, std::vector<CodeFunction> functions) {

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "model/trace/call_stacks.h"
+#include "row_index.h"
 
 namespace lanescope {
 
@@ -25,13 +25,18 @@ class CallStackBuilder {
 
   CallStacks snapshot();
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
-    return location_ids_.size() * kLocationBytes + node_ids_.size() * kNodeBytes + further_functions_ * sizeof(CodeFunction);
+    return stacks_.locations_.size() * kLocationBytes + stacks_.nodes_.size() * kNodeBytes + location_ids_.memory_bytes() + node_ids_.memory_bytes() +
+           further_functions_ * sizeof(CodeFunction);
   }
 
  private:
-  static constexpr std::size_t kLocationBytes = 240, kNodeBytes = 94;             // with the maps that find them
-  std::map<std::pair<CodeLocation, CodeFunction>, CodeLocationId> location_ids_;  // the function tells apart what has no address
-  std::map<CallNode, CallNodeId> node_ids_;
+  // Of tables: a location has a copy of its functions in each of two snapshots.
+  static constexpr std::size_t kLocationBytes = 160, kNodeBytes = sizeof(CallNode) + sizeof(std::uint32_t);
+  [[nodiscard]] std::uint64_t hash_of_location(CodeLocationId id) const noexcept;
+  [[nodiscard]] std::uint64_t hash_of_node(CallNodeId id) const noexcept;
+
+  RowIndex location_ids_, node_ids_;
+  std::vector<CodeFunction> distinct_;  // of each location: the function that tells it apart where it has no address
   CallStacks stacks_;
   CallStacks::Functions functions_;
   std::vector<std::uint32_t> depths_;  // of nodes: how many calls lie above

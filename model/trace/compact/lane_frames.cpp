@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "ingest/columns.h"
 #include "ingest/packed.h"
@@ -121,7 +122,7 @@ std::string encode_lane_segment(FileLane lane, std::span<const Event> events, Na
   return bytes;
 }
 
-std::optional<LaneSegmentEvents> decode_lane_segment(std::string_view payload) {
+std::optional<LaneSegmentEvents> decode_lane_segment(std::string_view payload, std::vector<Event> memory) {
   if (!is_within_limits(payload)) return std::nullopt;
   thread_local LaneSegmentColumns columns;  // whose memory serves for the next
   LaneSegmentColumns& c = columns;
@@ -130,7 +131,8 @@ std::optional<LaneSegmentEvents> decode_lane_segment(std::string_view payload) {
   const int n = c.gap.size();
   if (n == 0 || static_cast<std::uint64_t>(n) > limits::kChunkRows || !is_near(c.first_start)) return std::nullopt;
   if (!same_length_or_empty(n, c.duration, c.name, c.correlation_delta, c.detail_delta)) return std::nullopt;
-  LaneSegmentEvents segment{{c.track, c.lane}, std::vector<Event>(static_cast<std::size_t>(n))};
+  LaneSegmentEvents segment{{c.track, c.lane}, std::move(memory)};
+  segment.events.resize(static_cast<std::size_t>(n));
   Nanoseconds end = c.first_start;
   std::int64_t correlation = 0, detail = 0;
   constexpr std::uint64_t kLongest = std::uint64_t{1} << 61;  // as is_near() has it

@@ -34,8 +34,8 @@ struct LaneSegmentEvents {
 [[nodiscard]] std::string encode_lane_segment(FileLane lane, std::span<const Event> events, Nanoseconds epoch);
 
 // None where the bytes are no such payload, hold more events than one may, or events that overlap, or lie farther from the machine's start
-// than any recording. O(bytes).
-[[nodiscard]] std::optional<LaneSegmentEvents> decode_lane_segment(std::string_view payload);
+// than any recording. The events are put into `memory`, whatever it holds: who decodes many segments hands on that of the last. O(bytes).
+[[nodiscard]] std::optional<LaneSegmentEvents> decode_lane_segment(std::string_view payload, std::vector<Event> memory = {});
 
 // Bytes of payload that so many events take at most, with room for columns of newer writers: what is longer is no segment of theirs.
 [[nodiscard]] constexpr std::uint64_t most_segment_bytes(std::uint32_t events) noexcept { return 4'096 + std::uint64_t{100} * events; }
