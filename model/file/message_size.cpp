@@ -175,7 +175,10 @@ class Measurement {
     std::array<std::uint64_t, Shape::kMostFields> column_lengths;
     if (columns == Columns::kCounted && shape.has_columns) column_lengths.fill(0);
     WireReader reader(payload);
+    const auto is_number = [&shape](std::uint32_t number) { return number < Shape::kMostFields && shape.fields[number].kind == Shape::Kind::kNumber; };
     while (size.bytes <= most_bytes_) {
+      reader.pass_numbers(is_number);
+      if (reader.at_end()) return;
       const auto wire = reader.next();
       if (!wire) return;
       static constexpr Shape::Field kNone;

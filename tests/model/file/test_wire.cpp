@@ -1,5 +1,7 @@
 #include "model/file/wire.h"
 
+#include <random>
+
 #include "lanescope/trace.pb.h"
 #include "support/catch.h"
 
@@ -25,6 +27,40 @@ TEST_CASE("the fields of a message are walked as protobuf writes them") {
   CHECK(numbers == std::vector<std::uint32_t>{1, 3, 3, 13});
   CHECK(texts == std::vector<std::string_view>{"one", std::string_view(chunk.strings(1))});
   CHECK(bytes == payload.size());
+}
+
+TEST_CASE("numbers that are passed over are left out of the walk, and nothing else is") {
+  // Whatever the bytes are: fields, numbers of any length, or none.
+  std::mt19937 random(1);
+  std::uint64_t passed = 0, unsound = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    std::string bytes;
+    for (std::uint64_t i = random() % 8; i > 0; --i) {
+      append_varint((random() % 40) << 3 | (random() % 8 == 0 ? random() % 8 : 0), bytes);
+      append_varint(random() % 3 == 0 ? (std::uint64_t{random()} << 32 | random()) : random() % 200, bytes);
+    }
+    if (random() % 4 == 0) bytes.append(random() % 12, '\x80');
+    if (!bytes.empty() && random() % 2 == 0) bytes.pop_back();
+    const auto may_pass = [](std::uint32_t number) { return number % 3 != 0; };
+    std::vector<std::string_view> kept, walked;
+    WireReader one_by_one(bytes);
+    while (const auto field = one_by_one.next()) {
+      const bool is_passed = field->type == WireField::kVarint && static_cast<std::uint8_t>(field->whole.front()) < 0x80 && may_pass(field->number);
+      passed += is_passed;
+      if (!is_passed) kept.push_back(field->whole);
+    }
+    WireReader reader(bytes);
+    for (reader.pass_numbers(may_pass); !reader.at_end(); reader.pass_numbers(may_pass)) {
+      const auto field = reader.next();
+      if (!field) break;
+      walked.push_back(field->whole);
+    }
+    REQUIRE(walked == kept);
+    REQUIRE(reader.sound() == one_by_one.sound());
+    unsound += !reader.sound();
+  }
+  CHECK(passed > 10'000);
+  CHECK(unsound > 1'000);
 }
 
 TEST_CASE("bytes that are no message end the walk, which says so") {

@@ -53,6 +53,24 @@ class WireReader {
   explicit WireReader(std::string_view message) : rest_(message) {}
   // None at the end, and where what follows is no field: then sound() is false.
   [[nodiscard]] std::optional<WireField> next();
+  // Passes over fields of one varint for which `may_pass(number)`, as far as their tags have one byte: where messages are many and short, next() would take
+  // more time than all else. What follows, sound or not, is for next().
+  template <typename MayPass>
+  void pass_numbers(MayPass may_pass) {
+    constexpr std::size_t kLongest = 10;  // bytes of a number
+    const char* at = rest_.data();
+    const char* const end = at + rest_.size();
+    while (at < end) {
+      const auto tag = static_cast<std::uint8_t>(*at);
+      if (tag >= 0x80 || tag >> 3 == 0 || (tag & 7) != WireField::kVarint || !may_pass(std::uint32_t{tag} >> 3)) break;
+      const char* value = at + 1;
+      while (value < end && static_cast<std::uint8_t>(*value) >= 0x80) ++value;
+      if (value == end || static_cast<std::size_t>(value - at) > kLongest) break;
+      at = value + 1;
+    }
+    rest_.remove_prefix(static_cast<std::size_t>(at - rest_.data()));
+  }
+  [[nodiscard]] bool at_end() const noexcept { return rest_.empty(); }
   [[nodiscard]] bool sound() const noexcept { return sound_; }
 
  private:
