@@ -207,10 +207,7 @@ std::vector<SegmentPart> parts_by_longest(const Trace& trace, const std::vector<
     for (EventIndex begin = stretch.first; begin < stretch.last;) {
       const std::size_t s = begin / LaneSegment::kCapacity;
       const EventIndex end = std::min<EventIndex>(stretch.last, static_cast<EventIndex>(s + 1) * LaneSegment::kCapacity);
-      Nanoseconds most = demanded == nullptr || demanded->bounds()[s].names.empty() ? kUnknown : 0;
-      if (most == 0)
-        for (const NameTime& each : demanded->bounds()[s].names) most = std::max(most, each.greatest);
-      parts.push_back({most, {stretch.lane, begin, end, stretch.chained}});
+      parts.push_back({demanded == nullptr ? kUnknown : demanded->bounds()[s].longest, {stretch.lane, begin, end, stretch.chained}});
       begin = end;
     }
   }
@@ -222,7 +219,8 @@ std::vector<SegmentPart> parts_by_longest(const Trace& trace, const std::vector<
 
 std::optional<std::vector<EventRef>> longest_events(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter, std::size_t count,
                                                     const std::stop_token& stop) {
-  constexpr std::size_t kMostParts = 600;  // which take a second or two to decode
+  // What is decoded in a second or two: of very many rows, most have few events, whose segments are read in no time.
+  constexpr std::uint64_t kMostEvents = std::uint64_t{600} * LaneSegment::kCapacity, kEventsOfRead = 1'024;
   struct Long {
     Nanoseconds duration, start;
     EventRef event;
@@ -234,7 +232,7 @@ std::optional<std::vector<EventRef>> longest_events(const Trace& trace, std::spa
   const Passage passage(trace, lanes, filter);
   std::vector<Long> first;
   std::vector<EventRef> found;
-  std::size_t read = 0;
+  std::uint64_t read = 0;  // events, and what it takes to read a segment as so many
   const auto keep_first = [&] {
     std::sort(first.begin(), first.end(), comes_first);
     if (first.size() > count) first.resize(count);
@@ -242,7 +240,8 @@ std::optional<std::vector<EventRef>> longest_events(const Trace& trace, std::spa
   for (const SegmentPart& part : parts_by_longest(trace, passage.stretches())) {
     const bool is_full = first.size() == count;
     if (is_full && (count == 0 || part.most < first.back().duration)) break;
-    if (stop.stop_requested() || read++ == kMostParts) return std::nullopt;
+    if (stop.stop_requested() || read > kMostEvents) return std::nullopt;
+    read += kEventsOfRead + (part.part.last - part.part.first);
     found.clear();
     passage.gather(part.part, found, stop, std::numeric_limits<std::size_t>::max());
     const Lane& lane = trace.lane(part.part.lane);

@@ -51,7 +51,8 @@ SegmentBounds shifted(SegmentBounds bounds, const Change& change) {
 SegmentBounds measured(const LaneSegment& segment, const SegmentBounds& before) {
   const EventIndex last = segment.size() - 1;
   SegmentBounds bounds{
-      segment.size(), segment.start(0), segment.start(last), segment.start(last) + segment.duration(last), segment.busy_total(), before.correlations, {}};
+      segment.size(), segment.start(0), segment.start(last), segment.start(last) + segment.duration(last), segment.busy_total(), before.correlations, {}, 0};
+  for (EventIndex i = 0; i < segment.size(); ++i) bounds.longest = std::max(bounds.longest, segment.duration(i));
   if (before.names.empty()) return bounds;
   std::unordered_map<NameId, std::size_t> known;
   for (EventIndex i = 0; i < segment.size(); ++i) {

@@ -293,6 +293,44 @@ TEST_CASE("the longest events are found where heads say that they are") {
   CHECK_FALSE(longest_events(*both.file, all.lanes(), {}, 20, stop.get_token()));
 }
 
+TEST_CASE("the longest events are found among very many rows of few events, and of more names than heads have") {
+  // 700 streams with three kernels each, of which heads know no names, and one with 40 names; each long one is known.
+  constexpr std::uint32_t kStreams = 700, kLong = 30;
+  constexpr int kMany = 140'000;
+  const TemporaryFolder folder;
+  {
+    TraceBuilder builder;
+    builder.provenance().finished = true;
+    const ProcessId process = builder.process_of_instance(1);
+    builder.process(process).pid = 1;
+    const GpuId gpu = builder.gpu({.name = "GPU", .uuid = "1"});
+    builder.set_device(process, 0, {.name = "GPU", .uuid = "1"});
+    const auto key = [&](std::uint32_t stream) {
+      return TrackKey{.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = 1, .stream = stream};
+    };
+    const NameId name = builder.intern("short");
+    for (std::uint32_t stream = 0; stream < kStreams; ++stream)
+      builder.add(key(stream), {{1'000, 10 + stream, name, 1, 0}, {50'000, 20, name, 1, 0}, {90'000, 30, name, 1, 0}});
+    std::vector<Event> many;
+    for (int i = 0; i < kMany; ++i) {
+      const bool is_long = i >= kMany - 1'000 && i < kMany - 1'000 + static_cast<int>(kLong);
+      many.push_back({Nanoseconds{i} * 10'000, is_long ? 9'000 - i % 100 : 5'000, builder.intern("kernel " + std::to_string(i % 40)), 1, 0});
+    }
+    builder.add(key(kStreams), std::move(many));
+    REQUIRE(export_trace_file(*builder.snapshot(), folder.path() / "log.trace", Overwrite::kAllow));
+  }
+  const Both both(folder.path() / "log.trace", folder.path());
+  const Budget budget(64 << 20);
+  const EventScope all = EventScope::whole_trace(*both.file);
+  const std::vector<EventRef> order =
+      sort_events({both.memory, all}, gather_by_start(*both.memory, all.lanes(), {}), EventColumn::kDuration, SortDirection::kDescending);
+  const std::uint64_t before = decoded();
+  const auto first = longest_events(*both.file, all.lanes(), {}, kLong);
+  REQUIRE(first);
+  CHECK(*first == std::vector<EventRef>(order.begin(), order.begin() + kLong));
+  CHECK(decoded() - before == 1);  // the last segment of the long one: its parts say how long its events are
+}
+
 // A stream of several lanes, another of kernels and copies, and calls within calls; with long rests at first, some of which another lane fills.
 void write_resting_recording(const fs::path& path, int events) {
   TraceBuilder builder;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "building/lane_builder.h"
@@ -38,18 +39,14 @@ struct SegmentReader::State {
 
   Result<void> read_surroundings(const std::vector<IndexedFrame>& index) {
     builder.provenance().format = "Lanescope";  // where no session says that it was made of another one
+    std::vector<IndexedFrame> wanted;
     for (const IndexedFrame& indexed : index) {
       if (indexed.type == proto::FRAME_LANE_SEGMENT || indexed.type == proto::FRAME_OUTLINE) continue;
-      if (indexed.type == proto::FRAME_EVENTS) {
-        samples.push_back(indexed);
-        continue;
-      }
-      const auto frame = reader.read(indexed);
-      if (!frame) return frame.error();
-      const DecodedFrame decoded(*frame);
-      if (!spending.unpack(decoded.cost()) || !spending.may_keep(ingest)) return too_much();
-      ingest.add(decoded);
+      (indexed.type == proto::FRAME_EVENTS ? samples : wanted).push_back(indexed);
     }
+    const auto go_on = [](std::size_t) { return LoadStep::kContinue; };
+    const auto any = [](const DecodedFrame&) { return true; };
+    if (auto read = read_in_order(wanted, go_on, any); !read) return read;
     Provenance& provenance = builder.provenance();
     provenance.finished = !ingest.source_was_cut();
     surroundings = builder.snapshot();
@@ -57,25 +54,36 @@ struct SegmentReader::State {
     return {};
   }
 
-  // Some at a time, on all cores; in their order.
+  // Ends where asked to.
   Result<void> read_samples(const LoadProgress& progress) {
-    constexpr std::size_t kAtOnce = 32;                   // frames
-    constexpr std::uint64_t kUnpackedAtOnce = 64u << 20;  // bytes of payload, where these are longer than usual
-    for (std::size_t done = 0; done < samples.size();) {
-      if (progress && progress(static_cast<double>(done) / static_cast<double>(samples.size()), nullptr) == LoadStep::kCancel) return {};
+    const auto go_on = [&](std::size_t done) {
+      return progress ? progress(static_cast<double>(done) / static_cast<double>(samples.size()), nullptr) : LoadStep::kContinue;
+    };
+    return read_in_order(samples, go_on, [](const DecodedFrame& frame) { return frame.holds_counter_samples(); });
+  }
+
+  // Ingests frames in their order, decoded some at a time on all cores. `go_on` is asked in between, with how many are done; a frame that is not `may_be` is
+  // damage.
+  template <typename GoOn, typename MayBe>
+  Result<void> read_in_order(std::span<const IndexedFrame> wanted, GoOn go_on, MayBe may_be) {
+    constexpr std::size_t kAtOnce = 32;                  // frames
+    constexpr std::uint64_t kUnpackedAtOnce = 4u << 20;  // bytes of payload, where these are longer than usual
+    for (std::size_t done = 0; done < wanted.size();) {
+      if (go_on(done) == LoadStep::kCancel) return {};
       std::vector<FrameView> frames;
-      for (std::uint64_t bytes = 0; done < samples.size() && frames.size() < kAtOnce && bytes < kUnpackedAtOnce; ++done) {
-        auto frame = reader.read(samples[done]);
+      for (std::uint64_t bytes = 0; done < wanted.size() && frames.size() < kAtOnce && bytes < kUnpackedAtOnce; ++done) {
+        auto frame = reader.read(wanted[done]);
         if (!frame) return frame.error();
         bytes += frame->header.raw_size;
         frames.push_back(*std::move(frame));
       }
       std::vector<std::optional<DecodedFrame>> decoded(frames.size());
       parallel_for(frames.size(), [&](std::size_t i) { decoded[i].emplace(frames[i]); });
-      for (const std::optional<DecodedFrame>& frame : decoded) {
-        if (!frame->holds_counter_samples()) return damaged();
+      for (std::optional<DecodedFrame>& frame : decoded) {
+        if (!may_be(*frame)) return damaged();
         if (!spending.unpack(frame->cost()) || !spending.may_keep(ingest)) return too_much();
         ingest.add(*frame);
+        frame.reset();
       }
     }
     return {};
@@ -164,10 +172,22 @@ class SegmentReader::LaneOnDemand final : public DemandedSegments {
     std::vector<SegmentBounds> bounds;
     for (const Segment& segment : segments) {
       const SegmentHead& head = segment.head;
-      bounds.push_back(
-          {segment.count, head.first_start, head.last_start, head.end, head.busy, {head.least_correlation, head.greatest_correlation}, all_names(segment)});
+      bounds.push_back({segment.count,
+                        head.first_start,
+                        head.last_start,
+                        head.end,
+                        head.busy,
+                        {head.least_correlation, head.greatest_correlation},
+                        all_names(segment),
+                        longest_of(head)});
     }
     return bounds;
+  }
+  // Where there is one part, nothing is said of it: an event lasts at most as long as all together.
+  static Nanoseconds longest_of(const SegmentHead& head) {
+    Nanoseconds longest = head.parts.empty() ? head.busy : 0;
+    for (const SegmentHead::Part& part : head.parts) longest = std::max(longest, part.longest);
+    return std::min(longest, head.busy);
   }
   // A head has those with the most time: all, if it has all events.
   static std::vector<NameTime> all_names(const Segment& segment) {
@@ -268,11 +288,13 @@ Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode(const Segment& 
   if (frame->header.raw_size > most_segment_bytes(segment.count)) return state_->damaged();
   const auto payload = open_frame(*frame);
   if (!payload) return payload.error();
-  auto decoded = decode_lane_segment(*payload);
+  thread_local std::vector<Event> memory;  // of the segment before: to get it anew each time costs a fifth of decoding
+  auto decoded = decode_lane_segment(*payload, std::exchange(memory, {}));
   if (!decoded || decoded->lane != segment.head.lane || decoded->events.size() != segment.count) return state_->damaged();
-  const auto events = state_->ingest.events_of(*std::move(decoded));
+  auto events = state_->ingest.events_of(*std::move(decoded));
   if (!events) return state_->damaged();
   auto lane_segment = std::make_shared<const LaneSegment>(*events);
+  memory = *std::move(events);
   // What was said of it in answers so far must hold.
   const SegmentHead& head = segment.head;
   const EventIndex last = segment.count - 1;

@@ -37,6 +37,7 @@ struct SegmentBounds {
   Nanoseconds busy = 0;  // sum of durations
   CorrelationBounds correlations;
   std::vector<NameTime> names;  // all that occur, each once; none where they are not known
+  Nanoseconds longest = 0;      // no event lasts longer
 };
 
 // Threads: any number may call any function at once.
