@@ -172,6 +172,12 @@ Painted ViewState::painted(Pane pane, std::span<const Level* const> levels, cons
   }
   WantedPane wanted{{}, viewport};
   for (const Level* level : levels) wanted.levels.push_back(*level);
+  // Who paints the same again waits for it: called off each time, a picture whose first tile takes longer than painting would never come.
+  const auto making = making_.find(pane);
+  if (making != making_.end() && making->second == wanted && !stop_refining_.stop_requested()) {
+    wanted_.erase(pane);
+    return painted;
+  }
   wanted_[pane] = std::move(wanted);
   if (pane == Pane::kRows) stop_refining_.request_stop();  // what it makes is not what is in sight
   refine_soon();
@@ -206,12 +212,14 @@ void ViewState::refine() {
   if (refining_ || (wanted_.empty() && wanted_sums_.empty())) return;
   stop_refining_ = {};
   const auto picture = std::make_shared<Picture>(content_->take_picture());
-  for (auto& [pane, wanted] : std::exchange(wanted_, {})) picture->want(pane, std::move(wanted.levels), wanted.viewport);
+  making_ = std::exchange(wanted_, {});
+  for (const auto& [pane, wanted] : making_) picture->want(pane, wanted.levels, wanted.viewport);
   for (auto& [key, wanted] : std::exchange(wanted_sums_, {})) picture->want(key, std::move(wanted.level), wanted.range, wanted.sharers);
   other_thread_.start([this, picture, of = times_adopted_, stop = stop_refining_.get_token()] {
     const Outcome outcome = within_memory([&] { picture->make(stop); });
     deliver_surely(this, [this, picture, of, outcome] {
       refining_ = false;
+      making_.clear();
       if (outcome == Outcome::kOutOfMemory) return give_up_refining();
       if (of == times_adopted_) content_->put(std::move(*picture));
       emit pictureMade();  // who paints now asks for what is still to be made

@@ -241,6 +241,7 @@ class ViewState : public QObject {
   struct WantedPane {
     std::vector<Level> levels;
     Viewport viewport;
+    bool operator==(const WantedPane&) const = default;
   };
   struct WantedSum {
     Level level;
@@ -248,6 +249,7 @@ class ViewState : public QObject {
     std::size_t sharers = 1;
   };
   std::map<Pane, WantedPane> wanted_;  // of the exact picture
+  std::map<Pane, WantedPane> making_;  // of the one that is being made
   std::map<std::string, WantedSum> wanted_sums_;
   bool coarse_rows_ = false;
   bool coarse_overview_ = false;

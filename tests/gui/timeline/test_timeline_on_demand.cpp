@@ -12,6 +12,10 @@ using namespace lanescope::test;
 
 namespace {
 
+const Lane& longest_lane(const Trace& trace) {
+  return *std::max_element(trace.lanes().begin(), trace.lanes().end(), [](const Lane& a, const Lane& b) { return a.size() < b.size(); });
+}
+
 void wait_until_ready(const TimelineView& view) {
   while (view.isMakingReady()) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
 }
@@ -59,6 +63,24 @@ TEST_CASE("a timeline whose events are in the file looks the same as one whose e
   write_long_recording(folder.path() / "log.trace", 600'000);
   compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
   check_same_pictures(folder.path() / "compact.trace");
+}
+
+TEST_CASE("an exact picture comes, however often the same is painted meanwhile") {
+  const TemporaryFolder folder;
+  SegmentCache::of_process().set_budget(1 << 20);
+  const auto usual = qScopeGuard([] { SegmentCache::of_process().set_budget(SegmentCache::default_budget()); });
+  write_long_recording(folder.path() / "log.trace", 2'000'000);
+  compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+  const auto in_file = load_trace(folder.path() / "compact.trace", {}, EventPlace::kInFile);
+  REQUIRE(in_file);
+  const auto view = view_of(*in_file);
+  (void)view->grab();
+  REQUIRE(view->isMakingReady());
+  const std::uint64_t before = SegmentCache::of_process().use().decoded;
+  do (void)view->grab();
+  while (QApplication::processEvents(), view->isMakingReady());
+  // All of it was decoded for the picture, for the strip of the whole and for the sums of rows: not once for each time that it was painted.
+  CHECK(SegmentCache::of_process().use().decoded - before < 8 * longest_lane(**in_file).segment_count());
 }
 
 TEST_CASE("what is under the cursor is found in the file, and neighbours of what is selected are") {
