@@ -54,9 +54,9 @@ class LastLaunches {
   };
 
   [[nodiscard]] std::optional<Nanoseconds> kernel_end(EventRef call) const {
+    static constexpr TrackKind kKernels[] = {TrackKind::kKernels};
     std::optional<Nanoseconds> end;
-    for (const EventRef work : trace_.work_of(call))
-      if (trace_.track_of(work.lane).key.kind == TrackKind::kKernels) end = std::max(end, std::optional(trace_.lane(work.lane).end(work.index)));
+    for (const EventRef work : trace_.work_of(call, kKernels)) end = std::max(end, std::optional(trace_.lane(work.lane).end(work.index)));
     return end;
   }
 

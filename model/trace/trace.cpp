@@ -132,26 +132,35 @@ std::optional<EventRef> Trace::launch_of(EventRef gpu_event) const {
 }
 
 std::vector<EventRef> Trace::work_of(EventRef api_call) const {
+  static constexpr TrackKind kWork[] = {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches};
+  return work_of(api_call, kWork);
+}
+
+// Most calls launch nothing: it is looked first for work of their id, which lies in fewer lanes than calls.
+std::vector<EventRef> Trace::work_of(EventRef api_call, std::span<const TrackKind> kinds) const {
   std::vector<EventRef> work;
   const Lane& api_lane = lane(api_call.lane);
   const TrackKey& thread = track_of(api_call.lane).key;
   const std::uint32_t correlation = api_lane.correlation(api_call.index);
   if (correlation == 0) return work;
-  const std::vector<OuterCall> calls = calls_with(thread.process, correlation);
-  const auto contains_call = [&](const OuterCall& outer) {
-    return track_of(outer.call.lane).key == thread && outer.start <= api_lane.start(api_call.index) && api_lane.end(api_call.index) <= outer.end;
-  };
-  const auto own = std::find_if(calls.begin(), calls.end(), contains_call);
-  for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches}) {
+  for (const TrackKind kind : kinds) {
     for (const TrackId track : tracks_of(thread.process, kind)) {
       for (const LaneId id : tracks_[track].lanes) {
         const Lane& lane = lanes_[id];
         std::size_t left = kMostWorkOfOneId;
         for (EventIndex i = lane.find_correlation(correlation); i < lane.size() && left-- > 0; i = lane.find_correlation(correlation, i + 1))
-          if (own != calls.end() && nearest(calls, lane.start(i)) == &*own) work.push_back({id, i});
+          work.push_back({id, i});
       }
     }
   }
+  if (work.empty()) return work;
+  const std::vector<OuterCall> calls = calls_with(thread.process, correlation);
+  const auto contains_call = [&](const OuterCall& outer) {
+    return track_of(outer.call.lane).key == thread && outer.start <= api_lane.start(api_call.index) && api_lane.end(api_call.index) <= outer.end;
+  };
+  const auto own = std::find_if(calls.begin(), calls.end(), contains_call);
+  if (own == calls.end()) return {};
+  std::erase_if(work, [&](EventRef event) { return nearest(calls, lane(event.lane).start(event.index)) != &*own; });
   const auto begins_first = [this](EventRef a, EventRef b) { return std::pair(lane(a.lane).start(a.index), a) < std::pair(lane(b.lane).start(b.index), b); };
   std::sort(work.begin(), work.end(), begins_first);
   return work;

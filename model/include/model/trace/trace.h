@@ -324,6 +324,8 @@ class Trace {
   [[nodiscard]] std::optional<EventRef> launch_of(EventRef gpu_event) const;
   // The GPU events that this API call enqueued, by start; several for a CUDA graph, of each lane the first 65,536. O(lanes of calls and GPU work · log n).
   [[nodiscard]] std::vector<EventRef> work_of(EventRef api_call) const;
+  // Of these kinds alone; lanes of others are not looked at.
+  [[nodiscard]] std::vector<EventRef> work_of(EventRef api_call, std::span<const TrackKind> kinds) const;
   // The recording of a CUDA event for which this synchronization waited, else none. O(recordings of the process).
   [[nodiscard]] std::optional<EventRef> awaited_event(EventRef synchronization) const;
   // NVTX push/pop ranges of the thread that cover t, outermost first, all domains. O(lanes of the thread · log n).

@@ -8,7 +8,9 @@
 #include "answers.h"
 #include "long_recording.h"
 #include "model/export/text_export.h"
+#include "model/export/trace_file_export.h"
 #include "model/trace/combine.h"
+#include "model/trace/trace_builder.h"
 #include "recordings.h"
 
 using namespace lanescope;
@@ -174,6 +176,58 @@ TEST_CASE("events are summed by any column of theirs from the file, with memory 
   };
   for (const char* columns : {":by=range-family:by=kind", ":by=stream:by=grid", ":by=name:by=thread", ":by=memory:by=bytes", ":by=occupancy"})
     CHECK(sums(*memory, columns) == sums(*file, columns));
+}
+
+TEST_CASE("to ask for the work of a call reads no calls where there is none, and no other work than is asked for") {
+  // Two threads whose calls have ids in turns; every fourth call of the first copies, every other fourth launches a kernel.
+  constexpr std::uint32_t kCalls = 4'000;
+  const TemporaryFolder folder;
+  {
+    TraceBuilder builder;
+    builder.provenance().finished = true;
+    const ProcessId process = builder.process_of_instance(1);
+    builder.process(process).pid = 1;
+    const GpuId gpu = builder.gpu({.name = "GPU", .uuid = "1"});
+    builder.set_device(process, 0, {.name = "GPU", .uuid = "1"});
+    const NameId name = builder.intern("name");
+    std::vector<Event> calls[2], copies, kernels;
+    for (std::uint32_t i = 0; i < kCalls; ++i) {
+      const Nanoseconds time = Nanoseconds{i} * 1'000;
+      calls[i % 2].push_back({time, 500, name, i + 1, 0});
+      if (i % 8 == 0) copies.push_back({time + 600, 200, name, i + 1, 0});
+      if (i % 8 == 4) kernels.push_back({time + 600, 200, name, i + 1, 0});
+    }
+    for (std::uint32_t thread = 0; thread < 2; ++thread)
+      builder.add({.kind = TrackKind::kCudaApi, .process = process, .thread = builder.thread(process, 7 + thread)}, std::move(calls[thread]));
+    builder.add({.kind = TrackKind::kMemory, .process = process, .gpu = gpu, .context = 1, .stream = 7}, std::move(copies));
+    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = 1, .stream = 7}, std::move(kernels));
+    REQUIRE(export_trace_file(*builder.snapshot(), folder.path() / "log.trace", Overwrite::kAllow));
+  }
+  compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+  const auto memory = loaded(folder.path() / "compact.trace");
+  static constexpr TrackKind kKernels[] = {TrackKind::kKernels};
+  const auto first_call = [](const Trace& trace) {
+    for (const Track& track : trace.tracks())
+      if (track.key.kind == TrackKind::kCudaApi && trace.threads()[track.key.thread].tid == 7) return track.lanes.front();
+    return LaneId{kNone};
+  };
+  const auto decoded_by = [&](EventIndex call, auto ask) {
+    const auto file = opened_in_file(folder.path() / "compact.trace");
+    const EventRef event{first_call(*file), call};
+    const std::uint64_t before = SegmentCache::of_process().use().decoded;
+    CHECK(ask(*file, event) == ask(*memory, event));
+    return SegmentCache::of_process().use().decoded - before;
+  };
+  const auto all = [](const Trace& trace, EventRef call) { return trace.work_of(call).size(); };
+  const auto of_kernels = [](const Trace& trace, EventRef call) { return trace.work_of(call, kKernels).size(); };
+  REQUIRE(all(*memory, {first_call(*memory), 400}) == 1);  // a copy
+  REQUIRE(all(*memory, {first_call(*memory), 401}) == 0);
+  REQUIRE(all(*memory, {first_call(*memory), 402}) == 1);  // a kernel
+  CHECK(of_kernels(*memory, {first_call(*memory), 400}) == 0);
+  CHECK(of_kernels(*memory, {first_call(*memory), 402}) == 1);
+  CHECK(decoded_by(401, all) == 3);         // the call, copies and kernels; not the calls of the other thread
+  CHECK(decoded_by(400, of_kernels) == 2);  // the call and kernels
+  CHECK(decoded_by(402, all) == 4);
 }
 
 TEST_CASE("a lane answers the same from its file to many threads, while its segments come and go") {
