@@ -1,7 +1,7 @@
 // lanescope-large-bench: how a compacted recording, or several as one trace, is shown and ordered whose events are read when they are needed. Prints
 // a line of JSON for each part, once it was measured.
 //
-// Use: lanescope-large-bench FILE.trace... [--memory MIB] [--jumps N] [--folder FOLDER] [--expand]
+// Use: lanescope-large-bench FILE.trace... [--memory MIB] [--jumps N] [--folder FOLDER] [--orders] [--expand]
 //
 // Times are wall-clock milliseconds of this process on an offscreen window of 1920 × 1080 pixels. A frame is what the GUI thread does at once
 // when it paints. Counters are there once their values and totals of memory were read. All has settled once no row waits for a segment, and the busy time
@@ -170,6 +170,7 @@ int main(int argc, char** argv) {
   options.addOption({"memory", "For decoded events.", "MIB", "1024"});
   options.addOption({"jumps", "How many ranges are shown.", "N", "200"});
   options.addOption({"folder", "For orders of events.", "FOLDER", "/tmp"});
+  options.addOption({"orders", "Order by name, stream and correlation, too."});
   options.addOption({"expand", "Open all rows before the jumps."});
   options.process(application);
   std::vector<std::filesystem::path> paths;
@@ -224,4 +225,9 @@ int main(int argc, char** argv) {
   const std::filesystem::path folder = options.value("folder").toStdString();
   print("order_by_duration", first_page(*trace, EventColumn::kDuration, folder));
   print("order_by_gap", first_page(*trace, EventColumn::kGapBefore, folder));
+  // Of these, heads say nothing: all events are read.
+  if (options.isSet("orders"))
+    for (const auto& [name, column] : {std::pair("order_by_name", EventColumn::kName), std::pair("order_by_stream", EventColumn::kStream),
+                                       std::pair("order_by_correlation", EventColumn::kCorrelation)})
+      print(name, first_page(*trace, column, folder));
 }
