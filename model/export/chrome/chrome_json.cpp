@@ -114,8 +114,7 @@ class ChromeExport {
       write_name("process_sort_index", pid, 0, "sort_index", kBehindProcesses + device.ordinal);
     }
     for (GpuId gpu = 0; gpu < trace_.gpus().size(); ++gpu) {
-      const auto uses = [gpu](const CudaDevice& device) { return device.gpu == gpu; };
-      if (std::any_of(trace_.devices().begin(), trace_.devices().end(), uses)) continue;
+      if (pids_.is_used(gpu)) continue;
       const std::string label = "GPU " + std::to_string(trace_.gpus()[gpu].ordinal);  // that no process uses: it has counters at most
       write_name("process_name", pids_.counters(gpu), 0, "name", std::string_view(trace_.gpus()[gpu].name));
       write_name("process_labels", pids_.counters(gpu), 0, "labels", std::string_view(label));

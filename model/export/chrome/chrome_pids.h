@@ -1,55 +1,60 @@
 // What processes and GPUs are called in a Chrome trace. Internal to model/export.
 #pragma once
 
-#include <algorithm>
-#include <set>
+#include <map>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "model/trace/trace.h"
 
 namespace lanescope::exporters {
 
-// The pids in the file: a process has its own where no other has it, and one more for each of its GPUs.
+// The pids in the file: a process has its own where no other has it, and one more for each of its GPUs. Made in O(n log n) of processes and GPUs,
+// also where all have one pid.
 class ChromePids {
  public:
-  explicit ChromePids(const Trace& trace) : trace_(trace) {
-    constexpr std::uint32_t kStep = 10'000'000;
-    for (const Process& process : trace.processes()) {
-      std::uint32_t pid = process.pid;
-      while (!taken_.insert(pid).second) pid += kStep;
-      hosts_.push_back(pid);
-    }
+  explicit ChromePids(const Trace& trace) {
+    for (const Process& process : trace.processes()) hosts_.push_back(free_from(process.pid));
     for (const CudaDevice& device : trace.devices()) {
-      std::uint32_t pid = device.ordinal;  // as PyTorch has it
-      while (!taken_.insert(pid).second) pid += kStep;
+      const std::uint32_t pid = free_from(device.ordinal);  // as PyTorch has it
       gpus_.push_back(pid);
+      of_process_.try_emplace({device.process, device.gpu}, pid);
+      of_gpu_.try_emplace(device.gpu, pid);
     }
     for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
-      const auto used = std::find_if(trace.devices().begin(), trace.devices().end(), [gpu](const CudaDevice& d) { return d.gpu == gpu; });
-      std::uint32_t pid = trace.gpus()[gpu].ordinal;
-      if (used != trace.devices().end())
-        pid = gpus_[static_cast<std::size_t>(used - trace.devices().begin())];
-      else
-        while (!taken_.insert(pid).second) pid += kStep;
-      counters_.push_back(pid);
+      const auto used = of_gpu_.find(gpu);
+      counters_.push_back(used != of_gpu_.end() ? used->second : free_from(trace.gpus()[gpu].ordinal));
     }
   }
   // For counters of the GPU, whichever process uses it.
   [[nodiscard]] std::uint32_t counters(GpuId gpu) const { return counters_[gpu]; }
   [[nodiscard]] std::uint32_t host(ProcessId process) const { return hosts_[process]; }
   [[nodiscard]] std::uint32_t gpu_of_entry(std::size_t index) const { return gpus_[index]; }  // of an entry of devices()
+  [[nodiscard]] bool is_used(GpuId gpu) const { return of_gpu_.contains(gpu); }               // by a process
   [[nodiscard]] std::uint32_t gpu(const TrackKey& key) const {
-    for (std::size_t i = 0; i < gpus_.size(); ++i)
-      if (trace_.devices()[i].process == key.process && trace_.devices()[i].gpu == key.gpu) return gpus_[i];
-    return 0;
+    const auto found = of_process_.find({key.process, key.gpu});
+    return found != of_process_.end() ? found->second : 0;
   }
 
  private:
-  const Trace& trace_;
-  std::set<std::uint32_t> taken_;
+  // The first that is not taken of pid, and what lies 10,000,000, 20,000,000 and so on beyond it; it is taken then.
+  std::uint32_t free_from(std::uint32_t pid) {
+    constexpr std::uint32_t kStep = 10'000'000;
+    std::uint32_t free = pid;
+    for (auto taken = next_.find(free); taken != next_.end(); taken = next_.find(free)) free = taken->second;
+    // Whoever passes here again goes to what follows at once.
+    for (auto taken = next_.find(pid); taken != next_.end(); taken = next_.find(pid)) pid = std::exchange(taken->second, free + kStep);
+    next_.emplace(free, free + kStep);
+    return free;
+  }
+
+  std::unordered_map<std::uint32_t, std::uint32_t> next_;  // of a pid that is taken: one behind it, up to which all are taken
   std::vector<std::uint32_t> hosts_;
-  std::vector<std::uint32_t> gpus_;      // by entry of devices()
-  std::vector<std::uint32_t> counters_;  // by GPU
+  std::vector<std::uint32_t> gpus_;                                  // by entry of devices()
+  std::map<std::pair<ProcessId, GpuId>, std::uint32_t> of_process_;  // the first entry of both
+  std::unordered_map<GpuId, std::uint32_t> of_gpu_;                  // the first entry of the GPU
+  std::vector<std::uint32_t> counters_;                              // by GPU
 };
 
 }  // namespace lanescope::exporters

@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
+#include "chrome/chrome_pids.h"
 #include "model/export/text_export.h"
 #include "model/import/chrome_json.h"
 #include "model/import/open_trace.h"
@@ -220,6 +222,41 @@ TEST_CASE("every trace of the corpus goes out as Chrome JSON and comes back with
       REQUIRE(trace.has_value());
       CHECK(difference(times(**trace), times(*imported(chrome_text(**trace)))) == "");
     }
+}
+
+TEST_CASE("processes and GPUs of equal numbers have pids of their own in Chrome JSON, as tried one after the other") {
+  TraceBuilder builder;
+  for (std::uint32_t i = 0; i < 400; ++i) {
+    const ProcessId process = builder.process_of_instance(i + 1);
+    builder.process(process).pid = i % 3 == 0 ? 7 : i % 3 == 1 ? 10'000'007 + i % 2 * 10'000'000 : 4'290'000'007;  // the last wraps around
+    if (i % 4 == 0) builder.set_device(process, i % 8, Gpu{.name = "GPU", .uuid = std::to_string(i % 40), .ordinal = 7});
+  }
+  for (std::uint32_t i = 0; i < 20; ++i) builder.gpu(Gpu{.name = "other", .uuid = "other" + std::to_string(i), .ordinal = i % 2});
+  const auto trace = builder.snapshot();
+
+  std::set<std::uint32_t> taken;
+  const auto tried = [&](std::uint32_t pid) {
+    while (!taken.insert(pid).second) pid += 10'000'000;
+    return pid;
+  };
+  const exporters::ChromePids pids(*trace);
+  for (ProcessId id = 0; id < trace->processes().size(); ++id) CHECK(pids.host(id) == tried(trace->processes()[id].pid));
+  std::map<std::pair<ProcessId, GpuId>, std::uint32_t> of_process;
+  std::map<GpuId, std::uint32_t> of_gpu;
+  for (std::size_t i = 0; i < trace->devices().size(); ++i) {
+    const CudaDevice& device = trace->devices()[i];
+    const std::uint32_t pid = tried(device.ordinal);
+    CHECK(pids.gpu_of_entry(i) == pid);
+    of_process.try_emplace({device.process, device.gpu}, pid);
+    of_gpu.try_emplace(device.gpu, pid);
+  }
+  REQUIRE(of_process.size() == 100);
+  for (const auto& [key, pid] : of_process) CHECK(pids.gpu(TrackKey{.kind = TrackKind::kKernels, .process = key.first, .gpu = key.second}) == pid);
+  REQUIRE(trace->gpus().size() == 30);
+  for (GpuId gpu = 0; gpu < trace->gpus().size(); ++gpu) {
+    CHECK(pids.is_used(gpu) == of_gpu.contains(gpu));
+    CHECK(pids.counters(gpu) == (of_gpu.contains(gpu) ? of_gpu[gpu] : tried(trace->gpus()[gpu].ordinal)));
+  }
 }
 
 TEST_CASE("a consumer that takes no more ends the export") {
