@@ -12,13 +12,25 @@ namespace {
 constexpr std::size_t kPieceBytes = 1u << 16;
 constexpr std::size_t kPieceEvents = 1u << 16;
 
+// Whether CSV quotes the value. By blocks, of which compilers make vectors, for names may be long.
+bool is_quoted(std::string_view value) {
+  const auto separates = [](char c) { return static_cast<int>(c == ',') | static_cast<int>(c == '"') | static_cast<int>(c == '\n'); };
+  constexpr std::size_t kBlock = 64;
+  for (; value.size() >= kBlock; value.remove_prefix(kBlock)) {
+    int found = 0;
+    for (std::size_t i = 0; i < kBlock; ++i) found |= separates(value[i]);
+    if (found != 0) return true;
+  }
+  return std::any_of(value.begin(), value.end(), [&](char c) { return separates(c) != 0; });
+}
+
 void append_value(std::string& out, std::string_view value, Delimiter delimiter) {
   if (delimiter == Delimiter::kTab) {
     append_printable(out, value, LineBreaks::kEscaped);
     return;
   }
   const std::string shown = printable(value, LineBreaks::kKept);
-  if (shown.find_first_of(",\"\n") == std::string::npos) {
+  if (!is_quoted(shown)) {
     out.append(shown);
     return;
   }

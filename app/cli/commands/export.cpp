@@ -5,6 +5,7 @@
 
 #include "checks.h"
 #include "commands.h"
+#include "model/export/export_limits.h"
 #include "model/export/nsys_parquet_export.h"
 #include "model/export/nsys_sqlite_export.h"
 #include "model/export/table_export.h"
@@ -90,13 +91,15 @@ Result<void> to_arrow(const TracePointer& trace, const ExportOptions& options) {
 
 template <typename Export>
 Result<void> to_text(const TracePointer& trace, const ExportOptions& options, Export export_text) {
-  Result<void> read;
+  Result<void> done;
+  TextLimit limit(*trace, options.selection);
   const Result<void> written = write_text(options.output, options.overwrite(), [&](const TextConsumer& write) {
-    if (!export_text(write)) return false;
-    read = check_all_was_read(*trace);
-    return read.has_value();
+    const TextConsumer within = [&](std::string_view text) { return limit.take(text.size()) && write(text); };
+    const bool is_written = export_text(within);
+    done = is_written ? check_all_was_read(*trace) : limit.check();
+    return is_written && done.has_value();
   });
-  return read ? written : read;
+  return done ? written : done;
 }
 
 struct Format {
@@ -240,6 +243,8 @@ int run_export(Arguments arguments) {
   const bool is_salvage = options.type == "trace" && !damaged_segments(options.input).empty();
   const auto trace = open_trace(options.input, {}, is_salvage ? EventPlace::kInMemoryWhereTheyFit : EventPlace::kInFile);
   if (!trace) return fail(trace.error());
+  std::error_code unknown;
+  if (const auto bytes = std::filesystem::file_size(options.input, unknown); !unknown && (*trace)->parts().size() < 2) options.selection.source_bytes = bytes;
   if (const auto written = find_format(options.type)->write(*trace, options); !written) return fail(written.error());
   if (options.output != kStandardOutput && !options.quiet) std::cerr << "Generated:\n\t" << options.output << '\n';
   say_losses(**trace, options.input);

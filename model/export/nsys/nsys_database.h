@@ -22,7 +22,7 @@ namespace lanescope::exporters {
 struct Null {};
 inline constexpr Null kNull;
 
-class NsysDatabase {
+class NsysDatabase {  // of one thread
  public:
   // Into an empty file; a link is refused. `shown`: what errors call it. `tables`: only those that match.
   static Result<std::unique_ptr<NsysDatabase>> create(const std::filesystem::path& path, const std::filesystem::path& shown, NamePatterns tables);

@@ -6,7 +6,9 @@
 
 #include "../event_order.h"
 #include "../target.h"
+#include "model/export/export_limits.h"
 #include "model/trace/demanded_segments.h"
+#include "model/trace/grouped_digits.h"
 #include "model/trace/hexadecimal.h"
 #include "nsys_database.h"
 #include "nsys_ids.h"
@@ -61,6 +63,17 @@ class NsysExport {
  public:
   NsysExport(const Trace& trace, const ExportSelection& selection, NsysDatabase& database)
       : trace_(trace), selection_(selection), database_(database), ids_(trace), strings_(trace), threads_(trace, selection, database, ids_, strings_) {}
+
+  // Fails with one sentence where call chains would be more rows than are written of a file of its size.
+  [[nodiscard]] Result<void> check_size() const {
+    if (!selection_.source_bytes) return {};
+    const std::uint64_t rows = threads_.chain_rows();
+    const std::uint64_t most = limits::chain_rows_of(*selection_.source_bytes);
+    if (rows <= most) return {};
+    return Error{"Its call chains would be " + grouped_digits(rows) + " rows, where at most " + grouped_digits(most) +
+                 " are written of a file of its size (docs/file-format.md, Limits). Export a part of it with --times, without tables of "
+                 "call chains by --tables, or all of it with -t parquet, which holds each call once."};
+  }
 
   void write() {
     nvtx_rows_are_known_ = nvtx_rows_are_known();
@@ -342,7 +355,9 @@ Result<void> exporters::write_nsys_database(const Trace& trace, const std::files
   if (Result<void> named = check_any_is_there(*tables); !named) return named;
   auto database = NsysDatabase::create(place, shown, std::move(*tables));
   if (!database) return database.error();
-  NsysExport(trace, options.selection, **database).write();
+  NsysExport exporting(trace, options.selection, **database);
+  if (Result<void> fits = exporting.check_size(); !fits) return fits;
+  exporting.write();
   if (options.selection.stop.stop_requested()) return stopped_export();
   if (Result<void> read = check_all_was_read(trace); !read) return read;
   if (options.empty_tables == EmptyTables::kCreate) (*database)->create_empty_tables();

@@ -1,5 +1,7 @@
 #include "nsys_threads.h"
 
+#include <set>
+
 #include "../event_order.h"
 
 namespace lanescope::exporters {
@@ -17,6 +19,8 @@ SamplingThreadState state_after(ThreadState next) {
   if (next == ThreadState::kRunnable) return kUnscheduledState;
   return next == ThreadState::kBlocked ? kInterruptibleState : kUnknownState;
 }
+
+NsysTable table_of(SampleOrigin origin) { return origin == SampleOrigin::kCudaCall ? NsysTable::kCudaChains : NsysTable::kOsRuntimeChains; }
 
 }  // namespace
 
@@ -77,12 +81,37 @@ void NsysThreads::write_samples(const Track& track) {
   }
 }
 
+std::uint64_t NsysThreads::chain_rows() const {
+  const CallStacks& stacks = trace_.call_stacks();
+  std::vector<std::uint64_t> of_chain(stacks.node_count());
+  for (CallNodeId id = 1; id < of_chain.size(); ++id) of_chain[id] = of_chain[stacks.node(id).parent] + stacks.functions(stacks.node(id).location).size();
+  std::uint64_t rows = 0;
+  std::set<std::pair<SampleOrigin, CallNodeId>> counted;  // of calls: each is written once
+  for (const Track& track : trace_.tracks()) {
+    const bool has_samples = track.key.kind == TrackKind::kCpuSamples && database_.wants(NsysTable::kSampleChains);
+    const bool has_backtraces = track.key.kind == TrackKind::kBacktraces;
+    if (!has_samples && !has_backtraces) continue;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace_.lane(id);
+      const auto [first, end] = selection_.window ? lane.overlapping(*selection_.window) : std::pair<EventIndex, EventIndex>{0, lane.size()};
+      for (EventIndex i = first; i < end; ++i) {
+        const SampleDetail& detail = trace_.sample_detail(lane.detail(i));
+        if (detail.call_node >= of_chain.size()) continue;
+        if (has_samples && selection_.takes(id)) rows += of_chain[detail.call_node];
+        if (has_backtraces && database_.wants(table_of(detail.origin)) && counted.insert({detail.origin, detail.call_node}).second)
+          rows += of_chain[detail.call_node];
+      }
+    }
+  }
+  return rows;
+}
+
 std::optional<std::int64_t> NsysThreads::chain_of(SampleOrigin origin, ThreadId thread, const Event& call) {
   CallNodeId chain = 0;
   if (const auto same = backtraces_.find({origin, thread, call.start, call.duration}); same != backtraces_.end()) chain = same->second;
   if (origin == SampleOrigin::kCudaCall)
     if (const auto same = of_cuda_calls_.find({thread, call.correlation}); same != of_cuda_calls_.end()) chain = same->second;
-  const NsysTable table = origin == SampleOrigin::kCudaCall ? NsysTable::kCudaChains : NsysTable::kOsRuntimeChains;
+  const NsysTable table = table_of(origin);
   if (chain == 0 || !database_.wants(table)) return std::nullopt;
   const auto [id, added] = chain_ids_.try_emplace({origin, chain}, static_cast<std::int64_t>(chain_ids_.size() + 1));
   if (added) write_chain(table, id->second, chain);

@@ -20,6 +20,9 @@ class NsysThreads {
   void write_states(const Track& track);   // SCHED_EVENTS
   void write_samples(const Track& track);  // COMPOSITE_EVENTS, SAMPLING_CALLCHAINS
 
+  // How many rows the tables of call chains get at most. O(samples, and n log n of backtraces).
+  [[nodiscard]] std::uint64_t chain_rows() const;
+
   // The id of the call chain that was taken at this call of the thread; none where none was. Writes the chain where it is
   // the first call that has it (OSRT_CALLCHAINS, CUDA_CALLCHAINS).
   std::optional<std::int64_t> chain_of(SampleOrigin origin, ThreadId thread, const Event& call);

@@ -43,14 +43,27 @@ void append_escaped(std::string& to, unsigned character, LineBreaks breaks) {
   }
 }
 
+// Bytes at the front of the text that a terminal shows as they stand. By blocks, of which compilers make vectors, for names may be long.
+std::size_t plain_length(std::string_view text) noexcept {
+  const auto is_special = [](char c) { return static_cast<unsigned char>(c < 0x20) | static_cast<unsigned char>(c == 0x7f); };  // beyond ASCII is below 0
+  constexpr std::size_t kBlock = 64;
+  std::size_t length = 0;
+  for (; text.size() - length >= kBlock; length += kBlock) {
+    int special = 0;
+    for (std::size_t i = 0; i < kBlock; ++i) special |= is_special(text[length + i]);
+    if (special != 0) break;
+  }
+  while (length < text.size() && is_special(text[length]) == 0) ++length;
+  return length;
+}
+
 }  // namespace
 
 void append_printable(std::string& to, std::string_view text, LineBreaks breaks) {
-  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
   while (!text.empty()) {
-    const auto special = std::find_if_not(text.begin(), text.end(), is_plain);
-    to.append(text.begin(), special);
-    text.remove_prefix(static_cast<std::size_t>(special - text.begin()));
+    const std::size_t plain = plain_length(text);
+    to.append(text.substr(0, plain));
+    text.remove_prefix(plain);
     if (text.empty()) return;
     const std::size_t length = sequence_length(text);
     const unsigned control = length == 0 ? 0 : control_character(text.substr(0, length));

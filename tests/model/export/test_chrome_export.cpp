@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "chrome/chrome_pids.h"
+#include "model/export/export_limits.h"
 #include "model/export/text_export.h"
 #include "model/import/chrome_json.h"
 #include "model/import/open_trace.h"
@@ -257,6 +258,60 @@ TEST_CASE("processes and GPUs of equal numbers have pids of their own in Chrome 
     CHECK(pids.is_used(gpu) == of_gpu.contains(gpu));
     CHECK(pids.counters(gpu) == (of_gpu.contains(gpu) ? of_gpu[gpu] : tried(trace->gpus()[gpu].ordinal)));
   }
+}
+
+TEST_CASE("text is bounded by the size of the file that it is made of, where that is known") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  TrackKey key{TrackKind::kCudaApi, process};
+  key.thread = builder.thread(process, 7);
+  builder.add(key, {{100, 50, builder.intern("cudaFree"), 41, 0}, {200, 50, builder.intern("cudaFree"), 42, 0}});
+  const auto trace = builder.snapshot();
+  ExportSelection selection;
+  TextLimit unknown(*trace, selection);
+  CHECK(unknown.take(std::size_t{1} << 60));
+  CHECK(unknown.check().has_value());
+  selection.source_bytes = 3'000;  // as 10,000,000
+  TextLimit small(*trace, selection);
+  CHECK(small.take(5'000'000'000 + 2 * 4'096 - 1));
+  CHECK(small.take(1));
+  CHECK(small.check().has_value());
+  CHECK(!small.take(1));
+  CHECK(!small.take(0));
+  REQUIRE(!small.check().has_value());
+  CHECK(small.check().error().text.find("5,000,008,192 bytes") != std::string::npos);
+  selection.source_bytes = 20'000'000;
+  TextLimit large(*trace, selection);
+  CHECK(large.take(10'000'000'000));
+}
+
+TEST_CASE("names of any length are quoted in JSON and CSV where a character of theirs asks for it") {
+  const auto named = [](const std::string& name) {
+    TraceBuilder builder;
+    const ProcessId process = builder.process_of_instance(1);
+    TrackKey key{TrackKind::kCudaApi, process};
+    key.thread = builder.thread(process, 7);
+    builder.add(key, {{100, 50, builder.intern(name), 41, 0}});
+    return builder.snapshot();
+  };
+  const auto csv = [](const std::shared_ptr<const Trace>& trace) {
+    std::string table;
+    const TextConsumer keep = [&](std::string_view piece) {
+      table += piece;
+      return true;
+    };
+    REQUIRE(export_csv(trace, keep));
+    return table;
+  };
+  for (const std::size_t length : {1, 63, 64, 65, 127, 128, 200})
+    for (std::size_t at = 0; at<length; at += length> 70 ? 13 : 1) {
+      std::string name(length, 'n');
+      name[at] = '"';
+      CHECK(events_with(Json::parse(chrome_text(*named(name))), "name", name).size() == 1);
+      CHECK(csv(named(name)).find('"' + name.substr(0, at) + "\"\"" + name.substr(at + 1) + '"') != std::string::npos);
+      name[at] = '\x01';
+      CHECK(csv(named(name)).find(name.substr(0, at) + "\\u0001" + name.substr(at + 1)) != std::string::npos);
+    }
 }
 
 TEST_CASE("a consumer that takes no more ends the export") {

@@ -217,6 +217,32 @@ TEST_CASE("a call has the chain that was taken at it, by its correlation id wher
   CHECK(Exported(*trace).rows("SELECT start, callchainId FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY start") == Rows{"100|NULL", "200|1"});
 }
 
+TEST_CASE("call chains that would be more rows than a file of its size may become are refused, and left out where they are not asked for") {
+  constexpr std::uint32_t kDepth = 1'000, kSamples = 25'000;
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  CallNodeId innermost = 0;
+  for (std::uint32_t i = 0; i < kDepth; ++i) innermost = builder.call_node({innermost, builder.code_location({}, {builder.intern("call"), 0, i + 1})});
+  std::vector<SampleEvent> samples;
+  for (std::uint32_t i = 0; i < kSamples; ++i) samples.push_back({100 + i, 0, {innermost}, 0});
+  add_samples(builder, process, 7, samples);
+  const auto trace = builder.snapshot();
+
+  const TemporaryFolder folder;
+  NsysSqliteOptions options;
+  options.selection.source_bytes = 4'000;  // as of all files below 10 MB
+  const auto refused = export_nsys_sqlite(*trace, folder.path() / "refused.sqlite", Overwrite::kRefuse, options);
+  REQUIRE(!refused);
+  CHECK(refused.error().text.find("25,000,000 rows, where at most 20,000,000") != std::string::npos);
+  CHECK(!std::filesystem::exists(folder.path() / "refused.sqlite"));
+
+  options.tables = {"COMPOSITE_EVENTS"};
+  CHECK(export_nsys_sqlite(*trace, folder.path() / "without.sqlite", Overwrite::kRefuse, options).has_value());
+  options.tables = {};
+  options.selection.window = TimeRange{100, 102};
+  CHECK(export_nsys_sqlite(*trace, folder.path() / "part.sqlite", Overwrite::kRefuse, options).has_value());
+}
+
 TEST_CASE("scheduling, samples and call chains stand where Nsight Systems has them") {
   const Exported file(*sample_trace());
   // Unscheduled is a thread that could run, interruptible one that waits.

@@ -1,6 +1,7 @@
 // Which events and tables an export writes.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <utility>
@@ -23,6 +24,8 @@ struct ExportSelection {
   std::optional<TimeRange> window;   // events that overlap it, or start in it, with their whole duration; all where there is none
   std::optional<SelectedRows> rows;  // what these hold alone; all where there are none
   std::stop_token stop;              // an export that is asked to stop takes no more events, and fails
+  // Of the file that the trace was read from, by which what is written is bounded (export_limits.h); not at all where it isn't known.
+  std::optional<std::uint64_t> source_bytes;
 
   [[nodiscard]] bool takes(LaneId lane) const;
   // Of a lane or a counter, what is taken: from the first on, up to the second. O(log n).

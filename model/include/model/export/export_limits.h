@@ -1,0 +1,54 @@
+// How much an export may write of a file. docs/file-format.md says it to users.
+//
+// A name of 64 KiB, or a call chain of 1,024 calls, takes a few bytes in a file for each event that has it, and is written for each anew: a file of
+// 10 MB would become hundreds of gigabytes of text, or thousands of millions of rows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "model/export/selection.h"
+#include "model/file/limits.h"
+#include "model/file/result.h"
+
+namespace lanescope {
+
+namespace limits {
+
+// Bytes of a text that is made of the file; kernels with names of templates take a kilobyte each, samples with their stack three.
+inline constexpr std::uint64_t kTextOfFileByte = 500, kTextOfEvent = 4'096;
+[[nodiscard]] constexpr std::uint64_t text_bytes_of(std::uint64_t file_bytes, std::uint64_t events) noexcept {
+  return kTextOfFileByte * (file_bytes > kSmallFileBytes ? file_bytes : kSmallFileBytes) + kTextOfEvent * events;
+}
+
+// Rows of tables that say a call chain for each sample, call by call. A real recording of deep stacks needs one for each byte.
+inline constexpr std::uint64_t kChainRowsOfFileByte = 2;
+[[nodiscard]] constexpr std::uint64_t chain_rows_of(std::uint64_t file_bytes) noexcept {
+  return kChainRowsOfFileByte * (file_bytes > kSmallFileBytes ? file_bytes : kSmallFileBytes);
+}
+
+}  // namespace limits
+
+// Counts the text that an export makes of a trace. Of one thread.
+class TextLimit {
+ public:
+  TextLimit(const Trace& trace, const ExportSelection& selection) noexcept {
+    if (selection.source_bytes) most_ = limits::text_bytes_of(*selection.source_bytes, trace.event_count());
+  }
+  // Whether so many bytes more may be written. Once they may not, none may.
+  [[nodiscard]] bool take(std::size_t bytes) noexcept {
+    is_full_ = is_full_ || bytes > most_ - taken_;
+    if (!is_full_) taken_ += bytes;
+    return !is_full_;
+  }
+  // Fails with one sentence once more was asked for than may be written.
+  [[nodiscard]] Result<void> check() const;
+
+ private:
+  std::uint64_t most_ = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t taken_ = 0;
+  bool is_full_ = false;
+};
+
+}  // namespace lanescope
