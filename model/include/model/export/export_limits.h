@@ -17,7 +17,7 @@ namespace lanescope {
 namespace limits {
 
 // Bytes of a text that is made of the file; kernels with names of templates take a kilobyte each, samples with their stack three.
-inline constexpr std::uint64_t kTextOfFileByte = 500, kTextOfEvent = 4'096;
+inline constexpr std::uint64_t kTextOfFileByte = 250, kTextOfEvent = 4'096;
 [[nodiscard]] constexpr std::uint64_t text_bytes_of(std::uint64_t file_bytes, std::uint64_t events) noexcept {
   return kTextOfFileByte * (file_bytes > kSmallFileBytes ? file_bytes : kSmallFileBytes) + kTextOfEvent * events;
 }
