@@ -65,6 +65,7 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Mar
   std::vector<Candidate> candidates;
   NameMemo<bool> xla(trace, is_of_xla), xla_execution(trace, is_xla_execution);
   NameMemo<bool> communication(trace, is_communication_name), framework(trace, is_part_of_step), profiler_step(trace, is_profiler_step);
+  std::vector<std::uint32_t> places;  // in what a lane has, by family
   std::optional<XlaCompilation> compilation;
   if (marks == Marks::kXlaExecutions) compilation.emplace(trace);
   for (const Track& track : trace.tracks()) {
@@ -73,21 +74,25 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Mar
     if (is_communication_domain(domain) || domain == kPythonDomainName || domain == kSystemCallDomain || domain == kFileAccessDomain) continue;
     const bool operators = domain == kOperatorDomainName;
     for (const LaneId id : track.lanes) {
-      std::map<FamilyId, Candidate> in_lane;
+      std::vector<Candidate> in_lane;
       const Lane& lane = trace.lane(id);
       for (EventIndex i = 0; i < lane.size(); ++i) {
         if (communication(lane.name(i)) || framework(lane.name(i)) || (operators && !profiler_step(lane.name(i)))) continue;
         if (marks == Marks::kXlaExecutions ? !xla_execution(lane.name(i)) : xla(lane.name(i))) continue;
         const FamilyId family = families.of_name(lane.name(i));
-        Candidate& candidate = in_lane[family];
-        candidate.lane = id;
-        candidate.family = family;
-        candidate.lane_span = lane.extent().length();
+        if (places.size() < families.size()) places.resize(families.size(), kNone);
+        if (places[family] == kNone) {
+          places[family] = static_cast<std::uint32_t>(in_lane.size());
+          in_lane.push_back({.lane = id, .family = family, .lane_span = lane.extent().length()});
+        }
+        Candidate& candidate = in_lane[places[family]];
         if (compilation && compilation->is_under_way(track.key.process, lane.start(i))) continue;
         ++candidate.count;
         candidate.total += lane.duration(i);
       }
-      for (const auto& [family, candidate] : in_lane) candidates.push_back(candidate);
+      for (const Candidate& candidate : in_lane) places[candidate.family] = kNone;
+      std::sort(in_lane.begin(), in_lane.end(), [](const Candidate& a, const Candidate& b) { return a.family < b.family; });
+      candidates.insert(candidates.end(), in_lane.begin(), in_lane.end());
     }
   }
   if (compilation && !candidates.empty()) {

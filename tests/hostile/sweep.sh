@@ -46,7 +46,7 @@ try_traces report many_processes
 try_traces chrome sampled_processes
 try_traces chrome,json,csv,text measured_launches_of_a_long_name
 try_traces sqlite deep_call_chains
-try_traces_for 60 report many_streams_of_own_names
+try_traces_for 60 report,diff many_streams_of_own_names
 try_traces info zero_kernels code_in_small_parts many_stall_reasons sampled_processes counted_instructions
 try_traces analyze,report code_of_long_names code_of_long_symbols code_of_relocations code_of_long_folders
 try_traces info labels_of_many_sessions long_executables long_gpu_names states_of_a_long_program kernels_left_out

@@ -60,7 +60,10 @@ Message verdict_reason(DiffVerdict verdict) {
   return {};
 }
 
-Message verdict_reason(const DiffItem& item) { return item.is_too_noisy() ? Message("too noisy to tell") : verdict_reason(item.verdict); }
+Message verdict_reason(const DiffItem& item) {
+  if (item.was_left_out) return Message("differs least of very many: not told from noise");
+  return item.is_too_noisy() ? Message("too noisy to tell") : verdict_reason(item.verdict);
+}
 
 Message change_words(const DiffItem& item) {
   if (std::isnan(item.change)) return Message("was not there before");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <unordered_map>
 
 #include "../counter_readings.h"
 #include "../gpu_operations.h"
@@ -19,41 +20,59 @@
 namespace lanescope::analysis {
 namespace {
 
-// Collects items by a cheap key first, so that names are looked at once each.
 class Collector {
  public:
-  explicit Collector(std::size_t samples) : samples_(samples) {}
-
-  Measured& item(const ItemKey& key) {
-    Measured& measured = items_[key];
-    measured.samples.resize(samples_);
-    return measured;
-  }
+  Measured& item(DiffKind kind, std::string_view name) { return items_[{kind, std::string(name)}]; }
   static void add(Measured& measured, std::size_t sample, Nanoseconds time) {
     measured.total += time;
-    measured.samples[sample] += static_cast<double>(time);
+    measured.samples.add(sample, static_cast<double>(time));
   }
-  std::map<ItemKey, Measured> take() { return std::move(items_); }
+  Measurements take() {
+    Measurements all;
+    all.reserve(items_.size());
+    while (!items_.empty()) {
+      auto item = items_.extract(items_.begin());
+      all.emplace_back(std::move(item.key()), std::move(item.mapped()));
+    }
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    return all;
+  }
 
  private:
-  std::size_t samples_;
-  std::map<ItemKey, Measured> items_;
+  struct Hash {
+    std::size_t operator()(const ItemKey& key) const noexcept { return std::hash<std::string>()(key.second) + static_cast<std::size_t>(key.first); }
+  };
+  std::unordered_map<ItemKey, Measured, Hash> items_;  // which stay where they are
+};
+
+// Items by the id of what they are of, so that names are looked at once each.
+class ItemsById {
+ public:
+  // The item; make() is called for the first event of an id. O(1).
+  template <typename Make>
+  Measured& item(std::uint32_t id, std::size_t ids, Make make) {
+    if (items_.size() <= id) items_.resize(std::max<std::size_t>(ids, std::size_t{id} + 1));
+    if (items_[id] == nullptr) items_[id] = &make();
+    return *items_[id];
+  }
+
+ private:
+  std::vector<Measured*> items_;
 };
 
 class Measurement {
  public:
   Measurement(const Trace& trace, const Samples& samples, const std::stop_token& stop)
-      : trace_(trace), samples_(samples), stop_(stop), collector_(samples.size()), launches_(trace, stop), families_(trace), ranges_(trace) {}
+      : trace_(trace), samples_(samples), stop_(stop), launches_(trace, stop), families_(trace), ranges_(trace) {}
 
-  std::map<ItemKey, Measured> run() {
+  Measurements run() {
     if (reads_counters(trace_)) find_readings();
     measure_durations();
     for (const Track& track : trace_.tracks()) measure_track(track);
     measure_idle();
     measure_busy();
-    std::map<ItemKey, Measured> items = collector_.take();
-    for (auto& [key, measured] : items)
-      for (std::size_t sample = 0; sample < measured.samples.size(); ++sample) measured.samples[sample] /= static_cast<double>(samples_.ranks(sample));
+    Measurements items = collector_.take();
+    for (auto& [key, measured] : items) measured.samples.finish(samples_);
     return items;
   }
 
@@ -86,7 +105,7 @@ class Measurement {
   }
 
   void measure_durations() {
-    Measured& duration = collector_.item({DiffKind::kDuration, samples_.are_iterations() ? "Iteration" : "Trace"});
+    Measured& duration = collector_.item(DiffKind::kDuration, samples_.are_iterations() ? "Iteration" : "Trace");
     duration.count = samples_.are_iterations() ? 0 : 1;
     samples_.for_each([&](ProcessId process, std::size_t sample, TimeRange time) {
       if (samples_.are_iterations()) ++duration.count;
@@ -94,41 +113,39 @@ class Measurement {
     });
   }
 
-  // The items of a track by the id that tells its events apart: a name, or a detail.
-  [[nodiscard]] std::optional<ItemKey> key_of(const TrackKey& track, const Lane& lane, EventIndex i) {
+  // The item that an event is of; nullptr where events of the track are not compared.
+  [[nodiscard]] Measured* item_of(const TrackKey& track, const Lane& lane, EventIndex i) {
+    const NameId name = lane.name(i);
     switch (track.kind) {
       case TrackKind::kKernels:
-        return ItemKey{DiffKind::kKernel, trace_.name(lane.name(i))};
+        return &kernels_.item(name, trace_.name_count(), [&]() -> Measured& { return collector_.item(DiffKind::kKernel, trace_.name(name)); });
       case TrackKind::kGraphLaunches:
-        return ItemKey{DiffKind::kKernel, "[CUDA graph]"};
+        return &graphs_.item(0, 1, [&]() -> Measured& { return collector_.item(DiffKind::kKernel, "[CUDA graph]"); });
       case TrackKind::kMemory:
-        return ItemKey{DiffKind::kMemory, memory_operation_name(trace_.memory_detail(lane.detail(i)))};
+        return &memory_.item(lane.detail(i), 0,
+                             [&]() -> Measured& { return collector_.item(DiffKind::kMemory, memory_operation_name(trace_.memory_detail(lane.detail(i)))); });
       case TrackKind::kCudaApi:
-        return ItemKey{DiffKind::kApi, api_display_name(trace_.name(lane.name(i)))};
-      case TrackKind::kNvtxRanges:
-        return ItemKey{DiffKind::kRange, families_.text(families_.of_name(lane.name(i)))};
+        return &calls_.item(name, trace_.name_count(), [&]() -> Measured& { return collector_.item(DiffKind::kApi, api_display_name(trace_.name(name))); });
+      case TrackKind::kNvtxRanges: {
+        const FamilyId family = families_.of_name(name);
+        return &range_families_.item(family, 0, [&]() -> Measured& { return collector_.item(DiffKind::kRange, families_.text(family)); });
+      }
       default:
-        return std::nullopt;
+        return nullptr;
     }
   }
 
   void measure_track(const Track& track) {
-    std::map<std::uint32_t, Measured*> known;
     const bool on_gpu = is_gpu_work(track.key.kind);
     for (const LaneId id : track.lanes) {
       const Lane& lane = trace_.lane(id);
       for (EventIndex i = 0; i < lane.size() && !stop_.stop_requested(); ++i) {
-        const std::uint32_t group = track.key.kind == TrackKind::kMemory ? lane.detail(i) : lane.name(i);
-        const auto [entry, is_new] = known.try_emplace(group, nullptr);
-        if (is_new) {
-          const std::optional<ItemKey> key = key_of(track.key, lane, i);
-          if (!key) return;  // tracks of this kind are not compared
-          entry->second = &collector_.item(*key);
-        }
+        Measured* const item = item_of(track.key, lane, i);
+        if (item == nullptr) return;
         const std::optional<std::size_t> sample = on_gpu ? sample_of_work(track.key.process, lane, i) : samples_.at(track.key.process, lane.start(i));
         if (!sample) continue;
-        ++entry->second->count;
-        Collector::add(*entry->second, *sample, on_gpu ? lane.duration(i) : own_time(track.key.process, {lane.start(i), lane.end(i)}));
+        ++item->count;
+        Collector::add(*item, *sample, on_gpu ? lane.duration(i) : own_time(track.key.process, {lane.start(i), lane.end(i)}));
         if (track.key.kind == TrackKind::kKernels && is_product(lane.name(i))) add_product(track.key.process, lane, i, *sample);
       }
     }
@@ -143,8 +160,9 @@ class Measurement {
   // By what encloses the launch: that stays where a product runs as another kernel, as with tensor cores in place of FP32's units.
   void add_product(ProcessId process, const Lane& lane, EventIndex i, std::size_t sample) {
     const EventRef launch = launches_.find(process, lane.correlation(i), lane.start(i));
-    Measured& measured = collector_.item({DiffKind::kProducts, launch.valid() ? place_of(launch) : std::string(kNoRange)});
-    measured.kernels.emplace(trace_.name(lane.name(i)));
+    Measured& measured = collector_.item(DiffKind::kProducts, launch.valid() ? place_of(launch) : std::string(kNoRange));
+    if (!measured.kernels) measured.kernels = std::make_unique<std::set<std::string>>();
+    measured.kernels->emplace(trace_.name(lane.name(i)));
     ++measured.count;
     Collector::add(measured, sample, lane.duration(i));
   }
@@ -174,7 +192,7 @@ class Measurement {
   // Idle time belongs to the sample that enqueued the operation at its end, as far as it lies behind the beginning of the first sample. Where samples
   // are cut on the GPU, they begin with an operation each, so that no gap lies in two.
   void measure_idle() {
-    Measured& idle = collector_.item({DiffKind::kGpuIdle, "GPU idle"});
+    Measured& idle = collector_.item(DiffKind::kGpuIdle, "GPU idle");
     std::array<Measured*, kIdleCauses> causes{};
     const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
       const ProcessId process = trace_.track_of(gap.next.lane).key.process;
@@ -187,7 +205,7 @@ class Measurement {
         const Nanoseconds time = part.range.end - std::max(part.range.begin, begin);
         if (time <= 0) continue;
         Measured*& cause = causes[static_cast<std::size_t>(part.cause)];
-        if (cause == nullptr) cause = &collector_.item({DiffKind::kGpuIdle, std::string(idle_cause_name(part.cause))});
+        if (cause == nullptr) cause = &collector_.item(DiffKind::kGpuIdle, idle_cause_name(part.cause));
         Collector::add(*cause, *sample, time);
         Collector::add(idle, *sample, time);
         ++cause->count;
@@ -199,7 +217,7 @@ class Measurement {
 
   // An operation counts with the time by which it lengthens what came before, so that what overlaps counts once.
   void measure_busy() {
-    Measured& busy = collector_.item({DiffKind::kGpuBusy, "GPU busy"});
+    Measured& busy = collector_.item(DiffKind::kGpuBusy, "GPU busy");
     for (GpuId gpu = 0; gpu < trace_.gpus().size(); ++gpu) {
       GpuOperations operations(trace_, gpu, stop_);
       Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
@@ -219,6 +237,7 @@ class Measurement {
   const Samples& samples_;
   const std::stop_token& stop_;
   Collector collector_;
+  ItemsById kernels_, graphs_, memory_, calls_, range_families_;
   static constexpr std::string_view kNoRange = "outside of NVTX ranges";
   LaunchIndex launches_;
   Families families_;
@@ -431,6 +450,48 @@ std::optional<std::size_t> Samples::sample_at(const Windows& windows, Nanosecond
   return window != windows.end() && window->time.begin <= t ? std::optional(window->sample) : std::nullopt;
 }
 
-std::map<ItemKey, Measured> measure(const Trace& trace, const Samples& samples, const std::stop_token& stop) { return Measurement(trace, samples, stop).run(); }
+void TimeBySample::add(std::size_t sample, double time) {
+  if (!times_.empty() && times_.back().sample == sample) {
+    times_.back().time += time;
+    return;
+  }
+  if (times_.size() >= most_) {
+    unite();
+    most_ = std::max(most_, 2 * times_.size());
+  }
+  times_.push_back({static_cast<std::uint32_t>(sample), time});
+}
+
+void TimeBySample::unite() {
+  const auto comes_before = [](const InSample& a, const InSample& b) { return a.sample < b.sample; };
+  if (!std::is_sorted(times_.begin(), times_.end(), comes_before)) std::sort(times_.begin(), times_.end(), comes_before);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < times_.size(); ++i) {
+    if (kept > 0 && times_[kept - 1].sample == times_[i].sample)
+      times_[kept - 1].time += times_[i].time;
+    else
+      times_[kept++] = times_[i];
+  }
+  times_.resize(kept);
+}
+
+void TimeBySample::finish(const Samples& samples) {
+  unite();
+  std::erase_if(times_, [](const InSample& each) { return each.time == 0; });
+  for (InSample& each : times_) each.time /= static_cast<double>(samples.ranks(each.sample));
+}
+
+double TimeBySample::sum() const noexcept {
+  double sum = 0;
+  for (const InSample& each : times_) sum += each.time;
+  return sum;
+}
+
+void TimeBySample::write_to(std::span<double> series) const noexcept {
+  std::fill(series.begin(), series.end(), 0.0);
+  for (const InSample& each : times_) series[each.sample] = each.time;
+}
+
+Measurements measure(const Trace& trace, const Samples& samples, const std::stop_token& stop) { return Measurement(trace, samples, stop).run(); }
 
 }  // namespace lanescope::analysis

@@ -1,9 +1,12 @@
 // What one trace says of each item that is compared: how often, how long, and in which samples.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -84,15 +87,39 @@ class Samples {
   std::size_t left_out_ = 0;
 };
 
+// What an item took in each sample. Memory for those in which it took any: there may be millions of samples, and of items.
+class TimeBySample {
+ public:
+  void add(std::size_t sample, double time);  // amortized O(log n), O(1) where samples ascend
+  // Each sample once from here on, in order, its time divided by how many processes it is of. O(n log n).
+  void finish(const Samples& samples);
+  // Requires of these: finish().
+  [[nodiscard]] double sum() const noexcept;
+  void write_to(std::span<double> series) const noexcept;  // of all samples, zero where it took nothing
+  [[nodiscard]] bool operator==(const TimeBySample& other) const noexcept { return times_ == other.times_; }
+
+ private:
+  struct InSample {
+    std::uint32_t sample = 0;
+    double time = 0;
+    [[nodiscard]] bool operator==(const InSample& other) const noexcept = default;
+  };
+  void unite();  // what is of one sample
+
+  std::vector<InSample> times_;
+  std::size_t most_ = 64;  // before they are united
+};
+
 struct Measured {
   std::uint64_t count = 0;
   Nanoseconds total = 0;
-  std::set<std::string> kernels = {};  // of matrix products: which these are
-  std::vector<double> samples;         // ns, the mean of the ranks
+  TimeBySample samples;                            // ns, the mean of the ranks
+  std::unique_ptr<std::set<std::string>> kernels;  // of matrix products: which these are
 };
 using ItemKey = std::pair<DiffKind, std::string>;
 
-// O(n log n). When asked to stop, it ends early.
-[[nodiscard]] std::map<ItemKey, Measured> measure(const Trace& trace, const Samples& samples, const std::stop_token& stop = {});
+// By key, each once. O(n log n). When asked to stop, it ends early.
+using Measurements = std::vector<std::pair<ItemKey, Measured>>;
+[[nodiscard]] Measurements measure(const Trace& trace, const Samples& samples, const std::stop_token& stop = {});
 
 }  // namespace lanescope::analysis

@@ -87,29 +87,28 @@ Result<Alignment> align(const AllRuns& runs, const std::string& wanted) {
 
 struct Run {
   Samples samples;
-  std::map<ItemKey, Measured> items;
+  Measurements items;
 };
 using Side = std::span<const Run>;
 
-const Measured* find(const Run& run, const ItemKey& key) {
-  const auto found = run.items.find(key);
-  return found == run.items.end() ? nullptr : &found->second;
-}
+// An item in all runs of a side: what each says of it, nullptr where it has none of it.
+struct OfSide {
+  Side runs;
+  std::span<const Measured* const> measured;  // of each
+};
 
 // What a run says of an item in one number: the mean of its samples; of a whole trace, their sum.
-double value_of(const Run& run, const ItemKey& key) {
-  const Measured* measured = find(run, key);
+double value_of(const Run& run, const Measured* measured) {
   if (measured == nullptr) return 0;
-  double sum = 0;
-  for (const double sample : measured->samples) sum += sample;
+  const double sum = measured->samples.sum();
   return run.samples.are_iterations() ? sum / static_cast<double>(run.samples.size()) : sum;
 }
 
-DiffSide side_of(Side runs, const ItemKey& key) {
+DiffSide side_of(const OfSide& of) {
   DiffSide side;
-  for (const Run& run : runs) {
-    side.per_iteration += value_of(run, key) / static_cast<double>(runs.size());
-    const Measured* measured = find(run, key);
+  for (std::size_t run = 0; run < of.runs.size(); ++run) {
+    const Measured* const measured = of.measured[run];
+    side.per_iteration += value_of(of.runs[run], measured) / static_cast<double>(of.runs.size());
     if (measured == nullptr) continue;
     side.count += measured->count;
     side.total += measured->total;
@@ -117,18 +116,26 @@ DiffSide side_of(Side runs, const ItemKey& key) {
   return side;
 }
 
-// Of an item that both sides have; none where there are too few samples to tell its noise.
-std::optional<MeanChange> change_of(Side first, Side second, const ItemKey& key) {
-  if (first.size() + second.size() >= MeanChange::kLeastRuns) {
-    std::vector<double> before, after;
-    for (const Run& run : first) before.push_back(value_of(run, key));
-    for (const Run& run : second) after.push_back(value_of(run, key));
+// Whether there are enough samples of an item that both sides have to tell its noise.
+bool has_samples(Side first, Side second, DiffKind kind) {
+  if (first.size() + second.size() >= MeanChange::kLeastRuns) return true;
+  const bool measured_once = kind == DiffKind::kDuration && !first.front().samples.are_iterations();
+  return !measured_once && std::min(first.front().samples.size(), second.front().samples.size()) >= MeanChange::kLeastSamples;
+}
+
+// Requires: has_samples().
+MeanChange change_of(const OfSide& first, const OfSide& second) {
+  std::vector<double> before, after;
+  if (first.runs.size() + second.runs.size() >= MeanChange::kLeastRuns) {
+    for (std::size_t run = 0; run < first.runs.size(); ++run) before.push_back(value_of(first.runs[run], first.measured[run]));
+    for (std::size_t run = 0; run < second.runs.size(); ++run) after.push_back(value_of(second.runs[run], second.measured[run]));
     return MeanChange::of_runs(before, after);
   }
-  const bool measured_once = key.first == DiffKind::kDuration && !first.front().samples.are_iterations();
-  const bool few = std::min(first.front().samples.size(), second.front().samples.size()) < MeanChange::kLeastSamples;
-  if (measured_once || few) return std::nullopt;
-  return MeanChange::of_samples(find(first.front(), key)->samples, find(second.front(), key)->samples);
+  before.resize(first.runs.front().samples.size());
+  after.resize(second.runs.front().samples.size());
+  first.measured.front()->samples.write_to(before);
+  second.measured.front()->samples.write_to(after);
+  return MeanChange::of_samples(before, after);
 }
 
 constexpr std::string_view kAllIdle = "GPU idle";  // the item that sums up the causes
@@ -140,40 +147,66 @@ bool is_headline(const DiffItem& item) {
 
 struct Compared {
   DiffItem item;
-  std::optional<MeanChange> change;
+  std::vector<const Measured*> measured;  // of all runs; empty where it is not told from noise
 };
 
-Compared compare(Side first, Side second, const ItemKey& key) {
-  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+Compared compare(const ItemKey& key, const OfSide& first, const OfSide& second) {
   Compared compared;
   DiffItem& item = compared.item;
   item.kind = key.first;
   item.name = key.second;
-  item.first = side_of(first, key);
-  item.second = side_of(second, key);
+  item.first = side_of(first);
+  item.second = side_of(second);
   item.change = item.first.per_iteration > 0 ? 100 * (item.second.per_iteration / item.first.per_iteration - 1) : kUnknown;
   item.change_low = item.change_high = kUnknown;
   if (item.first.count == 0 || item.second.count == 0) {
     item.verdict = item.first.count == item.second.count ? DiffVerdict::kSame : item.first.count == 0 ? DiffVerdict::kOnlySecond : DiffVerdict::kOnlyFirst;
     return compared;
   }
-  compared.change = change_of(first, second, key);
-  if (!compared.change) item.verdict = item.first.per_iteration == item.second.per_iteration ? DiffVerdict::kSame : DiffVerdict::kUnsure;
+  item.verdict = item.first.per_iteration == item.second.per_iteration ? DiffVerdict::kSame : DiffVerdict::kUnsure;
+  if (!has_samples(first.runs, second.runs, item.kind)) return compared;
+  compared.measured.assign(first.measured.begin(), first.measured.end());
+  compared.measured.insert(compared.measured.end(), second.measured.begin(), second.measured.end());
   return compared;
 }
 
-// Tells changes from noise among items that are judged together.
-void judge(std::span<Compared*> items) {
-  std::vector<double> probabilities;
-  for (const Compared* compared : items)
-    if (compared->change) probabilities.push_back(compared->change->probability());
-  const double level = discovery_level(probabilities, TraceDiff::kFalseAlarms / 2);  // one half for headlines, one for details
-  for (Compared* compared : items) {
-    DiffItem& item = compared->item;
-    if (!compared->change) continue;
-    if (compared->change->probability() <= level) item.verdict = item.difference() > 0 ? DiffVerdict::kMore : DiffVerdict::kLess;
+// Tells changes from noise among items that are judged together. Of very many, those whose times differ most: it takes time for each, and for each
+// of its samples. The others count all the same, as ones that did not change.
+void judge(std::span<Compared*> items, Side first, Side second, const std::stop_token& stop) {
+  std::vector<Compared*> judged;
+  for (Compared* compared : items)
+    if (!compared->measured.empty()) judged.push_back(compared);
+  const std::size_t all = judged.size();
+  const std::size_t samples =
+      first.size() + second.size() >= MeanChange::kLeastRuns ? first.size() + second.size() : first.front().samples.size() + second.front().samples.size();
+  const std::size_t most = std::clamp<std::size_t>(TraceDiff::kMostJudgedSamples / samples, 1, TraceDiff::kMostJudged);
+  if (all > most) {
+    const auto differs_more = [](const Compared* a, const Compared* b) { return std::abs(a->item.difference()) > std::abs(b->item.difference()); };
+    std::stable_sort(judged.begin(), judged.end(), differs_more);
+    for (std::size_t i = most; i < all; ++i) judged[i]->item.was_left_out = judged[i]->item.verdict == DiffVerdict::kUnsure;
+    judged.resize(most);
+  }
+  std::vector<std::optional<MeanChange>> changes(all > most ? most : all);
+  std::vector<double> probabilities(changes.size());
+  constexpr std::size_t kPart = 64;  // items; of few, one thread takes all
+  parallel_for((changes.size() + kPart - 1) / kPart, [&](std::size_t part) {
+    for (std::size_t i = part * kPart; i < std::min(changes.size(), (part + 1) * kPart) && !stop.stop_requested(); ++i) {
+      const std::span<const Measured* const> measured(judged[i]->measured);
+      changes[i] = change_of({first, measured.first(first.size())}, {second, measured.subspan(first.size())});
+      probabilities[i] = changes[i]->probability();
+    }
+  });
+  if (stop.stop_requested()) return;
+  std::vector<double> of_all = probabilities;
+  of_all.resize(all, 1.0);
+  const double level = discovery_level(std::move(of_all), TraceDiff::kFalseAlarms / 2);  // one half for headlines, one for details
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    DiffItem& item = judged[i]->item;
+    item.verdict = probabilities[i] > level ? DiffVerdict::kSame : item.difference() > 0 ? DiffVerdict::kMore : DiffVerdict::kLess;
     if (item.first.per_iteration <= 0) continue;
-    const Interval interval = compared->change->interval(level);
+    const Interval interval = changes[i]->interval(level);
     item.change_low = interval.low;
     item.change_high = interval.high;
     const bool is_narrow = interval.low >= -TraceDiff::kNarrow && interval.high <= TraceDiff::kNarrow;
@@ -188,10 +221,10 @@ bool comes_before(const DiffItem& a, const DiffItem& b) {
   return std::abs(a.difference()) > std::abs(b.difference());
 }
 
-std::set<std::string> kernels_of(Side runs, const ItemKey& key) {
+std::set<std::string> kernels_of(std::span<const Measured* const> runs) {
   std::set<std::string> kernels;
-  for (const Run& run : runs)
-    if (const Measured* const measured = find(run, key)) kernels.insert(measured->kernels.begin(), measured->kernels.end());
+  for (const Measured* const measured : runs)
+    if (measured != nullptr && measured->kernels) kernels.insert(measured->kernels->begin(), measured->kernels->end());
   return kernels;
 }
 
@@ -206,10 +239,9 @@ std::string formats_of(const std::set<std::string>& kernels) {
 }
 
 // Matrix products say more than their kernels only where these are all others on each side, or of other formats. False where they do not.
-bool name_products(Side first, Side second, DiffItem& item) {
+bool name_products(std::span<const Measured* const> first, std::span<const Measured* const> second, DiffItem& item) {
   if (item.kind != DiffKind::kProducts) return true;
-  const ItemKey key{item.kind, item.name};
-  const std::set<std::string> before = kernels_of(first, key), after = kernels_of(second, key);
+  const std::set<std::string> before = kernels_of(first), after = kernels_of(second);
   if (before.empty() || after.empty()) return false;
   const bool is_shared = std::any_of(before.begin(), before.end(), [&](const std::string& kernel) { return after.contains(kernel); });
   const std::string formats_before = formats_of(before), formats_after = formats_of(after);
@@ -218,36 +250,60 @@ bool name_products(Side first, Side second, DiffItem& item) {
   return true;
 }
 
+// Goes through the items of all runs by key.
+class ItemsOfRuns {
+ public:
+  explicit ItemsOfRuns(std::span<const Run> runs) : runs_(runs), next_(runs.size()), measured_(runs.size()) {}
+
+  // Moves to the next key; nullptr where there is none.
+  const ItemKey* next() {
+    const ItemKey* key = nullptr;
+    for (std::size_t run = 0; run < runs_.size(); ++run)
+      if (next_[run] < runs_[run].items.size() && (key == nullptr || runs_[run].items[next_[run]].first < *key)) key = &runs_[run].items[next_[run]].first;
+    for (std::size_t run = 0; run < runs_.size() && key != nullptr; ++run) {
+      const bool has_it = next_[run] < runs_[run].items.size() && runs_[run].items[next_[run]].first == *key;
+      measured_[run] = has_it ? &runs_[run].items[next_[run]++].second : nullptr;
+    }
+    return key;
+  }
+  // What each run says of it.
+  [[nodiscard]] std::span<const Measured* const> measured() const noexcept { return measured_; }
+
+ private:
+  std::span<const Run> runs_;
+  std::vector<std::size_t> next_;
+  std::vector<const Measured*> measured_;
+};
+
 // Whether it is the ranges that the iterations are: their time is the duration, which would be judged twice, and as one of many.
-bool is_of_iterations(Side runs, const ItemKey& key) {
-  if (key.first != DiffKind::kRange || !runs.front().samples.are_iterations()) return false;
-  return std::all_of(runs.begin(), runs.end(), [&](const Run& run) {
-    const Measured* const ranges = find(run, key);
-    const Measured* const iterations = find(run, {DiffKind::kDuration, "Iteration"});
-    return ranges != nullptr && iterations != nullptr && ranges->samples == iterations->samples;
-  });
+bool is_of_iterations(const ItemKey& key, const OfSide& of, std::span<const Measured* const> iterations) {
+  if (key.first != DiffKind::kRange || !of.runs.front().samples.are_iterations()) return false;
+  for (std::size_t run = 0; run < of.runs.size(); ++run)
+    if (of.measured[run] == nullptr || iterations[run] == nullptr || of.measured[run]->samples != iterations[run]->samples) return false;
+  return true;
 }
 
-std::vector<DiffItem> items_of(Side first, Side second, const std::stop_token& stop) {
-  std::set<ItemKey> keys;
-  for (const Side side : {first, second})
-    for (const Run& run : side)
-      for (const auto& [key, measured] : run.items) keys.insert(key);
-  std::erase_if(keys, [&](const ItemKey& key) { return is_of_iterations(first, key) && is_of_iterations(second, key); });
-  const std::vector<ItemKey> ordered(keys.begin(), keys.end());
-  std::vector<Compared> compared(ordered.size());
-  constexpr std::size_t kPart = 64;  // items; of few, one thread takes all
-  parallel_for((ordered.size() + kPart - 1) / kPart, [&](std::size_t part) {
-    for (std::size_t i = part * kPart; i < std::min(ordered.size(), (part + 1) * kPart) && !stop.stop_requested(); ++i)
-      compared[i] = compare(first, second, ordered[i]);
-  });
-  std::erase_if(compared, [](const Compared& one) { return one.item.first.count == 0 && one.item.second.count == 0; });
-  std::erase_if(compared, [&](Compared& one) { return !name_products(first, second, one.item); });
+std::vector<DiffItem> items_of(std::span<const Run> runs, std::size_t first_runs, const std::stop_token& stop) {
+  const Side first = runs.first(first_runs), second = runs.subspan(first_runs);
+  std::vector<const Measured*> iterations(runs.size());
+  std::vector<Compared> compared;
+  ItemsOfRuns all(runs);
+  while (const ItemKey* const key = all.next()) {
+    if (stop.stop_requested()) break;
+    const OfSide of_first{first, all.measured().first(first_runs)}, of_second{second, all.measured().subspan(first_runs)};
+    if (key->first == DiffKind::kDuration) iterations.assign(all.measured().begin(), all.measured().end());  // comes first
+    const std::span<const Measured* const> durations(iterations);
+    if (is_of_iterations(*key, of_first, durations.first(first_runs)) && is_of_iterations(*key, of_second, durations.subspan(first_runs))) continue;
+    Compared one = compare(*key, of_first, of_second);
+    if (one.item.first.count == 0 && one.item.second.count == 0) continue;
+    if (name_products(of_first.measured, of_second.measured, one.item)) compared.push_back(std::move(one));
+  }
   std::vector<Compared*> headlines, details;
   for (Compared& one : compared) (is_headline(one.item) ? headlines : details).push_back(&one);
-  judge(headlines);
-  judge(details);
+  judge(headlines, first, second, stop);
+  judge(details, first, second, stop);
   std::vector<DiffItem> items;
+  items.reserve(compared.size());
   for (Compared& one : compared) items.push_back(std::move(one.item));
   std::stable_sort(items.begin(), items.end(), comes_before);
   return items;
@@ -301,11 +357,10 @@ Result<TraceDiff> compare_runs(Runs first, Runs second, const DiffOptions& optio
     (i < all.first ? diff.first_skipped : diff.second_skipped) += samples.skipped();
     (i < all.first ? diff.first_disturbed : diff.second_disturbed) += samples.disturbed();
     (i < all.first ? diff.first_left_out : diff.second_left_out) += samples.left_out();
-    std::map<ItemKey, Measured> items = measure(trace, samples, options.stop);
+    Measurements items = measure(trace, samples, options.stop);
     runs.push_back({std::move(samples), std::move(items)});
   }
-  const Side sides(runs);
-  diff.items = items_of(sides.first(all.first), sides.subspan(all.first), options.stop);
+  diff.items = items_of(runs, all.first, options.stop);
   return diff;
 }
 

@@ -1,7 +1,10 @@
 // Comparison: what is said to have changed is what was changed, and noise is not.
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <random>
 
+#include "../../../model/analysis/diff/measurement.h"
 #include "model/analysis/diff_limits.h"
 #include "model/analysis/trace_diff.h"
 #include "model/trace/kernel_records.h"
@@ -340,4 +343,65 @@ TEST_CASE("of several runs, a trace without the range is named") {
   const std::vector<std::shared_ptr<const Trace>> with{trace_of({}), trace_of({.seed = 2})}, one_without{trace_of({}), trace_of({.ranges = false})};
   CHECK_THAT(compare_runs(with, one_without, {.range = "step_1"}).error().text, contains_text("Trace 2 of B has no NVTX range step"));
   CHECK(compare_runs(with, one_without).value().repeating_work == "train(float*)");
+}
+
+TEST_CASE("of very many kernels, those whose times differ most are told from noise") {
+  constexpr std::size_t kMore = 500, kNames = TraceDiff::kMostJudged + kMore;
+  const auto made = [](Nanoseconds longer, Nanoseconds of_one) {
+    auto builder = std::make_shared<TraceBuilder>();
+    const ProcessId process = builder->process_of_instance(100);
+    const TrackKey key{.kind = TrackKind::kKernels, .process = process, .gpu = builder->gpu_of_device(process, 0)};
+    std::vector<NameId> names;
+    for (std::size_t i = 0; i < kNames; ++i) names.push_back(builder->intern("kernel" + std::to_string(i)));
+    std::vector<Event> events;
+    for (Nanoseconds t = 0; t < 4'000'000'000; t += 1'000'000'000)
+      for (std::size_t i = 0; i < kNames; ++i) {
+        // Of the smallest ones, some take as long as before.
+        const Nanoseconds more = i == 17 ? of_one : i < kMore / 5 ? 0 : i < kMore ? longer / 2 : longer;
+        events.push_back({t + static_cast<Nanoseconds>(i) * 40'000, 1'000 + more, names[i], 0, 0});
+      }
+    builder->add(key, events);
+    return builder->snapshot();
+  };
+  const Result<TraceDiff> diff = compare_traces(*made(0, 0), *made(10, 20'000));
+  REQUIRE(diff.has_value());
+  REQUIRE_FALSE(diff->by_iteration());
+  CHECK_FALSE(item(*diff, DiffKind::kKernel, "kernel17").was_left_out);
+  CHECK_FALSE(std::isnan(item(*diff, DiffKind::kKernel, "kernel17").change_low));
+  CHECK(item(*diff, DiffKind::kKernel, "kernel18").verdict == DiffVerdict::kSame);  // of those that are not judged, and no different
+  CHECK(item(*diff, DiffKind::kKernel, "kernel" + std::to_string(kMore - 1)).verdict == DiffVerdict::kUnsure);
+  CHECK(item(*diff, DiffKind::kKernel, "kernel" + std::to_string(kMore - 1)).was_left_out);
+  std::size_t judged = 0, kernels = 0;
+  for (const DiffItem& one : diff->items) {
+    const bool is_cause = one.kind == DiffKind::kGpuIdle && one.name != "GPU idle";  // why GPUs were idle is judged among the kernels
+    kernels += one.kind == DiffKind::kKernel ? 1 : 0;
+    judged += (one.kind == DiffKind::kKernel || is_cause) && !std::isnan(one.change_low) ? 1 : 0;
+  }
+  CHECK(kernels == kNames);
+  CHECK(judged == TraceDiff::kMostJudged);
+}
+
+TEST_CASE("times are summed in each sample, in whatever order they come") {
+  constexpr std::size_t kSamples = 200;
+  Scenario program;
+  program.call("cudaFree", 0, 1'000);
+  const auto trace = program.trace();
+  const auto samples = analysis::Samples::of_slices(*trace, kSamples);
+  std::mt19937 random(5);
+  TimeBySample summed, in_order;
+  std::vector<double> expected(kSamples);
+  for (int i = 0; i < 20'000; ++i) {
+    const std::size_t sample = random() % kSamples / 2;  // none in the second half
+    const double time = static_cast<double>(random() % 1'000);
+    expected[sample] += time;
+    summed.add(sample, time);
+  }
+  for (std::size_t i = 0; i < kSamples; ++i) in_order.add(i, expected[i]);
+  summed.finish(samples);
+  in_order.finish(samples);
+  std::vector<double> series(kSamples, -1);
+  summed.write_to(series);
+  CHECK(series == expected);
+  CHECK(summed == in_order);
+  CHECK(summed.sum() == std::accumulate(expected.begin(), expected.end(), 0.0));
 }

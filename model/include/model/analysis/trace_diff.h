@@ -40,7 +40,7 @@ enum class DiffVerdict : std::uint8_t {
   kLess,
   kOnlyFirst,  // not in the second trace
   kOnlySecond,
-  kUnsure,  // changed, but there are too few samples to tell it from noise, or the interval includes zero and is wide
+  kUnsure,  // changed, but there are too few samples to tell it from noise, the interval includes zero and is wide, or was_left_out
 };
 [[nodiscard]] std::string_view diff_verdict_name(DiffVerdict verdict) noexcept;  // "more"
 
@@ -55,9 +55,10 @@ struct DiffItem {
   std::string name;  // of kProducts "step_*: FP32 -> TF32"
   DiffSide first, second;
   double change = 0;      // percent of the first; NaN where the first has none
-  double change_low = 0;  // the interval that the change lies in; NaN where it can't be told
+  double change_low = 0;  // the interval that the change lies in; NaN where it is not told
   double change_high = 0;
   DiffVerdict verdict = DiffVerdict::kSame;
+  bool was_left_out = false;  // one of those that differ least of very many: it was not told from noise
   // Of those that are unsure: whether noise is known, and is large; else there are too few samples.
   [[nodiscard]] bool is_too_noisy() const noexcept { return verdict == DiffVerdict::kUnsure && !std::isnan(change_low); }
   [[nodiscard]] double difference() const noexcept { return second.per_iteration - first.per_iteration; }  // ns
@@ -73,8 +74,11 @@ struct TraceDiff {
   static constexpr std::size_t kSlices = 50;
   static constexpr double kFalseAlarms = 0.01;
   static constexpr double kNarrow = 20;  // percent: what may have changed by more is not called the same
-  std::string aligned_by;                // the family of ranges; empty where none repeats in both
-  std::string repeating_work;            // then: the kernel that begins each iteration in both; empty: whole traces
+  // Of more items than these, or of items that have more samples together, those whose times differ most are told from noise.
+  static constexpr std::size_t kMostJudged = 20'000;
+  static constexpr std::size_t kMostJudgedSamples = 200'000'000;
+  std::string aligned_by;      // the family of ranges; empty where none repeats in both
+  std::string repeating_work;  // then: the kernel that begins each iteration in both; empty: whole traces
   [[nodiscard]] bool by_iteration() const noexcept { return !aligned_by.empty() || !repeating_work.empty(); }
   std::size_t first_iterations = 0;  // of all runs; the same one of several ranks counts once
   std::size_t second_iterations = 0;
