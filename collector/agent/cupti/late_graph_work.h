@@ -5,9 +5,10 @@
 // ends by then, but not over the starts. (CUPTI 13.0, H200, four recordings of a program that was attached to: the 20 kernels of the last
 // launch, of 2 to 5 µs each, ended 1.9 to 4.2 ms after they began, in steps of true kernels. Those of all launches before were right.)
 //
-// True ends of work that follows on other work lie before the start of what follows, ends of a later launch behind all starts. So where all
-// work of a graph's last launch ended after recording stopped, and after the last of it had begun, its ends are not believed. That is work,
-// too, that did run all at once when recording stopped: it can't be told apart.
+// True ends of work that follows on other work lie before the start of what follows, ends of a later launch behind all starts. So where the
+// last work of each node of a graph ended after recording stopped, and after the last of it had begun, its ends are not believed. That is
+// work, too, that did run all at once when recording stopped: it can't be told apart. Numbers of launches do not come into it: CUPTI may
+// give many launches the same.
 //
 // Times are those of the events. One thread.
 #pragma once
@@ -34,20 +35,28 @@ class LateGraphWork {
   bool hold(const encode::Copy& copy) noexcept { return hold(copies_, copy); }
   bool hold(const encode::Set& set) noexcept { return hold(sets_, set); }
 
-  // To be called when all records were read, since the work of a launch is judged together. Calls `add` for what is held and has an end that
+  // To be called when all records were read, since the work of a graph is judged together. Calls `add` for what is held and has an end that
   // can be believed, and lets all go. Returns how many others there were. O(n log n).
   template <typename Add>
   std::uint64_t release(const Add& add) noexcept {
-    find_launches();
+    find_last_work();
     const std::uint64_t left_out = give(kernels_, add) + give(copies_, add) + give(sets_, add);
-    launches_.clear();
+    nodes_.clear();
+    graphs_.clear();
     return left_out;
   }
 
  private:
-  struct Launch {
+  // Of a node of a graph.
+  struct Node {
     std::uint32_t graph;
-    std::uint32_t correlation;
+    std::uint64_t node;
+    std::int64_t last_start;
+    std::int64_t last_end;  // of the work that began then
+  };
+  // What the last work of its nodes says of a graph.
+  struct Graph {
+    std::uint32_t graph;
     std::int64_t first_end;
     std::int64_t last_start;
   };
@@ -56,16 +65,17 @@ class LateGraphWork {
   bool hold(PageArray<Work>& held, const Work& work) noexcept {
     if (!is_holding_ || work.graph.node == 0) return false;
     const std::int64_t end = work.time.start + static_cast<std::int64_t>(work.time.duration);
-    return launches_.push_back({work.graph.graph, work.correlation, end, work.time.start}) && held.push_back(work);
+    return nodes_.push_back({work.graph.graph, work.graph.node, work.time.start, end}) && held.push_back(work);
   }
-  void find_launches() noexcept;  // makes one of all elements of launches_ that are of the same launch, sorted by graph and correlation
-  [[nodiscard]] bool has_true_ends(const encode::GraphPlace& graph, std::uint32_t correlation) const noexcept;
+  // Makes one of all elements of nodes_ that are of the same node, and graphs_ of these. Both are sorted. Where there is no memory, all ends are believed.
+  void find_last_work() noexcept;
+  [[nodiscard]] bool has_true_end(const encode::GraphPlace& place, std::int64_t start) const noexcept;
 
   template <typename Work, typename Add>
   std::uint64_t give(PageArray<Work>& held, const Add& add) noexcept {
     std::uint64_t left_out = 0;
     for (std::size_t i = 0; i < held.size(); ++i) {
-      if (has_true_ends(held[i].graph, held[i].correlation))
+      if (has_true_end(held[i].graph, held[i].time.start))
         add(held[i]);
       else
         ++left_out;
@@ -79,8 +89,9 @@ class LateGraphWork {
   PageArray<encode::Kernel> kernels_;
   PageArray<encode::Copy> copies_;
   PageArray<encode::Set> sets_;
-  PageArray<Launch> launches_;  // one for each that is held, then one for each launch
-  std::size_t launch_count_ = 0;
+  PageArray<Node> nodes_;  // one for each that is held, then one for each node
+  std::size_t node_count_ = 0;
+  PageArray<Graph> graphs_;
 };
 
 }  // namespace lanescope::agent::cupti

@@ -13,11 +13,10 @@ namespace {
 
 constexpr std::int64_t kStop = 1'000;
 
-encode::Kernel kernel(std::uint32_t launch, std::int64_t start, std::int64_t end) {
+encode::Kernel kernel(std::uint64_t node, std::int64_t start, std::int64_t end) {
   encode::Kernel result;
   result.time = {start, static_cast<std::uint64_t>(end - start)};
-  result.correlation = launch;
-  result.graph = {7, 1};
+  result.graph = {node, 1};
   return result;
 }
 
@@ -48,33 +47,31 @@ TEST_CASE("while recording goes on nothing is held, and behind it work of graphs
   CHECK(release(work).starts.empty());
 }
 
-TEST_CASE("of a launch whose kernels follow each other all are given back, whenever they ran") {
+TEST_CASE("of launches whose kernels follow each other all are given back, whenever they ran") {
   LateGraphWork work;
   work.begin(kStop);
-  // Launch 2 ended before recording did, 3 was under way, 4 came after: all in any order.
+  // The first ended before recording did, the second was under way, the third came after: all in any order.
   for (const encode::Kernel& next :
-       {kernel(4, 1'100, 1'200), kernel(2, 100, 200), kernel(3, 900, 1'010), kernel(4, 1'200, 1'300), kernel(2, 200, 300), kernel(3, 1'010, 1'090)})
+       {kernel(1, 1'100, 1'200), kernel(1, 100, 200), kernel(1, 900, 1'010), kernel(2, 1'200, 1'300), kernel(2, 200, 300), kernel(2, 1'010, 1'090)})
     REQUIRE(work.hold(next));
   const Released released = release(work);
   CHECK(released.starts == std::vector<std::int64_t>{1'100, 100, 900, 1'200, 200, 1'010});
   CHECK(released.left_out == 0);
 }
 
-TEST_CASE("of a launch whose kernels end when those of a later one did none is given back, kernels, copies and sets") {
+TEST_CASE("of a launch whose kernels end when those of a later one did none is given back, kernels, copies and sets; those before it are") {
   LateGraphWork work;
   work.begin(kStop);
-  REQUIRE(work.hold(kernel(5, 900, 5'010)));
+  REQUIRE(work.hold(kernel(1, 900, 5'010)));
   encode::Copy copy;
   copy.time = {910, 4'110};  // up to 5'020
-  copy.correlation = 5;
-  copy.graph = {8, 1};
+  copy.graph = {2, 1};
   REQUIRE(work.hold(copy));
   encode::Set set;
   set.time = {920, 4'110};
-  set.correlation = 5;
-  set.graph = {9, 1};
+  set.graph = {3, 1};
   REQUIRE(work.hold(set));
-  REQUIRE(work.hold(kernel(4, 800, 850)));  // the launch before
+  REQUIRE(work.hold(kernel(1, 800, 810)));  // the launch before
   const Released released = release(work);
   CHECK(released.starts == std::vector<std::int64_t>{800});
   CHECK(released.left_out == 3);
@@ -83,17 +80,17 @@ TEST_CASE("of a launch whose kernels end when those of a later one did none is g
 TEST_CASE("a launch of which one end lies before the stop was not written over") {
   LateGraphWork work;
   work.begin(kStop);
-  REQUIRE(work.hold(kernel(6, 900, 999)));  // beside the other, on another stream
-  REQUIRE(work.hold(kernel(6, 900, 1'500)));
+  REQUIRE(work.hold(kernel(1, 900, 999)));  // beside the other, on another stream
+  REQUIRE(work.hold(kernel(2, 900, 1'500)));
   CHECK(release(work).left_out == 0);
 }
 
-TEST_CASE("a launch that the graph was launched again behind while recording was on is right, and each graph has a last one") {
+TEST_CASE("each graph has a last launch") {
   LateGraphWork work;
   work.begin(kStop);
-  encode::Kernel other = kernel(9, 1'050, 1'070);
+  encode::Kernel other = kernel(7, 1'050, 1'070);
   other.graph = {7, 2};
-  for (const encode::Kernel& next : {kernel(7, 900, 1'010), kernel(8, 1'010, 5'000), other}) REQUIRE(work.hold(next));
+  for (const encode::Kernel& next : {kernel(7, 900, 1'010), kernel(7, 1'010, 5'000), other}) REQUIRE(work.hold(next));
   const Released released = release(work);
   CHECK(released.starts == std::vector<std::int64_t>{900});
   CHECK(released.left_out == 2);

@@ -69,7 +69,7 @@ StrayProcesses::Stray next_of(StrayProcesses& strays) {
 TEST_CASE("a process whose program was started without the variable is told of, and one with it is not") {
   const std::string with = std::string(kVariable) + "=1";
   const bool has_others = GENERATE(false, true);
-  StrayProcesses strays(getpid(), kVariable, "/bin/sleep");
+  StrayProcesses strays(getpid(), {kVariable, "/bin/sleep"});
   next_of(strays);  // this one
   const Child followed(start_program({with.c_str()}));
   const Child stray(start_program(has_others ? std::vector<const char*>{"PATH=/bin"} : std::vector<const char*>{}));
@@ -84,7 +84,7 @@ TEST_CASE("a process whose program was started without the variable is told of, 
 
 TEST_CASE("a process is told of when it becomes a program without the variable, and its forked children are what it is") {
   const std::string with = std::string(kVariable) + "=1";
-  StrayProcesses strays(getpid(), kVariable, "/bin/sleep");
+  StrayProcesses strays(getpid(), {kVariable, "/bin/sleep"});
   next_of(strays);  // this one
   int go[2];
   REQUIRE(pipe(go) == 0);
@@ -106,8 +106,22 @@ TEST_CASE("a process is told of when it becomes a program without the variable, 
   CHECK(next_of(strays).who == "[" + std::to_string(pid) + "] sleep");
 }
 
+TEST_CASE("of a process that was attached to, children that become programs are told of, whatever their environment, and those from before are not") {
+  const std::string with = std::string(kVariable) + "=1";
+  const Child before(start_program({with.c_str()}));
+  wait_until_it_runs(before.pid(), "sleep");
+  StrayProcesses strays(getpid());
+  const Child stray(start_program({with.c_str()}));
+  const StrayProcesses::Stray told = next_of(strays);
+  CHECK(told.pid == stray.pid());
+  CHECK_THAT(told.reason, contains_text("it became this program (exec)"));
+  CHECK_FALSE(strays.has_become_another(getpid()));
+  const Child other(start_program({}));
+  CHECK(next_of(strays).pid == other.pid());
+}
+
 TEST_CASE("a process that an agent has joined is told of once the agent is gone") {
-  StrayProcesses strays(getpid(), kVariable, "/bin/sleep");
+  StrayProcesses strays(getpid(), {kVariable, "/bin/sleep"});
   next_of(strays);  // this one
   const Child stray(start_program({}));
   wait_until_it_runs(stray.pid(), "sleep");
@@ -124,7 +138,7 @@ TEST_CASE("a process that an agent has joined is told of once the agent is gone"
 
 TEST_CASE("a process is looked at ever more seldom, unless its agent leaves") {
   const std::string with = std::string(kVariable) + "=1";
-  StrayProcesses strays(getpid(), kVariable, "/bin/sleep");
+  StrayProcesses strays(getpid(), {kVariable, "/bin/sleep"});
   next_of(strays);  // this one
   int go[2];
   REQUIRE(pipe(go) == 0);
