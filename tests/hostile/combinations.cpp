@@ -220,6 +220,23 @@ void ranges_of_special_domains(const Path& path, std::size_t bytes) {
   }
 }
 
+// Very many iterations, and very many other ranges: as a table of both, more than any memory holds.
+void iterations_beside_distinct_ranges(const Path& path, std::size_t bytes) {
+  FileOfFrames file(path, bytes);
+  std::uint32_t next = 2;
+  fill_with_chunks(file, kChunkSpan, [&](proto::EventChunk& chunk) {
+    constexpr std::size_t kNames = kRows / 2;
+    chunk.set_first_string(next == 2 ? 1 : next);
+    if (next == 2) chunk.add_strings("step");
+    proto::NvtxRanges& ranges = ranges_in(chunk, proto::NVTX_PUSH_POP);
+    for (std::size_t i = 0; i < kNames; ++i) {
+      ranges.set_name(static_cast<int>(2 * i), 1);
+      ranges.set_name(static_cast<int>(2 * i + 1), next);
+      chunk.add_strings("n" + std::to_string(next++));
+    }
+  });
+}
+
 // Nothing but padding.
 void padding(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
@@ -285,6 +302,7 @@ std::vector<HostileFile> combinations() {
       {"ranges_of_own_payloads", &ranges_of_own_payloads},
       {"ranges_of_deep_payloads", &ranges_of_deep_payloads},
       {"ranges_of_special_domains", &ranges_of_special_domains},
+      {"iterations_beside_distinct_ranges", &iterations_beside_distinct_ranges},
       {"padding", &padding},
       {"texts_of_control_characters", &texts_of_control_characters},
   };
