@@ -83,6 +83,45 @@ check "kernels outside of graphs" 3 "$(kernels graph.trace 'MulFunctor\|mul')"
 check "chatty calls with --cuda-trace-all-apis" yes "$([ "$(calls all.trace cudaStreamIsCapturing)" -gt 0 ] && echo yes || echo no)"
 check "chatty calls without" 0 "$(calls node.trace cudaStreamIsCapturing)"
 
+# A graph that goes on being launched when recording stops: no kernel has the end of a later launch's, and what is left out is said.
+cat > replays.py <<'P'
+import sys, time, torch
+x = torch.ones(1 << 10, device="cuda")
+stream = torch.cuda.Stream()
+with torch.cuda.stream(stream):
+    for _ in range(3): x.mul_(1.0001)
+torch.cuda.synchronize()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    for _ in range(10): x.mul_(1.0001)
+for part in range(3):
+    torch.cuda.cudart().cudaProfilerStart()
+    for _ in range(500): graph.replay()
+    if part == 1: torch.cuda.synchronize()
+    torch.cuda.cudart().cudaProfilerStop()
+    for _ in range(3000): graph.replay()
+print("captured", flush=True)
+end = time.time() + (20 if "attached" in sys.argv else 0)
+while time.time() < end: graph.replay()
+P
+has_long() {  # has_long FILE: whether it has a kernel of 500 us
+  "$lanescope" stats -q -r cuda_gpu_kern_sum -f json "$1" 2>/dev/null |
+    python3 -c 'import json, sys; print("yes" if max(r["Max (ns)"] for r in json.load(sys.stdin)) >= 500_000 else "no")' 2>/dev/null
+}
+"$lanescope" profile -f -t cuda -c cudaProfilerApi --capture-range-end=repeat:3 -o replays python3 replays.py > output 2> messages
+for part in 1 2 3; do
+  check "kernels of capture $part of replays" 4990 "$(kernels replays.$part.trace 'MulFunctor\|mul')"
+  check "a kernel of 500 us in capture $part" no "$(has_long replays.$part.trace)"
+done
+python3 replays.py attached > output 2>&1 & runs=$!
+until grep -q captured output || ! kill -0 $runs 2> /dev/null; do sleep 0.1; done
+for round in 1 2; do
+  "$lanescope" attach $runs -f -t cuda -d 1 -o replayed 2> messages
+  check "a kernel of 500 us where it is attached to, $round" no "$(has_long replayed.trace)"
+  check "of which kernels are left out it is said, $round" yes "$("$lanescope" info replayed.trace | grep -q 'CUDA graphs that were launched last.*: 10\.' && echo yes || echo no)"
+done
+kill $runs
+
 # Everything at once, and the end without handlers.
 for traced in cuda,nvtx cuda,nvtx,osrt; do
   "$lanescope" profile -f -t $traced -o os python3 -c "
