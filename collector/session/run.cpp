@@ -85,8 +85,10 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
       processes_.tell_of_strays(channel::kSocketVariable, prepared.agent);
   } else {
     processes_.add_attached(pid_);
-    if (prepared.connection.valid()) processes_.tell_of_strays();
-    if (prepared.connection.valid()) reception_.add(std::move(prepared.connection));
+    if (prepared.connection.valid()) {
+      processes_.tell_of_strays();
+      reception_.add(std::move(prepared.connection));
+    }
   }
   if (prepared.threads) processes_.follow_threads(std::move(prepared.threads), pid_);
   for (const std::string& warning : warnings) warn(warning);

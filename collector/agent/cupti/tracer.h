@@ -96,7 +96,7 @@ class Tracer {
   void take_finished_records() noexcept;
   void take_all_records() noexcept;  // those, too, of work that has not ended
   void tell_unfinished(std::uint64_t count) noexcept;
-  void release_late_graph_work() noexcept;
+  void release_late_graph_work() noexcept;  // of which all records were read, and says what was left out
   void publish_counts() noexcept;
   void publish_unread() noexcept;  // any thread: so that the host knows what is missing, however the process ends
   void wake() noexcept;

@@ -110,7 +110,9 @@ void Prologue::absorb(const FrameView& frame) {
     case proto::FRAME_DIAGNOSTIC: {
       auto& told = processes_[instance].sources[frame.header.source].diagnostics;
       if (told.size() >= kMaximumDiagnostics) break;
-      if (auto diagnostic = parsed<proto::Diagnostic>(frame)) told.push_back(std::move(*diagnostic));
+      auto diagnostic = parsed<proto::Diagnostic>(frame);
+      const auto is_same = [&diagnostic](const proto::Diagnostic& before) { return before.text() == diagnostic->text(); };
+      if (diagnostic && std::none_of(told.begin(), told.end(), is_same)) told.push_back(std::move(*diagnostic));
       break;
     }
     default:

@@ -91,6 +91,27 @@ TEST_CASE("a later file says again what its events refer to, and holds no events
   CHECK(names(folder.path() / "two.trace") == std::vector<std::string>{"step 1", "step 4"});
 }
 
+TEST_CASE("what was told several times is told once more in a later file") {
+  const test::TemporaryFolder folder;
+  Recorded recorded({.several_files = true, .keep_last = {}});
+  recorded.open(folder.path() / "one.trace");
+  recorded.begin_process();
+  proto::Diagnostic diagnostic;
+  for (const char* text : {"first", "second", "first", "first"}) {
+    diagnostic.set_text(text);
+    recorded.log.write({proto::FRAME_DIAGNOSTIC, 1}, diagnostic);
+  }
+  recorded.log.close({});
+  recorded.open(folder.path() / "two.trace");
+  recorded.event();
+  recorded.log.close({});
+  const auto trace = load_trace(folder.path() / "two.trace");
+  REQUIRE(trace);
+  std::vector<std::string> texts;
+  for (const DiagnosticMessage& message : (*trace)->diagnostics()) texts.push_back(message.text);
+  CHECK(texts == std::vector<std::string>{"first", "second"});
+}
+
 TEST_CASE("what comes late of a process that ended before a file was opened stays out of it, and is in the file in which it ended") {
   const test::TemporaryFolder folder;
   Recorded recorded({.several_files = true, .keep_last = {}});
