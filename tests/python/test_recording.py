@@ -230,6 +230,15 @@ class Blocks(Recorded):
         """)
         self.assertEqual(output.split(), ["child", "[]"])
 
+    def test_a_recorder_that_it_starts_is_none_that_could_not_be_followed(self):
+        self.run_program("""
+            import subprocess
+            with lanescope.record("x.trace", trace="nvtx", **QUIET):
+                subprocess.run([os.environ["LANESCOPE"], "profile", "-t", "nvtx", "-o", "own", sys.executable, "-c", "import time; time.sleep(0.3)"], check=True)
+                with annotate("work"): pass
+        """)
+        self.assertEqual(self.ranges(), ["work"])
+
     def test_calls_into_the_c_library_and_the_lock_of_python(self):
         self.run_program("""
             with lanescope.record("x.trace", trace=["osrt", "python-gil"], **QUIET):

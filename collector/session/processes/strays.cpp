@@ -18,12 +18,17 @@ constexpr pid_t kMostNumbers = 512;                       // that are gone throu
 constexpr std::size_t kMostMembers = 4096;
 constexpr std::size_t kMostLooks = 128;  // at once
 
+bool runs_this_program(pid_t pid) {
+  std::error_code failed;
+  return std::filesystem::equivalent("/proc/" + std::to_string(pid) + "/exe", "/proc/self/exe", failed) && !failed;
+}
+
 }  // namespace
 
 StrayProcesses::StrayProcesses(pid_t attached) : newest_(newest_task()) {
   family_[attached].known_program = program_state(attached).number;
   for (const pid_t pid : attach::process_numbers())
-    if (parent_of_process(pid) == attached) elder_.insert(pid);
+    if (parent_of_process(pid) == attached) others_.insert(pid);
 }
 
 std::vector<StrayProcesses::Stray> StrayProcesses::look(const std::function<bool(pid_t)>& is_joined) {
@@ -42,7 +47,8 @@ std::vector<StrayProcesses::Stray> StrayProcesses::look(const std::function<bool
       Stray stray{entry->first, {}, {}};
       const Finding finding = look_at(entry->first, member, stray, is_joined);
       if (finding == Finding::kStray) strays.push_back(std::move(stray));
-      if (finding == Finding::kGone) family_.erase(entry);
+      if (finding == Finding::kRecorder) others_.insert(entry->first);
+      if (finding == Finding::kGone || finding == Finding::kRecorder) family_.erase(entry);
     }
     entry = next;
   }
@@ -74,7 +80,7 @@ void StrayProcesses::find_children() {
 }
 
 void StrayProcesses::take_on(pid_t pid) {
-  if (family_.size() >= kMostMembers || family_.contains(pid) || elder_.contains(pid)) return;
+  if (family_.size() >= kMostMembers || family_.contains(pid) || others_.contains(pid)) return;
   if (const auto parent = family_.find(parent_of_process(pid)); parent != family_.end()) {
     Member child;
     child.known_program = parent->second.known_program;  // it is the same until it calls exec
@@ -86,6 +92,7 @@ StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray
   const ProgramState program = program_state(pid);
   if (!program.runs) return Finding::kGone;
   if (program.number != 0 && program.number == member.known_program) return Finding::kNothing;
+  if (!way_ && runs_this_program(pid)) return Finding::kRecorder;
   const bool has_begun = has_arguments(pid);
   std::string obstacle = obstacle_of(pid, program);
   const std::uint64_t number = program.number != 0 ? program.number : static_cast<std::uint64_t>(pid);

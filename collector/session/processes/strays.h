@@ -31,7 +31,7 @@ class StrayProcesses {
     std::filesystem::path agent;
   };
   StrayProcesses(pid_t launched, Way way) : way_(std::move(way)), family_{{launched, {}}} {}
-  // Children that `attached` has by now are none of the recording's.
+  // Children that `attached` has by now are none of the recording's, and no recorder that it starts later is, with all that this one runs.
   explicit StrayProcesses(pid_t attached);
 
   struct Stray {
@@ -60,13 +60,13 @@ class StrayProcesses {
   };
   void find_children();
   void take_on(pid_t pid);
-  enum class Finding { kNothing, kStray, kGone };
+  enum class Finding { kNothing, kStray, kRecorder, kGone };
   [[nodiscard]] Finding look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined);
   // The end of a sentence that says why no agent can join it; empty where one can, or that can't be told.
   [[nodiscard]] std::string obstacle_of(pid_t pid, const ProgramState& program) const;
 
   std::optional<Way> way_;          // none: of an attached process
-  std::set<pid_t> elder_;           // children of the attached process from before
+  std::set<pid_t> others_;          // children of the attached process that are none of the recording's
   std::map<pid_t, Member> family_;  // that live
   std::vector<pid_t> begun_;
   pid_t newest_ = 0;            // number of the task that was made last, when it was last looked for

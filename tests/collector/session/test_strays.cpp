@@ -120,6 +120,26 @@ TEST_CASE("of a process that was attached to, children that become programs are 
   CHECK(next_of(strays).pid == other.pid());
 }
 
+TEST_CASE("of a process that was attached to, recorders that it starts are no strays, nor is what they run") {
+  StrayProcesses strays(getpid());
+  int never[2];
+  REQUIRE(pipe(never) == 0);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(never[0], STDIN_FILENO);
+    execl("/proc/self/exe", "recorder", "--wait-for-keypress", "start", nullptr);  // the program that looks for strays, as a recorder is
+    _exit(125);
+  }
+  const Child recorder(pid);
+  while (describe_process(pid).arguments != std::vector<std::string>{"recorder", "--wait-for-keypress", "start"}) usleep(1000);
+  for (int i = 0; i < 100; ++i, usleep(1000)) CHECK(strays.look(none_is_joined).empty());
+  const Child stray(start_program({}));
+  CHECK(next_of(strays).pid == stray.pid());
+  close(never[0]);
+  close(never[1]);
+}
+
 TEST_CASE("a process that an agent has joined is told of once the agent is gone") {
   StrayProcesses strays(getpid(), {kVariable, "/bin/sleep"});
   next_of(strays);  // this one
