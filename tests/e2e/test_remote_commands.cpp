@@ -98,6 +98,29 @@ TEST_CASE("a program that is recorded there is seen as one here: its output, its
   CHECK(machines.run(quietly("profile", {"-o", "ended", "sh", "-c", "kill -9 $$"})).code == 128 + SIGKILL);
 }
 
+TEST_CASE("what a program prints there and has no room here is said, and stays there until it is fetched") {
+  const TwoMachines machines;
+  std::string command = "cd " + machines.here().string() + " &&";
+  for (const Environment& variable : machines.environment()) command += " " + variable.name + "=" + variable.value;
+  const std::vector<std::string> arguments = machines.on(quietly("profile", {"-o", "run", "sh", "-c", "'echo one; sleep 0.1; echo two; exit 7'"}));
+  command += " " + program("lanescope").string();
+  for (const std::string& argument : arguments) command += " " + argument;
+
+  CHECK(WEXITSTATUS(std::system((command + " > /dev/full 2> messages").c_str())) == 7);
+  std::ifstream file(machines.here() / "messages");
+  const std::string messages{std::istreambuf_iterator<char>(file), {}};
+  CHECK_THAT(messages, contains_text("8 bytes that were printed there to standard output could not be written here: No space left on device.") &&
+                           contains_text("The recording is there still. Fetch it with: lanescope fetch --on"));
+  CHECK(machines.count_there() == 1);
+  CHECK(machines.run({"fetch", "--recording", machines.kept(), "-o", "again"}).output == "one\ntwo\n");
+  CHECK(machines.count_there() == 0);
+
+  // Nobody waits for what goes to a reader that has left.
+  fs::remove(machines.here() / "run.trace");
+  CHECK(std::system(("(" + command + " 2> messages) | true").c_str()) == 0);
+  CHECK(machines.count_there() == 0);
+}
+
 TEST_CASE("a shell that takes its command in one word leads to another machine, and the advice leads a recorder through it") {
   const TwoMachines machines;
   const std::string target = "command:bash -c";

@@ -332,7 +332,7 @@ void Worker::take_end(const proto::RemoteReply::End& end) {
   outcome_.code = end.code();
   outcome_.signal = end.signal();
   if (const Result<void> finished = copies_.finish(); !finished) return fail(finished.error());
-  if (!is_recording()) {
+  if (!is_recording() || settings_.keeps_recording()) {
     state_ = State::kOver;
     return;
   }
