@@ -70,12 +70,14 @@ Result<MachineLibrary> load_for(const Options& options) {
   return MachineLibrary{*loaded, {options.chip}};
 }
 
-// What of a set is not counted, for whoever asked for the set.
-void write_note(const std::string& folder, const std::string& chip, const std::string& replay, std::span<const std::string> left_out) {
+// What of a set is not counted, for whoever asked for the set. False where it could not be written.
+bool write_note(const std::string& folder, const std::string& chip, const std::string& replay, std::span<const std::string> left_out) {
   std::ofstream note(std::filesystem::path(folder) / channel::kCounterNoteFile, std::ios::app);
   note << left_out.size() << " metrics of the set take several passes each on the chip " << chip << ", and " << replay
        << " gives each launch one: they are not counted (" << left_out.front() << (left_out.size() > 1 ? ", ..." : "")
        << "). All of them: --replay-mode kernel\n";
+  note.close();
+  return static_cast<bool>(note);
 }
 
 Result<void> plan(Options& options) {
@@ -146,7 +148,7 @@ Result<void> plan(Options& options) {
         return Error{metric + " takes several passes on the chip " + chip + ", and " + options.replay + " gives each launch one: take --replay-mode kernel.",
                      ErrorKind::kUsage};
     for (const std::vector<std::string>& group : one_pass.groups) writer.add(cupti, chip, group);
-    if (!one_pass.left_out.empty()) write_note(options.folder, chip, options.replay, one_pass.left_out);
+    if (!one_pass.left_out.empty() && !write_note(options.folder, chip, options.replay, one_pass.left_out)) return not_written;
   }
   if (!writer.write(options.folder)) return not_written;
   return {};
@@ -276,7 +278,7 @@ Result<void> check_machine() {
   return machine ? Result<void>() : machine.error();
 }
 
-// Also for programs that run as another user, whatever this one's umask is.
+// Also for programs that run as another user, whatever this one's umask is. Where the sentence has no room, the file is there, and empty.
 void write_failure(const std::string& folder, const std::string& sentence) {
   using std::filesystem::perms;
   const std::filesystem::path place = std::filesystem::path(folder) / channel::kCounterFailureFile;

@@ -257,9 +257,11 @@ Result<void> KernelCounters::await_machine() {
 Result<void> KernelCounters::await_plan() {
   constexpr std::chrono::seconds kPlanPatience{60};
   const int status = planner_ != 0 ? end(std::exchange(planner_, 0), kPlanPatience) : 0;
-  if (std::ifstream failure(folder_ / channel::kCounterFailureFile); failure)
-    return Error{std::string(std::istreambuf_iterator<char>(failure), {}),
-                 WIFEXITED(status) && WEXITSTATUS(status) == 2 ? ErrorKind::kUsage : ErrorKind::kFailure};
+  if (std::ifstream failure(folder_ / channel::kCounterFailureFile); failure) {
+    const std::string sentence{std::istreambuf_iterator<char>(failure), {}};
+    if (sentence.empty()) return Error{"Counters of kernels were not read: there is no room in " + folder_.string() + " to say what to count."};
+    return Error{sentence, WIFEXITED(status) && WEXITSTATUS(status) == 2 ? ErrorKind::kUsage : ErrorKind::kFailure};
+  }
   std::error_code ignored;
   if (!std::filesystem::exists(folder_ / channel::kCounterPlanFile, ignored))
     return Error{"Counters of kernels were not read: NVIDIA's libraries did not say what to count."};
