@@ -43,7 +43,7 @@ done
 
 nvtx=$(for root in "${CUDA_HOME:-/nonexistent}" /usr/local/cuda /usr/local/cuda/targets/x86_64-linux /usr "$HOME/.cache/lanescope"; do
   [ -e "$root/include/nvtx3/nvToolsExt.h" ] && echo "$root/include" && break; done)
-aarch64-linux-gnu-g++ --sysroot="$sysroot" -O1 -std=c++20 -I "$nvtx" tests/programs/nvtx_threads.cpp -o "$work/nvtx_threads" -ldl -lpthread
+aarch64-linux-gnu-g++ --sysroot="$sysroot" -O1 -std=c++20 -I "$nvtx" tests/programs/nvtx/nvtx_threads.cpp -o "$work/nvtx_threads" -ldl -lpthread
 # The 1,642 ranges that the program and its child make by nesting, and its eight others.
 (cd "$work" && there profile -t nvtx,osrt -s none --cpuctxsw none -f -o recorded "${run[@]}" ./nvtx_threads) >"$work/said" 2>&1 || { cat "$work/said" >&2; fail "it did not record"; }
 "$here/bin/lanescope" info "$work/recorded.trace" >"$work/info"

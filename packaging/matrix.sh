@@ -4,7 +4,7 @@
 # interface, where FOLDER has them, are installed with apt on Debian 12 and Ubuntu 24.04; the viewer draws a recorded trace, a program in C reads it. The
 # viewer's archive draws it in roots with glibc 2.36 and newer, in which nothing else is installed.
 #
-# Needs root, debootstrap and a network. Systems are debian-11 and the like. The program is tests/programs/nvtx_threads.cpp, linked against the C
+# Needs root, debootstrap and a network. Systems are debian-11 and the like. The program is tests/programs/nvtx/nvtx_threads.cpp, linked against the C
 # library of glibc 2.28 so that one runs on all.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,7 +21,7 @@ declare -A suites=([debian-11]=bullseye [debian-12]=bookworm [debian-13]=trixie 
 nvtx=$(for root in "${CUDA_HOME:-/nonexistent}" /usr/local/cuda /usr/local/cuda/targets/x86_64-linux /usr "$cache"; do
   [ -e "$root/include/nvtx3/nvToolsExt.h" ] && echo "$root/include" && break; done)
 program=$work/nvtx_threads
-g++ -O1 -std=c++20 -I "$nvtx" -c tests/programs/nvtx_threads.cpp -o "$work/program.o"
+g++ -O1 -std=c++20 -I "$nvtx" -c tests/programs/nvtx/nvtx_threads.cpp -o "$work/program.o"
 gcc -O1 -c packaging/portable/c_library.c -o "$work/c_library.o"
 "$cache/portable/ziglang/zig" cc -target x86_64-linux-gnu.2.28 "$work/program.o" "$work/c_library.o" -nostdlib++ "$(gcc -print-file-name=libstdc++.a)" \
   "$(gcc -print-file-name=libgcc_eh.a)" "$(gcc -print-file-name=libgcc.a)" -lpthread -ldl -lm -o "$program"

@@ -15,9 +15,9 @@ record() {
 }
 
 record cuda_streams "$bin/lanescope_program_cuda_streams"
-record numba_streams python3 "$programs/numba_streams.py" --streams 4
-record numba_streams_bug python3 "$programs/numba_streams.py" --streams 4 --bug
-record torch_training_workers0 python3 "$programs/torch_training.py" --workers 0 --steps 20
-record torch_training_workers4 python3 "$programs/torch_training.py" --workers 4 --steps 20
-record torch_graph python3 "$programs/torch_graph.py" --replays 50
-record jax_training python3 "$programs/jax_training.py"
+record numba_streams python3 "$programs/gpu/numba_streams.py" --streams 4
+record numba_streams_bug python3 "$programs/gpu/numba_streams.py" --streams 4 --bug
+record torch_training_workers0 python3 "$programs/gpu/torch_training.py" --workers 0 --steps 20
+record torch_training_workers4 python3 "$programs/gpu/torch_training.py" --workers 4 --steps 20
+record torch_graph python3 "$programs/gpu/torch_graph.py" --replays 50
+record jax_training python3 "$programs/gpu/jax_training.py"

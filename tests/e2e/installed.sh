@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# installed.sh CMAKE BUILD PROGRAM: installs what records to a folder of its own and records the program of tests/programs/nvtx_threads.cpp from
+# installed.sh CMAKE BUILD PROGRAM: installs what records to a folder of its own and records the program of tests/programs/nvtx/nvtx_threads.cpp from
 # there, without anything that the build left.
 set -euo pipefail
 cmake=$1 build=$2 program=$3

@@ -4,7 +4,7 @@
 #include <set>
 #include <sstream>
 
-#include "../programs/nvtx_threads_facts.h"
+#include "../programs/nvtx/nvtx_threads_facts.h"
 #include "recorder.h"
 #include "support/catch.h"
 #include "support/paths.h"

@@ -36,7 +36,7 @@ bool build(const Library& library, const std::filesystem::path& folder, const st
   REQUIRE(runs(compiler + " -w -o " + (folder / "ring").string() + " " LANESCOPE_TEST_PROGRAMS "/" + program + " -ldl"));
   return true;
 }
-bool build(const Library& library, const std::filesystem::path& folder) { return build(library, folder, "mpicc", "mpi_ring.c"); }
+bool build(const Library& library, const std::filesystem::path& folder) { return build(library, folder, "mpicc", "interfaces/mpi_ring.c"); }
 
 // A call as "name rank peer tag bytes root sent received"; what it does not have is "-".
 std::string text_of(std::string_view name, const MpiCall& call) {
@@ -142,7 +142,7 @@ TEST_CASE("ranks that mpirun starts are recorded into one file, with peers, tags
 TEST_CASE("calls from Fortran are recorded as those from C are, each once") {
   const TemporaryFolder folder;
   const Library& library = GENERATE(kOpenMpi, kMpich);
-  if (!build(library, folder.path(), "mpifort", "mpi_pair.f90")) return;
+  if (!build(library, folder.path(), "mpifort", "interfaces/mpi_pair.f90")) return;
   const Ran ran = run_lanescope(
       folder.path(),
       with(with({"profile", "-t", "mpi", "-s", "none", "--cpuctxsw", "none", "-f", "-o", "all", std::string("mpirun") + library.suffix}, library.arguments),
@@ -173,7 +173,7 @@ TEST_CASE("a recording for each rank is named after it, and holds its calls alon
 
 TEST_CASE("a program that speaks MPI's standard ABI runs as alone, and it is said that its calls are not recorded") {
   const TemporaryFolder folder;
-  const std::string source = LANESCOPE_TEST_PROGRAMS "/mpi_abi.c";
+  const std::string source = LANESCOPE_TEST_PROGRAMS "/interfaces/mpi_abi.c";
   const std::string place = folder.path().string();
   if (!runs("cc --version >/dev/null 2>&1")) {
     WARN("There is no C compiler to build the program with.");

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "../programs/nvtx_threads_facts.h"
+#include "../programs/nvtx/nvtx_threads_facts.h"
 #include "recorder.h"
 #include "support/catch.h"
 #include "support/paths.h"

@@ -30,7 +30,7 @@ constexpr TrackKind kRanges = TrackKind::kNvtxRanges;
 TEST_CASE("constructs, data regions and updates of OpenACC are ranges") {
   const TemporaryFolder temporary;
   const std::filesystem::path& folder = temporary.path();
-  if (!build(folder, "openacc_work.c", "-fopenacc -foffload=disable")) return;
+  if (!build(folder, "interfaces/openacc_work.c", "-fopenacc -foffload=disable")) return;
   const Ran ran = record(folder, "openacc");
   CHECK(ran.code == 0);
   CHECK_THAT(ran.output, contains_text("1500500\n"));
@@ -46,7 +46,7 @@ TEST_CASE("constructs, data regions and updates of OpenACC are ranges") {
 TEST_CASE("source lines, kernels and bytes stand in ranges of OpenACC where its runtime knows them") {
   const TemporaryFolder temporary;
   const std::filesystem::path& folder = temporary.path();
-  if (!build(folder, "openacc_runtime.c", "-D_GNU_SOURCE")) return;
+  if (!build(folder, "interfaces/openacc_runtime.c", "-D_GNU_SOURCE")) return;
   const Ran ran = record(folder, "openacc");
   CHECK(ran.code == 0);
   CHECK_THAT(ran.output, contains_text("told\n"));

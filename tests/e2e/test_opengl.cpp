@@ -52,8 +52,8 @@ class Display {
 // Whether there is a program that can draw here.
 bool build(const std::filesystem::path& folder, const Display& display) {
   const std::string program = (folder / "work").string();
-  const bool built = runs("cc -O1 -w " LANESCOPE_TEST_PROGRAMS "/opengl_frames.c -o " + program + " -lX11 -lGL -ldl 2>/dev/null") && display.is_there() &&
-                     runs("DISPLAY=" + display.name() + " LIBGL_ALWAYS_SOFTWARE=1 " + program + " >/dev/null 2>&1");
+  const bool built = runs("cc -O1 -w " LANESCOPE_TEST_PROGRAMS "/interfaces/opengl_frames.c -o " + program + " -lX11 -lGL -ldl 2>/dev/null") &&
+                     display.is_there() && runs("DISPLAY=" + display.name() + " LIBGL_ALWAYS_SOFTWARE=1 " + program + " >/dev/null 2>&1");
   if (!built) WARN("there is no Mesa with GLX, or no Xvfb: not tried");
   return built;
 }

@@ -31,7 +31,7 @@ bool build(const std::filesystem::path& folder) {
   }
   const std::string object = (folder / "work.o").string();
   const bool built =
-      runs("cc -std=c99 -fopenmp -O1 -c " LANESCOPE_TEST_PROGRAMS "/openmp_work.c -o " + object + " 2>/dev/null") &&
+      runs("cc -std=c99 -fopenmp -O1 -c " LANESCOPE_TEST_PROGRAMS "/interfaces/openmp_work.c -o " + object + " 2>/dev/null") &&
       runs("cc " + object + " " + library.string() + " -Wl,-rpath," + library.parent_path().string() + " -o " + (folder / "work").string() + " 2>/dev/null");
   if (!built) WARN("no program could be built with " << library.string() << ": not tried");
   return built;

@@ -73,7 +73,7 @@ Recorded record(const std::string& python, const char* what, std::vector<std::st
   if (threading == FreeThreading::kOff && is_free_threaded(python)) arguments.insert(arguments.end(), {"-e", "PYTHON_GIL=1"});
   // Without site (-S): where a package of the machine imports threading at start, an interpreter of 3.12 waits for ever at its end,
   // whether it is recorded or not.
-  for (const char* each : {python.c_str(), "-S", LANESCOPE_TEST_PROGRAMS "/python_gil.py", what}) arguments.emplace_back(each);
+  for (const char* each : {python.c_str(), "-S", LANESCOPE_TEST_PROGRAMS "/python/python_gil.py", what}) arguments.emplace_back(each);
   const Ran outcome = run_lanescope(folder.path(), arguments);
   REQUIRE(outcome.code == 0);
   Recorded recorded;

@@ -16,7 +16,8 @@ bool runs(const std::string& command) { return std::system(command.c_str()) == 0
 
 // Whether there is a program to record.
 bool build(const std::filesystem::path& folder) {
-  const bool built = runs("cc -std=c99 -O1 -w " LANESCOPE_TEST_PROGRAMS "/ucx_loopback.c -o " + (folder / "work").string() + " -lucp -lucs 2>/dev/null");
+  const bool built =
+      runs("cc -std=c99 -O1 -w " LANESCOPE_TEST_PROGRAMS "/interfaces/ucx_loopback.c -o " + (folder / "work").string() + " -lucp -lucs 2>/dev/null");
   if (!built) WARN("UCX is not installed: not tried");
   return built;
 }

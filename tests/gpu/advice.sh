@@ -3,7 +3,7 @@
 # Use: advice.sh [LANESCOPE]. Prints what was found, a line for each check, and the number of failures. Takes about a minute.
 here=$(dirname "$(realpath "$0")")
 lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
-program=$here/../programs/torch_launches.py
+program=$here/../programs/gpu/torch_launches.py
 folder=$(mktemp -d); cd "$folder" || exit 1
 for mode in eager graph large fp32 item pageable; do
   timeout 60 "$lanescope" profile -f -o $mode python3 "$program" $mode > $mode.messages 2>&1 || tail -3 $mode.messages

@@ -539,7 +539,7 @@ TEST_CASE("the summary of a kernel is of all its launches that were measured") {
 
 TEST_CASE("kernels prints lines of source beside what was sampled at them, from the folder that is named") {
   const test::TemporaryFolder folder;
-  const Answer answered = answer({"kernels", "--page=source", "--source-folders", test::data_file("../programs").string(), "-f", "csv", "-o",
+  const Answer answered = answer({"kernels", "--page=source", "--source-folders", test::data_file("../programs/gpu").string(), "-f", "csv", "-o",
                                   (folder.path() / "lines").string(), test::data_file("transpositions.trace").string()});
   CAPTURE(answered.text);
   REQUIRE(answered.code == 0);

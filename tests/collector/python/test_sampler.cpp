@@ -21,7 +21,7 @@ using python::Stack;
 
 namespace {
 
-// Runs tests/programs/python_work.py, which waits for orders.
+// Runs tests/programs/python/python_work.py, which waits for orders.
 class PythonProgram {
  public:
   explicit PythonProgram(const std::string& interpreter) : target_({interpreter, LANESCOPE_PYTHON_WORK}) { REQUIRE(target_.read_line() == "ready"); }

@@ -9,7 +9,7 @@ using namespace lanescope::test;
 
 namespace {
 
-// A function of tests/programs/python_shapes.py, and what stands in the chains of what it calls.
+// A function of tests/programs/python/python_shapes.py, and what stands in the chains of what it calls.
 struct Shape {
   std::string function;
   std::vector<std::string> callers;  // innermost first, of sixty() and forty()
@@ -62,7 +62,7 @@ void check_native(const std::vector<Chain>& samples) {
   CHECK(10 * joined > 8 * all);
 }
 
-const std::string kProgram = LANESCOPE_TEST_PROGRAMS "/python_shapes.py";
+const std::string kProgram = LANESCOPE_TEST_PROGRAMS "/python/python_shapes.py";
 
 }  // namespace
 

@@ -367,7 +367,7 @@ class KernelsTest : public QObject {
     SourcePanel panel(state);
     panel.resize(1200, 400);
     panel.show();
-    panel.setSourceFolders({QString::fromStdString(data_file("../programs").string())});
+    panel.setSourceFolders({QString::fromStdString(data_file("../programs/gpu").string())});
     const auto trace = recording("transpositions.trace");
     state.setTrace(trace, ui::TraceChange::kOther);
     state.setSelectedEvent(kernel_named(*trace, "transpose_by_columns"));

@@ -8,7 +8,7 @@
 
 #include "main_window_fixture.h"
 #include "model/trace/demanded_segments.h"
-#include "programs/nvtx_threads_facts.h"
+#include "programs/nvtx/nvtx_threads_facts.h"
 #include "record/launch_dialog.h"
 
 using namespace lanescope;

@@ -1,4 +1,4 @@
-// PC samples that were recorded on an H200 of tests/programs/transpositions.cu (tests/data/README.md), against what ncu 2025.3.1 sampled of
+// PC samples that were recorded on an H200 of tests/programs/gpu/transpositions.cu (tests/data/README.md), against what ncu 2025.3.1 sampled of
 // the same kernels in the same minute, and against the lines of the program.
 #include <algorithm>
 #include <cmath>
@@ -27,7 +27,7 @@ std::shared_ptr<const Trace> recording() {
 }
 
 std::string line_with(std::string_view text) {
-  std::ifstream file(test::data_file("../programs/transpositions.cu"));
+  std::ifstream file(test::data_file("../programs/gpu/transpositions.cu"));
   int number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;

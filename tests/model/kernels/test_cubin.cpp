@@ -1,4 +1,4 @@
-// The reader of cubins: on code that nvcc made of tests/programs/transpositions.cu, whose lines are known.
+// The reader of cubins: on code that nvcc made of tests/programs/gpu/transpositions.cu, whose lines are known.
 #include "model/kernels/cubin.h"
 
 #include <fstream>
@@ -31,7 +31,7 @@ const CubinFunction& find(const Cubin& cubin, std::string_view name) {
 
 // Numbers of the lines of the program that hold a text.
 std::set<std::uint32_t> lines_with(std::string_view text) {
-  std::ifstream file(test::data_file("../programs/transpositions.cu"));
+  std::ifstream file(test::data_file("../programs/gpu/transpositions.cu"));
   std::set<std::uint32_t> lines;
   std::uint32_t number = 0;
   for (std::string line; std::getline(file, line);) {

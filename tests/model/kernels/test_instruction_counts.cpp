@@ -1,4 +1,4 @@
-// Counts at instructions of tests/programs/transpositions.cu, made up by what its source says: from frames to lines, and to a file and back.
+// Counts at instructions of tests/programs/gpu/transpositions.cu, made up by what its source says: from frames to lines, and to a file and back.
 #include "model/kernels/instruction_counts.h"
 
 #include <algorithm>
@@ -93,7 +93,7 @@ struct Counted {
 };
 
 std::string line_of(std::uint32_t number) {
-  std::ifstream program(data_file("../programs/transpositions.cu"));
+  std::ifstream program(data_file("../programs/gpu/transpositions.cu"));
   std::string line;
   for (std::uint32_t i = 0; i < number; ++i) std::getline(program, line);
   return line;

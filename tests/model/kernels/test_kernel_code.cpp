@@ -1,4 +1,4 @@
-// Instructions and lines of kernels: of tests/programs/transpositions.cu, which says what there must be, and of Nsight Compute's listing of others.
+// Instructions and lines of kernels: of tests/programs/gpu/transpositions.cu, which says what there must be, and of Nsight Compute's listing of others.
 #include "model/kernels/kernel_code.h"
 
 #include <algorithm>
@@ -67,7 +67,7 @@ TEST_CASE("a sampled kernel's instructions are those that its source asks for, w
 
   // The hottest line is the store along columns; in the tiled kernels the line that was inlined says into which.
   const auto hottest = std::max_element(columns.lines.begin(), columns.lines.end(), [](const CodeLine& a, const CodeLine& b) { return a.samples < b.samples; });
-  std::istringstream program(contents(test::data_file("../programs/transpositions.cu")));
+  std::istringstream program(contents(test::data_file("../programs/gpu/transpositions.cu")));
   std::string line;
   for (std::uint32_t number = 0; number < hottest->line; ++number) std::getline(program, line);
   CHECK_THAT(line, contains_text("out[place(column, row + i, kRows)] ="));

@@ -1,4 +1,4 @@
-// Names as PyTorch 2.11 launched them on an H200 for one program whose precision was chosen (tests/programs/transformer_step.py), and those of
+// Names as PyTorch 2.11 launched them on an H200 for one program whose precision was chosen (tests/programs/gpu/transformer_step.py), and those of
 // older GPUs as NVIDIA's libraries have them.
 #include "model/kernels/matrix_product.h"
 

@@ -33,7 +33,7 @@ TEST_CASE("the line that waits most for stores to leave is the one that stores a
   };
   const auto drained = std::max_element(lines.begin(), lines.end(), [&](const StallSum& a, const StallSum& b) { return drain_of(a) < drain_of(b); });
   REQUIRE(drained != lines.end());
-  SourceFiles files(*trace, {std::filesystem::path(LANESCOPE_TEST_DATA).parent_path() / "programs"});
+  SourceFiles files(*trace, {std::filesystem::path(LANESCOPE_TEST_DATA).parent_path() / "programs" / "gpu"});
   // Warps end behind their stores and wait for them there, which is the doing of the stores.
   CHECK_THAT(std::string(files.line(drained->line)), contains_text("out[place(column, row + i, kRows)] ="));
   CHECK(files.line("transpositions.cu:43 < transpositions.cu:1") == "}");
@@ -46,7 +46,7 @@ TEST_CASE("the line that waits most for stores to leave is the one that stores a
 
 TEST_CASE("a source that was changed since it was compiled is named, one that was not is not") {
   const auto trace = transpositions();
-  const std::filesystem::path compiled = std::filesystem::path(LANESCOPE_TEST_DATA).parent_path() / "programs" / "transpositions.cu";
+  const std::filesystem::path compiled = std::filesystem::path(LANESCOPE_TEST_DATA).parent_path() / "programs" / "gpu" / "transpositions.cu";
   const test::TemporaryFolder folder;
   std::filesystem::copy_file(compiled, folder.path() / "transpositions.cu");
   const auto changed = [&] {

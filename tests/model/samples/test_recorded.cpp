@@ -1,4 +1,4 @@
-// A real recording of tests/programs/cpu_loader.py: one thread compresses, the other reads JSON.
+// A real recording of tests/programs/python/cpu_loader.py: one thread compresses, the other reads JSON.
 #include "model/samples/call_tree.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
