@@ -60,7 +60,7 @@ Observation::RecordPointer Observation::adopt(std::uint32_t pid, std::int64_t ti
     process = parent;  // threads of the kernel are shown as threads of one process
   } else {
     const bool is_first = !first_;
-    SeenProcess seen{0, static_cast<pid_t>(pid), now.parent, time, now.executable, now.arguments, false, Membership::kOutside};
+    SeenProcess seen{0, static_cast<pid_t>(pid), now.parent, time, now.executable, now.arguments, false, false, Membership::kOutside};
     if (now.of_kernel) seen.executable = "[kernel]";
     const bool outside = settings_.system_wide() && !is_first && !(parent && parent->description.membership == Membership::kRecorded);
     seen.membership = outside ? Membership::kOutside : Membership::kRecorded;
@@ -79,7 +79,7 @@ Observation::RecordPointer Observation::adopt(std::uint32_t pid, std::int64_t ti
 }
 
 void Observation::begin_with_waiting(pid_t process) {
-  first_ = make({0, process, getpid(), monotonic_now(), {}, {}, false, Membership::kRecorded});
+  first_ = make({0, process, getpid(), monotonic_now(), {}, {}, false, false, Membership::kRecorded});
   first_->is_announced = true;  // whoever launched it knows it
   first_->threads.insert(static_cast<ThreadNumber>(process));
   processes_[static_cast<std::uint32_t>(process)] = first_;

@@ -66,6 +66,7 @@ void Observation::take_fork(const Record& record) {
     child.parent = static_cast<pid_t>(parent_pid);
     child.start = time_of(record);
     child.forked = true;
+    child.executed = false;
     if (!parent && settings_.system_wide()) child.membership = Membership::kOutside;
     process = make(std::move(child));
     if (parent) process->space = parent->space;
@@ -123,6 +124,7 @@ void Observation::take_exec(const Record& record, std::string_view name) {
     processes_[record.who.pid] = process;
   }
   process->description.forked = false;
+  process->description.executed = !expected;
   process->description.executable.clear();
   process->description.arguments.clear();
   process->is_described = false;

@@ -1,5 +1,6 @@
 #include "processes/proc.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <optional>
@@ -54,6 +56,24 @@ uid_t effective_user(pid_t pid) {
   uid_t real = 0;
   uid_t effective = 0;
   return users >> real >> effective ? effective : geteuid();
+}
+
+// The first eight of the bytes; 0 where they can't be read.
+std::uint64_t random_bytes_of(pid_t pid) {
+  constexpr std::size_t kMostAuxiliary = 4096;
+  const std::string auxiliary = process_text(folder_of(pid) / "auxv", kMostAuxiliary);
+  std::uint64_t address = 0;
+  std::uint64_t entry[2];
+  for (std::size_t at = 0; at + sizeof(entry) <= auxiliary.size(); at += sizeof(entry)) {
+    std::memcpy(entry, auxiliary.data() + at, sizeof(entry));
+    if (entry[0] == AT_RANDOM) address = entry[1];
+  }
+  const int memory = address != 0 ? open((folder_of(pid) / "mem").c_str(), O_RDONLY | O_CLOEXEC) : -1;
+  if (memory < 0) return 0;
+  std::uint64_t random = 0;
+  if (pread(memory, &random, sizeof(random), static_cast<off_t>(address)) != sizeof(random)) random = 0;
+  close(memory);
+  return random;
 }
 
 constexpr std::size_t kState = 0;
@@ -169,15 +189,19 @@ ProgramState program_state(pid_t pid) {
   std::istringstream rest(stat.substr(close + 1));
   const std::vector<std::string> fields{std::istream_iterator<std::string>(rest), {}};
   if (fields.size() <= kStackStart || fields[kState] == "Z" || fields[kState] == "X") return {};
-  return {true, stat.substr(open + 1, close - open - 1), std::strtoull(fields[kStackStart].c_str(), nullptr, 10)};
+  ProgramNumber number{std::strtoull(fields[kStackStart].c_str(), nullptr, 10), 0};
+  if (number.is_known()) number.random = random_bytes_of(pid);
+  return {true, stat.substr(open + 1, close - open - 1), number};
 }
+
+bool is_of_another_user(pid_t pid) { return effective_user(pid) != geteuid(); }
 
 bool has_arguments(pid_t pid) { return !process_text(folder_of(pid) / "cmdline", 1).empty(); }
 
 StartEnvironment start_environment(pid_t pid, std::string_view variable) {
   const std::filesystem::path path = folder_of(pid) / "environ";
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return effective_user(pid) != geteuid() ? StartEnvironment::kForbidden : StartEnvironment::kUnknown;
+  if (file < 0) return is_of_another_user(pid) ? StartEnvironment::kForbidden : StartEnvironment::kUnknown;
   close(file);
   const std::string content = start_environment_text(pid);
   if (content.empty()) return StartEnvironment::kWithout;

@@ -49,12 +49,26 @@ struct ProcessDescription {
 // 0 where there is no process of this number: it may be a thread's.
 [[nodiscard]] pid_t parent_of_process(pid_t pid);
 
+// Stands for the program that a process runs: another one after each exec, also where a program starts itself anew, and the same in a forked child.
+struct ProgramNumber {
+  std::uint64_t stack = 0;   // address at which its stack begins; 0: not known, as while exec is under way, and where the system does not tell us
+  std::uint64_t random = 0;  // of what the kernel gives each program to begin random numbers with (AT_RANDOM); 0: not known
+  [[nodiscard]] bool is_known() const noexcept { return stack != 0; }
+  // As far as is known of both. Without random numbers, programs whose addresses are not randomized may be taken for one.
+  [[nodiscard]] bool is_same(const ProgramNumber& other) const noexcept {
+    return stack == other.stack && (random == other.random || random == 0 || other.random == 0);
+  }
+};
+
 struct ProgramState {
-  bool runs = false;         // the process is there, and has not ended
-  std::string name;          // as the kernel shortens it
-  std::uint64_t number = 0;  // another one after exec, and the same in a forked child; 0 while exec is under way, and where the system does not tell us
+  bool runs = false;  // the process is there, and has not ended
+  std::string name;   // as the kernel shortens it
+  ProgramNumber number;
 };
 [[nodiscard]] ProgramState program_state(pid_t pid);
+
+// Whether a process has the rights of another user than ours.
+[[nodiscard]] bool is_of_another_user(pid_t pid);
 
 // Whether a process's program has been given its arguments, and with them its environment, which exec does last; false for one without any.
 [[nodiscard]] bool has_arguments(pid_t pid);

@@ -147,12 +147,14 @@ void ProcessTable::listen() {
     const TargetProcess* process = find(pid);
     return process != nullptr && process->connection() >= 0;
   };
-  for (const StrayProcesses::Stray& stray : strays_->look(is_joined)) {
-    unfollowed_.add(stray.who, stray.reason);
-    if (stray.pid == attached_pid_ && attached_process_ == AttachedProcess::kFollowed) attached_process_ = AttachedProcess::kBecameAnother;
-  }
+  for (const StrayProcesses::Stray& stray : strays_->look(is_joined)) note_stray(stray);
   for (const pid_t pid : strays_->take_begun())
     if (const std::optional<std::string> program = program_of(pid)) note_agent_obstacle(pid, *program);
+}
+
+void ProcessTable::note_stray(const StrayProcesses::Stray& stray) {
+  unfollowed_.add(stray.who, stray.reason);
+  if (stray.pid == attached_pid_ && attached_process_ == AttachedProcess::kFollowed) attached_process_ = AttachedProcess::kBecameAnother;
 }
 
 void ProcessTable::add_sources(std::vector<pollfd>& sources) const {
@@ -379,6 +381,8 @@ TargetProcess* ProcessTable::find_instance(std::uint32_t instance) {
 }
 
 std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
+  if (strays_)
+    if (const std::optional<StrayProcesses::Stray> stray = strays_->see(seen)) note_stray(*stray);
   if (TargetProcess* process = find(seen.pid)) {
     const ProcessDescription& known = process->description();
     if (same_program(describe(seen), known) && seen_instances_.insert(process->instance()).second) return process->instance();

@@ -123,6 +123,7 @@ class ProcessTable {
   [[nodiscard]] ProcessCompleteness with_threads(ProcessCompleteness process) const;  // with what was seen of its threads
   // Says, once for each executable, that calls into the C library are missing where no agent can be in the program.
   void note_agent_obstacle(pid_t pid, const std::string& executable);
+  void note_stray(const StrayProcesses::Stray& stray);
   void note_killed_by_filter(const TargetProcess& process);
   void finish(TargetProcess& process, std::optional<TargetProcess::Ending> known);
   void note_ended(ProcessCompleteness process);

@@ -18,6 +18,10 @@ constexpr pid_t kMostNumbers = 512;                       // that are gone throu
 constexpr std::size_t kMostMembers = 4096;
 constexpr std::size_t kMostLooks = 128;  // at once
 
+constexpr std::string_view kBecomesAnother =
+    "it became this program (exec) while it was recorded by lanescope attach, which follows the programs that ran, and forked children of theirs. Attach to "
+    "it, or put lanescope profile in front of the program.";
+
 bool runs_this_program(pid_t pid) {
   std::error_code failed;
   return std::filesystem::equivalent("/proc/" + std::to_string(pid) + "/exe", "/proc/self/exe", failed) && !failed;
@@ -25,7 +29,7 @@ bool runs_this_program(pid_t pid) {
 
 }  // namespace
 
-StrayProcesses::StrayProcesses(pid_t attached) : newest_(newest_task()) {
+StrayProcesses::StrayProcesses(pid_t attached) : own_program_(program_of(getpid()).value_or("")), newest_(newest_task()) {
   family_[attached].known_program = program_state(attached).number;
   for (const pid_t pid : attach::process_numbers())
     if (parent_of_process(pid) == attached) others_.insert(pid);
@@ -63,9 +67,30 @@ void StrayProcesses::look_soon(pid_t pid) {
 
 bool StrayProcesses::has_become_another(pid_t pid) const {
   const auto member = family_.find(pid);
-  if (member == family_.end() || member->second.known_program == 0) return false;
+  if (member == family_.end() || !member->second.known_program.is_known()) return false;
   const ProgramState program = program_state(pid);
-  return program.runs && program.number != member->second.known_program;
+  return program.runs && !program.number.is_same(member->second.known_program);
+}
+
+std::optional<StrayProcesses::Stray> StrayProcesses::see(const cpu::SeenProcess& seen) {
+  if (way_ || seen.membership == cpu::Membership::kOutside) return std::nullopt;
+  const bool is_recorder = seen.executed && seen.executable == own_program_;
+  if (is_recorder || others_.contains(seen.parent)) others_.insert(seen.pid);
+  if (!is_recorder && seen.forked && !others_.contains(seen.parent)) others_.erase(seen.pid);  // another process that had this number has ended
+  if (others_.contains(seen.pid)) {
+    family_.erase(seen.pid);
+    return std::nullopt;
+  }
+  if (!seen.executed) return std::nullopt;
+  if (const auto told = told_unseen_.find(seen.pid); told != told_unseen_.end()) {
+    if (--told->second == 0) told_unseen_.erase(told);
+    return std::nullopt;
+  }
+  const ProgramState program = program_state(seen.pid);
+  take_on(seen.pid);
+  if (const auto member = family_.find(seen.pid); member != family_.end() && program.number.is_known()) member->second.known_program = program.number;
+  const std::string name = seen.executable.empty() ? program.name : seen.executable.substr(seen.executable.rfind('/') + 1);
+  return Stray{seen.pid, "[" + std::to_string(seen.pid) + "]" + (name.empty() ? "" : " " + name), std::string(kBecomesAnother)};
 }
 
 void StrayProcesses::find_children() {
@@ -91,36 +116,34 @@ void StrayProcesses::take_on(pid_t pid) {
 StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined) {
   const ProgramState program = program_state(pid);
   if (!program.runs) return Finding::kGone;
-  if (program.number != 0 && program.number == member.known_program) return Finding::kNothing;
+  if (program.number.is_known() && program.number.is_same(member.known_program)) return Finding::kNothing;
   if (!way_ && runs_this_program(pid)) return Finding::kRecorder;
   const bool has_begun = has_arguments(pid);
   std::string obstacle = obstacle_of(pid, program);
-  const std::uint64_t number = program.number != 0 ? program.number : static_cast<std::uint64_t>(pid);
+  const ProgramNumber number = program.number.is_known() ? program.number : ProgramNumber{static_cast<std::uint64_t>(pid), 0};
   if (obstacle.empty()) {
-    member.suspect = 0;
+    member.suspect = {};
     member.known_program = program.number;
-    if (program.number != 0) begun_.push_back(pid);
+    if (program.number.is_known()) begun_.push_back(pid);
     return Finding::kNothing;
   }
-  const bool is_the_same = has_begun && program.number != 0 && program_state(pid).number == number;
-  if (std::exchange(member.suspect, number) != number && !is_the_same) {
+  const bool is_the_same = has_begun && program.number.is_known() && program_state(pid).number.is_same(number);
+  if (!std::exchange(member.suspect, number).is_same(number) && !is_the_same) {
     member.next_look = 0;  // at the next look: it may have become another program while it was looked at
     return Finding::kNothing;
   }
   if (is_joined(pid)) return Finding::kNothing;  // not known yet
-  if (std::exchange(member.known_program, number) == number) return Finding::kNothing;
+  if (std::exchange(member.known_program, number).is_same(number)) return Finding::kNothing;
+  if (!way_ && told_unseen_.size() < kMostMembers) ++told_unseen_[pid];
   stray.who = "[" + std::to_string(pid) + "] " + program.name;
   stray.reason = std::move(obstacle);
   return Finding::kStray;
 }
 
 std::string StrayProcesses::obstacle_of(pid_t pid, const ProgramState& program) const {
-  const bool is_ready = program.number != 0;  // before, a new program has no environment yet
-  if (!way_ && !is_ready) return {};
-  if (!way_)
-    return "it became this program (exec) while it was recorded by lanescope attach, which follows the programs that ran, and forked children of theirs. "
-           "Attach "
-           "to it, or put lanescope profile in front of the program.";
+  const bool is_ready = program.number.is_known();  // before, a new program has no environment yet
+  if (!way_ && !is_ready && !is_of_another_user(pid)) return {};
+  if (!way_) return std::string(kBecomesAnother);
   switch (start_environment(pid, way_->variable)) {
     case StartEnvironment::kForbidden:
       return "it runs with the rights of another user, as programs under sudo do, and the system keeps the agent out of it. Record it as that user.";

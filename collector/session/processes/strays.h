@@ -3,7 +3,7 @@
 // become another program (exec), and itself, too; the agent goes with forked children alone.
 //
 // They are found by looking, so one that lives for less than about 20 ms may be missed, or for less than a look of ours takes where all processors are
-// busy; and so is one whose parent ended before it was seen.
+// busy; and so is one whose parent ended before it was seen. Those of an attached process are missed by none of it where their threads are recorded.
 #pragma once
 
 #include <sys/types.h>
@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/cpu/recorder.h"
 #include "processes/proc.h"
 
 namespace lanescope::session {
@@ -44,6 +45,8 @@ class StrayProcesses {
   // takes some hundreds at a time. One that `is_joined` is looked at again until it is not: its agent came with the program that it ran before,
   // and is gone as soon as we hear of it.
   std::vector<Stray> look(const std::function<bool(pid_t)>& is_joined);
+  // Of an attached process: that a process was seen, which may be told already. It may have ended by now. None of what nobody has to be told of.
+  std::optional<Stray> see(const cpu::SeenProcess& seen);
   // Those that have become programs, since the last call, that an agent can join as far as their environment says.
   [[nodiscard]] std::vector<pid_t> take_begun() { return std::exchange(begun_, {}); }
   // Has a process looked at the next time, and often from there on: its agent has just left, so it ends, or has become another program.
@@ -53,10 +56,10 @@ class StrayProcesses {
 
  private:
   struct Member {
-    std::uint64_t known_program = 0;  // that an agent can join, or that was told of (proc.h: ProgramState)
-    std::uint64_t suspect = 0;        // that none could join at the last look
-    std::int64_t next_look = 0;       // CLOCK_MONOTONIC ns
-    std::int64_t interval = 0;        // ns until the one after
+    ProgramNumber known_program;  // that an agent can join, or that was told of
+    ProgramNumber suspect;        // that none could join at the last look
+    std::int64_t next_look = 0;   // CLOCK_MONOTONIC ns
+    std::int64_t interval = 0;    // ns until the one after
   };
   void find_children();
   void take_on(pid_t pid);
@@ -65,9 +68,11 @@ class StrayProcesses {
   // The end of a sentence that says why no agent can join it; empty where one can, or that can't be told.
   [[nodiscard]] std::string obstacle_of(pid_t pid, const ProgramState& program) const;
 
-  std::optional<Way> way_;          // none: of an attached process
-  std::set<pid_t> others_;          // children of the attached process that are none of the recording's
-  std::map<pid_t, Member> family_;  // that live
+  std::optional<Way> way_;                    // none: of an attached process
+  std::string own_program_;                   // path of ours; empty of a launched process
+  std::set<pid_t> others_;                    // children of the attached process that are none of the recording's
+  std::map<pid_t, Member> family_;            // that live
+  std::map<pid_t, std::size_t> told_unseen_;  // programs that were told of and will be seen, or will not where no threads are recorded
   std::vector<pid_t> begun_;
   pid_t newest_ = 0;            // number of the task that was made last, when it was last looked for
   std::int64_t next_look_ = 0;  // CLOCK_MONOTONIC ns

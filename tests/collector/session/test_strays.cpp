@@ -2,6 +2,7 @@
 #include "processes/strays.h"
 
 #include <fcntl.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -140,6 +141,82 @@ TEST_CASE("of a process that was attached to, recorders that it starts are no st
   close(never[1]);
 }
 
+TEST_CASE("a program that starts itself anew is another one, also where addresses are not randomized") {
+  int go[2], standing[2];
+  REQUIRE((pipe(go) == 0 && pipe(standing) == 0));
+  const pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    personality(ADDR_NO_RANDOMIZE);
+    const std::string script = "echo >&" + std::to_string(standing[1]) + "; read line <&" + std::to_string(go[0]) + "; exec /bin/sh -c \"$0\" \"$0\"";
+    char* variables[] = {nullptr};
+    execle("/bin/sh", "/bin/sh", "-c", script.c_str(), script.c_str(), nullptr, variables);
+    _exit(125);
+  }
+  const Child child(pid);
+  const auto await = [&] {
+    char line = 0;
+    REQUIRE(read(standing[0], &line, 1) == 1);
+  };
+  ProgramNumber before;
+  for (int i = 0; i < 4; ++i) {
+    await();
+    const ProgramNumber now = program_state(pid).number;
+    CHECK(now.is_known());
+    CHECK(now.is_same(program_state(pid).number));
+    CHECK_FALSE(now.is_same(before));
+    before = now;
+    REQUIRE(write(go[1], "\n", 1) == 1);
+  }
+}
+
+TEST_CASE("of a process that was attached to, programs that were seen are told of once, and those of recorders are not") {
+  lanescope::cpu::SeenProcess child;
+  child.pid = 4'000'001;  // more than there are
+  child.parent = getpid();
+  child.forked = true;
+  StrayProcesses strays(getpid());
+  CHECK_FALSE(strays.see(child));
+  child.forked = false;
+  child.executed = true;
+  child.executable = "/usr/bin/make";
+  const auto told = strays.see(child);
+  REQUIRE(told);
+  CHECK(told->who == "[4000001] make");
+  CHECK_THAT(told->reason, contains_text("it became this program (exec)"));
+
+  // Seen once it was found by looking.
+  const Child found(start_program({}));
+  CHECK(next_of(strays).pid == found.pid());
+  lanescope::cpu::SeenProcess same = child;
+  same.pid = found.pid();
+  same.executable = "/bin/sleep";
+  CHECK_FALSE(strays.see(same));
+  CHECK(strays.see(same));  // another one
+
+  // Looked at once it was seen.
+  const Child other(start_program({}));
+  wait_until_it_runs(other.pid(), "sleep");
+  while (!program_state(other.pid()).number.is_known()) usleep(1000);
+  same.pid = other.pid();
+  CHECK(strays.see(same));
+  for (int i = 0; i < 100; ++i, usleep(1000)) CHECK(strays.look(none_is_joined).empty());
+
+  lanescope::cpu::SeenProcess recorder = child;
+  recorder.executable = std::filesystem::read_symlink("/proc/self/exe");
+  CHECK_FALSE(strays.see(recorder));
+  lanescope::cpu::SeenProcess of_recorder = child;
+  of_recorder.pid = 4'000'002;
+  of_recorder.parent = recorder.pid;
+  CHECK_FALSE(strays.see(of_recorder));
+  of_recorder.parent = getpid();
+  of_recorder.executed = false;
+  of_recorder.forked = true;
+  CHECK_FALSE(strays.see(of_recorder));  // the number is of another process now
+  of_recorder.executed = true;
+  CHECK(strays.see(of_recorder));
+}
+
 TEST_CASE("a process that an agent has joined is told of once the agent is gone") {
   StrayProcesses strays(getpid(), {kVariable, "/bin/sleep"});
   next_of(strays);  // this one
@@ -179,7 +256,7 @@ TEST_CASE("a process is looked at ever more seldom, unless its agent leaves") {
   close(go[0]);
   close(go[1]);
   wait_until_it_runs(pid, "sleep");
-  while (program_state(pid).number == 0) usleep(1000);
+  while (!program_state(pid).number.is_known()) usleep(1000);
   strays.look_soon(pid);
   std::vector<StrayProcesses::Stray> found;
   for (int looks = 0; looks < 2 && found.empty(); ++looks) {
@@ -196,7 +273,7 @@ TEST_CASE("what a process was started with is read once its program is there") {
   while (!has_arguments(child.pid())) usleep(1000);
   CHECK(start_environment(child.pid(), kVariable) == StartEnvironment::kWith);
   CHECK(start_environment(child.pid(), "LANESCOPE_TEST") == StartEnvironment::kWithout);
-  CHECK(program_state(child.pid()).number != program_state(getpid()).number);
+  CHECK_FALSE(program_state(child.pid()).number.is_same(program_state(getpid()).number));
   CHECK(parent_of_process(child.pid()) == getpid());
 }
 

@@ -217,36 +217,6 @@ TEST_CASE("a program that closes all that it does not know while it is recorded 
   }
 }
 
-// Has a shell that waits for a line go on while it is recorded, and ends the recording once it was told of what it can't follow.
-static void record_until_unfollowed(const RunningTarget& shell, const LanescopeProcess& recorder) {
-  recorder.wait_for_message("Recording process");
-  shell.send("go\n");
-  recorder.wait_for_message("could not be followed");
-  kill(recorder.pid(), SIGINT);
-}
-
-TEST_CASE("of a program that becomes another one nothing more is recorded, and that is said") {
-  const TemporaryFolder folder;
-  RunningTarget target({"/bin/sh", "-c", "read line; exec sleep 60"});
-  target.wait_until_in(SYS_read);
-  LanescopeProcess recorder(folder.path(), {"attach", std::to_string(target.pid()), "-t", "nvtx,osrt", "-o", "x"});
-  record_until_unfollowed(target, recorder);
-  CHECK(recorder.wait() == 1);
-  const std::string who = "[" + std::to_string(target.pid()) + "] sleep: this process could not be followed";
-  CHECK_THAT(recorder.messages(), contains_text(who) && contains_text("became another program (exec)") && contains_text("1 process could not be followed"));
-  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text("processes could not be followed") && contains_text(who));
-}
-
-TEST_CASE("a program that a process starts while it is attached to is not recorded, and that is said; those from before are none of it") {
-  const TemporaryFolder folder;
-  RunningTarget target({"/bin/sh", "-c", "sleep 61 & read line; sleep 62 & wait"});
-  target.wait_until_in(SYS_read);
-  LanescopeProcess recorder(folder.path(), {"attach", std::to_string(target.pid()), "-t", "nvtx,osrt", "-o", "x"});
-  record_until_unfollowed(target, recorder);
-  CHECK(recorder.wait() == 0);
-  CHECK_THAT(recorder.messages(), contains_text("] sleep: this process could not be followed") && contains_text("1 process could not be followed"));
-}
-
 TEST_CASE("a program that is attached to again and again keeps the addresses of the first times, and needs no more") {
   const TemporaryFolder folder;
   NvtxProgram target("initialised");

@@ -43,6 +43,7 @@ struct SeenProcess {
   std::string executable;              // path; empty when not known
   std::vector<std::string> arguments;  // empty when it had ended before we could ask
   bool forked = false;                 // it runs its parent's program
+  bool executed = false;               // it was seen to become this program (exec); not so of the one that was launched
   Membership membership = Membership::kRecorded;
 };
 
