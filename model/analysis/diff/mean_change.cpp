@@ -14,7 +14,7 @@ constexpr std::size_t kBlocks = 20;
 constexpr double kMostAlike = 0.9;            // correlation of neighbours; more can't be told from a trend
 constexpr std::size_t kAlikenesses = 10;      // correlations from 0 to there that are weighed
 constexpr std::size_t kLeastPeriods = 6;      // that a series must have for blocks of them
-constexpr std::size_t kLeastParts = 10;       // of a series, as long as the other, that tell how means of so few spread
+constexpr std::size_t kLeastParts = 5;        // of a series, as long as the other, that tell how means of so few spread
 constexpr std::ptrdiff_t kMostShift = 8;      // by how many steps the beginnings of two runs may differ; warm-up is told of each by itself
 constexpr std::size_t kMostSearched = 3'000;  // samples; a period is seen in them, and many items are searched
 
@@ -306,7 +306,9 @@ double MeanChange::probability(double ratio) const {
   const auto error = [](const Side& side) { return side.spreads.distances / (side.spreads.blocks - 1) / side.spreads.blocks; };
   const double square =
       first_.parts > 0 ? first_.part_spread * first_.part_spread + error(second_) : ratio * ratio * (error(first_) + second_.part_spread * second_.part_spread);
-  const double of_parts = square > 0 ? student_two_sided(distance / std::sqrt(square), std::max(first_.parts, second_.parts) - 1) : 0;
+  // Parts that overlap tell half as much again of how their means spread as those that adjoin (Meketon and Schmeiser, Overlapping batch means, 1984).
+  const double degrees = 1.5 * (std::max(first_.parts, second_.parts) - 1);
+  const double of_parts = square > 0 ? student_two_sided(distance / std::sqrt(square), degrees) : 0;
   return std::max(seen, std::min(of_parts, beyond));
 }
 

@@ -183,7 +183,8 @@ TEST_CASE("a few steps of a program that does more in each so many differ from m
 TEST_CASE("a few steps without what is rare and irregular differ from many with it by chance alone") {
   constexpr std::size_t kPairs = 1'000;
   const double share = GENERATE(0.02, 0.1);
-  const auto [few, many] = GENERATE(std::pair(5, 500), std::pair(25, 500), std::pair(25, 2'000), std::pair(60, 2'000));
+  const auto [few, many] = GENERATE(std::pair(5, 500), std::pair(25, 500), std::pair(25, 2'000), std::pair(60, 2'000), std::pair(20, 100), std::pair(20, 160),
+                                    std::pair(30, 250), std::pair(50, 450));
   std::mt19937_64 random(53);
   std::normal_distribution<double> noise(1, 0.05);
   std::uniform_real_distribution<double> uniform;
