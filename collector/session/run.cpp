@@ -466,6 +466,7 @@ void Recording::Run::publish() {
   for (const auto& process : processes_.live()) now.running.push_back(process->instance());
   now.elapsed = std::chrono::nanoseconds(monotonic_now() - started_);
   now.dropped = processes_.dropped();
+  now.has_ceased = state_ == RecordingState::kWaiting && !outcome_.files.empty();
   const std::lock_guard lock(mutex_);
   statistics_ = now;
   exit_status_ = processes_.launched_status();

@@ -162,9 +162,9 @@ struct TraceFileWriter::State {
     } else if (const int reason = put(bytes, size); reason != 0) {
       const bool cut = ftruncate(descriptor, static_cast<off_t>(size)) == 0;
       if (is_of_others()) return Error{"Can't write to " + path.string() + ": " + std::strerror(reason) + ". Nothing is kept of it; " + what_to_do(reason)};
-      return Error{
-          "Can't write to " + path.string() + ": " + std::strerror(reason) +
-          (cut ? std::string(". What was recorded before is whole; ") + what_to_do(reason) : ". The last frame is cut off; everything before it can be read.")};
+      return Error{"Can't write to " + path.string() + ": " + std::strerror(reason) +
+                   (cut ? std::string(". What was recorded before is whole, and nothing more is recorded. For the next recording, ") + what_to_do(reason)
+                        : ". The last frame is cut off; everything before it can be read.")};
     }
     if (!addition && size == beginning.size() && size < kBeginning) {
       const auto part = bytes.first(std::min(bytes.size(), kBeginning - beginning.size()));

@@ -166,8 +166,14 @@ std::string begin_of(const session::CaptureRange& range) {
 std::vector<std::string> losses(const session::RecordingOutcome& outcome) {
   std::vector<std::string> lines;
   std::uint64_t unwritten = 0;
-  for (const session::RecordedFile& file : outcome.files) unwritten += file.unwritten;
-  if (unwritten > 0) lines.push_back(counted(unwritten, "more event") + " had no room in the file");
+  bool was_full = false;
+  for (const session::RecordedFile& file : outcome.files) {
+    unwritten += file.unwritten;
+    was_full = was_full || file.reason == session::EndReason::kDiskFull;
+  }
+  if (unwritten > 0 || was_full)
+    lines.push_back((unwritten > 0 ? counted(unwritten, "more event") + " had no room in the file" : std::string("The file had no room for more")) +
+                    (was_full ? ", and what came behind them was not recorded" : ""));
   if (outcome.unfollowed_processes > 0) lines.push_back(unfollowed_text(outcome.unfollowed_processes));
   for (const session::ProcessCompleteness& process : outcome.processes) {
     const std::string name = "[" + std::to_string(process.pid) + "] " + process.name + ": ";

@@ -243,6 +243,8 @@ void MainWindow::showRecordingProgress(const session::RecordingStatistics& stati
   if (const auto elsewhere = session_.recording()->elsewhere()) return showProgressElsewhere(statistics, *elsewhere);
   const Nanoseconds epoch = state_.trace() ? state_.trace()->provenance().monotonic_epoch : 0;
   const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();  // CLOCK_MONOTONIC, as the trace's
+  if (statistics.has_ceased && !session_.recording()->isStopping())
+    return status_->showRecording({tr("○ Not recording: the file has ended, the program runs"), events_text(state_.trace().get())});
   if (epoch != 0 && !session_.recording()->isStopping()) timeline_->setClock(now.count() - epoch);
   const QString what = session_.recording()->isStopping() ? tr("Stopping") : tr("● Recording");
   status_->showRecording({what, tr("%1 s").arg(seconds), events_text(state_.trace().get()), tr("%1 dropped").arg(dropped)});

@@ -4,7 +4,10 @@
 #include <QPlainTextEdit>
 #include <QProcess>
 
+#include <csignal>
 #include <fstream>
+
+#include <sys/resource.h>
 
 #include "main_window_fixture.h"
 #include "model/trace/demanded_segments.h"
@@ -153,6 +156,36 @@ class RecordingTest : public QObject {
     QVERIFY(opened.wait(kPatienceMs));
     QVERIFY(!window.isRecording());
     QVERIFY2(window.messages().text().contains("runs on"), qPrintable(window.messages().text()));
+  }
+
+  void saysThatNothingIsRecordedOnceTheFileHasEnded() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    ui::LaunchSettings launch = launchOf(folder_.path() / "full.trace");
+    launch.program = QString::fromStdString(program("lanescope_program_nvtx_ticking").string());
+    launch.arguments.clear();
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.launch(launch);
+    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    const auto shows = [&](const QString& text) {
+      const QList<ui::PartsLabel*> labels = window.findChildren<ui::PartsLabel*>();
+      return std::any_of(labels.begin(), labels.end(), [&](const ui::PartsLabel* label) { return label->isVisible() && label->text().contains(text); });
+    };
+    QVERIFY(wait_for([&] { return shows("● Recording"); }));
+    rlimit before{};
+    QVERIFY(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{1, before.rlim_max};
+    QVERIFY(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    const bool is_said = wait_for([&] { return shows("Not recording: the file has ended"); });
+    QVERIFY(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    std::signal(SIGXFSZ, handler);
+    QVERIFY(is_said);
+    QVERIFY(window.isRecording());  // its program runs, and can be stopped
+    QVERIFY(!shows("● Recording"));
+    QVERIFY2(window.messages().text().contains("nothing more is recorded"), qPrintable(window.messages().text()));
+    window.stopRecording();
+    QVERIFY(opened.wait(kPatienceMs));
   }
 
   void whatTheProgramPrintsIsFollowedWhileItRuns() {

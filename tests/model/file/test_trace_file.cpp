@@ -213,7 +213,8 @@ TEST_CASE("a full disk leaves a file that opens with what came before") {
   const auto failed = writer->append(frame_bytes(1));
   setrlimit(RLIMIT_FSIZE, &saved);
   REQUIRE_FALSE(failed);
-  CHECK_THAT(failed.error().text, contains_text("What was recorded before is whole; allow larger files (ulimit -f)."));
+  CHECK_THAT(failed.error().text,
+             contains_text("What was recorded before is whole, and nothing more is recorded. For the next recording, allow larger files (ulimit -f)."));
   auto reader = TraceFileReader::open(path);
   REQUIRE(reader);
   CHECK(frames_in(*reader) == 1);

@@ -249,6 +249,7 @@ struct RecordingStatistics {
   std::uint32_t processes = 0;          // that joined so far
   std::vector<std::uint32_t> running;   // of these, by instance number
   std::chrono::nanoseconds elapsed{0};  // since the target was started
+  bool has_ceased = false;              // a file has ended before its program, as on a full disk, and no other has begun: nothing more is recorded
 };
 
 // A capture's file, complete.
