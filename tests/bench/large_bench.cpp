@@ -5,8 +5,8 @@
 //
 // Times are wall-clock milliseconds of this process on an offscreen window of 1920 × 1080 pixels. A frame is what the GUI thread does at once
 // when it paints. Counters are there once their values and totals of memory were read. All has settled once no row waits for a segment, and the busy time
-// beside each row and the NVTX ranges on GPUs are known, for which all events are decoded once. Memory is the largest that was resident so far; processor time
-// is of all threads, from the process's begin on.
+// beside each row and the NVTX ranges on GPUs are known, for which all events are decoded once; the picture is exact before that. Memory is the largest that
+// was resident so far; processor time is of all threads, from the process's begin on.
 #include <malloc.h>
 #include <sys/resource.h>
 
@@ -90,10 +90,14 @@ void paint_once(PaintWatch& painted, std::vector<double>& frames) {
     std::this_thread::sleep_for(std::chrono::microseconds(200));
 }
 
-// Paints until all has settled.
-void settle(timeline::TimelineView& view, PaintWatch& painted, std::vector<double>& frames) {
-  do paint_once(painted, frames);
-  while (view.isMakingReady());
+// Paints until all has settled; returns when first nothing was shown in outline, or -1.
+double settle(timeline::TimelineView& view, PaintWatch& painted, std::vector<double>& frames, Clock::time_point begin) {
+  double exact = -1;
+  do {
+    paint_once(painted, frames);
+    if (exact < 0 && !view.showsOutline()) exact = milliseconds_since(begin);
+  } while (view.isMakingReady());
+  return exact;
 }
 
 // Opens files on a thread of its own, as the viewer does: first the trace that can be shown at once, then the whole.
@@ -197,7 +201,11 @@ int main(int argc, char** argv) {
     print("first_frame", {{"events", first->event_count()}, {"is_in_file", !holds_events(*first)}, {"opened_ms", opened}, {"ms", milliseconds_since(begin)}});
   }
   std::vector<double> frames;
-  while (!opening.is_done()) paint_once(painted, frames);
+  double exact = -1;  // the picture
+  while (!opening.is_done()) {
+    paint_once(painted, frames);
+    if (exact < 0 && first && !view.showsOutline()) exact = milliseconds_since(begin);
+  }
   const auto trace = opening.whole();
   if (!trace) {
     std::cerr << trace.error().text << "\n";
@@ -206,17 +214,20 @@ int main(int argc, char** argv) {
   const double counters = milliseconds_since(begin);
   print("counters", {{"ms", counters}});
   if (*trace != first) view.updateTrace(*trace);
-  settle(view, painted, frames);
-  print("settled", {{"ms", milliseconds_since(begin)}, {"frame_ms", spread(frames)}});
+  const double then_exact = settle(view, painted, frames, begin);
+  print("settled", {{"ms", milliseconds_since(begin)},
+                    {"exact_ms", exact < 0 ? then_exact : exact},
+                    {"frame_ms", spread(frames)},
+                    {"segments_decoded", SegmentCache::of_process().use().decoded}});
 
   if (options.isSet("expand")) view.expandAll();
-  settle(view, painted, frames);
+  settle(view, painted, frames, begin);
   frames.clear();
   std::vector<double> settled;
   for (const TimeRange& range : jumps((*trace)->extent(), options.value("jumps").toInt())) {
     const auto jumped = Clock::now();
     view.setVisibleRange(range);
-    settle(view, painted, frames);
+    settle(view, painted, frames, jumped);
     settled.push_back(milliseconds_since(jumped));
   }
   const SegmentCache::Use use = SegmentCache::of_process().use();

@@ -331,6 +331,73 @@ TEST_CASE("the longest events are found among very many rows of few events, and 
   CHECK(decoded() - before == 1);  // the last segment of the long one: its parts say how long its events are
 }
 
+// Streams whose kernels run beside each other, with rests in which one runs alone, or none does.
+void write_many_streams(const fs::path& path, std::uint32_t streams, int events) {
+  TraceBuilder builder;
+  builder.provenance().finished = true;
+  const ProcessId process = builder.process_of_instance(1);
+  builder.process(process).pid = 1;
+  const GpuId gpu = builder.gpu({.name = "GPU", .uuid = "1"});
+  builder.set_device(process, 0, {.name = "GPU", .uuid = "1"});
+  const NameId names[] = {builder.intern("one"), builder.intern("other")};
+  std::mt19937 random(9);
+  for (std::uint32_t stream = 0; stream < streams; ++stream) {
+    std::vector<Event> all;
+    Nanoseconds time = random() % 10'000;
+    for (int i = 0; i < events; ++i) {
+      const auto duration = static_cast<Nanoseconds>(1 + random() % 1'500);
+      all.push_back({time, duration, names[random() % 2], 1, 0});
+      time += duration + 1 + random() % (i % 20'000 == 0 ? 20'000'000 : 1'500);
+    }
+    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = 1, .stream = stream}, std::move(all));
+  }
+  REQUIRE(export_trace_file(*builder.snapshot(), path, Overwrite::kAllow));
+}
+
+TEST_CASE("a picture decodes a segment for its lane and once for what lanes cover together, where memory holds few of the lanes") {
+  constexpr std::uint32_t kStreams = 24;
+  constexpr int kEvents = 150'000;
+  constexpr std::uint64_t kSegments = std::uint64_t{kStreams} * ((kEvents + LaneSegment::kCapacity - 1) / LaneSegment::kCapacity);
+  const TemporaryFolder folder;
+  write_many_streams(folder.path() / "log.trace", kStreams, kEvents);
+  const Both both(folder.path() / "log.trace", folder.path());
+  const Budget budget(8 << 20);  // six segments
+  ViewContent in_memory(both.memory);
+  const ViewContent known(both.file);
+  ViewContent in_file(ViewContent::Base(known), both.file);
+  Level all;
+  std::vector<Level> levels;
+  for (LaneId lane = 0; lane < both.file->lanes().size(); ++lane) {
+    levels.push_back({LaneSource{lane}});
+    all.push_back({lane});
+  }
+  levels.push_back(all);
+  REQUIRE(all.size() == kStreams);
+  const Nanoseconds middle = both.file->extent().end / 2;
+  for (const TimeRange range : {both.file->extent(), TimeRange{middle - 30'000'000, middle + 30'000'000}, TimeRange{middle, middle + 40'000}}) {
+    const Viewport viewport = Viewport{range, 1'900}.on_grid();
+    const std::uint64_t before = decoded();
+    const Painted exact = painted_exactly(in_file, Pane::kRows, levels, viewport);
+    CHECK(decoded() - before <= 3 * kSegments);
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      LevelRasterizer rasterizer;
+      CHECK(same_pixels(rasterizer.rasterize(in_memory.contents().content(levels[i]), viewport), exact.rasterizer->rasterize(*exact.contents[i], viewport)));
+    }
+
+    // What rows have of it is summed row by row.
+    Picture picture = in_file.take_picture();
+    picture.want("all", all, range, 1);
+    const std::uint64_t drawn = decoded();
+    std::jthread([&] { picture.make({}); }).join();
+    CHECK(decoded() - drawn <= 2 * kSegments);
+    in_file.put(std::move(picture));
+    const Picture::RowSum* const sum = in_file.sum_of("all", range);
+    REQUIRE(sum != nullptr);
+    CHECK(sum->busy == in_memory.contents().content(all).busy(range));
+    CHECK(sum->count == in_memory.contents().content(all).count(range));
+  }
+}
+
 // A stream of several lanes, another of kernels and copies, and calls within calls; with long rests at first, some of which another lane fills.
 void write_resting_recording(const fs::path& path, int events) {
   TraceBuilder builder;

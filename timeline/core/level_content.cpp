@@ -77,7 +77,7 @@ LevelContent::LevelContent(LaneIndexes& indexes, const Level& level) {
     if (!source.whole()) content.subset = indexes.subset(source);
     if (content.size() > 0) lanes_.push_back(std::move(content));
   }
-  if (lanes_.size() <= kManyLanes || !keeps_union()) return;
+  if (lanes_.size() <= kManyLanes || !holds_segments()) return;
   extents_.reserve(lanes_.size());
   for (const ContentLane& content : lanes_)
     extents_.push_back(content.visit([&](const auto& events) {
@@ -106,7 +106,7 @@ Nanoseconds LevelContent::unchanged_until(LaneIndexes& indexes, const LevelConte
 }
 
 void LevelContent::merge(const LevelContent* before, Nanoseconds unchanged_until) {
-  if (lanes_.size() < 2 || uniting_ == Uniting::kBounded || !keeps_union()) return;
+  if (lanes_.size() < 2 || uniting_ == Uniting::kBounded || !holds_segments()) return;
   const std::vector<BusyLane> lanes = busy_lanes();
   merged_ = before != nullptr && before->lanes_.size() > 1 ? BusyUnion(lanes, before->merged_, unchanged_until) : BusyUnion(lanes);
 }
@@ -117,18 +117,27 @@ std::vector<BusyLane> LevelContent::busy_lanes() const {
   return lanes;
 }
 
-bool LevelContent::keeps_union() const noexcept {
+bool LevelContent::holds_segments() const noexcept {
   return std::all_of(lanes_.begin(), lanes_.end(), [](const ContentLane& content) { return content.lane->holds_segments(); });
 }
 
 void LevelContent::unite(std::span<const Nanoseconds> times, std::span<Nanoseconds> busy) const {
-  if (lanes_.size() < 2) return;
-  if (uniting_ == Uniting::kBounded)
+  std::vector<const ContentLane*> all;
+  for (const ContentLane& content : lanes_) all.push_back(&content);
+  unite(times, busy, all);
+}
+
+void LevelContent::unite(std::span<const Nanoseconds> times, std::span<Nanoseconds> busy, std::span<const ContentLane* const> running) const {
+  if (running.size() < 2) return;
+  if (uniting_ == Uniting::kBounded) {
     for (std::size_t i = 0; i < busy.size(); ++i) busy[i] = std::min(busy[i], times[i + 1] - times[i]);
-  else if (keeps_union())
+  } else if (holds_segments()) {
     merged_.unite(times, busy);
-  else
-    unite_events(busy_lanes(), times, busy);
+  } else {
+    std::vector<BusyLane> lanes;
+    for (const ContentLane* content : running) lanes.push_back({content->lane.get(), content->subset.get()});
+    unite_events(lanes, times, busy);
+  }
 }
 
 Nanoseconds LevelContent::busy(TimeRange window) const noexcept {

@@ -79,7 +79,8 @@ void merge(Column& column, const Column& other) {
   }
 }
 
-constexpr std::size_t kAhead = 12;  // columns: by then what was prefetched is there
+constexpr std::size_t kBridged = 8;  // columns in which nothing need be united, but that are gone through rather than to begin anew behind them
+constexpr std::size_t kAhead = 12;   // columns: by then what was prefetched is there
 
 // Busy time before each edge of a column.
 template <typename Events, typename Edges, typename Times>
@@ -114,6 +115,27 @@ void fill_columns(const ContentLane& content, const Events& lane, const Times& t
 // The lanes of a level of which columns and boxes are kept: none where they are so many that no box could be told from others.
 std::span<const ContentLane> kept_lanes(const LevelContent& content) noexcept {
   return content.lanes().size() <= LevelContent::kManyLanes ? std::span(content.lanes()) : std::span<const ContentLane>();
+}
+
+// Of one lane.
+std::size_t most_segments(const LevelContent& content) {
+  std::size_t most = 0;
+  for (const ContentLane& lane : content.lanes()) most = std::max(most, lane.lane->segment_count());
+  return most;
+}
+
+// Gives the tiles of lanes with that many segments to `use` in parts, for several cores: of so many segments that those at the ends, which are decoded for both
+// parts, hardly count. Requires: numbers of tiles ascend.
+template <typename Tile, typename Use>
+void divide(std::span<Tile> tiles, std::size_t segments, Use use) {
+  constexpr std::size_t kSegmentsAtOnce = 16;
+  const std::size_t parts = std::clamp<std::size_t>(segments / kSegmentsAtOnce, 1, std::max<std::size_t>(1, tiles.size()));
+  for (std::size_t part = 0, first = 0; part < parts; ++part) {
+    std::size_t end = (part + 1) * tiles.size() / parts;
+    while (end < tiles.size() && end > 0 && tiles[end].number == tiles[end - 1].number) ++end;
+    if (first < end) use(tiles.subspan(first, end - first));
+    first = std::max(first, end);
+  }
 }
 
 __extension__ using Wide = __int128;
@@ -184,24 +206,35 @@ LevelPixels LevelRasterizer::take_spare() {
   return pixels;
 }
 
-// What is to be computed of one tile: first edges in lanes of the trace, then columns of lanes, then of levels that combine lanes.
+// A tile of a level that combines lanes.
+struct LevelRasterizer::OfLevel {
+  const LevelContent* content;
+  LevelPixels::Tile* tile;
+  std::int64_t number;
+  bool done = false;
+};
+
+// What one thread computes: columns of lanes, tile by tile, then those of levels that combine lanes, which stand in runs of neighbouring tiles.
 struct LevelRasterizer::Job {
   struct OfLane {
     const ContentLane* content;
-    const TileEdges* edges;
-    LevelPixels::Tile* tile;
+    TileEdges* edges;
+    LevelPixels::Tile* tile;  // null where edges alone are to be found
+    std::int64_t number;
+    bool finds_edges;  // else another one before it does
+    bool done = false;
   };
-  std::int64_t number = 0;
-  std::vector<std::pair<const Lane*, TileEdges*>> edges;
   std::vector<OfLane> lanes;
-  std::vector<std::pair<const LevelContent*, LevelPixels::Tile*>> levels;
-  bool done = false;
+  std::vector<OfLevel> levels;
 };
 
 void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, const Viewport& viewport, const std::stop_token& stop) {
   look_at(viewport);
+  // Of lanes in memory, tile by tile: all cores have their share. Segments that are decoded when they are needed are gone through lane by lane, and then level
+  // by level, so that each is decoded once or twice where there is no room for those of all lanes.
   std::vector<Job> jobs(static_cast<std::size_t>(end_tile_ - first_tile_));
-  for (std::size_t index = 0; index < jobs.size(); ++index) jobs[index].number = first_tile_ + static_cast<std::int64_t>(index);
+  std::map<const Lane*, std::vector<Job::OfLane>> of_lanes_on_demand;
+  std::vector<Job> then;
   // True once for each tile that holds something else.
   const auto take = [](std::int64_t& number, std::int64_t wanted) { return std::exchange(number, wanted) != wanted; };
   const auto entry_of = [this](auto& map, const auto& key) -> LevelPixels& {
@@ -213,28 +246,43 @@ void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, con
       LaneEdges& edges = edges_[lane.lane.get()];
       edges.resize(tile_count_);
       LevelPixels& pixels = entry_of(lanes_, LaneKey{lane.lane.get(), lane.subset.get()});
-      for (Job& job : jobs) {
-        const std::size_t place = place_of(job.number);
-        if (take(edges[place].number, job.number)) job.edges.emplace_back(lane.lane.get(), &edges[place]);
-        if (take(pixels.tiles_[place].number, job.number)) job.lanes.push_back({&lane, &edges[place], &pixels.tiles_[place]});
+      for (std::int64_t number = first_tile_; number < end_tile_; ++number) {
+        const std::size_t place = place_of(number);
+        const bool finds_edges = take(edges[place].number, number);
+        LevelPixels::Tile* const tile = take(pixels.tiles_[place].number, number) ? &pixels.tiles_[place] : nullptr;
+        if (!finds_edges && tile == nullptr) continue;
+        auto& work = lane.lane->holds_segments() ? jobs[static_cast<std::size_t>(number - first_tile_)].lanes : of_lanes_on_demand[lane.lane.get()];
+        work.push_back({&lane, &edges[place], tile, number, finds_edges});
       }
     }
     if (content->lanes().size() == 1) continue;
+    const bool in_memory = content->holds_segments();
     LevelPixels& pixels = entry_of(combined_, content);
-    for (Job& job : jobs)
-      if (LevelPixels::Tile& tile = pixels.tiles_[place_of(job.number)]; take(tile.number, job.number)) job.levels.emplace_back(content, &tile);
+    std::vector<OfLevel> tiles;
+    for (std::int64_t number = first_tile_; number < end_tile_; ++number)
+      if (LevelPixels::Tile& tile = pixels.tiles_[place_of(number)]; take(tile.number, number)) tiles.push_back({content, &tile, number});
+    if (in_memory)
+      for (const OfLevel& tile : tiles) jobs[static_cast<std::size_t>(tile.number - first_tile_)].levels.push_back(tile);
+    else
+      divide(std::span(tiles), most_segments(*content), [&](auto part) { then.push_back({{}, {part.begin(), part.end()}}); });
   }
-  std::erase_if(jobs, [](const Job& job) { return job.edges.empty() && job.lanes.empty() && job.levels.empty(); });
-  parallel_for(jobs.size(), [&](std::size_t index) {
-    if (stop.stop_requested()) return;
-    run(jobs[index]);
-    jobs[index].done = true;
-  });
-  for (const Job& job : jobs) {
-    if (job.done) continue;
-    for (const auto& [lane, tile] : job.edges) tile->number = LevelPixels::kNoTile;
-    for (const Job::OfLane& each : job.lanes) each.tile->number = LevelPixels::kNoTile;
-    for (const auto& [content, tile] : job.levels) tile->number = LevelPixels::kNoTile;
+  std::erase_if(jobs, [](const Job& job) { return job.lanes.empty() && job.levels.empty(); });
+  for (auto& [lane, tiles] : of_lanes_on_demand) {
+    // What several subsets of a lane take of a segment is taken at once.
+    std::stable_sort(tiles.begin(), tiles.end(), [](const Job::OfLane& a, const Job::OfLane& b) { return a.number < b.number; });
+    divide(std::span(tiles), lane->segment_count(), [&](auto part) { jobs.push_back({{part.begin(), part.end()}, {}}); });
+  }
+  for (std::vector<Job>* const all : {&jobs, &then}) {
+    parallel_for(all->size(), [&](std::size_t index) { run((*all)[index], stop); });
+    for (const Job& job : *all) {
+      for (const Job::OfLane& each : job.lanes) {
+        if (each.done) continue;
+        each.edges->number = LevelPixels::kNoTile;
+        if (each.tile != nullptr) each.tile->number = LevelPixels::kNoTile;
+      }
+      for (const OfLevel& each : job.levels)
+        if (!each.done) each.tile->number = LevelPixels::kNoTile;
+    }
   }
 }
 
@@ -265,36 +313,75 @@ std::optional<LevelPixels::Single> LevelRasterizer::single(const Events& events,
   return LevelPixels::Single{index, events.name(index), events.detail(index), {events.start(index), events.end(index)}};
 }
 
-void LevelRasterizer::run(const Job& job) const {
+void LevelRasterizer::run(Job& job, const std::stop_token& stop) const {
   TileTimes times;
-  for (std::size_t edge = 0; edge < times.size(); ++edge) times[edge] = grid_.time_at(job.number * kTileWidth + static_cast<std::int64_t>(edge));
-  for (const auto& [lane, tile] : job.edges) lane->lower_bounds(times, tile->edges);
-  for (const Job::OfLane& each : job.lanes)
-    each.content->visit([&](const auto& events) {
-      auto edges = each.edges->edges;
-      if (each.content->subset) each.content->subset->ranks(each.edges->edges, edges);
-      LevelPixels::Tile& tile = *each.tile;
-      tile.columns.clear();
-      tile.singles.clear();
-      tile.carried.reset();
-      const bool carried = edges.front() > 0 && events.end(edges.front() - 1) > times.front();
-      if (edges.front() == edges.back() && !carried) return;
-      tile.columns.resize(kTileWidth);
-      fill_columns(*each.content, events, times, edges, tile.columns);
-      // The event before an edge is seen singly if no other starts until the next edge: so every box is found at an edge, however many
-      // events there are.
-      if (carried) tile.carried = single(events, edges.front() - 1);
-      for (std::size_t edge = 1; edge < edges.size(); ++edge) {
-        if (edges[edge] == edges[edge - 1]) continue;
-        if (const auto seen = single(events, edges[edge] - 1)) tile.singles.push_back(*seen);
-      }
-    });
-  for (const auto& [content, tile] : job.levels) combine(*content, job.number, times, *tile);
+  std::optional<std::int64_t> times_of;
+  for (Job::OfLane& each : job.lanes) {
+    if (stop.stop_requested()) return;
+    if (times_of != each.number) times = times_in(each.number);
+    times_of = each.number;
+    if (each.finds_edges) each.content->lane->lower_bounds(times, each.edges->edges);
+    if (each.tile != nullptr) fill(*each.content, times, each.edges->edges, *each.tile);
+    each.done = true;
+  }
+  for (auto first = job.levels.begin(); first != job.levels.end();) {
+    if (stop.stop_requested()) return;
+    auto end = first + 1;
+    while (end != job.levels.end() && end->content == first->content && end->number == (end - 1)->number + 1) ++end;
+    combine(*first->content, std::span(first, end));
+    for (; first != end; ++first) first->done = true;
+  }
+}
+
+LevelRasterizer::TileTimes LevelRasterizer::times_in(std::int64_t tile) const {
+  TileTimes times;
+  for (std::size_t edge = 0; edge < times.size(); ++edge) times[edge] = grid_.time_at(tile * kTileWidth + static_cast<std::int64_t>(edge));
+  return times;
+}
+
+void LevelRasterizer::fill(const ContentLane& content, const TileTimes& times, const EdgesInTile& of_lane, LevelPixels::Tile& tile) const {
+  content.visit([&](const auto& events) {
+    auto edges = of_lane;
+    if (content.subset) content.subset->ranks(of_lane, edges);
+    tile.columns.clear();
+    tile.singles.clear();
+    tile.carried.reset();
+    const bool carried = edges.front() > 0 && events.end(edges.front() - 1) > times.front();
+    if (edges.front() == edges.back() && !carried) return;
+    tile.columns.resize(kTileWidth);
+    fill_columns(content, events, times, edges, tile.columns);
+    // The event before an edge is seen singly if no other starts until the next edge: so every box is found at an edge, however many
+    // events there are.
+    if (carried) tile.carried = single(events, edges.front() - 1);
+    for (std::size_t edge = 1; edge < edges.size(); ++edge) {
+      if (edges[edge] == edges[edge - 1]) continue;
+      if (const auto seen = single(events, edges[edge] - 1)) tile.singles.push_back(*seen);
+    }
+  });
 }
 
 bool LevelRasterizer::is_wide(Nanoseconds duration) const noexcept {
   return static_cast<double>(duration) * grid_.width >= kNarrowestBox * static_cast<double>(grid_.length);
 }
+
+// In how many lanes something runs in each column of neighbouring tiles, and how long at most in one of them. What lanes cover together need be looked for
+// in those columns alone that several share, and that none fills.
+struct LevelRasterizer::Sharing {
+  explicit Sharing(std::size_t columns) : lanes(columns), longest(columns) {}
+  void add(std::size_t tile, std::span<const Column> of_lane) {
+    for (std::size_t x = 0; x < of_lane.size(); ++x) {
+      if (of_lane[x].busy == 0) continue;
+      ++lanes[tile * kTileWidth + x];
+      longest[tile * kTileWidth + x] = std::max(longest[tile * kTileWidth + x], of_lane[x].busy);
+    }
+  }
+  // More that was not looked at lane by lane.
+  void add_unknown(std::size_t tile) {
+    for (std::size_t x = tile * kTileWidth; x < (tile + 1) * kTileWidth; ++x) lanes[x] += 2;
+  }
+  std::vector<std::uint32_t> lanes;
+  std::vector<Nanoseconds> longest;
+};
 
 // The columns of a tile of very many lanes, most of which have one event there, or none. Such an event counts by itself in the column where it
 // begins, and in the one where it ends; in the columns between, all that begin in one column, or end in one, are added up as one.
@@ -365,57 +452,110 @@ class LevelRasterizer::Crowd {
   std::array<Column, kTileWidth + 1> until_{};  // in each column before this one
 };
 
-void LevelRasterizer::gather(const LevelContent& content, const TileTimes& times, std::vector<Column>& into) const {
-  const TimeRange window{times.front(), times.back()};
+void LevelRasterizer::gather(const LevelContent& content, std::span<const OfLevel> tiles, Sharing& sharing) const {
   const std::span<const LaneExtent> extents = content.extents();
-  std::vector<Column> columns(kTileWidth), of_lane;
-  Crowd crowd(times, columns);
-  bool has_any = false;
-  std::array<EventIndex, kTileWidth + 1> edges;
-  for (std::size_t i = 0; i < content.lanes().size(); ++i) {
-    const ContentLane& lane = content.lanes()[i];
-    if (!extents.empty()) {
-      const LaneExtent& extent = extents[i];
-      if (extent.time.begin >= window.end || extent.time.end < window.begin) continue;
-      if (extent.is_one) {
-        if (extent.time.begin < window.begin && extent.time.end == window.begin) continue;
-        crowd.add_single(lane, extent);
-        has_any = true;
-        continue;
+  std::vector<TileTimes> times;
+  std::vector<std::vector<Column>> columns(tiles.size(), std::vector<Column>(kTileWidth));
+  std::vector<Crowd> crowds;
+  for (std::size_t i = 0; i < tiles.size(); ++i) times.push_back(times_in(tiles[i].number));
+  for (std::size_t i = 0; i < tiles.size(); ++i) crowds.emplace_back(times[i], columns[i]);
+  std::vector<std::uint8_t> has_any(tiles.size());
+  std::vector<Column> of_lane;
+  EdgesInTile edges;
+  for (std::size_t l = 0; l < content.lanes().size(); ++l) {
+    const ContentLane& lane = content.lanes()[l];
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+      const TimeRange window{times[i].front(), times[i].back()};
+      if (!extents.empty()) {
+        const LaneExtent& extent = extents[l];
+        if (extent.time.begin >= window.end || extent.time.end < window.begin) continue;
+        if (extent.is_one) {
+          if (extent.time.begin < window.begin && extent.time.end == window.begin) continue;
+          crowds[i].add_single(lane, extent);
+          has_any[i] = 1;
+          continue;
+        }
       }
+      lane.visit([&](const auto& events) {
+        lane.lane->lower_bounds(times[i], edges);
+        if (lane.subset) lane.subset->ranks(std::array(edges), edges);
+        const bool carried = edges.front() > 0 && events.end(edges.front() - 1) > window.begin;
+        if (edges.front() == edges.back() && !carried) return;
+        of_lane.assign(kTileWidth, Column());
+        fill_columns(lane, events, times[i], edges, of_lane);
+        for (std::size_t x = 0; x < of_lane.size(); ++x) merge(columns[i][x], of_lane[x]);
+        sharing.add(i, of_lane);
+        has_any[i] = 1;
+      });
     }
-    lane.visit([&](const auto& events) {
-      lane.lane->lower_bounds(times, edges);
-      if (lane.subset) lane.subset->ranks(std::array(edges), edges);
-      const bool carried = edges.front() > 0 && events.end(edges.front() - 1) > window.begin;
-      if (edges.front() == edges.back() && !carried) return;
-      of_lane.assign(kTileWidth, Column());
-      fill_columns(lane, events, times, edges, of_lane);
-      for (std::size_t x = 0; x < columns.size(); ++x) merge(columns[x], of_lane[x]);
-      has_any = true;
-    });
   }
-  if (!has_any) return;
-  crowd.finish();
-  into = std::move(columns);
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    if (has_any[i] == 0) continue;
+    crowds[i].finish();
+    tiles[i].tile->columns = std::move(columns[i]);
+    if (!extents.empty()) sharing.add_unknown(i);
+  }
 }
 
-void LevelRasterizer::combine(const LevelContent& content, std::int64_t number, const TileTimes& times, LevelPixels::Tile& into) const {
-  into.columns.clear();
-  if (kept_lanes(content).empty()) gather(content, times, into.columns);
+void LevelRasterizer::combine(const LevelContent& content, std::span<const OfLevel> tiles) const {
+  Sharing sharing(tiles.size() * kTileWidth);
+  for (const OfLevel& each : tiles) each.tile->columns.clear();
+  if (kept_lanes(content).empty()) gather(content, tiles, sharing);
   for (const ContentLane& lane : kept_lanes(content)) {
-    const LevelPixels::Tile& tile = lanes_.at({lane.lane.get(), lane.subset.get()}).tiles_[place_of(number)];
-    if (tile.columns.empty()) continue;
-    if (into.columns.empty())
-      into.columns = tile.columns;
-    else
-      for (std::size_t x = 0; x < into.columns.size(); ++x) merge(into.columns[x], tile.columns[x]);
+    const LevelPixels& of_lane = lanes_.at({lane.lane.get(), lane.subset.get()});
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+      const std::vector<Column>& columns = of_lane.tiles_[place_of(tiles[i].number)].columns;
+      std::vector<Column>& into = tiles[i].tile->columns;
+      if (columns.empty()) continue;
+      if (into.empty())
+        into = columns;
+      else
+        for (std::size_t x = 0; x < into.size(); ++x) merge(into[x], columns[x]);
+      sharing.add(i, columns);
+    }
   }
-  if (into.columns.empty()) return;
-  std::array<Nanoseconds, kTileWidth> busy;
-  for (std::size_t x = 0; x < busy.size(); ++x) busy[x] = into.columns[x].total;
-  content.unite(times, busy);
-  for (std::size_t x = 0; x < busy.size(); ++x) into.columns[x].busy = busy[x];
+
+  std::vector<Nanoseconds> times, busy;
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    const TileTimes of_tile = times_in(tiles[i].number);
+    times.insert(times.end(), of_tile.begin(), of_tile.end() - 1);
+    if (i + 1 == tiles.size()) times.push_back(of_tile.back());
+    const std::vector<Column>& columns = tiles[i].tile->columns;
+    for (std::size_t x = 0; x < kTileWidth; ++x) busy.push_back(columns.empty() ? 0 : columns[x].total);
+  }
+  const auto is_shared = [&](std::size_t x) { return sharing.lanes[x] > 1 && sharing.longest[x] < times[x + 1] - times[x]; };
+  for (std::size_t first = 0; first < busy.size();) {
+    if (!is_shared(first)) {
+      ++first;
+      continue;
+    }
+    std::size_t end = first + 1;
+    for (std::size_t x = end; x < busy.size() && x <= end + kBridged; ++x)
+      if (is_shared(x)) end = x + 1;
+    const auto all_times = std::span(times).subspan(first, end - first + 1);
+    content.unite(all_times, std::span(busy).subspan(first, end - first), lanes_within(content, tiles, first, end));
+    first = end;
+  }
+  for (std::size_t x = 0; x < busy.size(); ++x)
+    if (sharing.lanes[x] > 1 && !is_shared(x)) busy[x] = times[x + 1] - times[x];
+  for (std::size_t i = 0; i < tiles.size(); ++i)
+    for (std::size_t x = 0; x < tiles[i].tile->columns.size(); ++x) tiles[i].tile->columns[x].busy = busy[i * kTileWidth + x];
+}
+
+// Those that are busy in a part of the columns of these tiles; where that is not kept, all.
+std::vector<const ContentLane*> LevelRasterizer::lanes_within(const LevelContent& content, std::span<const OfLevel> tiles, std::size_t first,
+                                                              std::size_t end) const {
+  std::vector<const ContentLane*> lanes;
+  for (const ContentLane& lane : content.lanes()) {
+    bool is_busy = kept_lanes(content).empty();
+    const LevelPixels* const pixels = is_busy ? nullptr : &lanes_.at({lane.lane.get(), lane.subset.get()});
+    for (std::size_t x = first; x < end && !is_busy; ++x) {
+      const std::vector<Column>& columns = pixels->tiles_[place_of(tiles[x / kTileWidth].number)].columns;
+      is_busy = !columns.empty() && columns[x % kTileWidth].busy > 0;
+    }
+    if (is_busy) lanes.push_back(&lane);
+  }
+  return lanes;
 }
 
 void LevelRasterizer::collect_boxes(const ContentLane& content, const LevelPixels& of_lane, std::vector<Box>& into) const {

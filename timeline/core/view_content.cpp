@@ -78,7 +78,8 @@ void Picture::make(const std::stop_token& stop) {
 }
 
 // Of lanes that are summed one by one, heads know nearly all. What several lanes cover together is found event by event: for all rows in one
-// part of time before the next, so that rows share what was decoded.
+// part of time before the next, so that rows share what was decoded; but row by row where there is not even room for one segment of each lane, as each part
+// of time would decode all of them again.
 void Picture::add_up(const std::stop_token& stop) {
   struct Sum {
     const std::string* key;
@@ -100,11 +101,12 @@ void Picture::add_up(const std::stop_token& stop) {
       sums_[key] = sum.sum;
     }
   }
-  constexpr std::uint64_t kEventBytes = 24;
+  constexpr std::uint64_t kEventBytes = 24, kSegmentBytes = kEventBytes * LaneSegment::kCapacity;
   std::uint64_t events = 0;
   for (const Lane* lane : lanes) events += lane->size();
   const std::uint64_t room = std::max<std::uint64_t>(1, SegmentCache::of_process().use().budget / 2);
-  const auto parts = static_cast<Nanoseconds>(std::clamp<std::uint64_t>(events * kEventBytes / room, 1, kMostParts));
+  const bool has_room_for_each = lanes.size() * kSegmentBytes <= room;
+  const auto parts = static_cast<Nanoseconds>(has_room_for_each ? std::clamp<std::uint64_t>(events * kEventBytes / room, 1, kMostParts) : 1);
   for (Nanoseconds part = 0; part < parts; ++part)
     parallel_for(together.size(), [&](std::size_t index) {
       if (stop.stop_requested()) return;

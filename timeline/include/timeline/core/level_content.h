@@ -61,6 +61,10 @@ class LevelContent {
   // As BusyUnion::unite(), of all lanes. Where there is no union, also O(events from the first time to the last); but of an outline of lanes in
   // memory, the sum over the lanes, and no more than the time there is.
   void unite(std::span<const Nanoseconds> times, std::span<Nanoseconds> busy) const;
+  // The same where it is known which lanes something runs in within those times.
+  void unite(std::span<const Nanoseconds> times, std::span<Nanoseconds> busy, std::span<const ContentLane* const> running) const;
+  // Whether all lanes have their events in memory.
+  [[nodiscard]] bool holds_segments() const noexcept;
   // Time within the window in which at least one event runs. O(lanes · log n), and as unite().
   [[nodiscard]] Nanoseconds busy(TimeRange window) const noexcept;
   // The same of neighbouring windows: into[i] is of [edges[i], edges[i + 1]). Requires: edges ascend and are one more than `into`. Lanes cost
@@ -79,7 +83,6 @@ class LevelContent {
   void merge(const LevelContent* before, Nanoseconds unchanged_until);
 
   [[nodiscard]] std::vector<BusyLane> busy_lanes() const;
-  [[nodiscard]] bool keeps_union() const noexcept;
 
   enum class Uniting : std::uint8_t { kExact, kBounded };
   std::vector<ContentLane> lanes_;

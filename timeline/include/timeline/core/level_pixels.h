@@ -141,14 +141,17 @@ class LevelRasterizer {
   };
   using TileTimes = std::array<Nanoseconds, kTileWidth + 1>;  // edges of its columns, one more than there are
   // First event at or after each edge.
+  using EdgesInTile = std::array<EventIndex, kTileWidth + 1>;
   struct TileEdges {
     std::int64_t number = LevelPixels::kNoTile;
-    std::array<EventIndex, kTileWidth + 1> edges;
+    EdgesInTile edges;
   };
   using LaneEdges = std::vector<TileEdges>;  // a ring as in LevelPixels
   // A lane of the trace (no subset), or a subset of one.
   using LaneKey = std::pair<const Lane*, const LaneSubset*>;
   struct Job;
+  struct OfLevel;
+  struct Sharing;
   class Crowd;
 
   // Where a viewport lies on the grid that it divides time into.
@@ -163,10 +166,15 @@ class LevelRasterizer {
   [[nodiscard]] std::size_t place_of(std::int64_t tile) const noexcept;
   LevelPixels take_spare();
   void show(LevelPixels& pixels) const;
-  void run(const Job& job) const;
+  [[nodiscard]] TileTimes times_in(std::int64_t tile) const;
+  void run(Job& job, const std::stop_token& stop) const;
   [[nodiscard]] bool is_wide(Nanoseconds duration) const noexcept;
-  void gather(const LevelContent& content, const TileTimes& times, std::vector<Column>& into) const;
-  void combine(const LevelContent& content, std::int64_t number, const TileTimes& times, LevelPixels::Tile& into) const;
+  void fill(const ContentLane& content, const TileTimes& times, const EdgesInTile& of_lane, LevelPixels::Tile& tile) const;
+  // Of neighbouring tiles, from the first on.
+  void gather(const LevelContent& content, std::span<const OfLevel> tiles, Sharing& sharing) const;
+  void combine(const LevelContent& content, std::span<const OfLevel> tiles) const;
+  [[nodiscard]] std::vector<const ContentLane*> lanes_within(const LevelContent& content, std::span<const OfLevel> tiles, std::size_t first,
+                                                             std::size_t end) const;
   void collect_boxes(const ContentLane& content, const LevelPixels& of_lane, std::vector<Box>& into) const;
   template <typename Events>
   [[nodiscard]] std::optional<LevelPixels::Single> single(const Events& events, EventIndex index) const;
