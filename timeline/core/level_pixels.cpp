@@ -117,11 +117,11 @@ std::span<const ContentLane> kept_lanes(const LevelContent& content) noexcept {
   return content.lanes().size() <= LevelContent::kManyLanes ? std::span(content.lanes()) : std::span<const ContentLane>();
 }
 
-// Of one lane.
-std::size_t most_segments(const LevelContent& content) {
-  std::size_t most = 0;
-  for (const ContentLane& lane : content.lanes()) most = std::max(most, lane.lane->segment_count());
-  return most;
+// Of one lane, on average: each part of a level has a segment of each lane at its ends.
+std::size_t segments_per_lane(const LevelContent& content) {
+  std::size_t all = 0;
+  for (const ContentLane& lane : content.lanes()) all += lane.lane->segment_count();
+  return all / std::max<std::size_t>(1, content.lanes().size());
 }
 
 // Gives the tiles of lanes with that many segments to `use` in parts, for several cores: of so many segments that those at the ends, which are decoded for both
@@ -264,7 +264,7 @@ void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, con
     if (in_memory)
       for (const OfLevel& tile : tiles) jobs[static_cast<std::size_t>(tile.number - first_tile_)].levels.push_back(tile);
     else
-      divide(std::span(tiles), most_segments(*content), [&](auto part) { then.push_back({{}, {part.begin(), part.end()}}); });
+      divide(std::span(tiles), segments_per_lane(*content), [&](auto part) { then.push_back({{}, {part.begin(), part.end()}}); });
   }
   std::erase_if(jobs, [](const Job& job) { return job.lanes.empty() && job.levels.empty(); });
   for (auto& [lane, tiles] : of_lanes_on_demand) {

@@ -65,7 +65,10 @@ void Picture::make_levels() {
 
 void Picture::make(const std::stop_token& stop) {
   if (parts_ == Parts::kLevels) return make_levels();
-  if (contents_.forget_unused()) pixels_.clear();
+  if (contents_.forget_unused()) {
+    pixels_.clear();
+    has_forgotten_ = true;
+  }
   for (const auto& [pane, wanted] : wanted_) {
     std::vector<const LevelContent*> contents;
     for (const Level& level : wanted.levels) {
@@ -192,11 +195,12 @@ Painted ViewContent::painted(Pane pane, std::span<const Level* const> levels, co
   return outline;
 }
 
-Picture ViewContent::take_picture() {
-  Picture taken = std::exchange(picture_, {});
+Picture ViewContent::take_picture(std::initializer_list<Pane> panes) {
+  Picture taken;
   if (on_demand_) {
-    picture_.contents_ = taken.contents_;  // what can be asked at once stays so
-    picture_.sums_ = taken.sums_;
+    taken.contents_ = picture_.contents_;  // what can be asked at once stays so
+    taken.sums_ = picture_.sums_;
+    for (const Pane pane : panes) taken.pixels_.insert(picture_.pixels_.extract(pane));
   } else {
     taken.contents_ = contents_;
     taken.parts_ = Picture::Parts::kLevels;
@@ -206,9 +210,29 @@ Picture ViewContent::take_picture() {
 
 void ViewContent::put(Picture picture) {
   if (!on_demand_) return contents_.add(picture.contents_);
-  picture.wanted_.clear();
-  picture.wanted_sums_.clear();
-  picture_ = std::move(picture);
+  if (picture.has_forgotten_) picture_.pixels_.clear();
+  for (auto& [pane, pixels] : picture.pixels_) picture_.pixels_[pane] = std::move(pixels);
+  picture_.contents_ = std::move(picture.contents_);
+  picture_.sums_ = std::move(picture.sums_);
+}
+
+bool ViewContent::has_pictures_of(const ViewContent& other) const {
+  if (!on_demand_ || !other.on_demand_) return false;
+  if (trace_ == other.trace_) return true;
+  const auto same_segments = [](const Lane& a, const Lane& b) {
+    if (a.size() != b.size()) return false;
+    for (std::size_t segment = 0; segment < a.segment_count(); ++segment)
+      if (a.segment_identity(segment) != b.segment_identity(segment)) return false;
+    return true;
+  };
+  const std::vector<Lane>&lanes = trace_->lanes(), &others = other.trace_->lanes();
+  return std::equal(lanes.begin(), lanes.end(), others.begin(), others.end(), same_segments) && has_same_lanes(*other.trace_, *trace_) &&
+         has_same_names(*other.trace_, *trace_);
+}
+
+void ViewContent::continue_pictures(ViewContent& other) {
+  picture_ = std::exchange(other.picture_, {});
+  picture_.forget_sums();
 }
 
 const Picture::RowSum* ViewContent::sum_of(const std::string& row_key, TimeRange range) const {

@@ -64,9 +64,15 @@ std::unique_ptr<ViewContent> ViewState::adopt(std::unique_ptr<ViewContent> conte
   ready_.reset();
   retired_.reset();
   completion_.stop();
-  stop_refining_.request_stop();  // the picture of another content
-  wanted_.clear();                // who paints asks again
+  if (content_->has_pictures_of(*before)) {
+    content_->continue_pictures(*before);
+  } else {
+    ++times_changed_;
+    stop_refining_.request_stop();
+  }
+  wanted_.clear();  // who paints asks again
   wanted_sums_.clear();
+  making_sums_.clear();  // which are forgotten, as rows may be others
   if (!content_->is_on_demand()) coarse_rows_ = coarse_overview_ = false;
   if (content_->continues()) {
     content_->contents().take_over(before->contents());
@@ -190,7 +196,10 @@ std::optional<Picture::RowSum> ViewState::row_sum(const Row& row, TimeRange rang
     if (const LevelContent* content = content_->at_hand(row.all))
       return Picture::RowSum{range, row_busy(*content, range, sharers), content->count(range), sharers};
   if (const Picture::RowSum* known = content_->sum_of(row.key, range)) return *known;
-  wanted_sums_[row.key] = {row.all, range, sharers};
+  WantedSum wanted{row.all, range, sharers};
+  if (const auto making = making_sums_.find(row.key); making != making_sums_.end() && making->second == wanted && !stop_refining_.stop_requested())
+    return std::nullopt;
+  wanted_sums_[row.key] = std::move(wanted);
   refine_soon();
   return std::nullopt;
 }
@@ -208,20 +217,30 @@ void ViewState::refine_soon() {
   refining_soon_ = true;
 }
 
+// Rows first, then the overview, then sums: each is shown when it is there.
 void ViewState::refine() {
   if (refining_ || (wanted_.empty() && wanted_sums_.empty())) return;
   stop_refining_ = {};
-  const auto picture = std::make_shared<Picture>(content_->take_picture());
-  making_ = std::exchange(wanted_, {});
-  for (const auto& [pane, wanted] : making_) picture->want(pane, wanted.levels, wanted.viewport);
-  for (auto& [key, wanted] : std::exchange(wanted_sums_, {})) picture->want(key, std::move(wanted.level), wanted.range, wanted.sharers);
-  other_thread_.start([this, picture, of = times_adopted_, stop = stop_refining_.get_token()] {
+  std::shared_ptr<Picture> picture;
+  if (!wanted_.empty()) {
+    making_.insert(wanted_.extract(wanted_.begin()));
+    const auto& [pane, wanted] = *making_.begin();
+    picture = std::make_shared<Picture>(content_->take_picture({pane}));
+    picture->want(pane, wanted.levels, wanted.viewport);
+  } else {
+    picture = std::make_shared<Picture>(content_->take_picture({}));
+    making_sums_ = std::exchange(wanted_sums_, {});
+    for (const auto& [key, wanted] : making_sums_) picture->want(key, wanted.level, wanted.range, wanted.sharers);
+  }
+  other_thread_.start([this, picture, of = times_adopted_, of_pictures = times_changed_, stop = stop_refining_.get_token()] {
     const Outcome outcome = within_memory([&] { picture->make(stop); });
-    deliver_surely(this, [this, picture, of, outcome] {
+    deliver_surely(this, [this, picture, of, of_pictures, outcome] {
       refining_ = false;
       making_.clear();
+      making_sums_.clear();
       if (outcome == Outcome::kOutOfMemory) return give_up_refining();
-      if (of == times_adopted_) content_->put(std::move(*picture));
+      if (of != times_adopted_) picture->forget_sums();
+      if (of_pictures == times_changed_) content_->put(std::move(*picture));
       emit pictureMade();  // who paints now asks for what is still to be made
       refine_soon();
     });

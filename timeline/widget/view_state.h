@@ -236,6 +236,7 @@ class ViewState : public QObject {
   bool making_ready_ = false;
   std::uint64_t times_called_off_ = 0;
   std::uint64_t times_adopted_ = 0;          // a content
+  std::uint64_t times_changed_ = 0;          // so that pictures of the one before are none of this
   SteadyClock::time_point next_projection_;  // of ranges of NVTX on GPUs, while a recording grows
   QTimer completion_;                        // of what was left out to show a large trace at once
   struct WantedPane {
@@ -247,10 +248,12 @@ class ViewState : public QObject {
     Level level;
     TimeRange range;
     std::size_t sharers = 1;
+    bool operator==(const WantedSum&) const = default;
   };
   std::map<Pane, WantedPane> wanted_;  // of the exact picture
   std::map<Pane, WantedPane> making_;  // of the one that is being made
   std::map<std::string, WantedSum> wanted_sums_;
+  std::map<std::string, WantedSum> making_sums_;
   bool coarse_rows_ = false;
   bool coarse_overview_ = false;
   bool refining_ = false;

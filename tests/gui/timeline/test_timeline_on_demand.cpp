@@ -83,6 +83,39 @@ TEST_CASE("an exact picture comes, however often the same is painted meanwhile")
   CHECK(SegmentCache::of_process().use().decoded - before < 8 * longest_lane(**in_file).segment_count());
 }
 
+TEST_CASE("values of counters that come behind the picture leave it as it is") {
+  const TemporaryFolder folder;
+  SegmentCache::of_process().set_budget(16 << 10);
+  const auto usual = qScopeGuard([] { SegmentCache::of_process().set_budget(SegmentCache::default_budget()); });
+  int compared = 0;
+  for (const std::filesystem::path& recording : recordings()) {
+    INFO(recording);
+    compacted(recording, folder.path() / "compact.trace");
+    std::shared_ptr<const Trace> first;  // without values
+    const LoadProgress progress = [&](double, std::shared_ptr<const Trace> partial) {
+      if (partial && !holds_events(*partial)) first = std::move(partial);
+      return LoadStep::kContinue;
+    };
+    const auto whole = load_trace(folder.path() / "compact.trace", progress, EventPlace::kInFile);
+    REQUIRE(whole);
+    if (!first || first == *whole || holds_events(**whole)) continue;
+    ++compared;
+    const auto view = view_of(first), other = view_of(*whole);
+    for (TimelineView* each : {view.get(), other.get()}) each->resize(1'000, 4'000);  // all rows are in sight, wherever they stand
+    (void)settled_picture(*view);
+    REQUIRE_FALSE(view->showsOutline());
+    view->updateTrace(*whole);
+    const std::uint64_t before = SegmentCache::of_process().use().decoded;
+    (void)view->grab();
+    if (recording.filename() == "gpu_metrics.trace") {  // where no other rows of events come with them
+      CHECK_FALSE(view->showsOutline());
+      CHECK(SegmentCache::of_process().use().decoded == before);
+    }
+    CHECK(settled_picture(*view) == settled_picture(*other));
+  }
+  CHECK(compared > 1);
+}
+
 TEST_CASE("what is under the cursor is found in the file, and neighbours of what is selected are") {
   const TemporaryFolder folder;
   SegmentCache::of_process().set_budget(4 << 20);

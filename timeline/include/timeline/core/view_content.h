@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <span>
@@ -68,6 +69,8 @@ class Picture {
   // Makes what is wanted and is not there: rows before the overview, and sums last. Waits for the disk, and ends early when asked to stop; what was
   // made until then stays. Of a trace in memory, levels alone, on all cores: who has them paints at once.
   void make(const std::stop_token& stop);
+  // Rows may be others than those that were summed.
+  void forget_sums() { sums_.clear(); }
 
  private:
   friend class ViewContent;
@@ -88,6 +91,7 @@ class Picture {
   ContentCache contents_;
   std::map<Pane, LevelRasterizer> pixels_;
   std::map<std::string, RowSum> sums_;
+  bool has_forgotten_ = false;  // contents, which other pixels than its own may be of
 };
 
 // What is painted of some levels.
@@ -136,9 +140,13 @@ class ViewContent {
   // What a thread paints that does not wait: the levels exactly, where few events are to be looked at for them, or they are in a picture that was put,
   // else in outline. O(what is new), but never O(events) where they are not in memory.
   [[nodiscard]] Painted painted(Pane pane, std::span<const Level* const> levels, const Viewport& viewport);
-  // The picture that was put last, to be made on for what is wanted next. Until it is put again, there is nothing of it to be painted.
-  [[nodiscard]] Picture take_picture();
+  // The picture that was put last, to be made on for what is wanted next there. Until it is put again, there is nothing to be painted in those panes.
+  [[nodiscard]] Picture take_picture(std::initializer_list<Pane> panes = {Pane::kRows, Pane::kOverview});
   void put(Picture picture);
+  // Whether a picture of another content is one of this: events must be decoded for both, and every lane has the same segments, with the same names.
+  [[nodiscard]] bool has_pictures_of(const ViewContent& other) const;
+  // Takes what pictures another such content has; but for sums, as its rows may be others.
+  void continue_pictures(ViewContent& other);
   // Of the picture; null where it is not known of this range.
   [[nodiscard]] const Picture::RowSum* sum_of(const std::string& row_key, TimeRange range) const;
   // A level that may be asked at once: null where that would take long.
