@@ -39,10 +39,11 @@ void search_all(const Time* sorted, std::size_t size, std::span<const Nanosecond
 }
 
 // What the pyramid of a segment that is being made asks for.
+template <typename DurationOf>
 struct MadeEvents {
-  const LaneSegment& segment;  // which has its durations
+  DurationOf duration_of;
   const NameId* names;
-  [[nodiscard]] Nanoseconds duration(EventIndex i) const noexcept { return segment.duration(i); }
+  [[nodiscard]] Nanoseconds duration(EventIndex i) const noexcept { return duration_of(i); }
   [[nodiscard]] NameId name(EventIndex i) const noexcept { return names[i]; }
 };
 
@@ -57,24 +58,32 @@ LaneSegment::LaneSegment(std::span<const Event> events, std::shared_ptr<ScratchB
   ColumnMemory* const memory = block_ ? &block_->memory() : nullptr;
   durations_ = FixedArray<std::uint32_t>(n, memory);
   busy_before_block_ = FixedArray<Nanoseconds>((n + kBlock - 1) / kBlock + 1, memory);
-  smallest_correlation_ = largest_correlation_ = events.front().correlation;
-  std::uint32_t last_correlation = 0;
+  std::uint32_t* const durations = durations_.data();
+  std::uint32_t smallest = events.front().correlation, largest = smallest, last_correlation = 0;
+  bool ascend = true, any_is_long = false;
   Nanoseconds busy = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const Event& event = events[i];
-    if (i % kBlock == 0) busy_before_block_[i / kBlock] = busy;
-    busy += event.duration;
-    durations_[i] = static_cast<std::uint32_t>(std::min<Nanoseconds>(event.duration, kLong));
-    if (durations_[i] == kLong) long_durations_.emplace_back(static_cast<EventIndex>(i), event.duration);
-    names[i] = event.name;
-    correlations[i] = event.correlation;
-    details[i] = event.detail;
-    correlations_ascend_ &= event.correlation >= last_correlation;
-    last_correlation = event.correlation;
-    smallest_correlation_ = std::min(smallest_correlation_, event.correlation);
-    largest_correlation_ = std::max(largest_correlation_, event.correlation);
+  for (std::size_t first = 0; first < n; first += kBlock) {
+    busy_before_block_[first / kBlock] = busy;
+    for (std::size_t i = first; i < std::min<std::size_t>(n, first + kBlock); ++i) {
+      const Event& event = events[i];
+      busy += event.duration;
+      durations[i] = static_cast<std::uint32_t>(std::min<Nanoseconds>(event.duration, kLong));
+      any_is_long |= event.duration >= kLong;
+      names[i] = event.name;
+      correlations[i] = event.correlation;
+      details[i] = event.detail;
+      ascend &= event.correlation >= last_correlation;
+      last_correlation = event.correlation;
+      smallest = std::min(smallest, event.correlation);
+      largest = std::max(largest, event.correlation);
+    }
   }
   busy_before_block_[busy_before_block_.size() - 1] = busy;
+  smallest_correlation_ = smallest;
+  largest_correlation_ = largest;
+  correlations_ascend_ = ascend;
+  for (std::size_t i = 0; any_is_long && i < n; ++i)
+    if (durations[i] == kLong) long_durations_.emplace_back(static_cast<EventIndex>(i), events[i].duration);
   starts_ = AscendingTimes(
       n, [events](std::size_t i) { return events[i].start; }, memory);
   names_ = PackedColumn(
@@ -83,7 +92,10 @@ LaneSegment::LaneSegment(std::span<const Event> events, std::shared_ptr<ScratchB
       n, [correlations](std::size_t i) { return correlations[i]; }, memory);
   details_ = PackedColumn(
       n, [details](std::size_t i) { return details[i]; }, memory);
-  summary_ = SummaryPyramid(MadeEvents{*this, names}, size(), memory);
+  const auto duration_of = [this](EventIndex i) { return duration(i); };
+  const auto short_duration_of = [durations](EventIndex i) { return Nanoseconds{durations[i]}; };
+  summary_ = any_is_long ? SummaryPyramid(MadeEvents<decltype(duration_of)>{duration_of, names}, size(), memory)
+                         : SummaryPyramid(MadeEvents<decltype(short_duration_of)>{short_duration_of, names}, size(), memory);
   if (block_) ScratchBlock::seal(block_, ScratchBlock::WhereDiskIsBehind::kWait);
 }
 

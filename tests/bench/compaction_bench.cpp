@@ -69,8 +69,8 @@ std::vector<fs::path> recordings() {
   return found;
 }
 
-// Of the compacted file, segment by segment; then of both as a whole.
-void measure_reading(const fs::path& compact, const fs::path& log, nlohmann::ordered_json& figures) {
+// Of the compacted file, segment by segment.
+void measure_decoding(const fs::path& compact, nlohmann::ordered_json& figures) {
   std::optional<SegmentReader> reader;
   put(figures, "heads", spent_on([&] { reader.emplace(value_of(SegmentReader::open(compact))); }));
   std::uint64_t decoded = 0, segments = 0, full = 0;
@@ -86,8 +86,11 @@ void measure_reading(const fs::path& compact, const fs::path& log, nlohmann::ord
   figures["decoded_events"] = decoded;
   figures["segments"] = segments;
   figures["full_segments"] = full;
-  reader.reset();
+}
 
+// The same; then of both as a whole.
+void measure_reading(const fs::path& compact, const fs::path& log, nlohmann::ordered_json& figures) {
+  measure_decoding(compact, figures);
   for (const auto& [name, path] : {std::pair{"open_compact", compact}, std::pair{"open_log", log}})
     put(figures, name, spent_on([&] { (void)value_of(load_trace(path)); }));
 }
@@ -101,15 +104,22 @@ int main(int argc, char** argv) {
   std::string folder = "/tmp";
   std::uint64_t memory = 512;
   bool keeps_files = false;
-  std::string until = "open";
+  std::string until = "open", decoded;
   app.add_option("--events", events, "Size of the recording [10000000]");
   app.add_option("--source", sources, "Recordings that are repeated [all of tests/data]");
   app.add_option("--folder", folder, "For the files [/tmp]");
   app.add_flag("--keep", keeps_files, "Leave the files there");
   app.add_option("--until", until, "What to do last [open]")->check(CLI::IsMember({"log", "compact", "open"}));
   app.add_option("--memory", memory, "MiB for sorting [512]");
+  app.add_option("--decode", decoded, "A compacted file of which segments are decoded, and nothing else is done");
   CLI11_PARSE(app, argc, argv);
   keep_memory_for_decoding();
+  if (!decoded.empty()) {
+    nlohmann::ordered_json of_file;
+    measure_decoding(decoded, of_file);
+    std::cout << of_file.dump(2) << '\n';
+    return 0;
+  }
 
   const fs::path log = fs::path(folder) / "lanescope_compaction_bench.log.trace", compact = fs::path(folder) / "lanescope_compaction_bench.trace";
   std::vector<fs::path> paths(sources.begin(), sources.end());

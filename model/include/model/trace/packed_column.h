@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "model/trace/fixed_array.h"
 
@@ -26,10 +27,14 @@ class PackedColumn {
     std::uint32_t least = std::numeric_limits<std::uint32_t>::max(), largest = 0, widest_block = 0;
     for (std::size_t block = 0; block < count; block += kBlock) {
       std::uint32_t low = std::numeric_limits<std::uint32_t>::max(), high = 0;
-      for (std::size_t i = block; i < std::min(count, block + kBlock); ++i) {
-        low = std::min<std::uint32_t>(low, value_of(i));
-        high = std::max<std::uint32_t>(high, value_of(i));
-      }
+      const auto consider = [&](std::size_t end) {
+        for (std::size_t i = block; i < end; ++i) {
+          const std::uint32_t value = value_of(i);
+          low = std::min(low, value);
+          high = std::max(high, value);
+        }
+      };
+      block + kBlock <= count ? consider(block + kBlock) : consider(count);  // the first is a loop whose length is known
       least = std::min(least, low);
       largest = std::max(largest, high);
       widest_block = std::max(widest_block, high - low);
@@ -42,28 +47,19 @@ class PackedColumn {
     base_ = least;
     values_at_ = by_block ? blocks * sizeof(std::uint32_t) : 0;
     memory_ = FixedArray<std::byte>(values_at_ + bytes_of(width_) * count, memory);
-    for (std::size_t first = 0; first < count;) {
-      std::uint32_t low = least;
-      const std::size_t end = by_block ? std::min(count, first + kBlock) : count;
-      if (by_block) {
-        low = std::numeric_limits<std::uint32_t>::max();
-        for (std::size_t i = first; i < end; ++i) low = std::min<std::uint32_t>(low, value_of(i));
-        put(first / kBlock * sizeof(low), low);
-      }
-      switch (width_) {
-        case Width::kZero:
-          break;
-        case Width::kOne:
-          for (std::size_t i = first; i < end; ++i) put(values_at_ + i, static_cast<std::uint8_t>(value_of(i) - low));
-          break;
-        case Width::kTwo:
-          for (std::size_t i = first; i < end; ++i) put(values_at_ + i * 2, static_cast<std::uint16_t>(value_of(i) - low));
-          break;
-        case Width::kFour:
-          for (std::size_t i = first; i < end; ++i) put(values_at_ + i * 4, static_cast<std::uint32_t>(value_of(i) - low));
-          break;
-      }
-      first = end;
+    switch (width_) {
+      case Width::kZero:
+        put_all<void>(count, value_of);
+        break;
+      case Width::kOne:
+        put_all<std::uint8_t>(count, value_of);
+        break;
+      case Width::kTwo:
+        put_all<std::uint16_t>(count, value_of);
+        break;
+      case Width::kFour:
+        put_all<std::uint32_t>(count, value_of);
+        break;
     }
   }
 
@@ -114,9 +110,24 @@ class PackedColumn {
     std::memcpy(&value, memory_.data() + at, sizeof(value));
     return value;
   }
-  template <typename Value>
-  void put(std::size_t at, Value value) noexcept {
-    std::memcpy(memory_.data() + at, &value, sizeof(value));
+  // Distances of this many bytes; of none for void.
+  template <typename Distance, typename ValueOf>
+  void put_all(std::size_t count, ValueOf value_of) noexcept {
+    const auto put = [](std::byte* at, auto value) { std::memcpy(at, &value, sizeof(value)); };
+    std::byte* const bases = memory_.data();
+    std::byte* const values = bases + values_at_;
+    const std::size_t step = by_block_ ? kBlock : count;
+    for (std::size_t first = 0; first < count; first += step) {
+      const std::size_t end = std::min(count, first + step);
+      std::uint32_t low = base_;
+      if (by_block_) {
+        low = value_of(first);
+        for (std::size_t i = first + 1; i < end; ++i) low = std::min<std::uint32_t>(low, value_of(i));
+        put(bases + first / kBlock * sizeof(low), low);
+      }
+      if constexpr (!std::is_void_v<Distance>)
+        for (std::size_t i = first; i < end; ++i) put(values + i * sizeof(Distance), static_cast<Distance>(value_of(i) - low));
+    }
   }
 
   FixedArray<std::byte> memory_;  // the least of each block, where the values' distances are from those; then the distances

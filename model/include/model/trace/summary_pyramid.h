@@ -23,21 +23,19 @@ struct LaneSummary {
   EventIndex longest = 0;  // index of the longest event, the first of several
   Nanoseconds longest_duration = -1;
 
-  // Adds one candidate of a weighted majority vote to the running one.
+  // Adds one candidate of a weighted majority vote to the running one. Requires: no weight is negative.
   void vote(NameId name, Nanoseconds candidate_weight) noexcept {
-    if (name == dominant) {
-      weight += candidate_weight;
-    } else if (candidate_weight > weight) {
-      dominant = name;
-      weight = candidate_weight - weight;
-    } else {
-      weight -= candidate_weight;
-    }
+    // Without a branch: which of several names comes next is not to be foreseen. A weight below 0 is that of the other name.
+    const Nanoseconds against = name == dominant ? 0 : -1;
+    const Nanoseconds sum = weight + ((candidate_weight ^ against) - against);
+    const Nanoseconds is_other = sum >> 63;
+    dominant ^= (dominant ^ name) & static_cast<NameId>(is_other);
+    weight = (sum ^ is_other) - is_other;
   }
   void consider_longest(EventIndex index, Nanoseconds duration) noexcept {
-    if (duration <= longest_duration) return;
-    longest = index;
-    longest_duration = duration;
+    const bool is_longer = duration > longest_duration;
+    longest = is_longer ? index : longest;
+    longest_duration = is_longer ? duration : longest_duration;
   }
 };
 
@@ -53,7 +51,8 @@ class SummaryPyramid {
     FixedArray<Node> level((size + kBlock - 1) / kBlock, memory);
     for (EventIndex block = 0; block < level.size(); ++block) {
       LaneSummary sum;
-      for (EventIndex i = block * kBlock; i < std::min(size, (block + 1) * kBlock); ++i) add_event(events, i, sum, 0);
+      const EventIndex end = std::min(size, (block + 1) * kBlock);
+      for (EventIndex i = block * kBlock; i < end; ++i) add_event(events, i, sum, 0);
       level[block] = {sum.dominant, sum.longest, sum.weight, sum.longest_duration};
     }
     while (level.size() > 1) {
