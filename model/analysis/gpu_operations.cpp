@@ -113,15 +113,19 @@ std::optional<GpuOperation> GpuOperations::next() {
   }
   const EventRef next{first.event.lane, following};
   const Head head{start(source, following), next, first.source};
-  const bool still_first = (heads_.size() < 2 || !(head > heads_[1])) && (heads_.size() < 3 || !(head > heads_[2]));
-  if (still_first) {
-    first = head;
-    return operation;
-  }
-  std::pop_heap(heads_.begin(), heads_.end(), std::greater<>());
-  heads_.back() = head;
-  std::push_heap(heads_.begin(), heads_.end(), std::greater<>());
+  replace_first(head);
   return operation;
+}
+
+// By one that is not before it. One that is still the first takes two comparisons.
+void GpuOperations::replace_first(const Head& head) {
+  std::size_t hole = 0;
+  for (std::size_t child; (child = 2 * hole + 1) < heads_.size(); hole = child) {
+    if (child + 1 < heads_.size() && heads_[child] > heads_[child + 1]) ++child;
+    if (!(head > heads_[child])) break;
+    heads_[hole] = heads_[child];
+  }
+  heads_[hole] = head;
 }
 
 std::vector<Nanoseconds> busy_before(const Trace& trace, std::span<const TrackId> tracks, std::span<const Nanoseconds> times, const std::stop_token& stop) {

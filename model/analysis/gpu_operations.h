@@ -72,6 +72,7 @@ class GpuOperations {
   static constexpr std::size_t kMostHeld = 32;  // lanes of which a segment is held that would else be given up
   void add_lane(LaneId id, TimeRange time);
   void begin();
+  void replace_first(const Head& head);
   [[nodiscard]] Nanoseconds start(Source& source, EventIndex index);
 
   const Trace* trace_;

@@ -150,6 +150,67 @@ TEST_CASE("columns of rows hold exactly the time in which nothing but a wait run
   }
 }
 
+// Unit by unit, of collectives of several names and streams, other kernels and copies at random places; what each kernel waited is known.
+TEST_CASE("every row waits where it shows a wait and nothing else") {
+  std::size_t rows_that_wait = 0;
+  for (unsigned seed = 1; seed <= 30; ++seed) {
+    std::mt19937 random(seed);
+    constexpr Nanoseconds kUnit = 100'000, kSpan = 60;
+    SmallTrace small;
+    Gpu description;
+    description.ordinal = 1;
+    small.builder.set_device(small.process, 1, description);
+    const GpuId second = small.builder.gpu_of_device(small.process, 1);
+    for (std::uint32_t stream = 1; stream <= 6; ++stream) {
+      std::vector<Event> events;
+      const std::string names[] = {kReduce, "ncclKernel 1", "ncclKernel 2", "gemm 1", "gemm 2"};
+      for (Nanoseconds at = random() % 4; at + 12 < kSpan; at += random() % 3) {
+        const Nanoseconds end = at + random() % 9;
+        const std::string& name = names[random() % 5];
+        events.push_back(small.event(at * kUnit, end * kUnit, stream == 6 ? kReduce : name));
+        at = end;
+      }
+      TrackKey key = small.on_gpu(TrackKind::kKernels, stream);
+      if (stream % 2 == 0) key.gpu = second;
+      small.builder.add(key, events);
+    }
+    small.builder.add(small.on_gpu(TrackKind::kMemory, 1),
+                      {small.copy(3 * kUnit, 5 * kUnit, CopyKind::kHostToDevice, 8), small.copy(20 * kUnit, 29 * kUnit, CopyKind::kHostToDevice, 8)});
+    const auto trace = small.builder.snapshot();
+    const CommunicationTime time(*trace);
+    const auto check = [&](const Level& level) {
+      std::vector<bool> waits(kSpan), works(kSpan);
+      for (const LaneSource& source : level) {
+        const Lane& lane = trace->lane(source.lane);
+        for (EventIndex i = 0; i < lane.size(); ++i) {
+          if (!source.matches(*trace, lane.event(i))) continue;
+          const Nanoseconds waited = time.wait_of(source.lane, lane.start(i)).value_or(TimeRange{lane.start(i), lane.start(i)}).end;
+          const bool is_its_own = waited <= lane.end(i);  // one of no length may start where another one does
+          for (Nanoseconds t = lane.start(i); t < lane.end(i); t += kUnit)
+            (is_its_own && t < waited ? waits : works)[static_cast<std::size_t>(t / kUnit)] = true;
+        }
+      }
+      Nanoseconds all = 0;
+      for (std::size_t i = 0; i < waits.size(); ++i) {
+        const auto at = static_cast<Nanoseconds>(i) * kUnit;
+        const Nanoseconds expected = waits[i] && !works[i] ? kUnit : 0;
+        CHECK(time.waited(level, {at, at + kUnit}) == expected);
+        all += expected;
+      }
+      return all > 0;
+    };
+    const RowTree tree(*trace);
+    for (const Row& row : tree.rows()) {
+      if (row.kind != RowKind::kGpu && row.kind != RowKind::kGpuHardware && row.kind != RowKind::kKernels && row.kind != RowKind::kKernelFamily &&
+          row.kind != RowKind::kKernelName && row.kind != RowKind::kStream)
+        continue;
+      rows_that_wait += check(row.all);
+      for (const Level& level : row.levels) check(level);
+    }
+  }
+  CHECK(rows_that_wait > 100);
+}
+
 TEST_CASE("of two recorded ranks, the one that does not sleep waits 15 ms in each of 20 steps") {
   const std::vector<std::filesystem::path> files{data_file("ranks_late0.trace"), data_file("ranks_late1.trace")};
   const auto opened = open_traces(files);  // by the time of day

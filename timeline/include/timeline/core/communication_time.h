@@ -18,7 +18,7 @@ namespace lanescope::timeline {
 class CommunicationTime {
  public:
   CommunicationTime() = default;
-  // O(kernels + communication kernels · tracks · log n); some 60 bytes a communication kernel. Empty when asked to stop.
+  // O(kernels · log lanes) for each row that shows them; some 60 bytes a communication kernel. Empty when asked to stop.
   explicit CommunicationTime(const Trace& trace, const std::stop_token& stop = {});
 
   [[nodiscard]] bool has_waits() const noexcept { return of_ && !of_->waits.empty(); }
