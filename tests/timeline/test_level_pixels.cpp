@@ -415,7 +415,7 @@ TEST_CASE("of more lanes than are kept, columns are the same sums, and have no b
   for (std::uint32_t stream = 1; stream <= kLanes; ++stream) {
     const auto begin = static_cast<Nanoseconds>(random() % kSpan);
     const auto length = static_cast<Nanoseconds>(random() % (stream % 3 == 0 ? 8 : stream % 3 == 1 ? 150 : 3'000));
-    all.push_back(stream % 2 == 0   ? random_events(small, random, 6, kSpan)
+    all.push_back(stream % 2 == 0   ? random_events(small, random, stream % 8 == 0 ? 300 : 6, kSpan)
                   : stream % 4 == 1 ? std::vector{small.event(stream, kSpan, "open")}
                                     : std::vector{small.event(begin, begin + length, "short")});
     small.builder.add(small.on_gpu(TrackKind::kKernels, stream), all.back());

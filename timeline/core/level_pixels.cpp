@@ -79,8 +79,9 @@ void merge(Column& column, const Column& other) {
   }
 }
 
-constexpr std::size_t kBridged = 8;  // columns in which nothing need be united, but that are gone through rather than to begin anew behind them
-constexpr std::size_t kAhead = 12;   // columns: by then what was prefetched is there
+constexpr EventIndex kFewOfTile = kTileWidth / 8;  // events of a lane of very many, that are added one by one in less time than its columns
+constexpr std::size_t kBridged = 8;                // columns in which nothing need be united, but that are gone through rather than to begin anew behind them
+constexpr std::size_t kAhead = 12;                 // columns: by then what was prefetched is there
 
 // Busy time before each edge of a column.
 template <typename Events, typename Edges, typename Times>
@@ -383,32 +384,32 @@ struct LevelRasterizer::Sharing {
   std::vector<Nanoseconds> longest;
 };
 
-// The columns of a tile of very many lanes, most of which have one event there, or none. Such an event counts by itself in the column where it
+// The columns of a tile of very many lanes, most of which have few events there, or none. Such an event counts by itself in the column where it
 // begins, and in the one where it ends; in the columns between, all that begin in one column, or end in one, are added up as one.
 class LevelRasterizer::Crowd {
  public:
   Crowd(const TileTimes& times, std::vector<Column>& columns) : times_(times), columns_(columns) {}
 
-  // Requires: it has a part in the tile.
-  void add_single(const ContentLane& lane, const LaneExtent& event) {
+  // An event of the lane, by its index. Requires: it has a part in the tile.
+  void add_single(const ContentLane& lane, EventIndex index, const LaneExtent& event) {
     const auto [begin, end] = event.time;
     std::size_t first_full = 0;
     if (begin >= times_.front()) {
       const std::size_t start = column_of(begin);
       Column& column = columns_[start];
       ++column.count;
-      add(column, lane, event, std::min(end, times_[start + 1]) - begin);
+      add(column, lane, index, event, std::min(end, times_[start + 1]) - begin);
       if (end <= times_[start + 1]) return;
       first_full = start + 1;
     }
     const std::size_t end_full = end >= times_.back() ? columns_.size() : column_of(end);
     if (end_full == columns_.size())
-      add_whole(from_[first_full], lane, event);
+      add_whole(from_[first_full], lane, index, event);
     else if (first_full == 0)
-      add_whole(until_[end_full], lane, event);
+      add_whole(until_[end_full], lane, index, event);
     else
-      for (std::size_t x = first_full; x < end_full; ++x) add_whole(columns_[x], lane, event, times_[x + 1] - times_[x]);
-    if (end_full < columns_.size() && end > times_[end_full]) add_whole(columns_[end_full], lane, event, end - times_[end_full]);
+      for (std::size_t x = first_full; x < end_full; ++x) add_whole(columns_[x], lane, index, event, times_[x + 1] - times_[x]);
+    if (end_full < columns_.size() && end > times_[end_full]) add_whole(columns_[end_full], lane, index, event, end - times_[end_full]);
   }
 
   // Puts what runs through columns into them.
@@ -430,15 +431,15 @@ class LevelRasterizer::Crowd {
     const auto behind = std::upper_bound(times_.begin(), times_.end(), time);
     return std::min(static_cast<std::size_t>(behind - times_.begin()) - 1, columns_.size() - 1);
   }
-  static void add(Column& column, const ContentLane& lane, const LaneExtent& event, Nanoseconds busy) {
+  static void add(Column& column, const ContentLane& lane, EventIndex index, const LaneExtent& event, Nanoseconds busy) {
     column.total += busy;
     if (const Nanoseconds duration = event.time.length(); duration > column.longest_duration)
-      lane.visit([&](const auto& events) { consider_longest(column, lane, events, 0, duration); });
+      lane.visit([&](const auto& events) { consider_longest(column, lane, events, index, duration); });
     vote(column, event.name, busy, event.kind);
   }
-  static void add_whole(Column& column, const ContentLane& lane, const LaneExtent& event, Nanoseconds busy = 1) {
+  static void add_whole(Column& column, const ContentLane& lane, EventIndex index, const LaneExtent& event, Nanoseconds busy = 1) {
     ++column.carried;
-    add(column, lane, event, busy);
+    add(column, lane, index, event, busy);
   }
   void add_through(std::size_t x, Column column) {
     column.total *= times_[x + 1] - times_[x];
@@ -471,12 +472,22 @@ void LevelRasterizer::gather(const LevelContent& content, std::span<const OfLeve
         if (extent.time.begin >= window.end || extent.time.end < window.begin) continue;
         if (extent.is_one) {
           if (extent.time.begin < window.begin && extent.time.end == window.begin) continue;
-          crowds[i].add_single(lane, extent);
+          crowds[i].add_single(lane, 0, extent);
           has_any[i] = 1;
           continue;
         }
       }
       lane.visit([&](const auto& events) {
+        if (!extents.empty()) {
+          const EventIndex behind = events.lower_bound(window.begin), last = events.lower_bound(window.end);
+          const EventIndex first = behind > 0 && events.end(behind - 1) > window.begin ? behind - 1 : behind;
+          if (last - first <= kFewOfTile) {
+            for (EventIndex index = first; index < last; ++index)
+              crowds[i].add_single(lane, index, {{events.start(index), events.end(index)}, true, lane.kind, events.name(index)});
+            if (first < last) has_any[i] = 1;
+            return;
+          }
+        }
         lane.lane->lower_bounds(times[i], edges);
         if (lane.subset) lane.subset->ranks(std::array(edges), edges);
         const bool carried = edges.front() > 0 && events.end(edges.front() - 1) > window.begin;
