@@ -56,31 +56,37 @@ void sort(std::vector<std::int64_t>& samples) {
 
 }  // namespace
 
+void Samples::begin_many() {
+  many_ = std::make_unique<Many>();
+  if (std::exchange(has_first_, false)) many_->plain.push_back(first_);
+}
+
 void Samples::count_plain() {
-  if (std::exchange(has_first_, false)) plain_.push_back(first_);
-  if (plain_.empty()) return;
-  sort(plain_);
+  if (!many_) begin_many();
+  if (many_->plain.empty()) return;
+  sort(many_->plain);
   std::vector<Counted> run;
-  for (const std::int64_t sample : plain_) {
+  for (const std::int64_t sample : many_->plain) {
     if (run.empty() || run.back().sample != sample) run.push_back({sample, 0});
     ++run.back().count;
   }
-  plain_.clear();
+  many_->plain.clear();
   merge(run);
-  most_plain_ = static_cast<std::uint32_t>(std::clamp(counted_.size(), kMostPlain, std::size_t{1} << 31));
+  many_->most_plain = static_cast<std::uint32_t>(std::clamp(many_->counted.size(), kMostPlain, std::size_t{1} << 31));
 }
 
 void Samples::merge(std::span<const Counted> others) {
   std::vector<Counted> merged;
-  merged.reserve(counted_.size() + others.size());
-  auto own = counted_.begin();
+  merged.reserve(many_->counted.size() + others.size());
+  auto own = many_->counted.begin();
+  const auto end = many_->counted.end();
   for (const Counted& other : others) {
-    while (own != counted_.end() && own->sample < other.sample) merged.push_back(*own++);
+    while (own != end && own->sample < other.sample) merged.push_back(*own++);
     merged.push_back(other);
-    if (own != counted_.end() && own->sample == other.sample) merged.back().count += (own++)->count;
+    if (own != end && own->sample == other.sample) merged.back().count += (own++)->count;
   }
-  merged.insert(merged.end(), own, counted_.end());
-  counted_ = std::move(merged);
+  merged.insert(merged.end(), own, end);
+  many_->counted = std::move(merged);
 }
 
 void Samples::append(Samples&& others) {
@@ -89,12 +95,13 @@ void Samples::append(Samples&& others) {
     others.clear();
     return;
   }
-  if (!others.counted_.empty()) {
+  if (others.many_ && !others.many_->counted.empty()) {
     count_plain();
-    merge(others.counted_);
+    merge(others.many_->counted);
   }
   if (others.has_first_) push_back(others.first_);
-  for (const std::int64_t sample : others.plain_) push_back(sample);
+  if (others.many_)
+    for (const std::int64_t sample : others.many_->plain) push_back(sample);
   others.clear();
 }
 
@@ -112,8 +119,9 @@ double Samples::median() {
 }
 
 Samples::All Samples::all() {
-  if (!counted_.empty() && !plain_.empty()) count_plain();
-  return {has_first_ ? Plain(&first_, 1) : Plain(plain_), counted_};
+  if (!many_) return {has_first_ ? Plain(&first_, 1) : Plain(), {}};
+  if (!many_->counted.empty() && !many_->plain.empty()) count_plain();
+  return {many_->plain, many_->counted};
 }
 
 }  // namespace lanescope

@@ -138,11 +138,14 @@ Result<void> TableOutput::check_sources() const {
   return {};
 }
 
-std::string TableOutput::with_heading(const TableHeading& heading, stats::Format format, std::string text) const {
-  if (quiet_ || !is_readable(format)) return text;
-  std::string whole = "\n ** " + heading.title + " (" + heading.request + "):\n\n";
-  if (!heading.advice.empty()) whole += heading.advice + "\n\n";
-  return std::move(text.insert(0, whole).append("\n"));  // in place: it may be hundreds of megabytes
+TextProducer TableOutput::text_of(std::size_t n, const TableHeading& heading, const stats::Table& table) const {
+  const stats::Format format = format_of_table(n);
+  std::string before;
+  const bool has_heading = !quiet_ && is_readable(format);
+  if (has_heading) before = "\n ** " + heading.title + " (" + heading.request + "):\n\n" + (heading.advice.empty() ? "" : heading.advice + "\n\n");
+  return [=, this, &table](const std::function<bool(std::string_view)>& write) {
+    return (before.empty() || write(before)) && stats::write_table(table, format, time_unit_, write) && (!has_heading || write("\n"));
+  };
 }
 
 stats::Format TableOutput::format_of_table(std::size_t n) const {
@@ -177,28 +180,33 @@ void TableOutput::finish() {
 Result<void> TableOutput::write(std::size_t n, const TableHeading& heading, const stats::Table& table) {
   if (const auto read = check_sources(); !read) return read;
   const Target& target = nth_or_last(targets_, n);
-  const stats::Format format = format_of_table(n);
-  std::string text = with_heading(heading, format, stats::format_table(table, format, time_unit_));
-  if (target.kind == Target::Kind::kFile) return write_file(target.text, heading.request, format, text);
+  const TextProducer produce = text_of(n, heading, table);
+  if (target.kind == Target::Kind::kFile) return write_file(target.text, heading.request, format_of_table(n), produce);
 
-  if (expected_ == Tables::kSeveral && is_json_on_console(n)) text.insert(0, (in_object_++ == 0 ? "{\"" : ",\"") + heading.request + "\": ");
+  std::string before;
+  if (expected_ == Tables::kSeveral && is_json_on_console(n)) before = (in_object_++ == 0 ? "{\"" : ",\"") + heading.request + "\": ";
   std::cout.flush();
-  if (target.kind == Target::Kind::kCommand) return feed(target.text, text);
+  if (target.kind == Target::Kind::kCommand) return feed(target.text, produce);
   if (console_ != nullptr) {
-    *console_ << text;
+    *console_ << before;
+    produce([this](std::string_view part) {
+      *console_ << part;
+      return true;
+    });
     return {};
   }
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fwrite(before.data(), 1, before.size(), stdout);
+  produce([](std::string_view part) { return std::fwrite(part.data(), 1, part.size(), stdout) == part.size(); });
   std::fflush(stdout);
   return {};
 }
 
-Result<void> TableOutput::feed(const std::string& command, const std::string& text) {
+Result<void> TableOutput::feed(const std::string& command, const TextProducer& produce) {
   FILE* const input = popen(command.c_str(), "w");
   if (!input) return Error{"The command " + command + " can't be started."};
   // One that has read what it wanted, as head does, may end; whether it failed its code says.
   const auto before = std::signal(SIGPIPE, SIG_IGN);
-  std::fwrite(text.data(), 1, text.size(), input);
+  produce([&](std::string_view part) { return std::fwrite(part.data(), 1, part.size(), input) == part.size(); });
   const int code = pclose(input);
   std::signal(SIGPIPE, before);
   return code == 0 ? Result<void>() : Error{"The command " + command + " failed."};
@@ -219,10 +227,10 @@ Result<void> TableOutput::check_is_free(const std::string& name) const {
   return {};
 }
 
-Result<void> TableOutput::write_file(const std::string& base, const std::string& request, stats::Format format, const std::string& text) const {
+Result<void> TableOutput::write_file(const std::string& base, const std::string& request, stats::Format format, const TextProducer& produce) const {
   const std::string name = file_name(base, request, format);
   if (const auto free = check_is_free(name); !free) return free;
-  const Result<void> written = write_text(name, force_overwrite_ ? Overwrite::kAllow : Overwrite::kRefuse, [&text](const auto& write) { return write(text); });
+  const Result<void> written = write_text(name, force_overwrite_ ? Overwrite::kAllow : Overwrite::kRefuse, produce);
   if (!written) return written.error();
   if (!quiet_) std::cout << name << '\n';
   return {};

@@ -11,6 +11,7 @@
 #include "model/file/result.h"
 #include "model/stats/format.h"
 #include "model/trace/trace.h"
+#include "output_file.h"
 
 namespace lanescope::cli {
 
@@ -63,12 +64,13 @@ class TableOutput {
   };
   [[nodiscard]] stats::Format format_of_table(std::size_t n) const;
   // Gives a shell's command the text as its input, and waits for it.
-  static Result<void> feed(const std::string& command, const std::string& text);
+  static Result<void> feed(const std::string& command, const TextProducer& produce);
   // Of one table, a name that ends as its format does is the file's; else, and of several, a name begins with the base.
   [[nodiscard]] std::string file_name(const std::string& base, const std::string& request, stats::Format format) const;
   [[nodiscard]] Result<void> check_is_free(const std::string& name) const;
-  [[nodiscard]] Result<void> write_file(const std::string& base, const std::string& request, stats::Format format, const std::string& text) const;
-  [[nodiscard]] std::string with_heading(const TableHeading& heading, stats::Format format, std::string text) const;
+  [[nodiscard]] Result<void> write_file(const std::string& base, const std::string& request, stats::Format format, const TextProducer& produce) const;
+  // Of the n-th table, with its heading where people read it. Requires: the table outlives it.
+  [[nodiscard]] TextProducer text_of(std::size_t n, const TableHeading& heading, const stats::Table& table) const;
 
   std::vector<std::shared_ptr<const Trace>> sources_;
   std::vector<std::string> format_names_;

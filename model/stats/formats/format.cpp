@@ -194,25 +194,34 @@ std::vector<std::size_t> column_widths(const Table& table, TimeUnit unit) {
   return widths;
 }
 
-std::string format_table(const Table& table, Format format, TimeUnit unit) {
-  std::string text;
+bool write_table(const Table& table, Format format, TimeUnit unit, const std::function<bool(std::string_view)>& write) {
+  TextInParts parts(write);
   switch (format) {
     case Format::kColumn:
-      write_column(table, unit, text);
+      write_column(table, unit, parts);
       break;
     case Format::kTable:
-      write_box(table, unit, text);
+      write_box(table, unit, parts);
       break;
     case Format::kCsv:
-      write_csv(table, unit, text);
+      write_csv(table, unit, parts);
       break;
     case Format::kTsv:
-      write_tsv(table, unit, text);
+      write_tsv(table, unit, parts);
       break;
     case Format::kJson:
-      write_json(table, unit, text);
+      write_json(table, unit, parts);
       break;
   }
+  return parts.pass_on();
+}
+
+std::string format_table(const Table& table, Format format, TimeUnit unit) {
+  std::string text;
+  write_table(table, format, unit, [&](std::string_view part) {
+    text += part;
+    return true;
+  });
   return text;
 }
 

@@ -13,7 +13,8 @@ void write_rule(const std::vector<std::size_t>& widths, std::string_view left, s
 
 }  // namespace
 
-void write_box(const Table& table, TimeUnit unit, std::string& text) {
+void write_box(const Table& table, TimeUnit unit, TextInParts& parts) {
+  std::string& text = parts.text;
   const std::vector<std::size_t> widths = column_widths(table, unit);
   write_rule(widths, "┌", "┬", "┐", text);
   for (std::size_t i = 0; i < widths.size(); ++i) {
@@ -34,6 +35,7 @@ void write_box(const Table& table, TimeUnit unit, std::string& text) {
       text += ' ';
     }
     text += "│\n";
+    if (!parts.end_row()) return;
   }
   write_rule(widths, "└", "┴", "┘", text);
 }

@@ -1,5 +1,3 @@
-#include <numeric>
-
 #include "writers.h"
 
 namespace lanescope::stats {
@@ -12,10 +10,9 @@ void end_line(std::string& text) {
 
 }  // namespace
 
-void write_column(const Table& table, TimeUnit unit, std::string& text) {
+void write_column(const Table& table, TimeUnit unit, TextInParts& parts) {
+  std::string& text = parts.text;
   const std::vector<std::size_t> widths = column_widths(table, unit);
-  constexpr std::size_t kHeading = 4'096;  // that may come in front
-  text.reserve(text.size() + kHeading + (table.row_count() + 2) * (std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + 2 * widths.size()));
   const auto gap = [&](std::size_t column) { text += column == 0 ? " " : "  "; };
   for (std::size_t i = 0; i < widths.size(); ++i) {
     gap(i);
@@ -37,6 +34,7 @@ void write_column(const Table& table, TimeUnit unit, std::string& text) {
       append_aligned(text, cell, widths[i], is_text(column) ? Alignment::kLeft : Alignment::kRight);
     }
     end_line(text);
+    if (!parts.end_row()) return;
   }
 }
 

@@ -46,7 +46,8 @@ void append_string(std::string& json, std::string_view text) {
 
 }  // namespace
 
-void write_json(const Table& table, TimeUnit unit, std::string& text) {
+void write_json(const Table& table, TimeUnit unit, TextInParts& parts) {
+  std::string& text = parts.text;
   std::vector<std::string> keys;
   for (const Column& column : table.columns()) {
     std::string& key = keys.emplace_back();
@@ -68,6 +69,7 @@ void write_json(const Table& table, TimeUnit unit, std::string& text) {
         text += cell.empty() ? "null" : cell;
     }
     text += '}';
+    if (!parts.end_row()) return;
   }
   text += table.empty() ? "]\n" : "\n]\n";
 }

@@ -23,7 +23,8 @@ void append_csv(std::string& text, std::string_view cell) {
 // A tab or line break within a cell would shift columns and rows: it becomes \t, \n; a backslash stays as it is.
 void append_tsv(std::string& text, std::string_view cell) { append_printable(text, cell, LineBreaks::kEscaped); }
 
-void write_separated(const Table& table, TimeUnit unit, char separator, void (*append)(std::string&, std::string_view), std::string& text) {
+void write_separated(const Table& table, TimeUnit unit, char separator, void (*append)(std::string&, std::string_view), TextInParts& parts) {
+  std::string& text = parts.text;
   bool first = true;
   for (const Column& column : table.columns()) {
     if (!first) text += separator;
@@ -46,12 +47,13 @@ void write_separated(const Table& table, TimeUnit unit, char separator, void (*a
       append(text, cell);
     }
     text += '\n';
+    if (!parts.end_row()) return;
   }
 }
 
 }  // namespace
 
-void write_csv(const Table& table, TimeUnit unit, std::string& text) { write_separated(table, unit, ',', append_csv, text); }
-void write_tsv(const Table& table, TimeUnit unit, std::string& text) { write_separated(table, unit, '\t', append_tsv, text); }
+void write_csv(const Table& table, TimeUnit unit, TextInParts& parts) { write_separated(table, unit, ',', append_csv, parts); }
+void write_tsv(const Table& table, TimeUnit unit, TextInParts& parts) { write_separated(table, unit, '\t', append_tsv, parts); }
 
 }  // namespace lanescope::stats

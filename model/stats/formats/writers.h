@@ -1,17 +1,38 @@
 // One function a format. Internal to model/stats.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "model/stats/format.h"
 
 namespace lanescope::stats {
 
-void write_column(const Table& table, TimeUnit unit, std::string& text);
-void write_box(const Table& table, TimeUnit unit, std::string& text);
-void write_csv(const Table& table, TimeUnit unit, std::string& text);
-void write_tsv(const Table& table, TimeUnit unit, std::string& text);
-void write_json(const Table& table, TimeUnit unit, std::string& text);
+// What has been written of a table, passed on in parts: as one text, millions of rows would take as much memory as all else.
+class TextInParts {
+ public:
+  explicit TextInParts(const std::function<bool(std::string_view)>& write) : write_(write) {}
+  std::string text;  // that has not been passed on
+  // Behind a row. Returns whether more is wanted.
+  bool end_row() { return text.size() < kPart || pass_on(); }
+  bool pass_on() {
+    wanted_ = wanted_ && (text.empty() || write_(text));
+    text.clear();
+    return wanted_;
+  }
+
+ private:
+  static constexpr std::size_t kPart = 1u << 20;  // bytes
+  const std::function<bool(std::string_view)>& write_;
+  bool wanted_ = true;
+};
+
+void write_column(const Table& table, TimeUnit unit, TextInParts& parts);
+void write_box(const Table& table, TimeUnit unit, TextInParts& parts);
+void write_csv(const Table& table, TimeUnit unit, TextInParts& parts);
+void write_tsv(const Table& table, TimeUnit unit, TextInParts& parts);
+void write_json(const Table& table, TimeUnit unit, TextInParts& parts);
 
 enum class Alignment { kLeft, kCenter, kRight };
 // How many characters a text takes on a terminal, one a code point.

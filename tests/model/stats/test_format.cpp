@@ -98,6 +98,37 @@ TEST_CASE("halves round away from zero") {
   CHECK(format_table(table, Format::kCsv) == "Avg\n2784.3\n-2784.3\n0.8\n4639.9\n0.3\n");  // 4639.95 lies below the half in binary
 }
 
+TEST_CASE("a table of very many rows is passed on in parts, until no more is wanted") {
+  Table table({texts("Name"), integers("N")});
+  std::size_t shown = 0;
+  for (std::int64_t i = 0; i < 300'000; ++i) {
+    const std::string name = "range " + std::to_string(i);
+    shown += name.size();
+    table.add_row(table.add_text(name), i);
+  }
+  for (const NamedFormat& format : formats()) {
+    std::string whole;
+    std::size_t parts = 0;
+    CHECK(write_table(table, format.format, TimeUnit::kNanoseconds, [&](std::string_view part) {
+      CHECK(part.size() < 2'000'000);
+      whole += part;
+      ++parts;
+      return true;
+    }));
+    CHECK(parts > 3);
+    CHECK(whole.size() > shown);
+    CHECK(whole == format_table(table, format.format));
+    std::size_t wanted = 2;
+    std::string first;
+    CHECK_FALSE(write_table(table, format.format, TimeUnit::kNanoseconds, [&](std::string_view part) {
+      REQUIRE(wanted > 0);
+      first += part;
+      return --wanted > 0;
+    }));
+    CHECK(whole.starts_with(first));
+  }
+}
+
 TEST_CASE("no format lets a name send commands to a terminal") {
   Table table({texts("Name"), texts("Other")});
   table.add_row(table.add_text("\x1b]0;title\x07 a\rb\nc"), table.add_text("\xc2\x9b"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -11,27 +12,34 @@ namespace lanescope {
 
 class Samples {
  public:
-  // Amortized O(1). Memory for kMostPlain of them, and some times what the different ones take; for one alone, none beside this object.
+  Samples() = default;
+  Samples(const Samples& other) : many_(other.many_ ? std::make_unique<Many>(*other.many_) : nullptr), first_(other.first_), has_first_(other.has_first_) {}
+  Samples(Samples&&) noexcept = default;
+  Samples& operator=(const Samples& other) { return *this = Samples(other); }
+  Samples& operator=(Samples&&) noexcept = default;
+
+  // Amortized O(1). Memory for kMostPlain of them, and some times what the different ones take; for one alone, none beside this object, of which
+  // there may be millions.
   void push_back(std::int64_t sample) {
-    if (plain_.empty()) [[unlikely]] {
-      if (!has_first_ && counted_.empty()) {
+    if (!many_) [[unlikely]] {
+      if (!std::exchange(has_first_, true)) {
         first_ = sample;
-        has_first_ = true;
         return;
       }
-      if (std::exchange(has_first_, false)) plain_.push_back(first_);
-    } else if (plain_.size() >= most_plain_) [[unlikely]] {
+      begin_many();
+    } else if (many_->plain.size() >= many_->most_plain) [[unlikely]] {
       count_plain();
     }
-    plain_.push_back(sample);
+    many_->plain.push_back(sample);
   }
   void append(Samples&& others);
   void clear() noexcept {
-    plain_.clear();
-    counted_.clear();
     has_first_ = false;
+    if (!many_) return;
+    many_->plain.clear();
+    many_->counted.clear();
   }
-  [[nodiscard]] bool empty() const noexcept { return plain_.empty() && counted_.empty() && !has_first_; }
+  [[nodiscard]] bool empty() const noexcept { return !has_first_ && (!many_ || (many_->plain.empty() && many_->counted.empty())); }
 
   struct Counted {
     std::int64_t sample = 0;
@@ -52,14 +60,18 @@ class Samples {
  private:
   static constexpr std::size_t kMostPlain = 1u << 18;  // 2 MB, which the processor's cache holds while they are sorted
 
+  struct Many {
+    std::vector<std::int64_t> plain;
+    std::vector<Counted> counted;  // ascending
+    std::uint32_t most_plain = kMostPlain;
+  };
+  void begin_many();
   // Makes the plain ones counted ones. O(plain + counted): so there are as many plain ones as counted ones then, where those are many.
   void count_plain();
   void merge(std::span<const Counted> others);
 
-  std::vector<std::int64_t> plain_;
-  std::vector<Counted> counted_;  // ascending
-  std::int64_t first_ = 0;        // where there is one sample alone
-  std::uint32_t most_plain_ = kMostPlain;
+  std::unique_ptr<Many> many_;
+  std::int64_t first_ = 0;  // where there is one sample alone
   bool has_first_ = false;
 };
 

@@ -5,6 +5,7 @@
 // left-aligned, numbers right-aligned with separators of thousands; `column` clips cells at 100 characters.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,7 +36,10 @@ enum class Separators { kNone, kThousands };
 // Appends a cell as text; nothing for an absent value. Requires: row < table.row_count().
 void append_cell(std::string& text, const Table& table, const Column& column, std::size_t row, TimeUnit unit, Separators separators);
 
-// The whole table, with its header, as text that ends with a line break.
+// Passes the whole table on, with its header, as text that ends with a line break: some megabytes at a time, until `write` refuses one. Returns whether
+// all was taken.
+bool write_table(const Table& table, Format format, TimeUnit unit, const std::function<bool(std::string_view)>& write);
+// The same as one text.
 [[nodiscard]] std::string format_table(const Table& table, Format format, TimeUnit unit = TimeUnit::kNanoseconds);
 
 }  // namespace lanescope::stats
