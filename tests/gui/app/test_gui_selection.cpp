@@ -1,6 +1,7 @@
 // One selection and one navigation: what is selected stays so while the trace grows, and only its user's act selects or moves the view.
 #include <QMenuBar>
 #include <QScrollBar>
+#include <QStyle>
 #include <QWheelEvent>
 
 #include "../../timeline/traces.h"
@@ -209,12 +210,13 @@ class TestGuiSelection : public QObject {
   }
 
   void altWithTheWheelLeavesTheMenuBarAlone() {
+    if (QApplication::style()->styleHint(QStyle::SH_MenuBar_AltKeyNavigation) == 0) QSKIP("the style of this desktop opens no menu bar by Alt");
     add_kernels(*trace_, 0, 20);
     show(TraceChange::kOther);
     timeline::TimelineView& view = window_->timelineView();
     view.setFocus();
     QTest::keyClick(&view, Qt::Key_Alt);
-    if (!window_->menuBar()->activeAction()) QSKIP("Alt opens no menu bar here");
+    QVERIFY(window_->menuBar()->activeAction());
     QTest::keyClick(window_->menuBar(), Qt::Key_Escape);
     view.setFocus();
     QVERIFY(!window_->menuBar()->activeAction());
