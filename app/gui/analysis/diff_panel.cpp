@@ -44,30 +44,29 @@ std::string name_of(const DiffItem& item) {
   return item.kind == DiffKind::kKernel ? timeline::compact_kernel_name(item.name) : item.name;
 }
 
+// What a row is about, and how it is judged, come before what is known of it besides: a narrow panel shows them without being scrolled.
 stats::Table table_of(const TraceDiff& diff) {
-  stats::Table table({stats::reals("Difference", stats::Unit::kNanoseconds), stats::reals("Change", stats::Unit::kPercent), stats::texts("Between"),
-                      stats::words("Verdict"), stats::words("Reason"), stats::words("Kind"), stats::texts("Name"), stats::reals("A", stats::Unit::kNanoseconds),
-                      stats::reals("B", stats::Unit::kNanoseconds), stats::integers("Count A"), stats::integers("Count B")});
+  stats::Table table({stats::reals("Difference", stats::Unit::kNanoseconds), stats::reals("Change", stats::Unit::kPercent), stats::texts("Name"),
+                      stats::words("Verdict"), stats::reals("A", stats::Unit::kNanoseconds), stats::reals("B", stats::Unit::kNanoseconds), stats::words("Kind"),
+                      stats::words("Reason"), stats::texts("Between"), stats::integers("Count A"), stats::integers("Count B")});
   for (const DiffItem& item : diff.items)
-    table.add_row(item.difference(), std::isfinite(item.change) ? item.change : stats::kNoReal, table.add_text(interval_text(item)),
-                  table.add_text(std::string(analysis::diff_verdict_name(item.verdict))), table.add_text(analysis::verdict_reason(item)),
-                  table.add_text(std::string(analysis::diff_kind_name(item.kind))), table.add_text(name_of(item)), item.first.per_iteration,
-                  item.second.per_iteration, static_cast<std::int64_t>(item.first.count), static_cast<std::int64_t>(item.second.count));
+    table.add_row(item.difference(), std::isfinite(item.change) ? item.change : stats::kNoReal, table.add_text(name_of(item)),
+                  table.add_text(std::string(analysis::diff_verdict_name(item.verdict))), item.first.per_iteration, item.second.per_iteration,
+                  table.add_text(std::string(analysis::diff_kind_name(item.kind))), table.add_text(analysis::verdict_reason(item)),
+                  table.add_text(interval_text(item)), static_cast<std::int64_t>(item.first.count), static_cast<std::int64_t>(item.second.count));
   return table;
 }
 
 // Metrics have units of their own, so that values are texts.
 stats::Table table_of(const std::vector<CounterChange>& changes) {
-  stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::texts("Between"), stats::words("Verdict"), stats::words("Reason"),
-                      stats::words("Metric"), stats::texts("A"), stats::texts("B"), stats::integers("Launches A"), stats::integers("Launches B"),
-                      stats::texts("Kernel")});
+  stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::texts("Kernel"), stats::words("Metric"), stats::words("Verdict"), stats::texts("A"),
+                      stats::texts("B"), stats::words("Reason"), stats::texts("Between"), stats::integers("Launches A"), stats::integers("Launches B")});
   const auto value = [&](double amount, kernels::ValueUnit unit) { return table.add_text(value_text(amount, unit).toStdString()); };
   for (const CounterChange& change : changes)
-    table.add_row(std::isfinite(change.change) ? change.change : stats::kNoReal, table.add_text(interval_text(change)),
-                  table.add_text(std::string(analysis::diff_verdict_name(change.verdict))), table.add_text(analysis::verdict_reason(change.verdict)),
-                  table.add_text(std::string(change.what)), value(change.first, change.unit), value(change.second, change.unit),
-                  static_cast<std::int64_t>(change.first_launches), static_cast<std::int64_t>(change.second_launches),
-                  table.add_text(timeline::compact_kernel_name(change.kernel)));
+    table.add_row(std::isfinite(change.change) ? change.change : stats::kNoReal, table.add_text(timeline::compact_kernel_name(change.kernel)),
+                  table.add_text(std::string(change.what)), table.add_text(std::string(analysis::diff_verdict_name(change.verdict))),
+                  value(change.first, change.unit), value(change.second, change.unit), table.add_text(analysis::verdict_reason(change.verdict)),
+                  table.add_text(interval_text(change)), static_cast<std::int64_t>(change.first_launches), static_cast<std::int64_t>(change.second_launches));
   return table;
 }
 

@@ -16,7 +16,6 @@ namespace {
 constexpr float kHottest = 0.75F;  // opacity of the heat of the row that has most samples
 const QColor kHeat(214, 84, 40);   // readable below light and dark text
 constexpr int kCharacters[] = {10, 20, 8};
-constexpr int kFurtherCharacters = 19;
 constexpr qsizetype kFewestOfText = 24, kMostOfText = 240;  // characters
 
 QString share_text(double share) {
@@ -139,8 +138,7 @@ CodeTable::CodeTable(const QString& accessible_name, QWidget* parent) : QuietFoc
   connect(model_, &QAbstractItemModel::modelReset, this, [this] {
     qsizetype longest = kFewestOfText;
     for (const CodeRow& row : model_->rows()) longest = std::max(longest, std::min(kMostOfText, row.text.size()));
-    for (int column = CodeTableModel::kColumns; column < model_->columnCount(); ++column)
-      setColumnWidth(column, kFurtherCharacters * fontMetrics().averageCharWidth());
+    for (int column = CodeTableModel::kColumns; column < model_->columnCount(); ++column) resizeColumnToContents(column);
     // Numbers stand in front of the code, which is wide; columns that nothing stands in are not there.
     horizontalHeader()->moveSection(horizontalHeader()->visualIndex(CodeTableModel::kText), model_->columnCount() - 1);
     const bool shows_samples = model_->hasSamples() || model_->columnCount() == CodeTableModel::kColumns;

@@ -30,7 +30,7 @@ constexpr std::size_t kUtilisationPieces = 200;
 constexpr int kTableWidth = 950;    // px at first
 constexpr int kChartWidth = 270;    // px at first
 constexpr int kLegibleChart = 110;  // px of height: with less, a chart leaves out the marks of its axes
-constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {21, 11, 12, 11, 8, 11, 11, 11, 11, 11};
+constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {28, 11, 12, 11, 8, 11, 11, 11, 11, 11};
 
 }  // namespace
 

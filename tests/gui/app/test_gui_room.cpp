@@ -1,5 +1,6 @@
 // What panels say can be read where there is little room: in a window of 1024 x 640 pixels, and where the values of a chart lie close together.
 #include <cmath>
+#include <set>
 
 #include <QCategoryAxis>
 #include <QComboBox>
@@ -12,11 +13,16 @@
 #include <QTabBar>
 #include <QTreeWidget>
 
+#include "base/catalogue_translator.h"
 #include "dialogs.h"
+#include "kernels/code_table.h"
 #include "main_window_fixture.h"
+#include "model/text/language.h"
 #include "panels/duration_chart.h"
 #include "panels/utilisation_chart.h"
+#include "tables/result_table.h"
 #include "timeline/core/colors.h"
+#include "timeline/widget/shown_text.h"
 #include "window/look/theme.h"
 
 using namespace lanescope;
@@ -30,6 +36,38 @@ constexpr int kLeastField = 12;  // characters that a field to type into shows a
 QCategoryAxis* duration_marks(const ui::DurationChart& chart) {
   const QList<QAbstractAxis*> axes = chart.chart()->axes(Qt::Horizontal);
   return axes.isEmpty() ? nullptr : qobject_cast<QCategoryAxis*>(axes.front());
+}
+
+// Columns of tables in sight that say what their lines are about, where less of them is to be seen than kLegible characters and than they hold.
+QStringList unreadable_names(const QWidget& window) {
+  constexpr int kLegible = 24;
+  QStringList found;
+  const std::set<QString> names = {"Name", "Kernel", "Metric", "Finding", "Cause", "Code", "Note"};
+  const auto english_title = [](const QTableView& table, int column) {
+    const auto* results = qobject_cast<const ui::ResultTable*>(&table);
+    if (results != nullptr) return QString::fromStdString(results->results().table()->columns()[static_cast<std::size_t>(column)].title);
+    const QString shown = table.model()->headerData(column, Qt::Horizontal).toString();
+    for (const char* title : {"Name", "Code"})
+      if (shown == shown_text(title)) return QString(title);
+    return shown;
+  };
+  for (const QTableView* table : window.findChildren<QTableView*>()) {
+    if (!table->isVisible() || table->model() == nullptr) continue;
+    for (int column = 0; column < table->model()->columnCount(); ++column) {
+      const QString title = english_title(*table, column);
+      if (table->isColumnHidden(column) || !names.contains(title)) continue;
+      const int begin = table->columnViewportPosition(column), end = std::min(begin + table->columnWidth(column), table->viewport()->width());
+      int needed = 0;
+      for (int row = 0; row < std::min(100, table->model()->rowCount()); ++row) {
+        const QModelIndex cell = table->model()->index(row, column);
+        const QVariant font = cell.data(Qt::FontRole);
+        const QFontMetrics letters = font.isValid() ? QFontMetrics(font.value<QFont>()) : table->fontMetrics();
+        needed = std::max(needed, std::min(letters.horizontalAdvance(cell.data().toString()), kLegible * letters.averageCharWidth()));
+      }
+      if (end - begin < needed) found += QString("%1, %2: %3 of %4 px").arg(table->accessibleName(), title).arg(end - begin).arg(needed);
+    }
+  }
+  return found;
 }
 
 // Entries of a menu, and of the menus in it, that have the key of another entry beside them.
@@ -109,6 +147,52 @@ class RoomTest : public QObject {
     };
     QVERIFY2(wait_for([&] { return cut().isEmpty(); }), qPrintable(cut().join(u' ')));
     QVERIFY2(window.width() <= 800, qPrintable(QString::number(window.width())));
+  }
+
+  // In a window that is 1280 pixels wide, as many screens are, or have room for at scale 2.
+  void namesInTablesOfPanelsCanBeRead() {
+    const ui::CatalogueTranslator translator;
+    for (const Language* language : {&english(), &chinese()}) {
+      show_in(*language);
+      QCoreApplication::installTranslator(const_cast<ui::CatalogueTranslator*>(&translator));
+      const auto back = qScopeGuard([&] {
+        QCoreApplication::removeTranslator(const_cast<ui::CatalogueTranslator*>(&translator));
+        show_in(english());
+      });
+      const auto opened = [](const char* file) {
+        auto window = std::make_unique<MainWindow>(ui::Layout::kInitial);
+        window->resize(1'280, 800);
+        window->show();
+        return open_and_settle(*window, QString::fromStdString(data_file(file).string())) ? std::move(window) : nullptr;
+      };
+      const auto panels_are_legible = [&](MainWindow& window, const QStringList& panels) {
+        for (const QString& panel : panels) {
+          window.showPanel(panel);
+          if (!settle(window) || window.width() != 1'280) return qWarning("%s", qPrintable(panel)), false;
+          if (!wait_for([&] { return unreadable_names(window).isEmpty(); }, 2'000))
+            return qWarning("%s: %s", qPrintable(panel), qPrintable(unreadable_names(window).join(u'\n'))), false;
+        }
+        return true;
+      };
+      const auto compared = opened("torch_training_workers0.trace");
+      QVERIFY(compared);
+      QVERIFY(panels_are_legible(*compared, {"events", "statistics", "bubbles", "findings", "notes"}));
+      compared->openBeside(QString::fromStdString(data_file("torch_training_workers4.trace").string()));
+      QVERIFY(wait_for([&] { return compared->pair().isOpen() && compared->isSettled(); }));
+      QVERIFY(panels_are_legible(*compared, {"diff", "statistics", "bubbles", "events"}));
+      const auto kernels = opened("transpositions_counts.trace");
+      QVERIFY(kernels);
+      kernels->showPanel("source");
+      const Trace& trace = *kernels->state().trace();
+      const std::vector<EventRef> launches =
+          gather_events(trace, EventScope::whole_trace(trace).lanes(), {.text = "transpose_by_columns", .kind = EventKind::kKernel});
+      QVERIFY(!launches.empty());
+      kernels->state().setSelectedEvent(launches.front());
+      const QList<ui::CodeTable*> tables = kernels->findChildren<ui::CodeTable*>();
+      const auto shows_code = [](const ui::CodeTable* table) { return table->isVisible() && table->model()->rowCount() > 0; };
+      QVERIFY(wait_for([&] { return std::any_of(tables.begin(), tables.end(), shows_code); }, 5'000));
+      QVERIFY(panels_are_legible(*kernels, {"source"}));
+    }
   }
 
   // With its frame, and so its button that closes it.
