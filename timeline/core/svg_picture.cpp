@@ -283,10 +283,8 @@ class Drawing {
 }  // namespace
 
 std::string shortened(std::string_view text, std::size_t letters) {
-  std::size_t end = 0, count = 0;
-  for (; end < text.size(); ++end)
-    if ((static_cast<unsigned char>(text[end]) & 0xc0) != 0x80 && ++count > letters) break;
-  return end == text.size() ? std::string(text) : std::string(text.substr(0, end)) + "…";
+  const std::string_view front = first_characters(text, letters);
+  return front.size() == text.size() ? std::string(text) : std::string(front) + "…";
 }
 
 std::string markup_text(std::string_view text) {

@@ -1,6 +1,7 @@
 #include "options/recording_options.h"
 
 #include "checks.h"
+#include "model/trace/utf8.h"
 
 namespace lanescope::cli {
 namespace {
@@ -11,7 +12,7 @@ CLI::Validator label_text() {
   const auto check = [](const std::string& text) -> std::string {
     const std::size_t equals = text.find('=');
     if (equals != std::string::npos && equals > 0 && text.size() <= kLongestLabel) return {};
-    return "\"" + text.substr(0, kLongestLabel) + "\" is no KEY=VALUE of at most 1,024 bytes";
+    return "\"" + std::string(first_bytes(text, kLongestLabel)) + "\" is no KEY=VALUE of at most 1,024 bytes";
   };
   return CLI::Validator(check, "");
 }

@@ -196,7 +196,7 @@ std::vector<std::string> left_out_sentences(const session::AppendedCounters& app
   std::vector<std::string> sentences;
   for (const auto& [kernel, reason] : appended.left_out) {
     if (sentences.size() == kMostTold) break;
-    sentences.push_back("Not measured: " + demangle(kernel).substr(0, kLongestName) + ". " + reason);
+    sentences.push_back("Not measured: " + std::string(first_characters(demangle(kernel), kLongestName)) + ". " + reason);
   }
   if (appended.left_out.size() > kMostTold)
     sentences.push_back("Not measured either: " + std::to_string(appended.left_out.size() - kMostTold) + " more kernels.");

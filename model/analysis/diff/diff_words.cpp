@@ -7,6 +7,7 @@
 #include "../wording.h"
 #include "model/trace/grouped_digits.h"
 #include "model/trace/percent.h"
+#include "model/trace/utf8.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -34,8 +35,9 @@ Message iterations_words(const ComparedIterations& iterations) {
 }  // namespace
 
 std::string abbreviated_name(const std::string& name) {
-  constexpr std::size_t kLongest = 60;
-  return name.size() <= kLongest ? name : name.substr(0, kLongest) + "...";
+  constexpr std::size_t kLongest = 60;  // characters
+  const std::string_view front = first_characters(name, kLongest);
+  return front.size() == name.size() ? name : std::string(front) + "...";
 }
 
 Message alignment_words(const TraceDiff& diff) {

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <new>
 
+#include "model/trace/utf8.h"
+
 namespace lanescope::importers {
 namespace {
 
@@ -249,7 +251,7 @@ TableRows Database::rows(std::string_view table, std::span<const std::string_vie
   for (const Column& column : columns_of(table)) {
     if (column.default_length <= kLongestDefault) continue;
     TableRows failed;
-    failed.fail("its column " + column.name.substr(0, kLongestDefault) + " has a default of " + std::to_string(column.default_length) +
+    failed.fail("its column " + std::string(first_bytes(column.name, kLongestDefault)) + " has a default of " + std::to_string(column.default_length) +
                 " characters, as no export has");
     return failed;
   }

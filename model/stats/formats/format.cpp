@@ -166,10 +166,7 @@ std::size_t shown_width(std::string_view text) noexcept {
 void append_aligned(std::string& line, std::string_view text, std::size_t width, Alignment alignment) {
   std::size_t shown = shown_width(text);
   if (shown > width) {
-    std::size_t bytes = 0;
-    for (std::size_t characters = 0; bytes < text.size(); ++bytes)
-      if ((static_cast<unsigned char>(text[bytes]) & 0xc0) != 0x80 && ++characters == width) break;
-    line.append(text.substr(0, bytes)).append("…");
+    line.append(first_characters(text, width - 1)).append("…");
     return;
   }
   const std::size_t padding = width - shown;

@@ -19,6 +19,7 @@
 #include "memory_totals.h"
 #include "model/file/limits.h"
 #include "model/trace/last_path_part.h"
+#include "model/trace/utf8.h"
 #include "row_index.h"
 #include "stall_series.h"
 
@@ -39,9 +40,7 @@ constexpr std::size_t kGpuTextCopies = 4;  // and in the index of GPUs
 // As much of a text as may be kept, up to the end of a character.
 std::string cut_text(std::string_view text) {
   constexpr std::string_view kEllipsis = "…";
-  std::size_t end = limits::kTextBytes - kEllipsis.size();
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return std::string(text.substr(0, end)).append(kEllipsis);
+  return std::string(first_bytes(text, limits::kTextBytes - kEllipsis.size())).append(kEllipsis);
 }
 
 // Row 0 of every table is the default: nothing known.

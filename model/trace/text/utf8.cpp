@@ -7,6 +7,8 @@
 namespace lanescope {
 namespace {
 
+bool begins_character(char byte) noexcept { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }
+
 // Bytes of the UTF-8 sequence at the front of `text`; 0 when it is none.
 std::size_t sequence_length(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -81,6 +83,20 @@ std::string printable(std::string_view text, LineBreaks breaks) {
   std::string shown;
   append_printable(shown, text, breaks);
   return shown;
+}
+
+std::string_view first_characters(std::string_view text, std::size_t most) noexcept {
+  std::size_t end = 0;
+  for (std::size_t count = 0; end < text.size(); ++end)
+    if (begins_character(text[end]) && ++count > most) break;
+  return text.substr(0, end);
+}
+
+std::string_view first_bytes(std::string_view text, std::size_t most) noexcept {
+  if (text.size() <= most) return text;
+  std::size_t end = most;
+  while (end > 0 && !begins_character(text[end])) --end;
+  return text.substr(0, end);
 }
 
 std::string valid_utf8(std::string_view text) {

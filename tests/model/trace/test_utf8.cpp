@@ -1,5 +1,9 @@
 // Names come from programs, which put any bytes into them.
 #include "model/trace/utf8.h"
+
+#include <algorithm>
+#include <iterator>
+
 #include "support/catch.h"
 
 using namespace lanescope;
@@ -33,4 +37,18 @@ TEST_CASE("no byte that controls a terminal is left of any text of two character
         if (byte < 0x20 || byte == 0x7f || alone || of_c1) FAIL(first << ", " << second);
       }
     }
+}
+
+TEST_CASE("a text is cut between characters, wherever that is") {
+  const std::string text = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z";  // of 1, 2, 3, 4 and 1 bytes
+  const std::size_t ends[] = {0, 1, 3, 6, 10, 11};
+  for (std::size_t characters = 0; characters < 10; ++characters)
+    CHECK(first_characters(text, characters).size() == ends[std::min<std::size_t>(characters, 5)]);
+  for (std::size_t bytes = 0; bytes < 20; ++bytes) {
+    const std::string_view front = first_bytes(text, bytes);
+    CHECK(front.size() == *(std::upper_bound(std::begin(ends), std::end(ends), bytes) - 1));
+    CHECK(valid_utf8(front) == front);
+  }
+  CHECK(first_bytes("\x80\x80\x80", 2).empty());  // no character begins there
+  CHECK(first_characters("\x80\x80", 0).size() == 2);
 }

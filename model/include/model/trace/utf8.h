@@ -9,6 +9,10 @@ namespace lanescope {
 // The text with every byte that is not part of a UTF-8 sequence replaced by U+FFFD.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
 
+// The front of a text, never to within a character. Bytes that are not UTF-8 count as the characters around them do. O(n).
+[[nodiscard]] std::string_view first_characters(std::string_view text, std::size_t most) noexcept;
+[[nodiscard]] std::string_view first_bytes(std::string_view text, std::size_t most) noexcept;
+
 enum class LineBreaks {
   kEscaped,  // \n, \r and \t, too
   kKept,     // line feeds and tabs stay
