@@ -5,15 +5,13 @@
 
 #include <QAction>
 #include <QElapsedTimer>
-#include <QHBoxLayout>
 #include <QSignalBlocker>
-#include <QSplitter>
 #include <QStyledItemDelegate>
-#include <QVBoxLayout>
 
 #include "base/texts.h"
 #include "base/time_text.h"
 #include "samples/samples_panel.h"
+#include "tables/panel_layout.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
 
@@ -64,8 +62,8 @@ BubblesPanel::BubblesPanel(SelectionState& state, AnsweredTrace& answered, QWidg
       by_(new QComboBox(this)),
       threshold_text_(new QLineEdit(this)),
       summary_(new QLabel(this)),
-      groups_(new ResultTable(tr("Idle time in groups"), this)),
-      gaps_(new ResultTable(tr("Gaps of GPUs"), this)),
+      groups_(new ResultTable(QStringLiteral("bubbles-groups"), tr("Idle time in groups"), this)),
+      gaps_(new ResultTable(QStringLiteral("bubbles-gaps"), tr("Gaps of GPUs"), this)),
       advice_(new QLabel(this)),
       flame_graph_(new QAction(tr("Show what ran in it in Flame Graph"), gaps_)) {
   layOut();
@@ -103,28 +101,16 @@ BubblesPanel::BubblesPanel(SelectionState& state, AnsweredTrace& answered, QWidg
 }
 
 void BubblesPanel::layOut() {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  auto* line = new QHBoxLayout;
-  line->setContentsMargins(4, 3, 8, 3);
-  line->setSpacing(6);
+  const auto [column, line] = lay_out(*this);
   line->addWidget(of_);
   line->addWidget(by_);
   line->addWidget(new QLabel(tr("Gaps from"), this));
   line->addWidget(threshold_text_);
   line->addWidget(summary_, 1);
-  column->addLayout(line);
-  auto* splitter = new QSplitter(this);
-  splitter->addWidget(groups_);
-  splitter->addWidget(gaps_);
-  splitter->setChildrenCollapsible(false);
-  splitter->setSizes({kGroupsWidth, kGapsWidth});
+  const std::pair<QWidget*, int> parts[] = {{groups_, kGroupsWidth}, {gaps_, kGapsWidth}};
+  auto* splitter = beside_each_other(*this, QStringLiteral("bubbles-parts"), parts);
   splitter->setStretchFactor(0, kGroupsWidth);
   splitter->setStretchFactor(1, kGapsWidth);
-  splitter->setObjectName(QStringLiteral("bubbles-parts"));
-  groups_->setObjectName(QStringLiteral("bubbles-groups"));
-  gaps_->setObjectName(QStringLiteral("bubbles-gaps"));
   for (ResultTable* table : {groups_, gaps_}) table->setItemDelegate(new SampledCodeDelegate(table));
   column->addWidget(splitter, 1);
   column->addWidget(advice_);

@@ -6,8 +6,6 @@
 #include <utility>
 
 #include <QAction>
-#include <QHBoxLayout>
-#include <QVBoxLayout>
 
 #include "analysis/command_text.h"
 #include "analysis/longest.h"
@@ -18,6 +16,7 @@
 #include "model/analysis/diff_words.h"
 #include "model/text/language.h"
 #include "model/trace/percent.h"
+#include "tables/panel_layout.h"
 #include "timeline/core/describe.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
@@ -123,31 +122,21 @@ DiffPanel::DiffPanel(SelectionState& state, TracePair& pair, QWidget* parent)
       command_(new QLabel(this)),
       choose_(new QPushButton(tr("Open beside…"), this)),
       pages_(new QTabWidget(this)),
-      table_(new ResultTable(tr("What changed"), pages_)),
-      counters_(new ResultTable(tr("Kernels by their counters"), pages_)) {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  auto* line = new QHBoxLayout;
-  line->setContentsMargins(4, 3, 8, 3);
-  line->setSpacing(6);
+      table_(new ResultTable(QStringLiteral("diff-table"), tr("What changed"), pages_)),
+      counters_(new ResultTable(QStringLiteral("diff-counters-table"), tr("Kernels by their counters"), pages_)) {
+  const auto [column, line] = lay_out(*this);
   line->addWidget(choose_);
   line->addWidget(summary_, 1);
-  column->addLayout(line);
   column->addWidget(command_);
   column->addWidget(pages_, 1);
   pages_->setDocumentMode(true);
   pages_->setTabBarAutoHide(true);
   pages_->addTab(table_, tr("What changed"));
-  table_->setObjectName(QStringLiteral("diff-table"));
-  counters_->setObjectName(QStringLiteral("diff-counters-table"));
   counters_->hide();
   summary_->setWordWrap(true);
   summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   command_->setContentsMargins(8, 0, 8, 3);
-  command_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  command_->setForegroundRole(QPalette::PlaceholderText);
-  command_->setToolTip(tr("The command that prints the same"));
+  show_commands_in(*command_);
   command_->hide();
   connect(choose_, &QPushButton::clicked, this, &DiffPanel::compareRequested);
   offerSides(*table_, [this](TableRow row, Side side) { showItem(items_[row], side); });

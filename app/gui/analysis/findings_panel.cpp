@@ -2,17 +2,15 @@
 
 #include <QElapsedTimer>
 #include <QEvent>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QScrollBar>
-#include <QSplitter>
-#include <QVBoxLayout>
 
 #include "analysis/command_text.h"
 #include "analysis/place.h"
 #include "base/texts.h"
 #include "model/events/name_family.h"
 #include "model/text/to_translate.h"
+#include "tables/panel_layout.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {
@@ -79,7 +77,7 @@ FindingsPanel::FindingsPanel(AnsweredTrace& answered, QWidget* parent)
       rule_(new QComboBox(this)),
       arguments_(new QLineEdit(this)),
       command_(new QLabel(this)),
-      findings_(new ResultTable(tr("Findings"), this)),
+      findings_(new ResultTable(QStringLiteral("findings-table"), tr("Findings"), this)),
       pages_(new QTabWidget(this)),
       answer_(new QTextBrowser(this)) {
   layOut();
@@ -114,34 +112,20 @@ FindingsPanel::FindingsPanel(AnsweredTrace& answered, QWidget* parent)
 }
 
 void FindingsPanel::layOut() {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  auto* line = new QHBoxLayout;
-  line->setContentsMargins(4, 3, 8, 3);
-  line->setSpacing(6);
+  const auto [column, line] = lay_out(*this);
   line->addWidget(of_);
   line->addWidget(rule_);
   line->addWidget(arguments_);
   line->addWidget(command_, 1);
-  column->addLayout(line);
-  auto* splitter = new QSplitter(this);
-  splitter->addWidget(findings_);
-  splitter->addWidget(pages_);
-  splitter->setChildrenCollapsible(false);
-  splitter->setSizes({kFindingsWidth, kAnswerWidth});
-  splitter->setObjectName(QStringLiteral("findings-parts"));
-  findings_->setObjectName(QStringLiteral("findings-table"));
-  column->addWidget(splitter, 1);
+  const std::pair<QWidget*, int> parts[] = {{findings_, kFindingsWidth}, {pages_, kAnswerWidth}};
+  column->addWidget(beside_each_other(*this, QStringLiteral("findings-parts"), parts), 1);
 
   rule_->setAccessibleName(tr("Rule"));
   rule_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   arguments_->setAccessibleName(tr("Arguments of the rule"));
   arguments_->setMaximumWidth(arguments_->fontMetrics().averageCharWidth() * 24);
-  command_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  show_commands_in(*command_);
   command_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  command_->setForegroundRole(QPalette::PlaceholderText);
-  command_->setToolTip(tr("The command that prints the same"));
   command_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   pages_->setDocumentMode(true);
   pages_->addTab(answer_, tr("Answer"));
@@ -280,7 +264,7 @@ void FindingsPanel::keepPages(int count) {
 }
 
 ResultTable* FindingsPanel::newPage(const QString& title) {
-  auto* page = new ResultTable(title, pages_);
+  auto* page = new ResultTable({}, title, pages_);
   connect(page, &ResultTable::rowChosen, this, [this, page](TableRow row) {
     if (const std::optional<TimeRange> time = time_of_row(*page->results().table(), row); time && answered_.trace)
       answered_trace_.show(answered_, *time, event_at(*answered_.trace, *time));

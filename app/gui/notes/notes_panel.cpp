@@ -2,10 +2,8 @@
 
 #include <memory>
 
-#include <QHBoxLayout>
-#include <QVBoxLayout>
-
 #include "model/notes/notes.h"
+#include "tables/panel_layout.h"
 
 namespace lanescope::ui {
 
@@ -14,21 +12,15 @@ using timeline::TimelineView;
 NotesPanel::NotesPanel(TimelineView& view, QWidget* parent)
     : QWidget(parent),
       view_(view),
-      table_(new ResultTable(tr("Notes"), this)),
+      table_(new ResultTable(QStringLiteral("notes-table"), tr("Notes"), this)),
       text_(new QLineEdit(this)),
       add_(new QPushButton(tr("Mark with a name"), this)),
       remove_(new QPushButton(tr("Remove"), this)),
       where_(new QLabel(tr("Notes are kept beside the trace, in a file whose name is that of the trace with .notes at the end."), this)) {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  auto* line = new QHBoxLayout;
-  line->setContentsMargins(4, 3, 8, 3);
-  line->setSpacing(6);
+  const auto [column, line] = lay_out(*this);
   line->addWidget(add_);
   line->addWidget(text_, 1);
   line->addWidget(remove_);
-  column->addLayout(line);
   column->addWidget(where_);
   column->addWidget(table_, 1);
   text_->setAccessibleName(tr("Text of the note"));
@@ -37,7 +29,6 @@ NotesPanel::NotesPanel(TimelineView& view, QWidget* parent)
   where_->setWordWrap(true);
   where_->setContentsMargins(8, 0, 8, 3);
   where_->setForegroundRole(QPalette::PlaceholderText);
-  table_->setObjectName(QStringLiteral("notes-table"));
   auto* remove = new QAction(tr("Remove the note"), this);
   remove->setShortcut(QKeySequence::Delete);
   remove->setShortcutContext(Qt::WidgetShortcut);

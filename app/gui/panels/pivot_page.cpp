@@ -44,7 +44,7 @@ PivotPage::PivotPage(SelectionState& state, QWidget* parent)
       second_(new QComboBox(this)),
       kind_(new QComboBox(this)),
       progress_(new QLabel(this)),
-      table_(new ResultTable(tr("Sums by columns"), this)) {
+      table_(new ResultTable(QStringLiteral("statistics-pivot"), tr("Sums by columns"), this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -59,7 +59,6 @@ PivotPage::PivotPage(SelectionState& state, QWidget* parent)
   line->addStretch(1);
   column->addLayout(line);
   column->addWidget(table_, 1);
-  table_->setObjectName(QStringLiteral("statistics-pivot"));
   first_->setObjectName(QStringLiteral("pivot_first"));
   first_->setAccessibleName(tr("Column that events are summed by"));
   second_->setObjectName(QStringLiteral("pivot_second"));

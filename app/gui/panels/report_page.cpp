@@ -15,13 +15,16 @@ constexpr std::size_t kMostReportRows = 200'000;  // what sorts at once; the com
 }  // namespace
 
 ReportPage::ReportPage(SelectionState& state, AnsweredTrace& answered, QWidget* parent)
-    : QWidget(parent), state_(state), answered_(answered), table_(new ResultTable(tr("Report"), this)), message_(new QLabel(this)) {
+    : QWidget(parent),
+      state_(state),
+      answered_(answered),
+      table_(new ResultTable(QStringLiteral("statistics-report"), tr("Report"), this)),
+      message_(new QLabel(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(message_);
   column->addWidget(table_, 1);
-  table_->setObjectName(QStringLiteral("statistics-report"));
   message_->setContentsMargins(8, 4, 8, 4);
   message_->setWordWrap(true);
   message_->hide();

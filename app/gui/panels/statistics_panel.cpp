@@ -5,16 +5,14 @@
 #include <iterator>
 #include <utility>
 
-#include <QHBoxLayout>
 #include <QHeaderView>
-#include <QSplitter>
-#include <QVBoxLayout>
 
 #include "analysis/command_text.h"
 #include "base/texts.h"
 #include "events/value_chips.h"
 #include "model/events/name_family.h"
 #include "model/stats/report.h"
+#include "tables/panel_layout.h"
 #include "tables/quiet_focus.h"
 #include "tables/table_look.h"
 #include "tables/table_place.h"
@@ -88,16 +86,10 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
 }
 
 void StatisticsPanel::layOut() {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  auto* line = new QHBoxLayout;
-  line->setContentsMargins(4, 3, 8, 3);
-  line->setSpacing(6);
+  const auto [column, line] = lay_out(*this);
   line->addWidget(of_);
   line->addWidget(choice_);
   line->addWidget(command_, 1);
-  column->addLayout(line);
   column->addWidget(nothing_);
   nothing_->setContentsMargins(8, 4, 8, 4);
   nothing_->setWordWrap(true);
@@ -107,25 +99,19 @@ void StatisticsPanel::layOut() {
   charts_->setStretchFactor(0, 1);
   charts_->setStretchFactor(1, 1);
   charts_->installEventFilter(this);
-  auto* splitter = new QSplitter(this);
-  splitter->addWidget(pages_);
-  splitter->addWidget(charts_);
+  const std::pair<QWidget*, int> parts[] = {{pages_, kTableWidth}, {charts_, kChartWidth}};
+  auto* splitter = beside_each_other(*this, QStringLiteral("statistics-parts"), parts);
   splitter->setStretchFactor(0, 3);
   splitter->setStretchFactor(1, 1);
-  splitter->setSizes({kTableWidth, kChartWidth});
-  splitter->setObjectName(QStringLiteral("statistics-parts"));
-  splitter->setChildrenCollapsible(false);
   pages_->addWidget(table_);
   pages_->addWidget(report_);
   pages_->addWidget(pivot_);
   for (QWidget* chart : {static_cast<QWidget*>(durations_), static_cast<QWidget*>(utilisation_)}) chart->setMinimumSize(kChartWidth / 2, 60);
   column->addWidget(splitter, 1);
 
-  command_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  show_commands_in(*command_);
   command_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  command_->setForegroundRole(QPalette::PlaceholderText);
   command_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-  command_->setToolTip(tr("The command that prints the same"));
   table_->setAccessibleName(tr("Statistics by name"));
   apply_table_look(*table_);
   table_->setModel(model_);

@@ -6,17 +6,15 @@
 
 #include <QElapsedTimer>
 #include <QFontDatabase>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QMenu>
 #include <QRegularExpression>
 #include <QShortcut>
-#include <QSplitter>
-#include <QVBoxLayout>
 
 #include "analysis/place.h"
 #include "base/texts.h"
+#include "tables/panel_layout.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
 
@@ -66,7 +64,7 @@ QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, Settings&
       stop_(new QPushButton(tr("Stop"), this)),
       message_(new QLabel(this)),
       failure_(new QLabel(this)),
-      table_(new ResultTable(tr("Answer"), this)),
+      table_(new ResultTable(QStringLiteral("query-answer"), tr("Answer"), this)),
       chart_(new DurationChart(this)),
       on_timeline_(new QCheckBox(tr("On the timeline"), this)) {
   layOut();
@@ -106,24 +104,12 @@ QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, Settings&
 }
 
 void QueryPanel::layOut() {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
-  auto* line = new QHBoxLayout;
-  line->setContentsMargins(4, 3, 8, 3);
-  line->setSpacing(6);
+  const auto [column, line] = lay_out(*this);
   for (QWidget* part : std::initializer_list<QWidget*>{of_, ready_, recent_, ask_, stop_, on_timeline_}) line->addWidget(part);
   line->addWidget(message_, 1);
-  column->addLayout(line);
   column->addWidget(failure_);
-  auto* parts = new QSplitter(this);
-  parts->setObjectName(QStringLiteral("query-parts"));
-  parts->addWidget(editor_);
-  parts->addWidget(table_);
-  parts->addWidget(chart_);
-  parts->setChildrenCollapsible(false);
-  parts->setSizes({kEditorWidth, kResultWidth, kResultChartWidth});
-  column->addWidget(parts, 1);
+  const std::pair<QWidget*, int> parts[] = {{editor_, kEditorWidth}, {table_, kResultWidth}, {chart_, kResultChartWidth}};
+  column->addWidget(beside_each_other(*this, QStringLiteral("query-parts"), parts), 1);
 
   ready_->setAccessibleName(tr("Prepared queries"));
   ready_->setPlaceholderText(tr("Prepared queries"));
@@ -157,7 +143,6 @@ void QueryPanel::layOut() {
   stop_->setEnabled(false);
   on_timeline_->setEnabled(false);
   on_timeline_->setToolTip(tr("Shows each row that has a start with a duration or an end as a range on the timeline, above all other rows."));
-  table_->setObjectName(QStringLiteral("query-answer"));
   setFocusProxy(editor_);
 }
 

@@ -59,7 +59,7 @@ AttachDialog::AttachDialog(Settings& settings, QWidget* parent)
       settings_(settings),
       filter_(new QLineEdit),
       only_cuda_(new QCheckBox(tr("Only those that use CUDA"))),
-      table_(new ResultTable(tr("Processes"))),
+      table_(new ResultTable({}, tr("Processes"))),
       problem_(new QLabel),
       outside_(new QCheckBox(tr("Only from &outside: its threads and GPU metrics. Nothing enters the process."))),
       capture_(new CaptureForm(Target::kRunning)),

@@ -61,8 +61,8 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
       bottom_up_model_(new CallTreeModel(CallTreeOrder::kBottomUp, this)),
       top_down_(addTree(*top_down_model_, tr("Call tree, top-down"))),
       bottom_up_(addTree(*bottom_up_model_, tr("Call tree, bottom-up"))),
-      functions_(new ResultTable(tr("Functions"), this)),
-      lines_(new ResultTable(tr("Lines"), this)),
+      functions_(new ResultTable(QStringLiteral("samples-functions"), tr("Functions"), this)),
+      lines_(new ResultTable(QStringLiteral("samples-lines"), tr("Lines"), this)),
       line_view_(new LineView(this)) {
   layOut();
   // Bottom-up, what is a chain's own is where it began: nobody asks for that.
@@ -193,8 +193,6 @@ void SamplesPanel::layOut() {
     pages_->addWidget(page);
   top_down_->header()->setObjectName(QStringLiteral("samples-top-down"));
   bottom_up_->header()->setObjectName(QStringLiteral("samples-bottom-up"));
-  functions_->setObjectName(QStringLiteral("samples-functions"));
-  lines_->setObjectName(QStringLiteral("samples-lines"));
 }
 
 QTreeView* SamplesPanel::addTree(CallTreeModel& model, const QString& name) {

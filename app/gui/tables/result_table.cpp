@@ -89,7 +89,8 @@ std::vector<std::string> titles(const stats::Table* table) {
 
 }  // namespace
 
-ResultTable::ResultTable(const QString& accessible_name, QWidget* parent) : QuietFocus(parent), model_(new ResultModel(this)) {
+ResultTable::ResultTable(const QString& name, const QString& accessible_name, QWidget* parent) : QuietFocus(parent), model_(new ResultModel(this)) {
+  setObjectName(name);
   setAccessibleName(accessible_name);
   apply_table_look(*this);
   setSelectionMode(QAbstractItemView::ExtendedSelection);

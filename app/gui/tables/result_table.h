@@ -29,7 +29,8 @@ class ResultTable : public QuietFocus<QTableView> {
   Q_OBJECT
 
  public:
-  explicit ResultTable(const QString& accessible_name, QWidget* parent = nullptr);
+  // `name`: by which the widths that a user chose are remembered; empty: they are not.
+  ResultTable(const QString& name, const QString& accessible_name, QWidget* parent = nullptr);
 
   // In the table's own order until a column is sorted by; the columns are fitted where they are others than before. Null: none, and what comes
   // next begins at its top. `names`: of each row, what makes it the same in a later state, where that is not identity_of_row(); none: it is.

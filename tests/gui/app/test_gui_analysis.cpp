@@ -364,7 +364,7 @@ class AnalysisTest : public QObject {
     table.add_row(table.add_text("b"), std::int64_t{2'000}, 20.0);
     table.add_row(table.add_text("A"), stats::kNoInteger, stats::kNoReal);
     table.add_row(table.add_text("c"), std::int64_t{1'000}, 70.0);
-    ui::ResultTable view("Test");
+    ui::ResultTable view({}, "Test");
     const QAbstractItemModelTester tester(view.model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
     view.setTable(std::make_shared<const stats::Table>(table));
     const auto names = [&] { return cell(view, 0, "Name") + cell(view, 1, "Name") + cell(view, 2, "Name"); };

@@ -157,7 +157,7 @@ class ExportTest : public QObject {
     QFile csv(path);
     QVERIFY(csv.open(QIODevice::ReadOnly));
     QCOMPARE(csv.readAll().count('\n'), 1 + static_cast<int>(kGaps.size()));
-    ui::ResultTable alone("Nobody around it writes files");
+    ui::ResultTable alone({}, "Nobody around it writes files");
     QVERIFY(!menu_after([&] { emit alone.customContextMenuRequested({}); }).contains("Export the table as CSV…"));
   }
 

@@ -213,7 +213,7 @@ class RefreshTest : public QObject {
 
   // Lines that can't be told apart, as those of numbers alone: the second is the second again.
   void toFindManyChosenLinesAgainTakesLittleLongerThanOne() {
-    ui::ResultTable table("Numbers");
+    ui::ResultTable table({}, "Numbers");
     const auto numbers = [] {
       auto table_of = std::make_shared<stats::Table>(std::vector<stats::Column>{stats::integers("Duration", stats::Unit::kNanoseconds)});
       for (std::int64_t i = 0; i < 200'000; ++i) table_of->add_row(i % 7);
