@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 9> kTensor{"tensorop", "tf32", "bf16", "s
 // Attention of PyTorch and of FlashAttention has CUTLASS' products within its template's arguments.
 constexpr std::array<std::string_view, 3> kAttention{"attention", "fmha", "flash"};
 // What names have of the format of what is multiplied; the first that is there. Of TF32, CUTLASS and Ampere's cuBLAS say only that tensor cores take FP32.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kFormats{{{"tf32", "TF32"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kFormats{{{"tf32", "TF32"},
                                                                                   {"bf16", "BF16"},
                                                                                   {"e4m3", "FP8"},
                                                                                   {"e5m2", "FP8"},
@@ -36,10 +36,40 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kFormats
                                                                                   {"h1688", "FP16"},
                                                                                   {"h16816", "FP16"},
                                                                                   {"dgemm", "FP64"},
-                                                                                  {"tensorop_s1688gemm", "TF32"},
-                                                                                  {"nvjet_sm90_tst", "BF16"},
-                                                                                  {"nvjet_tst", "BF16"},
-                                                                                  {"nvjet_sm90_hsh", "FP16"}}};
+                                                                                  {"tensorop_s1688gemm", "TF32"}}};
+
+// Of cuBLAS for Hopper and newer: "nvjet_" or "nvjet_sm90_", and a letter for the format of each matrix and of the sum.
+constexpr std::string_view kNvjet = "nvjet_";
+constexpr std::array<std::pair<char, std::string_view>, 3> kNvjetFormats{{{'t', "BF16"}, {'h', "FP16"}, {'q', "FP8"}}};
+
+constexpr std::array<std::string_view, 18> kLibraries{"nvjet_",
+                                                      "xmma_",
+                                                      "cublas",
+                                                      "cudnn",
+                                                      "cutlass::gemm::",
+                                                      "cutlass::conv::",
+                                                      "cutlass::kernel",
+                                                      "cutlass::device_kernel",
+                                                      "7cutlass6kernel",
+                                                      "7cutlass7kernel2",
+                                                      "7cutlass13device_kernel",
+                                                      "cutlass_",
+                                                      "flash_fwd",
+                                                      "flash_bwd",
+                                                      "fmhasm",
+                                                      "fmha_cutlass",
+                                                      "gemmsn_",
+                                                      "gemmk1_"};
+
+std::optional<std::string_view> nvjet_format(std::string_view kernel) noexcept {
+  const std::size_t begin = kernel.find(kNvjet);
+  if (begin == std::string_view::npos) return std::nullopt;
+  std::string_view letters = kernel.substr(begin + kNvjet.size());
+  if (letters.starts_with("sm")) letters.remove_prefix(std::min(letters.size(), letters.find('_') + 1));
+  for (const auto& [letter, format] : kNvjetFormats)
+    if (letters.starts_with(letter)) return format;
+  return std::nullopt;
+}
 
 struct Capability {
   std::uint32_t major, minor;
@@ -60,9 +90,15 @@ bool is_fp32_product(std::string_view kernel) noexcept { return has_any(kernel, 
 std::optional<std::string_view> product_format(std::string_view kernel) noexcept {
   if (has_any(kernel, kAttention) || !(has_any(kernel, kProducts) || has(kernel, "nvjet"))) return std::nullopt;
   if (is_fp32_product(kernel)) return "FP32";
+  if (const auto format = nvjet_format(kernel)) return format;
   for (const auto& [part, format] : kFormats)
     if (has(kernel, part)) return format;
   return "other formats";
+}
+
+bool is_library_product(std::string_view kernel) noexcept {
+  const auto format = product_format(kernel);
+  return (format && *format != "other formats") || has_any(kernel, kLibraries);
 }
 
 std::optional<TensorCores> tensor_cores_of(const Gpu& gpu) noexcept {

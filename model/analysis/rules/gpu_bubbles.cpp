@@ -121,7 +121,7 @@ FamilyId dominant_range(const CauseInLoop& cause, const Loop& loop) {
   FamilyId dominant = 0;
   CauseInLoop::Within best;
   for (const auto& [family, within] : cause.within) {
-    if (family == loop.family() || within.time < cause.total - cause.total / 2) continue;
+    if (family == loop.family() || within.time < cause.all.total - cause.all.total / 2) continue;
     const bool inside = within.time < best.time || (within.time == best.time && within.depth > best.depth);
     if (dominant != 0 && !inside) continue;
     dominant = family;
@@ -133,7 +133,7 @@ FamilyId dominant_range(const CauseInLoop& cause, const Loop& loop) {
 // The call that at least half of a cause's time was spent in; 0 where there is none.
 NameId dominant_call(const CauseInLoop& cause) {
   for (const auto& [call, time] : cause.calls)
-    if (time >= cause.total - cause.total / 2) return call;
+    if (time >= cause.all.total - cause.all.total / 2) return call;
   return 0;
 }
 
@@ -152,12 +152,12 @@ Message phases_text(const Families& families, const CauseInLoop& cause) {
   constexpr Nanoseconds kLeastPart = 20;  // a twentieth
   std::vector<std::pair<Nanoseconds, FamilyId>> phases;
   for (const auto& [family, time] : cause.phases)
-    if (family != 0 && time >= cause.total / kLeastPart) phases.emplace_back(time, family);
+    if (family != 0 && time >= cause.all.total / kLeastPart) phases.emplace_back(time, family);
   std::sort(phases.begin(), phases.end(), std::greater<>());
   if (phases.size() < 2) return {};
   Message shares;
   for (std::size_t i = 0; i < std::min(kNamed, phases.size()); ++i)
-    shares = listed(shares, Message::verbatim(percent_text(phases[i].first, cause.total) + " " + families.text(phases[i].second)));
+    shares = listed(shares, Message::verbatim(percent_text(phases[i].first, cause.all.total) + " " + families.text(phases[i].second)));
   return Message(" By range: {shares}.", {{"shares", std::move(shares)}});
 }
 
@@ -178,19 +178,26 @@ Message gpus_text(const Trace& trace, const IdleGroups& collected) {
 
 // Whose idle time a finding speaks of: one GPU's, where that has nearly all of it, else that of all together.
 struct Subject {
-  Message text;          // "GPU 1 was"
-  Nanoseconds span = 0;  // time that it is a share of
-  Message share;         // " 80 % of it on GPU 1.", where one of several has most of it
+  Message text;             // "GPU 1 was"
+  const GapsOfCause& gaps;  // of it
+  Nanoseconds span = 0;     // time that they are a share of
+  Message share;            // " 80 % of it on GPU 1.", where one of several has most of it, or what the others have
 };
 
 Subject subject_of(const Trace& trace, const IdleGroups& collected, const CauseInLoop& cause) {
-  const auto most = std::max_element(cause.gpus.begin(), cause.gpus.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  const std::string gpu = GpuTexts(trace).plain(most->first);
-  if (most->second >= cause.total - cause.total / 20) return {was_text(gpu), collected.spans.at(most->first), {}};
-  Subject all{gpus_text(trace, collected), collected.span, {}};
-  const auto even = cause.total / static_cast<Nanoseconds>(collected.gpus.size());
-  if (most->second >= even + even / 2) all.share = Message(" {share} of it on {gpu}.", {{"share", percent_text(most->second, cause.total)}, {"gpu", gpu}});
-  return all;
+  const auto most = std::max_element(cause.gpus.begin(), cause.gpus.end(), [](const auto& a, const auto& b) { return a.second.total < b.second.total; });
+  const auto& [gpu, own] = *most;
+  const std::string name = GpuTexts(trace).plain(gpu);
+  const Nanoseconds total = cause.all.total;
+  if (own.total >= total - total / 20) {
+    Subject one{was_text(name), own, collected.spans.at(gpu), {}};
+    if (own.total < total) one.share = Message(" The others: {time}.", {{"time", duration_text(total - own.total)}});
+    return one;
+  }
+  Subject together{gpus_text(trace, collected), cause.all, collected.span, {}};
+  const auto even = total / static_cast<Nanoseconds>(collected.gpus.size());
+  if (own.total >= even + even / 2) together.share = Message(" {share} of it on {gpu}.", {{"share", percent_text(own.total, total)}, {"gpu", name}});
+  return together;
 }
 
 // The finding's place: the whole gap, as timeline and Bubbles show it. The finding names its length.
@@ -205,38 +212,39 @@ void set_place(const Trace& trace, const IdleGap& gap, Finding& finding) {
 // Of the cause whose largest group is given.
 Finding describe_cause(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, const Group& group) {
   const CauseInLoop& cause = collected.recurring[static_cast<std::size_t>(group.cause)];
-  const IdleSum sum{group.cause, call_text(trace, dominant_call(cause)), cause.gaps, cause.total, cause.in_short_gaps};
   Finding finding;
   finding.rule = "gpu_bubbles";
   finding.key = idle_cause_key(group.cause);
   const Subject subject = subject_of(trace, collected, cause);
+  const GapsOfCause& own = subject.gaps;
+  const IdleSum sum{group.cause, call_text(trace, dominant_call(cause)), own.gaps, own.total, own.in_short_gaps};
   const Message why(idle_cause_clause(group.cause));
   constexpr double kWorthNaming = 0.2;
   const std::string sampled = sampled_text(trace, cause.samples, 1, kWorthNaming);
   finding.title = Message("{who} idle for {time} ({share} of {loop}) {why}{where}{sampled}.",
                           {{"who", subject.text},
-                           {"time", duration_text(cause.total)},
-                           {"share", percent_text(cause.total, subject.span)},
+                           {"time", duration_text(own.total)},
+                           {"share", percent_text(own.total, subject.span)},
                            {"loop", loop_time_text(families, loop)},
                            {"why", sum.is_between_launches() ? Message("{why} between launches", {{"why", why}}) : why},
                            {"where", where_mostly(trace, families.text(dominant_range(cause, loop)), sum.call)},
                            {"sampled", sampled.empty() ? Message() : Message(": {functions}", {{"functions", sampled}})}});
-  const auto gaps = static_cast<Nanoseconds>(std::max<std::uint64_t>(1, cause.gaps));
+  const auto gaps = static_cast<Nanoseconds>(std::max<std::uint64_t>(1, own.gaps));
   finding.seen = Message(
       "In {gaps}{each}.{share}{phases}{samples}",
-      {{"gaps", counted(cause.gaps, "gap")},
-       {"each", gaps > 1 ? Message(", {average} each on average, at most {most} in a gap of {gap}", {{"average", duration_text(cause.total / gaps)},
-                                                                                                     {"most", duration_text(cause.longest)},
-                                                                                                     {"gap", duration_text(cause.longest_gap.range.length())}})
-                         : Message(" of {gap}", {{"gap", duration_text(cause.longest_gap.range.length())}})},
+      {{"gaps", counted(own.gaps, "gap")},
+       {"each", gaps > 1 ? Message(", {average} each on average, at most {most} in a gap of {gap}", {{"average", duration_text(own.total / gaps)},
+                                                                                                     {"most", duration_text(own.longest)},
+                                                                                                     {"gap", duration_text(own.longest_gap.range.length())}})
+                         : Message(" of {gap}", {{"gap", duration_text(own.longest_gap.range.length())}})},
        {"share", subject.share},
        {"phases", phases_text(families, cause)},
        {"samples", samples_text(trace, cause.samples)}});
-  if (!loop.known() && collected.time == kWholeTrace && cause.gaps > 1 && cause.longest >= cause.total / 2)
+  if (!loop.known() && collected.time == kWholeTrace && own.gaps > 1 && own.longest >= own.total / 2)
     finding.seen = followed_by(
         finding.seen, Message("If a longer run does not pay the longest again, mark the program's iterations with NVTX ranges: then it counts as setup."));
-  set_place(trace, cause.longest_gap, finding);
-  finding.cost = cause.total;
+  set_place(trace, own.longest_gap, finding);
+  finding.cost = own.total;
   finding.advice = Message(idle_advice(sum));
   return finding;
 }
@@ -282,7 +290,7 @@ std::vector<Finding> describe_causes(const Trace& trace, const Families& familie
       continue;
     }
     const auto cause = static_cast<std::size_t>(group.cause);
-    if (std::exchange(done[cause], true) || percent_of(collected.recurring[cause].total, collected.span) < least) continue;
+    if (std::exchange(done[cause], true) || percent_of(collected.recurring[cause].all.total, collected.span) < least) continue;
     findings.push_back(describe_cause(trace, families, loop, collected, group));
   }
   rank(findings);

@@ -71,6 +71,15 @@ ShortGaps short_gaps_within(const RuleContext& context, const LoopWork& work, Gp
 
 }  // namespace
 
+void GapsOfCause::add(const IdleGap& gap, Nanoseconds part) {
+  ++gaps;
+  total += part;
+  if (gap.range.length() <= kShortGap) in_short_gaps += part;
+  if (part <= longest) return;
+  longest = part;
+  longest_gap = gap;
+}
+
 IdleGroups group_idle(const RuleContext& context, Families& families, const LoopWork& work, Nanoseconds threshold) {
   const Trace& trace = context.trace;
   const Loop& loop = work.loop();
@@ -94,13 +103,8 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
         if (part.cause != IdleCause::kOverhead || !collected.are_counters_read) collected.once.add(part.range.length());
       } else {
         CauseInLoop& cause = collected.recurring[static_cast<std::size_t>(part.cause)];
-        cause.add(part.range.length());
-        Nanoseconds& of_gap = in_gap[static_cast<std::size_t>(part.cause)];
-        if (of_gap == 0) ++cause.gaps;
-        of_gap += part.range.length();
-        if (gap.range.length() <= kShortGap) cause.in_short_gaps += part.range.length();
+        in_gap[static_cast<std::size_t>(part.cause)] += part.range.length();
         cause.calls[part.call] += part.range.length();
-        cause.gpus[gap.gpu] += part.range.length();
         if (thread != kNone) {
           const std::vector<FamilyId>& around = enclosing.of(thread, part);
           for (std::size_t depth = 0; depth < around.size(); ++depth) {
@@ -136,10 +140,9 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
       }
     }
     for (std::size_t i = 0; i < kIdleCauses; ++i) {
-      CauseInLoop& cause = collected.recurring[i];
-      if (in_gap[i] <= cause.longest) continue;
-      cause.longest = in_gap[i];
-      cause.longest_gap = gap;
+      if (in_gap[i] == 0) continue;
+      collected.recurring[i].all.add(gap, in_gap[i]);
+      collected.recurring[i].gpus[gap.gpu].add(gap, in_gap[i]);
     }
   };
   collected.gpus = visit_idle(context, threshold, add);

@@ -43,14 +43,21 @@ struct CauseSum {
   }
 };
 
-// Idle time of one cause in the loop, all GPUs.
-struct CauseInLoop : CauseSum {
-  std::uint64_t gaps = 0;         // that it has a part of
-  Nanoseconds in_short_gaps = 0;  // its time in gaps of at most kShortGap
+// Gaps that one cause has a part of, and its part in them.
+struct GapsOfCause {
+  std::uint64_t gaps = 0;
+  Nanoseconds total = 0;
+  Nanoseconds in_short_gaps = 0;  // of gaps of at most kShortGap
+  Nanoseconds longest = 0;        // in the gap that has most of it...
+  IdleGap longest_gap;            // ...and that gap
+  void add(const IdleGap& gap, Nanoseconds part);
+};
+
+// Idle time of one cause in the loop.
+struct CauseInLoop {
+  GapsOfCause all;  // of all GPUs together
+  std::map<GpuId, GapsOfCause> gpus;
   std::map<NameId, Nanoseconds> calls;
-  std::map<GpuId, Nanoseconds> gpus;
-  Nanoseconds longest = 0;  // its time in the gap that has most of it...
-  IdleGap longest_gap;      // ...and that gap
   struct Within {
     Nanoseconds time = 0;
     std::size_t depth = 0;  // how many ranges were around one of these at most
@@ -84,11 +91,11 @@ struct IdleGroups {
   // In the loop, without reading counters of kernels.
   [[nodiscard]] Nanoseconds recurring_idle() const {
     Nanoseconds sum = 0;
-    for (const CauseInLoop& cause : recurring) sum += cause.total;
+    for (const CauseInLoop& cause : recurring) sum += cause.all.total;
     return sum - reading();
   }
   // In the loop, what went into reading counters of kernels.
-  [[nodiscard]] Nanoseconds reading() const noexcept { return are_counters_read ? recurring[static_cast<std::size_t>(IdleCause::kOverhead)].total : 0; }
+  [[nodiscard]] Nanoseconds reading() const noexcept { return are_counters_read ? recurring[static_cast<std::size_t>(IdleCause::kOverhead)].all.total : 0; }
 };
 
 // Groups the idle time of gaps of `threshold` or longer. O(n log n).

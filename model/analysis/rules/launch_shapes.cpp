@@ -476,7 +476,7 @@ class BoundByOthers {
  public:
   explicit BoundByOthers(const RuleContext& context)
       : trace_(context.trace),
-        is_library_product_(trace_, is_library_product),
+        is_library_product_(trace_, kernels::is_library_product),
         recorded_(kernels::recorded_metrics(trace_, context.time)),
         tells_bounds_(
             std::any_of(context.requests.begin(), context.requests.end(), [](const RuleRequest& each) { return each.rule->name == "kernel_bounds"; })) {}
@@ -493,15 +493,8 @@ class BoundByOthers {
   }
 
  private:
-  // They keep their data in registers on purpose, and nobody who calls them can change that; in which format they multiply is fp32_products' matter. Of
-  // a name that only says that it multiplies, nobody knows whose it is.
-  static bool is_library_product(std::string_view kernel) {
-    const auto format = kernels::product_format(kernel);
-    return format && *format != "other formats";
-  }
-
   const Trace& trace_;
-  NameMemo<bool> is_library_product_;
+  NameMemo<bool> is_library_product_;  // they keep their data in registers on purpose, and nobody who calls them can change that
   const kernels::RecordedMetrics recorded_;
   bool tells_bounds_;
 };

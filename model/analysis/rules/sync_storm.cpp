@@ -176,11 +176,12 @@ Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArgumen
                   table.add_text(std::string(api_display_name(trace.name(call)))), table.add_text(families.text(family)));
   }
   const bool are_copies_told = bubbles && copies_in_bubbles > 0 && percent_of(copies_in_bubbles, span) >= bubbles->share;
-  const CountedWaits counted_waits = are_copies_told ? without_told_copies(sorted) : sorted;
+  CountedWaits counted_waits = are_copies_told ? without_told_copies(sorted) : sorted;
+  std::erase_if(counted_waits, [&](const auto& one) { return asks_gpu(trace.name(std::get<1>(one.first))); });  // who asks goes on, whatever the answer
   std::uint64_t calls = 0;
   Nanoseconds idle = 0;
   for (const auto& [key, entry] : counted_waits) {
-    if (!asks_gpu(trace.name(std::get<1>(key)))) calls += entry.calls;
+    calls += entry.calls;
     idle += entry.all_idle();
   }
   const bool many = calls >= static_cast<std::uint64_t>(std::max<std::int64_t>(1, arguments.integer("calls")));

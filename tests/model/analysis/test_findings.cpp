@@ -185,6 +185,26 @@ TEST_CASE("of several GPUs, the one that has most of a cause is named") {
   CHECK_THAT(found.seen, contains_text("90 % of it on GPU 1."));
 }
 
+TEST_CASE("a finding that names one GPU has that GPU's gaps and time alone") {
+  Scenario program;
+  program.on_gpu(0);
+  for (int i = 0; i < 100; ++i) {  // idle for 25 us in each millisecond
+    const Nanoseconds t = i * kMillisecond;
+    program.kernel("k", t, t + 4'000, t + 5'000, t + kMillisecond - 25'000);
+  }
+  program.on_gpu(1);
+  for (int i = 0; i < 10; ++i) {  // idle for 9 ms in each tenth
+    const Nanoseconds t = i * 10 * kMillisecond;
+    program.kernel("k", t, t + 4'000, t + 5'000, t + kMillisecond, 8);
+  }
+  const Finding found = first_bubble(program);
+  // Its gaps take 9.005 ms; in them are nine launches for GPU 0, of 4 us, and its own, whose kernel begins 1 us behind.
+  const Nanoseconds in_gap = 9 * kMillisecond + 5'000 - 9 * 4'000 - 5'000;
+  CHECK(found.cost == 9 * in_gap);
+  CHECK_THAT(found.title, contains_text("GPU 1 was idle for 80.7 ms (89 % of"));  // of 91 ms
+  CHECK_THAT(found.seen, contains_text("In 9 gaps, 8.96 ms each on average, at most 8.96 ms in a gap of 9.01 ms. The others: 2.48 ms."));
+}
+
 TEST_CASE("asking whether the GPU is done is no wait") {
   Scenario program;
   for (int i = 0; i < 200; ++i) {
@@ -194,6 +214,21 @@ TEST_CASE("asking whether the GPU is done is no wait") {
   }
   CHECK(answer(*program.trace(), "sync_storm").findings.empty());
   CHECK(first_bubble(program).key == "synchronize");  // the time that it takes counts all the same
+}
+
+TEST_CASE("waits are not priced with the idle time of those who only ask") {
+  Scenario program;
+  for (int i = 0; i < 200; ++i) {
+    const Nanoseconds t = i * 40 * kMicrosecond;
+    program.kernel("k", t, t + 3'000, t + 6'000, t + 26'000);
+    program.call("cudaEventQuery", t + 4'000, t + 33'000);
+    program.call("cudaEventSynchronize", t + 34'000, t + 39'000);
+  }
+  const RuleAnswer waits = answer(*program.trace(), "sync_storm");
+  REQUIRE(waits.findings.size() == 1);
+  CHECK(waits.findings[0].cost <= 199 * 6'000);  // of 20 us that the GPU is idle each time
+  CHECK(waits.findings[0].cost >= 199 * 5'000);
+  CHECK_THAT(waits.findings[0].seen, contains_text("cudaEventSynchronize"));
 }
 
 TEST_CASE("between the kernels of one graph nothing is to be won by a graph") {

@@ -43,11 +43,32 @@ TEST_CASE("the format of a matrix product is what its name says") {
       {"nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_NTN", "BF16"},
       {"ampere_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn", "BF16"},
       {"ampere_s1688gemm_fp16_128x128_sliced1x2_ldg8_f2f_nn", "FP16"},
-      {"ampere_dgemm_64x64_nt", "FP64"}};
+      {"ampere_dgemm_64x64_nt", "FP64"},
+      {"nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_NTN", "FP16"},
+      {"nvjet_sm100_tst_128x256_64x4_2x1_2cta_v_bz_TNT", "BF16"},
+      {"nvjet_sm100_qqtst_128x128_128x6_1x1_h_bz_TNT", "FP8"},
+      {"nvjet_sm90_sss_64x64_64x4_1x1_v_bz_TNN", "other formats"}};
   for (const auto& [kernel, format] : known) CHECK(product_format(kernel) == format);
   for (const char* other : {"fmha_cutlassB_f32_aligned_64x64_k64_dropout_sm80(PyTorchMemEffAttention::AttentionBackwardKernel<cutlass::gemm::GemmShape<64>>)",
                             "void gemv2T_kernel_val<int, int, float>", "void at::native::vectorized_elementwise_kernel<4>", ""})
     CHECK_FALSE(product_format(other));
+}
+
+TEST_CASE("products of NVIDIA's libraries are known by names that nobody else's kernels have") {
+  for (const char* of_library :
+       {"nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_NTN", "nvjet_sm90_sss_64x64_64x4_1x1_v_bz_TNN",
+        "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int, int, int, int>>>",
+        "_ZN7cutlass13device_kernelINS_4gemm6kernel13GemmUniversal",
+        "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128, 128, 4>>",
+        "fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvCausalP16VarSeqQ128Kv128PersistentContext",
+        "void gemmSN_TN_kernel<float, 128, 16, 2, 4, 8, 9, false, cublasGemvTensorStridedBatched<float const>>", "void gemmSN_TN_kernel<float, 128>"}) {
+    CAPTURE(of_library);
+    CHECK(is_library_product(of_library));
+  }
+  for (const char* other : {"my_gemm(float*, float*)", "naive_matmul", "flashing_lights(int)", "void at::native::vectorized_elementwise_kernel<4>", ""}) {
+    CAPTURE(other);
+    CHECK_FALSE(is_library_product(other));
+  }
 }
 
 TEST_CASE("what tensor cores take depends on the GPU") {

@@ -18,6 +18,10 @@ namespace lanescope::kernels {
 // "FP64"; "other formats" where its name does not say. None of another kernel; attention, which multiplies as well, is one. O(length).
 [[nodiscard]] std::optional<std::string_view> product_format(std::string_view kernel) noexcept;
 
+// Whether a kernel of this name, mangled or not, multiplies matrices with code of cuBLAS, cuDNN, CUTLASS or FlashAttention (convolutions and attention among
+// them), whatever the format. By names that nobody else's kernels have; of one that only says "gemm" that is not known. O(length).
+[[nodiscard]] bool is_library_product(std::string_view kernel) noexcept;
+
 // The format of numbers in which a GPU's tensor cores take matrices of FP32 with the least loss, of those that win anything.
 enum class TensorFormat { kTf32, kBf16, kFp16 };
 struct TensorCores {
