@@ -34,7 +34,7 @@ class Compaction {
         writer_(writer),
         progress_(progress),
         runs_(options.memory_bytes, folder),
-        lanes_(folder),
+        lanes_(folder, limits::compacted_bytes_of(reader.size())),
         aside_(folder, std::string(EventRuns::kNeed)),
         builder_(runs_),
         ingest_(builder_) {}

@@ -9,6 +9,7 @@
 #include "lanescope/trace.pb.h"
 #include "model/file/frame_codec.h"
 #include "model/file/frame_owner.h"
+#include "model/trace/grouped_digits.h"
 #include "model/trace/parallel.h"
 
 namespace lanescope {
@@ -163,6 +164,9 @@ Result<void> LaneWriter::write_ready() {
 }
 
 Result<void> LaneWriter::put(Segment& segment) {
+  if ((file_ != nullptr ? file_->size() : frames_.size()) > most_bytes_)
+    return Error{"its events lie on so many lanes that a file of these would take more than " + grouped_digits(most_bytes_) +
+                 " bytes (docs/file-format.md, Limits). It can be read as it is; a copy in which each frame is checked: lanescope export -t trace --form log"};
   const auto events = static_cast<std::uint32_t>(segment.events.size());
   if (file_ != nullptr) {
     written_ += events;

@@ -21,8 +21,8 @@ namespace lanescope {
 class LaneWriter final : public EventRuns::EarlyTaker {
  public:
   using Rows = EventRuns::Rows;
-  // The file is made in `folder` when it is needed.
-  explicit LaneWriter(const std::filesystem::path& folder) : frames_(folder, std::string(EventRuns::kNeed)) {}
+  // The file is made in `folder` when it is needed. Fails once the segments make a file of more than `most_bytes`.
+  LaneWriter(const std::filesystem::path& folder, std::uint64_t most_bytes) : most_bytes_(most_bytes), frames_(folder, std::string(EventRuns::kNeed)) {}
 
   // Is added to the starts of events. Requires: nothing was taken, or all was given back.
   void set_epoch(Nanoseconds epoch) noexcept { epoch_ = epoch; }
@@ -80,6 +80,7 @@ class LaneWriter final : public EventRuns::EarlyTaker {
   static constexpr std::size_t kMostHeld = std::size_t{8} << 20;            // events of a track that are in lanes, and in no segment
   static constexpr std::size_t kReadyPerCore = 4 * LaneSegment::kCapacity;  // events that wait to be encoded at once
 
+  std::uint64_t most_bytes_;
   Nanoseconds epoch_ = 0;
   std::vector<Track> tracks_;
   std::size_t held_ = 0;

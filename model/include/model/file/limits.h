@@ -61,6 +61,12 @@ inline constexpr std::uint64_t kUnpackedOfByte = 32, kBytesOfEntry = 4, kEventsO
   return most > kSmallFileBytes ? most : 0;
 }
 
+// What compacting makes of a file. Segments of many events take less than the frames that they come from; those of one event take a hundred times as much.
+inline constexpr std::uint64_t kCompactedOfByte = 4;
+[[nodiscard]] constexpr std::uint64_t compacted_bytes_of(std::uint64_t file_bytes) noexcept {
+  return kCompactedOfByte * (file_bytes > kSmallFileBytes ? file_bytes : kSmallFileBytes);
+}
+
 // The index, once decompressed. An entry is shorter than the frame that it tells of, but for heads of segments whose events are all alike:
 // these take 2 KB, and their frames next to nothing. The events that a file may have bound how many there are of them: 43, and one for each
 // 32 KiB.

@@ -88,6 +88,39 @@ void write_long_threads(const fs::path& path, std::uint32_t buffers) {
 
 }  // namespace
 
+TEST_CASE("ranges that are all open at once are not compacted to a file of many times their size") {
+  const TemporaryFolder folder;
+  constexpr std::uint32_t kRows = 65'536;
+  proto::EventChunk chunk;
+  chunk.set_base_time(1'000'000);
+  proto::NvtxRanges& ranges = *chunk.mutable_nvtx_ranges();
+  ranges.set_thread(1);
+  ranges.set_style(proto::NVTX_START_END);
+  for (std::uint32_t i = 0; i < kRows; ++i) {
+    ranges.add_start_delta(1);
+    ranges.add_duration(std::uint64_t{1} << 40);
+    ranges.add_name(0);
+  }
+  const auto source = folder.path() / "open.trace", copy = folder.path() / "copy.trace";
+  {
+    auto writer = TraceFileWriter::create(source, Overwrite::kRefuse);
+    REQUIRE(writer);
+    std::vector<std::byte> frame;
+    FrameHeader header;
+    header.type = proto::FRAME_EVENTS;
+    header.process = 1;
+    header.source = proto::SOURCE_AGENT;
+    header.event_count = kRows;
+    append_frame(header, chunk.SerializeAsString(), frame);
+    for (int i = 0; i < 40; ++i) REQUIRE(writer->append(frame));
+    REQUIRE(writer->finish());
+  }
+  const auto compacted = compact_trace_file(source, copy, Overwrite::kRefuse);
+  REQUIRE_FALSE(compacted);
+  CHECK_THAT(compacted.error().text, contains_text("on so many lanes that a file of these would take more than"));
+  CHECK_FALSE(fs::exists(copy));
+}
+
 TEST_CASE("a long recording gives the same file whether its events wait, go to lanes while others come, or come too late for that") {
   const TemporaryFolder folder;
   const fs::path log = folder.path() / "log.trace";
