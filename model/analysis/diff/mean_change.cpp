@@ -58,7 +58,8 @@ double effective_number(double blocks, double alike) noexcept {
 
 double mean_of(std::span<const double> series) noexcept {
   double mean = 0;
-  for (const double sample : series) mean += sample / static_cast<double>(series.size());
+  for (const double sample : series)
+    if (sample != 0) mean += sample / static_cast<double>(series.size());  // a division takes long, and most may be zero
   return mean;
 }
 
@@ -116,15 +117,35 @@ Overlap overlap_of(std::ptrdiff_t first, std::ptrdiff_t second, std::ptrdiff_t s
   return {static_cast<std::size_t>(in_first), static_cast<std::size_t>(in_second), static_cast<std::size_t>(length)};
 }
 
-// Of what each sample differs from the one before: what drifts in both alike makes no pairs. Requires: as many of both.
-double correlation_of_steps(std::span<const double> first, std::span<const double> second) noexcept {
-  double products = 0, first_squares = 0, second_squares = 0;
-  for (std::size_t i = 1; i < first.size(); ++i) {
-    const double a = first[i] - first[i - 1], b = second[i] - second[i - 1];
-    products += a * b;
-    first_squares += a * a;
-    second_squares += b * b;
+// By what each sample of a series differs from the one before, but for those that do not.
+class StepsOfSeries {
+ public:
+  explicit StepsOfSeries(std::span<const double> series) : series_(series) {
+    for (std::size_t i = 1; i < series.size(); ++i)
+      if (series[i] != series[i - 1]) places_.push_back(i);
   }
+  [[nodiscard]] double at(std::size_t i) const noexcept { return series_[i] - series_[i - 1]; }
+  // Places [begin, end) at which there is one.
+  [[nodiscard]] std::span<const std::size_t> within(std::size_t begin, std::size_t end) const noexcept {
+    const auto first = std::lower_bound(places_.begin(), places_.end(), begin);
+    return {first, std::lower_bound(first, places_.end(), end)};
+  }
+
+ private:
+  std::span<const double> series_;
+  std::vector<std::size_t> places_;
+};
+
+// What drifts in both alike makes no pairs. O(steps of both that are not zero): one that happens in few samples has few, and many are compared.
+double correlation_of_steps(const StepsOfSeries& first, const StepsOfSeries& second, const Overlap& overlap) noexcept {
+  if (overlap.length == 0) return 0;
+  double products = 0, first_squares = 0, second_squares = 0;
+  for (const std::size_t i : first.within(overlap.first + 1, overlap.first + overlap.length)) {
+    const double a = first.at(i);
+    products += a * second.at(i - overlap.first + overlap.second);
+    first_squares += a * a;
+  }
+  for (const std::size_t i : second.within(overlap.second + 1, overlap.second + overlap.length)) second_squares += second.at(i) * second.at(i);
   return first_squares > 0 && second_squares > 0 ? products / std::sqrt(first_squares) / std::sqrt(second_squares) : 0;
 }
 
@@ -206,11 +227,12 @@ MeanChange::Pairs MeanChange::pairs_of(std::span<const double> first, std::span<
   if (is_part && n >= m) from = -std::min(period - 1, n - m), to = 0;
   double most = 0;
   Overlap best;
+  const StepsOfSeries first_steps(first), second_steps(second);
   for (std::ptrdiff_t shift = from; shift <= to; ++shift) {
     const Overlap overlap = overlap_of(n, m, shift);
     const bool is_most_of_it = 10 * static_cast<std::ptrdiff_t>(overlap.length) >= 9 * (is_part ? std::min(n, m) : std::max(n, m));
     if (overlap.length < kLeastSamples || !is_most_of_it) continue;
-    const double alike = correlation_of_steps(first.subspan(overlap.first, overlap.length), second.subspan(overlap.second, overlap.length));
+    const double alike = correlation_of_steps(first_steps, second_steps, overlap);
     if (alike <= most) continue;
     most = alike;
     best = overlap;

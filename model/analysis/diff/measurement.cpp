@@ -62,8 +62,8 @@ class ItemsById {
 
 class Measurement {
  public:
-  Measurement(const Trace& trace, const Samples& samples, const std::stop_token& stop)
-      : trace_(trace), samples_(samples), stop_(stop), launches_(trace, stop), families_(trace), ranges_(trace) {}
+  Measurement(const Trace& trace, Families& families, const Samples& samples, const std::stop_token& stop)
+      : trace_(trace), samples_(samples), stop_(stop), launches_(trace, stop), families_(families), ranges_(trace) {}
 
   Measurements run() {
     if (reads_counters(trace_)) find_readings();
@@ -240,7 +240,7 @@ class Measurement {
   ItemsById kernels_, graphs_, memory_, calls_, range_families_;
   static constexpr std::string_view kNoRange = "outside of NVTX ranges";
   LaunchIndex launches_;
-  Families families_;
+  Families& families_;
   RangeLookup ranges_;
   std::map<NameId, bool> products_;
   std::map<GpuId, IntervalUnion> readings_;  // empty where no counters were read
@@ -492,6 +492,8 @@ void TimeBySample::write_to(std::span<double> series) const noexcept {
   for (const InSample& each : times_) series[each.sample] = each.time;
 }
 
-Measurements measure(const Trace& trace, const Samples& samples, const std::stop_token& stop) { return Measurement(trace, samples, stop).run(); }
+Measurements measure(const Trace& trace, Families& families, const Samples& samples, const std::stop_token& stop) {
+  return Measurement(trace, families, samples, stop).run();
+}
 
 }  // namespace lanescope::analysis

@@ -118,8 +118,8 @@ struct Measured {
 };
 using ItemKey = std::pair<DiffKind, std::string>;
 
-// By key, each once. O(n log n). When asked to stop, it ends early.
+// By key, each once. O(n log n). When asked to stop, it ends early. `families` are those of the trace.
 using Measurements = std::vector<std::pair<ItemKey, Measured>>;
-[[nodiscard]] Measurements measure(const Trace& trace, const Samples& samples, const std::stop_token& stop = {});
+[[nodiscard]] Measurements measure(const Trace& trace, Families& families, const Samples& samples, const std::stop_token& stop = {});
 
 }  // namespace lanescope::analysis

@@ -60,9 +60,7 @@ Alignment align_by_work(const AllRuns& runs) {
 }
 
 // The iterations that all runs have: of the range that was asked for, else of what is chosen for the first run, else for the next.
-Result<Alignment> align(const AllRuns& runs, const std::string& wanted) {
-  std::vector<Families> families;
-  for (const Trace* trace : runs.traces) families.emplace_back(*trace);
+Result<Alignment> align(const AllRuns& runs, std::span<Families> families, const std::string& wanted) {
   Alignment alignment;
   // Returns the first run that does not have the range.
   const auto align_by_range = [&](const std::string& range) -> std::optional<std::size_t> {
@@ -334,7 +332,9 @@ Result<TraceDiff> compare_runs(Runs first, Runs second, const DiffOptions& optio
   for (const auto& trace : first) all.traces.push_back(trace.get());
   all.first = all.traces.size();
   for (const auto& trace : second) all.traces.push_back(trace.get());
-  const Result<Alignment> alignment = align(all, options.range);
+  std::vector<Families> families;
+  for (const Trace* trace : all.traces) families.emplace_back(*trace);
+  const Result<Alignment> alignment = align(all, families, options.range);
   if (!alignment) return alignment.error();
   const bool whole = alignment->family.empty() && alignment->marker.empty();
 
@@ -357,7 +357,8 @@ Result<TraceDiff> compare_runs(Runs first, Runs second, const DiffOptions& optio
     (i < all.first ? diff.first_skipped : diff.second_skipped) += samples.skipped();
     (i < all.first ? diff.first_disturbed : diff.second_disturbed) += samples.disturbed();
     (i < all.first ? diff.first_left_out : diff.second_left_out) += samples.left_out();
-    Measurements items = measure(trace, samples, options.stop);
+    Families of_run = std::move(families[i]);  // until it is measured: they may take as much memory as the trace
+    Measurements items = measure(trace, of_run, samples, options.stop);
     runs.push_back({std::move(samples), std::move(items)});
   }
   diff.items = items_of(runs, all.first, options.stop);
