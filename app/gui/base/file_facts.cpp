@@ -2,7 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -13,9 +15,26 @@
 namespace lanescope::ui {
 namespace {
 
+// Of a folder, what the traces in it are together: it is opened as one.
+FileFacts facts_of_folder(const std::filesystem::path& folder, qint64 changed) {
+  FileFacts facts{FileFacts::State::kThere, changed, 0};
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
+    struct stat status {};
+    if (entry->path().extension() != ".trace" || ::stat(entry->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    facts.changed = std::max(facts.changed, static_cast<qint64>(status.st_mtime));
+    facts.bytes += static_cast<qint64>(status.st_size);
+  }
+  if (failed) facts.state = FileFacts::State::kNotReadable;
+  return facts;
+}
+
 FileFacts facts_of(const QByteArray& path) {
   struct stat status {};
-  if (::stat(path.constData(), &status) == 0) return {FileFacts::State::kThere, static_cast<qint64>(status.st_mtime), static_cast<qint64>(status.st_size)};
+  if (::stat(path.constData(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) return facts_of_folder(path.constData(), static_cast<qint64>(status.st_mtime));
+    return {FileFacts::State::kThere, static_cast<qint64>(status.st_mtime), static_cast<qint64>(status.st_size)};
+  }
   return {errno == ENOENT || errno == ENOTDIR ? FileFacts::State::kGone : FileFacts::State::kNotReadable, 0, 0};
 }
 

@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <fstream>
 #include <semaphore>
 #include <vector>
 
 #include <QLabel>
 
+#include "base/file_facts.h"
 #include "main_window_fixture.h"
 #include "timeline/core/format.h"
 
@@ -71,6 +73,23 @@ class RecentFilesTest : public QObject {
     ui::Settings settings;
     settings.addRecentFile(known_);
     settings.addRecentFile(kDead);
+  }
+
+  // Not as large as the folder's own entry, 4 KiB, is.
+  void aFolderIsAsLargeAsTheTracesInIt() {
+    const std::filesystem::path ranks = folder_.path() / "ranks";
+    std::filesystem::create_directory(ranks);
+    std::filesystem::copy_file(data_file("torch_loader_samples.trace"), ranks / "0.trace");
+    std::filesystem::copy_file(data_file("ranks_late1.trace"), ranks / "1.trace");
+    std::ofstream(ranks / "0.log") << std::string(100'000, 'x');
+    const std::uint64_t bytes = std::filesystem::file_size(ranks / "0.trace") + std::filesystem::file_size(ranks / "1.trace");
+    const QString path = QString::fromStdString(ranks.string());
+    ui::FileLookup lookup;
+    lookup.look(path);
+    QVERIFY(wait_for([&] { return lookup.of(path).has_value(); }));
+    QVERIFY(lookup.of(path)->state == ui::FileFacts::State::kThere);
+    QCOMPARE(lookup.of(path)->bytes, static_cast<qint64>(bytes));
+    QVERIFY(lookup.of(path)->changed > 0);
   }
 
   // In the window, which is there at once, the other file has its size, and the dead one its name.
