@@ -36,6 +36,9 @@ std::string interval_text(const auto& changed) {
   return format_change(changed.change_low) + " … " + format_change(changed.change_high);
 }
 
+// Numbers that are written out, with units of their own.
+stats::Column written_numbers(const char* title) { return {title, stats::Unit::kNumber, stats::Texts{}}; }
+
 // Iterations, busy time and causes of idle time have words of ours; all else has its name from the trace.
 std::string name_of(const DiffItem& item) {
   const bool is_ours = item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kGpuIdle;
@@ -47,7 +50,7 @@ std::string name_of(const DiffItem& item) {
 stats::Table table_of(const TraceDiff& diff) {
   stats::Table table({stats::reals("Difference", stats::Unit::kNanoseconds), stats::reals("Change", stats::Unit::kPercent), stats::texts("Name"),
                       stats::words("Verdict"), stats::reals("A", stats::Unit::kNanoseconds), stats::reals("B", stats::Unit::kNanoseconds), stats::words("Kind"),
-                      stats::words("Reason"), stats::texts("Between"), stats::integers("Count A"), stats::integers("Count B")});
+                      stats::words("Reason"), written_numbers("Between"), stats::integers("Count A"), stats::integers("Count B")});
   for (const DiffItem& item : diff.items)
     table.add_row(item.difference(), std::isfinite(item.change) ? item.change : stats::kNoReal, table.add_text(name_of(item)),
                   table.add_text(std::string(analysis::diff_verdict_name(item.verdict))), item.first.per_iteration, item.second.per_iteration,
@@ -58,8 +61,9 @@ stats::Table table_of(const TraceDiff& diff) {
 
 // Metrics have units of their own, so that values are texts.
 stats::Table table_of(const std::vector<CounterChange>& changes) {
-  stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::texts("Kernel"), stats::words("Metric"), stats::words("Verdict"), stats::texts("A"),
-                      stats::texts("B"), stats::words("Reason"), stats::texts("Between"), stats::integers("Launches A"), stats::integers("Launches B")});
+  stats::Table table({stats::reals("Change", stats::Unit::kPercent), stats::texts("Kernel"), stats::words("Metric"), stats::words("Verdict"),
+                      written_numbers("A"), written_numbers("B"), stats::words("Reason"), written_numbers("Between"), stats::integers("Launches A"),
+                      stats::integers("Launches B")});
   const auto value = [&](double amount, kernels::ValueUnit unit) { return table.add_text(value_text(amount, unit).toStdString()); };
   for (const CounterChange& change : changes)
     table.add_row(std::isfinite(change.change) ? change.change : stats::kNoReal, table.add_text(timeline::compact_kernel_name(change.kernel)),

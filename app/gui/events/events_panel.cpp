@@ -112,6 +112,7 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   header->setContextMenuPolicy(Qt::CustomContextMenu);
   header->setSortIndicator(EventTableModel::columnOf(EventColumn::kStart), Qt::AscendingOrder);
   table_->setSortingEnabled(true);
+  connect(header, &QHeaderView::sectionClicked, this, [this] { begins_at_top_ = BeginsAtTop::kYes; });  // once it is sorted so
 
   auto* copy = new QAction(tr("Copy as TSV"), this);
   copy->setShortcut(QKeySequence::Copy);

@@ -26,6 +26,9 @@ bool ends_with_word(std::string_view title, std::string_view word) {
   return title.size() == word.size() || title[title.size() - word.size() - 1] == ' ';
 }
 
+// Numbers, also those that are written out in texts, end below each other and are shown whole.
+Qt::Alignment alignment(const Column& column) { return column.has_texts() && column.unit != Unit::kNumber ? Qt::AlignLeft : Qt::AlignRight; }
+
 QString as_text(const std::string& text) { return QString::fromStdString(text); }
 
 QString number_text(const Column& column, std::int64_t value) {
@@ -142,7 +145,7 @@ int ResultModel::columnCount(const QModelIndex& parent) const { return parent.is
 QVariant ResultModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const Column& shown = column(index.column());
-  if (role == Qt::TextAlignmentRole) return QVariant((shown.has_texts() ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::TextAlignmentRole) return QVariant(alignment(shown) | Qt::AlignVCenter);
   if (role == Qt::DisplayRole || (role == Qt::ToolTipRole && shown.has_texts())) return cell_text(*table_, shown, tableRow(index.row()));
   return {};
 }
@@ -150,7 +153,7 @@ QVariant ResultModel::data(const QModelIndex& index, int role) const {
 QVariant ResultModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || !table_) return {};
   const Column& shown = column(section);
-  if (role == Qt::TextAlignmentRole) return QVariant((shown.has_texts() ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role == Qt::TextAlignmentRole) return QVariant(alignment(shown) | Qt::AlignVCenter);
   if (role == Qt::DisplayRole || role == Qt::ToolTipRole) return shown_text(shown.title);
   if (role == Qt::InitialSortOrderRole) return shown.has_texts() || is_point_in_time(shown) ? Qt::AscendingOrder : Qt::DescendingOrder;
   return {};

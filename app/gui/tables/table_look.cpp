@@ -58,6 +58,9 @@ void apply_table_look(QTableView& table) {
   table.verticalHeader()->setDefaultSectionSize(line_height(table));
   table.horizontalHeader()->setHighlightSections(false);
   table.horizontalHeader()->setResizeContentsPrecision(kMeasuredRows);
+  QObject::connect(table.horizontalHeader(), &QHeaderView::sectionClicked, &table, [&table] {
+    if (table.isSortingEnabled()) table.scrollToTop();
+  });
 }
 
 // Numbers are shown whole. Where the table is too narrow for all columns, those with texts give up room: a text that is elided says more

@@ -7,6 +7,7 @@
 
 namespace lanescope::ui {
 
+// A table that is sorted by a click on its header begins at its top: the largest or the first is what was asked for.
 void apply_table_look(QTableView& table);
 
 // Of a line of a table or of another list, in pixels.

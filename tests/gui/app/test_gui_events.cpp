@@ -81,6 +81,28 @@ class EventsTest : public QObject {
     }
   }
 
+  // The longest is what was asked for by a click on "Duration": it is not somewhere above what is in sight.
+  void aListThatIsSortedByItsHeaderBeginsAtItsTop() {
+    window_ = window_of(QString::fromStdString(data_file("torch_training_workers0.trace").string()));
+    QVERIFY(window_);
+    table_ = events_table(*window_);
+    for (const EventColumn column : {EventColumn::kDuration, EventColumn::kName, EventColumn::kStart}) {
+      const QModelIndex last = table_->model()->index(table_->model()->rowCount() - 1, 1);
+      table_->scrollTo(last);
+      QVERIFY(table_->indexAt({20, 2}).row() > 100);
+      click_header(*table_, column);
+      QVERIFY(settle(*window_));
+      QCOMPARE(table_->indexAt({20, 2}).row(), 0);
+    }
+    window_->showPanel("bubbles");
+    QVERIFY(settle(*window_));
+    QTableView& gaps = window_->bubbles().gaps();
+    gaps.scrollToBottom();
+    QVERIFY(gaps.indexAt({20, 2}).row() > 10);
+    QTest::mouseClick(gaps.horizontalHeader()->viewport(), Qt::LeftButton, Qt::NoModifier, {gaps.columnViewportPosition(0) + 8, 5});
+    QCOMPARE(gaps.indexAt({20, 2}).row(), 0);
+  }
+
   void filtersByKind() {
     auto* kinds = field<QComboBox>(window_->events(), "Kind of event");
     choose(kinds, "Kernel");

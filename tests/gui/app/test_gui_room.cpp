@@ -38,19 +38,20 @@ QCategoryAxis* duration_marks(const ui::DurationChart& chart) {
   return axes.isEmpty() ? nullptr : qobject_cast<QCategoryAxis*>(axes.front());
 }
 
+QString english_title(const QTableView& table, int column) {
+  const auto* results = qobject_cast<const ui::ResultTable*>(&table);
+  if (results != nullptr) return QString::fromStdString(results->results().table()->columns()[static_cast<std::size_t>(column)].title);
+  const QString shown = table.model()->headerData(column, Qt::Horizontal).toString();
+  for (const char* title : {"Name", "Code"})
+    if (shown == shown_text(title)) return QString(title);
+  return shown;
+}
+
 // Columns of tables in sight that say what their lines are about, where less of them is to be seen than kLegible characters and than they hold.
 QStringList unreadable_names(const QWidget& window) {
   constexpr int kLegible = 24;
   QStringList found;
   const std::set<QString> names = {"Name", "Kernel", "Metric", "Finding", "Cause", "Code", "Note"};
-  const auto english_title = [](const QTableView& table, int column) {
-    const auto* results = qobject_cast<const ui::ResultTable*>(&table);
-    if (results != nullptr) return QString::fromStdString(results->results().table()->columns()[static_cast<std::size_t>(column)].title);
-    const QString shown = table.model()->headerData(column, Qt::Horizontal).toString();
-    for (const char* title : {"Name", "Code"})
-      if (shown == shown_text(title)) return QString(title);
-    return shown;
-  };
   for (const QTableView* table : window.findChildren<QTableView*>()) {
     if (!table->isVisible() || table->model() == nullptr) continue;
     for (int column = 0; column < table->model()->columnCount(); ++column) {
@@ -180,6 +181,14 @@ class RoomTest : public QObject {
       compared->openBeside(QString::fromStdString(data_file("torch_training_workers4.trace").string()));
       QVERIFY(wait_for([&] { return compared->pair().isOpen() && compared->isSettled(); }));
       QVERIFY(panels_are_legible(*compared, {"diff", "statistics", "bubbles", "events"}));
+      compared->showPanel("diff");
+      QVERIFY(settle(*compared));
+      const ui::ResultTable& changes = compared->diff().table();
+      for (int column = 0; column < changes.model()->columnCount(); ++column)  // half of a number is another one
+        for (int row = 0; english_title(changes, column) == "Between" && row < changes.model()->rowCount(); ++row) {
+          const QString shown = changes.model()->index(row, column).data().toString();
+          QVERIFY2(changes.columnWidth(column) > changes.fontMetrics().horizontalAdvance(shown), qPrintable(shown));
+        }
       const auto kernels = opened("transpositions_counts.trace");
       QVERIFY(kernels);
       kernels->showPanel("source");
