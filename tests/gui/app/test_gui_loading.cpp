@@ -212,6 +212,39 @@ class LoadingTest : public QObject {
     QVERIFY2(window.findChild<ui::TraceStatus*>()->text().contains("complete: nothing dropped"), qPrintable(window.findChild<ui::TraceStatus*>()->text()));
   }
 
+  // Wherever in it that is, in memory or not, and whatever is asked of its events: it was not cut off, and nobody writes it.
+  void aFileThatIsDamagedWithinIsNotSaidToBeCutOff() {
+    const std::filesystem::path log = folder_.path() / "within.trace", compact = folder_.path() / "within.compact.trace";
+    QVERIFY(export_trace_file(*variedKernels(400'000, 50'000), log, Overwrite::kAllow).has_value());
+    QVERIFY(compact_trace_file(log, compact, Overwrite::kAllow).has_value());
+    SegmentCache& cache = SegmentCache::of_process();
+    const auto usual = qScopeGuard([&cache] { cache.set_budget(SegmentCache::default_budget()); });
+    const QString damaged = QString::fromStdString((folder_.path() / "damaged_within.trace").string());
+    for (const std::filesystem::path& sound : {log, compact})
+      for (const std::size_t budget : {SegmentCache::default_budget(), std::size_t{4} << 20})
+        for (const int tenths : {1, 3, 5, 7, 9}) {
+          QFile whole(QString::fromStdString(sound.string()));
+          QVERIFY(whole.open(QIODevice::ReadOnly));
+          QByteArray bytes = whole.readAll();
+          for (qsizetype i = 0; i < 64; ++i) bytes[bytes.size() * tenths / 10 + i] ^= 0x5a;
+          QFile broken(damaged);
+          QVERIFY(broken.open(QIODevice::WriteOnly) && broken.write(bytes) == bytes.size());
+          broken.close();
+          cache.set_budget(budget);
+          MainWindow window(ui::Layout::kInitial);
+          window.show();
+          QVERIFY(open_and_settle(window, damaged));
+          auto* diagnostics = window.findChild<ui::DiagnosticsPanel*>();
+          window.showPanel("diagnostics");
+          diagnostics->showRecordingPage();
+          QVERIFY(settle(window));
+          const QString status = window.findChild<ui::TraceStatus*>()->text(), said = window.messages().text() + u' ' + diagnostics->recording();
+          const QByteArray where = QByteArray(sound.filename().c_str()) + ' ' + QByteArray::number(tenths) + "/10: " + (status + u' ' + said).toUtf8();
+          QVERIFY2(status.contains("incomplete: not all of it could be read"), where);
+          QVERIFY2(said.contains("damaged") && !said.contains("cut off"), where);
+        }
+  }
+
   // A recording that takes more than the memory for events is drawn and asked as if all of it were there.
   void readsACompactedFileAsItIsNeeded() {
     constexpr std::uint64_t kEvents = 400'000;
