@@ -96,6 +96,28 @@ bool LoopWork::has(EventRef operation) const {
   return launch.valid() && trace_.lane(launch.lane).start(launch.index) < loop->end;
 }
 
+LoopWork::Share LoopWork::share_of(LaneId id, TimeRange time) const {
+  const Lane& lane = trace_.lane(id);
+  const std::optional<TimeRange> loop = loop_.of(trace_.track_of(id).key.process);
+  EventIndex first = lane.lower_bound(time.begin);
+  const EventIndex end = std::max(first, lane.lower_bound(time.end));
+  EventIndex behind = end;
+  if (loop) {
+    first = std::max(first, lane.lower_bound(loop->begin));
+    if (const auto before = enqueued_before_.find(id); before != enqueued_before_.end()) first = std::max(first, before->second);
+    first = std::min(first, end);
+    behind = std::clamp(lane.lower_bound(loop->end), first, end);
+  }
+  Share share;
+  if (first < behind) share = {behind - first, lane.busy({lane.start(first), lane.end(behind - 1)})};
+  for (EventIndex i = behind; i < end && !stop_.stop_requested(); ++i) {
+    if (!has(EventRef{id, i})) continue;
+    ++share.operations;
+    share.time += lane.duration(i);
+  }
+  return share;
+}
+
 bool LoopWork::has(const IdleGap& gap, const IdlePart& part) const {
   const Nanoseconds enqueued = gap.launch.valid() ? trace_.lane(gap.launch.lane).start(gap.launch.index) : gap.range.begin;
   const ProcessId process = trace_.track_of(gap.next.lane).key.process;

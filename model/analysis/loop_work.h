@@ -56,6 +56,13 @@ class LoopWork {
   [[nodiscard]] Recurrence recurrence(EventRef operation) const { return has(operation) ? Recurrence::kRecurring : Recurrence::kOnce; }
   // Whether an operation of a GPU belongs to it: it was enqueued in the loop of its process. O(1) within the loop's time, else O(log n).
   [[nodiscard]] bool has(EventRef operation) const;
+  // Of a lane's operations that begin in the time, those that belong to it: how many, and how long they take together. Looks at each of those alone that begin
+  // behind the loop; of others only at the ends of the time and of the loop.
+  struct Share {
+    std::uint64_t operations = 0;
+    Nanoseconds time = 0;
+  };
+  [[nodiscard]] Share share_of(LaneId lane, TimeRange time) const;
   // Whether what a process does on the CPU at t belongs to it.
   [[nodiscard]] bool has(ProcessId process, Nanoseconds t) const { return loop_.recurrence(process, t, t) == Recurrence::kRecurring; }
   // Whether a part of a gap does: GPUs go on with the loop's work after the CPU has left it.

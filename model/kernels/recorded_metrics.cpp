@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "model/kernels/instruction_mix.h"
+#include "model/trace/demanded_segments.h"
 
 namespace lanescope::kernels {
 namespace {
@@ -97,13 +99,30 @@ Kind kind_of(const Trace& trace, const TrackKey& key, const Event& event) { retu
 
 std::uint64_t key_of(ProcessId process, std::uint32_t correlation) { return std::uint64_t{process} << 32 | correlation; }
 
-template <typename Visit>
-void for_each_kernel(const Trace& trace, Visit visit) {
+// Kernels of the segments that may have one: may_have(key, lane, segment) says so without decoding any.
+template <typename MayHave, typename Visit>
+void for_each_kernel(const Trace& trace, MayHave may_have, Visit visit) {
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kKernels) continue;
-    for (const LaneId lane : track.lanes)
-      for (EventIndex i = 0; i < trace.lane(lane).size(); ++i) visit(track.key, EventRef{lane, i});
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace.lane(id);
+      for (std::size_t segment = 0; segment < lane.segment_count(); ++segment) {
+        if (!may_have(track.key, lane, segment)) continue;
+        const auto first = static_cast<EventIndex>(segment * LaneSegment::kCapacity);
+        const EventIndex end = first + std::min<EventIndex>(LaneSegment::kCapacity, lane.size() - first);
+        for (EventIndex i = first; i < end; ++i) visit(track.key, EventRef{id, i});
+      }
+    }
   }
+}
+
+// Whether a segment may have a kernel with such a name: heads say so where they know all names.
+template <typename IsWanted>
+bool may_have_name(const Lane& lane, std::size_t segment, IsWanted is_wanted) {
+  const DemandedSegments* const demanded = demanded_segments(lane);
+  if (demanded == nullptr || demanded->bounds()[segment].names.empty()) return true;
+  const auto& names = demanded->bounds()[segment].names;
+  return std::any_of(names.begin(), names.end(), [&](const NameTime& each) { return is_wanted(each.name); });
 }
 
 const MeasuredLaunch* launch_of_kernel(const Trace& trace, EventRef kernel) {
@@ -124,8 +143,18 @@ RecordedMetrics recorded_metrics(const Trace& trace, std::optional<TimeRange> ti
   RecordedMetrics result{metrics_of(records), {}, records.left_out};
   if (records.measured.empty()) return result;
   std::unordered_map<std::uint64_t, EventRef> events;  // of the measured launches
-  for (const auto& launch : records.measured) events.try_emplace(key_of(launch->process, launch->correlation));
-  for_each_kernel(trace, [&](const TrackKey& key, EventRef ref) {
+  std::vector<std::uint64_t> wanted;
+  for (const auto& launch : records.measured) {
+    wanted.push_back(key_of(launch->process, launch->correlation));
+    events.try_emplace(wanted.back());
+  }
+  std::sort(wanted.begin(), wanted.end());
+  const auto may_have = [&](const TrackKey& key, const Lane& lane, std::size_t segment) {
+    const CorrelationBounds ids = lane.segment_correlations(segment);
+    const auto next = std::lower_bound(wanted.begin(), wanted.end(), key_of(key.process, ids.least));
+    return next != wanted.end() && *next <= key_of(key.process, ids.greatest);
+  };
+  for_each_kernel(trace, may_have, [&](const TrackKey& key, EventRef ref) {
     const auto found = events.find(key_of(key.process, trace.lane(ref.lane).correlation(ref.index)));
     if (found != events.end() && !found->second.valid()) found->second = ref;
   });
@@ -160,11 +189,17 @@ std::vector<AllLaunches> launches_that_count(const Trace& trace, const std::vect
   if (measurements.empty()) return all;
   std::map<Kind, AllLaunches> kinds;
   std::unordered_set<NameId> names;
+  std::set<std::pair<GpuId, ProcessId>> owners;
   for (const Measurement& measurement : measurements) {
-    kinds.try_emplace(kind_of(trace, trace.track_of(measurement.event.lane).key, trace.event(measurement.event)));
+    const TrackKey& key = trace.track_of(measurement.event.lane).key;
+    kinds.try_emplace(kind_of(trace, key, trace.event(measurement.event)));
     names.insert(trace.event(measurement.event).name);
+    owners.insert({key.gpu, key.process});
   }
-  for_each_kernel(trace, [&](const TrackKey& key, EventRef ref) {
+  const auto may_have = [&](const TrackKey& key, const Lane& lane, std::size_t segment) {
+    return owners.contains({key.gpu, key.process}) && may_have_name(lane, segment, [&](NameId name) { return names.contains(name); });
+  };
+  for_each_kernel(trace, may_have, [&](const TrackKey& key, EventRef ref) {
     if (!names.contains(trace.lane(ref.lane).name(ref.index)) || !counts(ref)) return;
     const Event event = trace.event(ref);
     const auto found = kinds.find(kind_of(trace, key, event));
@@ -181,7 +216,11 @@ AllLaunches all_like(const Trace& trace, EventRef kernel) {
   AllLaunches all;
   const Kind kind = kind_of(trace, trace.track_of(kernel.lane).key, trace.event(kernel));
   const NameId name = trace.event(kernel).name;
-  for_each_kernel(trace, [&](const TrackKey& key, EventRef ref) {
+  const TrackKey& own = trace.track_of(kernel.lane).key;
+  const auto may_have = [&](const TrackKey& key, const Lane& lane, std::size_t segment) {
+    return key.gpu == own.gpu && key.process == own.process && may_have_name(lane, segment, [&](NameId other) { return other == name; });
+  };
+  for_each_kernel(trace, may_have, [&](const TrackKey& key, EventRef ref) {
     if (trace.lane(ref.lane).name(ref.index) != name) return;
     const Event event = trace.event(ref);
     if (kind_of(trace, key, event) != kind) return;

@@ -111,12 +111,14 @@ TimeOfKernels time_of_kernels(const RuleContext& context, const LoopWork& work) 
     if (track.key.kind != TrackKind::kKernels) continue;
     std::array<Nanoseconds, 2>& times = of_gpus[track.key.gpu];
     for (const LaneId id : track.lanes) {
+      if (context.stop.stop_requested()) return of_gpus;
       const Lane& lane = context.trace.lane(id);
-      for (EventIndex i = 0; i < lane.size() && !context.stop.stop_requested(); ++i)
-        if (context.time.contains(lane.start(i))) times[static_cast<std::size_t>(work.recurrence({id, i}))] += lane.duration(i);
+      const EventIndex first = lane.lower_bound(context.time.begin), end = lane.lower_bound(context.time.end);
+      if (first >= end) continue;
+      times[static_cast<std::size_t>(Recurrence::kRecurring)] += work.share_of(id, context.time).time;
+      times[static_cast<std::size_t>(Recurrence::kOnce)] += lane.busy({lane.start(first), lane.end(end - 1)});
     }
   }
-  for (auto& [gpu, times] : of_gpus) times[static_cast<std::size_t>(Recurrence::kOnce)] += times[static_cast<std::size_t>(Recurrence::kRecurring)];
   return of_gpus;
 }
 

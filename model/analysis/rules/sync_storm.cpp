@@ -131,10 +131,11 @@ GpuSums add_idle(const RuleContext& context, const LoopWork& work, const std::op
       (is_in_bubbles ? entry.copies_in_bubbles : entry.idle).add(part, gap.gpu);
     }
   };
+  const GpuTracks tracks(trace);
   for (const GpuIdle& gpu : visit_idle(context, 1, add)) {
     sums.span += work.undisturbed_span(gpu.gpu, work.of_gpu(gpu.gpu, gpu.extent));
-    GpuOperations operations(trace, gpu.gpu, context.time, context.stop);
-    while (const std::optional<GpuOperation> operation = operations.next()) sums.operations += work.has(operation->event) ? 1 : 0;
+    for (const TrackId track : tracks.of(gpu.gpu))
+      for (const LaneId lane : trace.tracks()[track].lanes) sums.operations += work.share_of(lane, context.time).operations;
   }
   return sums;
 }

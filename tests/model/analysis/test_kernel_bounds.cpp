@@ -13,6 +13,8 @@
 #include "model/stats/report.h"
 #include "model/stats/selection.h"
 #include "model/trace/combine.h"
+#include "model/trace/compact/compaction.h"
+#include "model/trace/demanded_segments.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/load.h"
 #include "recording.h"
@@ -114,6 +116,37 @@ TEST_CASE("a measured launch stands for all launches of its kernel and shape") {
   CHECK(all.one_of_each() == std::vector<std::size_t>{1, 0});
   REQUIRE(all.left_out.size() == 1);
   CHECK(all.left_out[0].name == "reduction(float*)");
+}
+
+TEST_CASE("a measured launch is found, and those like it are counted, in the segments that may have them alone") {
+  TraceBuilder builder;
+  builder.provenance().finished = true;
+  const ProcessId process = builder.process_of_instance(1);
+  builder.process(process).pid = 1;
+  const GpuId gpu = builder.gpu({.name = "GPU", .uuid = "1"});
+  builder.set_device(process, 0, {.name = "GPU", .uuid = "1"});
+  constexpr std::uint32_t kKernels = 4 * LaneSegment::kCapacity, kRare = 2 * LaneSegment::kCapacity + 7;  // the latter in the third segment
+  const NameId usual = builder.intern("usual"), rare = builder.intern("rare"), other = builder.intern("other");
+  for (const std::uint32_t stream : {7u, 8u}) {
+    std::vector<Event> kernels;
+    for (std::uint32_t i = 0; i < kKernels; ++i) {
+      const NameId name = stream == 8 ? other : i == kRare || i == kRare + 2 ? rare : usual;
+      kernels.push_back({Nanoseconds{i} * 1'000, 500, name, (stream - 7) * kKernels + i + 1, 0});
+    }
+    builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = 1, .stream = stream}, std::move(kernels));
+  }
+  builder.add(MeasuredLaunch{process, kRare + 1, KernelReplay::kKernel, 1, {}, 0, {}});
+  const test::TemporaryFolder folder;
+  REQUIRE(export_trace_file(*builder.snapshot(), folder.path() / "log.trace", Overwrite::kAllow));
+  REQUIRE(compact_trace_file(folder.path() / "log.trace", folder.path() / "compact.trace", Overwrite::kAllow));
+  const auto trace = load_trace(folder.path() / "compact.trace", {}, EventPlace::kInFile);
+  REQUIRE(trace);
+  const std::uint64_t before = SegmentCache::of_process().use().decoded;
+  const kernels::RecordedMetrics recorded = kernels::recorded_metrics(**trace);
+  CHECK(SegmentCache::of_process().use().decoded - before == 1);
+  REQUIRE(recorded.measurements.size() == 1);
+  CHECK((**trace).event(recorded.measurements[0].event).correlation == kRare + 1);
+  CHECK((recorded.measurements[0].of_its_kind.count == 2 && recorded.measurements[0].of_its_kind.time == 1'000));
 }
 
 TEST_CASE("only the launch that was measured says what its counters say") {

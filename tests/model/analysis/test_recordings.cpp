@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "../../../model/analysis/loop_work.h"
 #include "../../../model/analysis/shared_idle.h"
 #include "../../../model/analysis/wording.h"
 #include "answers.h"
@@ -450,6 +451,35 @@ TEST_CASE("rules find the same without tables, and look nothing through for tabl
   };
   CHECK(decoded_for(RuleTables::kLeftOut) == 0);
   CHECK(decoded_for(RuleTables::kAll) > 0);
+}
+
+TEST_CASE("what a loop has of a lane is what a look at each operation finds") {
+  std::size_t lanes = 0;
+  for (const auto& file : std::filesystem::directory_iterator(test::data_file(""))) {
+    if (file.path().extension() != ".trace") continue;
+    INFO(file.path());
+    const auto trace = recorded(file.path().stem());
+    const RuleContext context{.trace = *trace};
+    const LoopWork& work = loop_work(context);
+    const TimeRange extent = trace->extent();
+    for (const Track& track : trace->tracks()) {
+      if (!is_gpu_work(track.key.kind)) continue;
+      for (const LaneId id : track.lanes)
+        for (const TimeRange time : {kWholeTrace, TimeRange{extent.begin + extent.length() / 3, extent.begin + extent.length() / 2}}) {
+          const Lane& lane = trace->lane(id);
+          LoopWork::Share looked_at;
+          for (EventIndex i = 0; i < lane.size(); ++i) {
+            if (!time.contains(lane.start(i)) || !work.has(EventRef{id, i})) continue;
+            ++looked_at.operations;
+            looked_at.time += lane.duration(i);
+          }
+          const LoopWork::Share share = work.share_of(id, time);
+          CHECK((share.operations == looked_at.operations && share.time == looked_at.time));
+          lanes += looked_at.operations > 0 && looked_at.operations < lane.size() ? 1 : 0;
+        }
+    }
+  }
+  CHECK(lanes > 10);  // that belong to it in part
 }
 
 TEST_CASE("idle time that can't be gone through to its end fails for each rule that waits for it") {
