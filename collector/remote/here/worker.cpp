@@ -19,6 +19,8 @@ constexpr std::size_t kLongestSentence = 4'096;
 
 Error senseless(const std::string& what) { return {"What came from there makes no sense: " + what + "."}; }
 
+Error unasked() { return senseless("an answer to what was not asked"); }
+
 // Of shells, and of what runs programs in containers, where these end with a code of their own. A container or host that is not found is none of these.
 bool says_not_found(std::string_view line) {
   return line.find("ommand not found") != std::string_view::npos || line.find("executable file not found") != std::string_view::npos;
@@ -79,6 +81,8 @@ bool Worker::connect() {
   connection_.emplace(Connection{std::move(*transport), Link(std::move(output), std::move(input), kMostFromThere)});
   copies_.forget_numbers();
   is_stop_sent_ = false;
+  unanswered_.clear();
+  asked_ = 0;
   noise_is_told_ = false;
   least_offset_.reset();
   state_ = State::kGreeting;
@@ -200,7 +204,7 @@ void Worker::look_at_wish() {
   if (!is_stop_wished_ || is_stop_sent_ || state_ != State::kFollowing) return;
   proto::RemoteRequest stop;
   stop.mutable_stop()->set_recording(recording_);
-  connection_->link.send(stop);
+  ask(stop);
   is_stop_sent_ = true;
 }
 
@@ -216,19 +220,55 @@ void Worker::take(const std::string& message) {
     case proto::RemoteReply::REPLY_NOT_SET:
       return;
     case proto::RemoteReply::kRefusal:
-      if (state_ == State::kDiscarding) {
-        if (reply.refusal().is_kept())
-          settings_.tell(settings_.target + " keeps it: " + reply.refusal().sentence().substr(0, kLongestSentence));
-        else
-          outcome_.recording.clear();  // it is gone: the answer to an earlier request was lost
-        state_ = State::kOver;
-        return;
-      }
-      return fail({settings_.target + " refuses: " + reply.refusal().sentence().substr(0, kLongestSentence),
-                   reply.refusal().is_usage() ? ErrorKind::kUsage : ErrorKind::kFailure});
+      return take_refusal(reply);
+    case proto::RemoteReply::kDone:
+      return take_done(reply);
     default:
       return take_in_order(reply);
   }
+}
+
+void Worker::ask(proto::RemoteRequest& request) {
+  request.set_number(++asked_);
+  unanswered_.push_back({asked_, request.request_case()});
+  connection_->link.send(request);
+}
+
+std::optional<proto::RemoteRequest::RequestCase> Worker::asked(const proto::RemoteReply& answer) {
+  using Request = proto::RemoteRequest;
+  const auto is_stream = [](const Asked& each) { return each.what == Request::kFollow || each.what == Request::kRun; };
+  const bool is_end = answer.reply_case() == proto::RemoteReply::kEnd;
+  // A refusal of what is followed is the only one that may come out of order, and as long as something is followed, each is the last word.
+  const auto fits = [&](const Asked& each) { return names_requests_ ? each.number == answer.request() : is_stream(each) == is_end; };
+  auto found = std::find_if(unanswered_.begin(), unanswered_.end(), fits);
+  if (found == unanswered_.end() && !names_requests_ && answer.reply_case() == proto::RemoteReply::kRefusal) found = unanswered_.begin();
+  if (found == unanswered_.end() || (is_stream(*found) != is_end && answer.reply_case() != proto::RemoteReply::kRefusal)) return std::nullopt;
+  const Request::RequestCase what = found->what;
+  unanswered_.erase(found);
+  return what;
+}
+
+void Worker::take_refusal(const proto::RemoteReply& reply) {
+  const std::optional<proto::RemoteRequest::RequestCase> what = asked(reply);
+  const std::string sentence = reply.refusal().sentence().substr(0, kLongestSentence);
+  if (state_ != State::kDiscarding || !what || (*what != proto::RemoteRequest::kStop && *what != proto::RemoteRequest::kDiscard))
+    return fail({settings_.target + " refuses: " + sentence, reply.refusal().is_usage() ? ErrorKind::kUsage : ErrorKind::kFailure});
+  if (*what == proto::RemoteRequest::kStop) return;  // its end was on its way when it was asked to stop
+  if (reply.refusal().is_kept())
+    settings_.tell(settings_.target + " keeps it: " + sentence);
+  else
+    outcome_.recording.clear();  // it is gone: the answer to an earlier request was lost
+  state_ = State::kOver;
+}
+
+void Worker::take_done(const proto::RemoteReply& reply) {
+  const std::optional<proto::RemoteRequest::RequestCase> what = asked(reply);
+  if (what != proto::RemoteRequest::kStop && what != proto::RemoteRequest::kRecord && what != proto::RemoteRequest::kDiscard) return fail(unasked());
+  outcome_.recording = recording_;
+  if (what == proto::RemoteRequest::kStop) return;  // the rest follows, or has come already
+  if (what == proto::RemoteRequest::kRecord) return follow();
+  outcome_.recording.clear();
+  state_ = State::kOver;
 }
 
 void Worker::take_standing(const proto::RemoteReply::Standing& standing) {
@@ -251,6 +291,7 @@ void Worker::take_greeting(const proto::RemoteReply& reply) {
   if (!was_greeted_ && version != settings_.version) settings_.tell(settings_.target + " has lanescope " + version + ", here is " + settings_.version + ".");
   if (!was_greeted_) linked_ = Clock::now();
   was_greeted_ = true;
+  names_requests_ = reply.greeting().names_requests();
   began_ = Clock::now();
   request();
 }
@@ -273,7 +314,7 @@ void Worker::request() {
   } else {
     return follow();
   }
-  connection_->link.send(request);
+  ask(request);
 }
 
 void Worker::follow() {
@@ -287,27 +328,17 @@ void Worker::follow() {
   copies_.describe(follow);
   follow.set_output(printed_[0]);
   follow.set_messages(printed_[1]);
-  connection_->link.send(request);
+  ask(request);
   state_ = State::kFollowing;
 }
 
 void Worker::take_in_order(const proto::RemoteReply& reply) {
-  const bool is_done = reply.reply_case() == proto::RemoteReply::kDone;
-  if (state_ == State::kStarting && is_done) {
-    outcome_.recording = recording_;
-    return follow();
-  }
-  if (state_ == State::kDiscarding && is_done) {
-    outcome_.recording.clear();
-    state_ = State::kOver;
-    return;
-  }
-  if (state_ != State::kFollowing) return fail(senseless("an answer to what was not asked"));
+  const bool is_end = reply.reply_case() == proto::RemoteReply::kEnd;
+  if (state_ != State::kFollowing || (is_end && !asked(reply))) return fail(unasked());
   outcome_.recording = recording_;
-  if (is_done) return;  // it was asked to stop
   pause_ = settings_.patience.first_pause;
   if (reply.reply_case() == proto::RemoteReply::kText) return take_text(reply.text());
-  if (reply.reply_case() == proto::RemoteReply::kEnd) return take_end(reply.end());
+  if (is_end) return take_end(reply.end());
   if (task<ForeignCommand>() != nullptr) return fail(senseless("a file where a command's output was asked for"));
   const Result<void> taken = reply.reply_case() == proto::RemoteReply::kFile ? copies_.take(reply.file()) : copies_.take(reply.bytes());
   if (!taken) return fail(taken.error());
@@ -343,7 +374,7 @@ void Worker::take_end(const proto::RemoteReply::End& end) {
 void Worker::discard() {
   proto::RemoteRequest request;
   request.mutable_discard()->set_recording(recording_);
-  connection_->link.send(request);
+  ask(request);
   began_ = Clock::now();
   state_ = State::kDiscarding;
 }

@@ -3,10 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "collector/remote/remote_work.h"
 #include "here/copies.h"
 #include "here/transport.h"
+#include "lanescope/remote.pb.h"
 #include "link/link.h"
 
 namespace lanescope::remote {
@@ -42,9 +44,14 @@ class Worker {
   void take(const std::string& message);
   void take_greeting(const proto::RemoteReply& reply);
   void take_in_order(const proto::RemoteReply& reply);
+  void take_refusal(const proto::RemoteReply& reply);
+  void take_done(const proto::RemoteReply& reply);
   void take_standing(const proto::RemoteReply::Standing& standing);
   void take_text(const proto::RemoteReply::Text& text);
   void take_end(const proto::RemoteReply::End& end);
+  // Sends what is answered; and which of these an answer is of, which is not waited for any more then. None: of nothing that was asked.
+  void ask(proto::RemoteRequest& request);
+  std::optional<proto::RemoteRequest::RequestCase> asked(const proto::RemoteReply& answer);
   void request();
   void follow();
   void discard();
@@ -59,6 +66,11 @@ class Worker {
     return std::get_if<T>(&settings_.task);
   }
 
+  struct Asked {
+    std::uint32_t number;
+    proto::RemoteRequest::RequestCase what;
+  };
+
   const WorkSettings& settings_;
   State state_ = State::kBroken;
   std::optional<Connection> connection_;
@@ -66,7 +78,10 @@ class Worker {
   std::uint64_t printed_[2] = {0, 0};  // bytes of each TextStream
   WorkOutcome outcome_;
   std::string recording_;
-  bool was_greeted_ = false;  // on any link
+  std::vector<Asked> unanswered_;  // on this link, in order
+  std::uint32_t asked_ = 0;        // on this link
+  bool names_requests_ = false;    // the other side, in its answers
+  bool was_greeted_ = false;       // on any link
   bool noise_is_told_ = false;
   bool is_program_missing_ = false;  // by what was said there
   bool is_stop_wished_ = false;

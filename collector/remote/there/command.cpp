@@ -32,7 +32,8 @@ bool is_allowed(const proto::RemoteRequest::Run& request) {
 
 }  // namespace
 
-Command::Command(Command&& other) noexcept : process_(std::exchange(other.process_, 0)), streams_(std::move(other.streams_)), sent_(other.sent_) {}
+Command::Command(Command&& other) noexcept
+    : number_(other.number_), process_(std::exchange(other.process_, 0)), streams_(std::move(other.streams_)), sent_(other.sent_) {}
 
 // So that it removes what it has begun to write.
 Command::~Command() {
@@ -47,13 +48,14 @@ Command::~Command() {
   waitpid(process_, nullptr, 0);
 }
 
-Result<Command> Command::start(const proto::RemoteRequest::Run& request, const std::filesystem::path& program) {
+Result<Command> Command::start(const proto::RemoteRequest::Run& request, std::uint32_t number, const std::filesystem::path& program) {
   if (!is_allowed(request)) return Error{"That command is not one that is asked of another machine.", ErrorKind::kUsage};
   int output[2];
   int messages[2];
   if (pipe2(output, O_CLOEXEC) != 0) return Error{"There are no descriptors left to run a command."};
   FileDescriptor output_end(output[1]);
   Command command;
+  command.number_ = number;
   command.streams_[proto::RemoteReply::STREAM_OUTPUT] = FileDescriptor(output[0]);
   if (pipe2(messages, O_CLOEXEC) != 0) return Error{"There are no descriptors left to run a command."};
   FileDescriptor messages_end(messages[1]);
@@ -106,6 +108,7 @@ bool Command::send_some(Link& link) {
   if (ended == 0) return true;
   process_ = 0;
   proto::RemoteReply reply;
+  reply.set_request(number_);
   auto& end = *reply.mutable_end();
   end.set_is_known(ended > 0);
   if (WIFSIGNALED(status))

@@ -16,7 +16,8 @@ namespace lanescope::remote {
 class Command {
  public:
   // Fails with one sentence where it is none of those that may be run, or can't be started.
-  static Result<Command> start(const proto::RemoteRequest::Run& request, const std::filesystem::path& program);
+  // `number`: of the request, for its answer.
+  static Result<Command> start(const proto::RemoteRequest::Run& request, std::uint32_t number, const std::filesystem::path& program);
 
   Command(Command&& other) noexcept;
   Command& operator=(Command&&) = delete;
@@ -27,6 +28,7 @@ class Command {
 
  private:
   Command() = default;
+  std::uint32_t number_ = 0;
   pid_t process_ = 0;
   std::array<channel::FileDescriptor, 2> streams_;  // as proto::RemoteReply::Stream
   std::array<std::uint64_t, 2> sent_{};

@@ -77,8 +77,8 @@ Result<void> check_recording(const OpenFile& opened, const fs::path& path) {
 
 }  // namespace
 
-Result<Followed> Followed::begin(const proto::RemoteRequest::Follow& request, const Recordings& recordings) {
-  Followed followed(request);
+Result<Followed> Followed::begin(const proto::RemoteRequest::Follow& request, std::uint32_t number, const Recordings& recordings) {
+  Followed followed(request, number);
   followed.recordings_ = &recordings;
   if (!request.file().empty()) {
     const std::optional<OpenFile> opened = open_file(request.file());
@@ -184,6 +184,7 @@ bool Followed::send_some(Link& link) {
 // Somebody else has fetched it to its end, or removed it.
 bool Followed::send_refusal(Link& link) {
   proto::RemoteReply reply;
+  reply.set_request(number_);
   reply.mutable_refusal()->set_sentence("The recording " + request_.recording() + " is not there any more: it was fetched, or removed, meanwhile.");
   link.send(reply);
   return false;
@@ -212,6 +213,7 @@ void Followed::send_standing(Link& link) {
 
 bool Followed::send_end(Link& link, const RecordingState& state) {
   proto::RemoteReply reply;
+  reply.set_request(number_);
   auto& end = *reply.mutable_end();
   for (const auto& [name, file] : files_) {
     const std::optional<OpenFile> opened = open_file(file.path);

@@ -22,7 +22,8 @@ struct OpenFile;
 class Followed {
  public:
   // Fails with one sentence where there is no such recording or file. `recordings` must outlive *this.
-  static Result<Followed> begin(const proto::RemoteRequest::Follow& request, const Recordings& recordings);
+  // `number`: of the request, for its answer.
+  static Result<Followed> begin(const proto::RemoteRequest::Follow& request, std::uint32_t number, const Recordings& recordings);
 
   // Sends what there is to send, as far as the link takes it. Returns whether more may come: not once the end was said.
   bool send_some(Link& link);
@@ -37,7 +38,7 @@ class Followed {
   };
   using Clock = std::chrono::steady_clock;
 
-  explicit Followed(const proto::RemoteRequest::Follow& request) : request_(request) {}
+  Followed(const proto::RemoteRequest::Follow& request, std::uint32_t number) : request_(request), number_(number) {}
   [[nodiscard]] RecordingState state() const;
   void find_files();
   bool send_file(Link& link, const std::string& name, File& file);
@@ -48,6 +49,7 @@ class Followed {
   bool send_end(Link& link, const RecordingState& state);
 
   proto::RemoteRequest::Follow request_;
+  std::uint32_t number_;
   const Recordings* recordings_ = nullptr;
   std::filesystem::path folder_;              // of a recording
   std::map<std::string, File> files_;         // by name

@@ -21,6 +21,7 @@ class Server {
     proto::RemoteReply greeting;
     greeting.mutable_greeting()->set_protocol(kProtocol);
     greeting.mutable_greeting()->set_version(settings_.version);
+    greeting.mutable_greeting()->set_names_requests(true);
     link_.send(greeting);
     while (!link_.is_closed() && link_.silence() < settings_.patience) {
       link_.move(is_busy() ? settings_.look : 1'000ms);
@@ -43,8 +44,10 @@ class Server {
     link_.send(pulse);
   }
 
-  static proto::RemoteReply answer_of(const Result<void>& result) {
+  // `number`: of what is answered; 0 where that is no request.
+  static proto::RemoteReply answer_of(std::uint32_t number, const Result<void>& result) {
     proto::RemoteReply reply;
+    reply.set_request(number);
     if (result) {
       reply.mutable_done();
     } else {
@@ -54,17 +57,17 @@ class Server {
     return reply;
   }
 
-  void answer(const Result<void>& result) { link_.send(answer_of(result)); }
+  void answer(std::uint32_t number, const Result<void>& result) { link_.send(answer_of(number, result)); }
 
-  void discard(const std::string& recording) {
+  void discard(std::uint32_t number, const std::string& recording) {
     const Result<void> discarded = recordings_.discard(recording);
-    proto::RemoteReply reply = answer_of(discarded);
+    proto::RemoteReply reply = answer_of(number, discarded);
     if (!discarded) reply.mutable_refusal()->set_is_kept(recordings_.folder_of(recording).has_value());
     link_.send(reply);
   }
 
   Result<void> say_last(const Error& error) {
-    answer(error);
+    answer(0, error);
     for (int attempt = 0; attempt < 20 && link_.unsent() > 0 && !link_.is_closed(); ++attempt) link_.move(50ms);
     return error;
   }
@@ -86,23 +89,24 @@ class Server {
 
   void carry_out(const proto::RemoteRequest& request) {
     using Case = proto::RemoteRequest;
-    if (request.request_case() == Case::kRecord) answer(recordings_.start(request.record(), settings_.program));
-    if (request.request_case() == Case::kStop) answer(recordings_.stop(request.stop().recording()));
-    if (request.request_case() == Case::kDiscard) discard(request.discard().recording());
-    if (request.request_case() == Case::kFollow) begin(followed_, Followed::begin(request.follow(), recordings_));
+    const std::uint32_t number = request.number();
+    if (request.request_case() == Case::kRecord) answer(number, recordings_.start(request.record(), settings_.program));
+    if (request.request_case() == Case::kStop) answer(number, recordings_.stop(request.stop().recording()));
+    if (request.request_case() == Case::kDiscard) discard(number, request.discard().recording());
+    if (request.request_case() == Case::kFollow) begin(followed_, number, Followed::begin(request.follow(), number, recordings_));
     if (request.request_case() == Case::kRun) {
       command_.reset();
-      begin(command_, Command::start(request.run(), settings_.program));
+      begin(command_, number, Command::start(request.run(), number, settings_.program));
     }
   }
 
   template <typename Work>
-  void begin(std::optional<Work>& place, Result<Work> work) {
+  void begin(std::optional<Work>& place, std::uint32_t number, Result<Work> work) {
     place.reset();
     if (work)
       place.emplace(std::move(*work));
     else
-      answer(work.error());
+      answer(number, work.error());
   }
 
   Link link_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -28,10 +29,11 @@ void say(const proto::RemoteReply& reply) {
   put(bytes);
 }
 
-void greet(std::uint32_t protocol = 1) {
+void greet(std::uint32_t protocol = 1, bool names_requests = false) {
   proto::RemoteReply reply;
   reply.mutable_greeting()->set_protocol(protocol);
   reply.mutable_greeting()->set_version("9.9.9");
+  reply.mutable_greeting()->set_names_requests(names_requests);
   say(reply);
 }
 
@@ -60,6 +62,50 @@ std::string read_some() {
   char bytes[4096];
   const ssize_t size = read(STDIN_FILENO, bytes, sizeof(bytes));
   return {bytes, static_cast<std::size_t>(std::max<ssize_t>(0, size))};
+}
+
+proto::RemoteRequest next_request() {
+  static remote::MessageReader reader(remote::kMostToThere);
+  std::optional<std::string> message;
+  while (!(message = reader.next())) {
+    const std::string bytes = read_some();
+    if (bytes.empty()) _exit(0);
+    reader.feed(bytes);
+  }
+  proto::RemoteRequest request;
+  request.ParseFromString(*message);
+  return request.has_pulse() || request.has_greeting() ? next_request() : request;
+}
+
+void refuse(std::uint32_t request, const std::string& sentence, bool is_kept) {
+  proto::RemoteReply reply;
+  reply.set_request(request);
+  reply.mutable_refusal()->set_sentence(sentence);
+  reply.mutable_refusal()->set_is_kept(is_kept);
+  say(reply);
+}
+
+// A recording that ends just as it is asked to stop: its end comes first, then the answer to that, and then what is there is not given away.
+void end_before_stop(bool names_requests, bool is_stop_refused) {
+  greet(1, names_requests);
+  const std::uint32_t follow = next_request().number();
+  proto::RemoteReply standing, end;
+  standing.mutable_standing();
+  say(standing);  // so that it is known when it can be asked to stop
+  const std::uint32_t stop = next_request().number();
+  end.set_request(names_requests ? follow : 0);
+  end.mutable_end()->set_is_known(true);
+  say(end);
+  proto::RemoteReply done;
+  done.set_request(names_requests ? stop : 0);
+  done.mutable_done();
+  if (is_stop_refused)
+    refuse(names_requests ? stop : 0, "It can't be ended.", false);
+  else
+    say(done);
+  const proto::RemoteRequest discard = next_request();
+  if (discard.has_discard()) refuse(names_requests ? discard.number() : 0, "It is dear to somebody.", true);
+  wait_for_ever();
 }
 
 // Replies of every kind, in any order, with values that are sometimes right.
@@ -137,6 +183,7 @@ void behave(const std::string& way) {
   if (way == "noise")
     for (;;) put("Last login: \x1b[2J today\n");
   if (way == "exits") return;
+  if (way.find("end before stop") != std::string::npos) end_before_stop(way.starts_with("numbered"), way.ends_with("refused"));
   if (way == "terminal echo") {  // what we are sent, as a terminal shows it
     std::string shown;
     for (const char byte : read_some()) {

@@ -405,6 +405,24 @@ TEST_CASE("a far side that says anything in any order ends, and nothing lies her
   }
 }
 
+TEST_CASE("a recording that ends just as it is asked to stop is taken for removed only where that is the answer to its removal") {
+  const Machines machines;
+  WorkSettings settings = machines.settings(ExistingRecording{"20260101-000000-00000000"});
+  const std::string way = GENERATE(as<std::string>{}, "numbered end before stop", "numbered end before stop, refused",  //
+                                   "end before stop", "end before stop, refused");                                      // as an older far side has it
+  CAPTURE(way);
+  settings.command = {test::program("lanescope_test_far_side").string(), way};
+  bool is_followed = false;
+  settings.behind = [&is_followed](std::chrono::milliseconds) { is_followed = true; };
+  settings.wish = [&is_followed] { return is_followed ? Wish::kStop : Wish::kGoOn; };
+  std::string told;
+  settings.tell = [&told](const std::string& sentence) { told += sentence; };
+  const WorkOutcome outcome = work_on(settings);
+  CHECK_FALSE(outcome.failure);
+  CHECK(outcome.recording == "20260101-000000-00000000");
+  CHECK_THAT(told, contains_text("keeps it: It is dear to somebody."));
+}
+
 TEST_CASE("how far copies are behind is what the far side says, and what the link holds back beside it") {
   const Machines machines;
   WorkSettings settings = machines.settings(NewRecording{"profile", {}, {"true"}, ""});

@@ -146,6 +146,38 @@ TEST_CASE("a far end greets first, answers in order, and ends with its link") {
   CHECK(served.replies.front().greeting().version() == "test");
 }
 
+TEST_CASE("each answer of a far end says which request it is of") {
+  const auto numbered = [](proto::RemoteRequest request, std::uint32_t number) {
+    request.set_number(number);
+    return message(request);
+  };
+  proto::RemoteRequest record, follow, run, stopped, discard;
+  record.mutable_record()->set_recording("../x");
+  follow.mutable_follow()->set_file("/nowhere");
+  run.mutable_run()->add_arguments("serve");
+  stopped.mutable_stop()->set_recording("none");
+  discard.mutable_discard()->set_recording("none");
+  const std::vector<proto::RemoteRequest> requests{record, follow, run, stopped, discard};
+  std::string bytes = greeting(1);
+  for (std::uint32_t i = 0; i < requests.size(); ++i) bytes += numbered(requests[i], 7 + i);
+  const Served served = serve_to(bytes, Then::kSilence);
+  REQUIRE(served.replies.size() == 1 + requests.size());
+  CHECK(served.replies.front().greeting().names_requests());
+  for (std::uint32_t i = 0; i < requests.size(); ++i) {
+    CHECK(served.replies[1 + i].has_refusal());
+    CHECK(served.replies[1 + i].request() == 7 + i);
+  }
+}
+
+TEST_CASE("a followed file's end says which request it ends") {
+  proto::RemoteRequest follow;
+  follow.mutable_follow()->set_file(test::data_file("cuda_streams.trace").string());
+  follow.set_number(23);
+  const Served served = serve_to(greeting(1) + message(follow), Then::kSilence);
+  REQUIRE(served.replies.back().has_end());
+  CHECK(served.replies.back().request() == 23);
+}
+
 TEST_CASE("a far end that hears nothing any more ends") {
   const Served served = serve_to(greeting(1) + stop("none"), Then::kSilence);
   CHECK(served.took >= 300ms);
@@ -418,7 +450,7 @@ TEST_CASE("a command that nobody follows any more is asked for its end, and ende
   proto::RemoteRequest::Run request;
   request.add_arguments("sessions");
   {
-    const Result<Command> command = Command::start(request, program);
+    const Result<Command> command = Command::start(request, 1, program);
     REQUIRE(command);
     while (!std::filesystem::exists(ready)) std::this_thread::sleep_for(1ms);
     siginfo_t child{};
