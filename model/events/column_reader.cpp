@@ -69,6 +69,7 @@ struct ColumnReader::State {
   LaneNumbers number_of_event;
   bool names_are_of_chains = false;  // of some lanes
   bool asks_for_each = false;        // where a number for each event of the trace would be too many
+  bool reads_by_lane = false;        // of events by start, each other one may lie in another segment, which is decoded for it
   std::optional<LaunchIndex> launches;
   std::optional<RangeFinder> finder;  // where ranges are asked for each
 
@@ -97,6 +98,8 @@ struct ColumnReader::State {
     }
   }
   void correlations(std::span<const EventRef> events, std::span<std::int64_t> numbers) const;
+  void read(std::span<const EventRef> events, std::span<std::int64_t> numbers) const;
+  void read_by_lane(std::span<const EventRef> events, std::span<std::int64_t> numbers) const;
 };
 
 void ColumnReader::State::rank_lanes() {
@@ -207,6 +210,10 @@ void ColumnReader::State::correlations(std::span<const EventRef> events, std::sp
 ColumnReader::ColumnReader(const EventValues& values, EventColumn column, std::stop_token stop)
     : state_(std::make_unique<State>(State{&values, &values.trace(), column, {}, {}, {}, {}, {}, {}})) {
   state_->asks_for_each = !has_memory_for_events(values.trace());
+  // Others are of lanes, or go through time from one call to the next.
+  static constexpr EventColumn kOfSegments[] = {EventColumn::kName,        EventColumn::kStart, EventColumn::kDuration,
+                                                EventColumn::kCorrelation, EventColumn::kKind,  EventColumn::kMemory};
+  state_->reads_by_lane = state_->asks_for_each && std::find(std::begin(kOfSegments), std::end(kOfSegments), column) != std::end(kOfSegments);
   switch (column) {
     case EventColumn::kName:
       state_->rank_of_name = name_ranks(values.trace());
@@ -245,41 +252,65 @@ ColumnReader::ColumnReader(const EventValues& values, EventColumn column, std::s
 ColumnReader::~ColumnReader() = default;
 
 void ColumnReader::read(std::span<const EventRef> events, std::span<std::int64_t> numbers) const {
-  const State& state = *state_;
-  const Trace& trace = *state.trace;
-  switch (state.column) {
+  constexpr std::size_t kFew = 1'000;
+  if (state_->reads_by_lane && events.size() > kFew)
+    state_->read_by_lane(events, numbers);
+  else
+    state_->read(events, numbers);
+}
+
+// Lane by lane, those of one as they stand.
+void ColumnReader::State::read_by_lane(std::span<const EventRef> events, std::span<std::int64_t> numbers) const {
+  constexpr std::size_t kAtOnce = 1u << 12;
+  std::vector<std::uint32_t> places(trace->lanes().size() + 1);  // where those of a lane begin in the order
+  for (const EventRef event : events) ++places[event.lane + 1];
+  std::partial_sum(places.begin(), places.end(), places.begin());
+  std::vector<std::uint32_t> order(events.size());
+  for (std::size_t i = 0; i < events.size(); ++i) order[places[events[i].lane]++] = static_cast<std::uint32_t>(i);
+  std::vector<EventRef> some;
+  std::vector<std::int64_t> some_numbers(kAtOnce);
+  for (std::size_t first = 0; first < order.size(); first += some.size()) {
+    some.clear();
+    for (std::size_t i = first; i < std::min(order.size(), first + kAtOnce); ++i) some.push_back(events[order[i]]);
+    read(some, std::span(some_numbers).first(some.size()));
+    for (std::size_t i = 0; i < some.size(); ++i) numbers[order[first + i]] = some_numbers[i];
+  }
+}
+
+void ColumnReader::State::read(std::span<const EventRef> events, std::span<std::int64_t> numbers) const {
+  switch (column) {
     case EventColumn::kName:
-      if (state.names_are_of_chains) return state.each(events, numbers, [&](EventRef e) { return state.rank_of_name[listed_name(trace, e)]; });
-      return state.each_in_segments(events, numbers, [&](const LaneSegment& s, EventIndex i) { return state.rank_of_name[s.name(i)]; });
+      if (names_are_of_chains) return each(events, numbers, [&](EventRef e) { return rank_of_name[listed_name(*trace, e)]; });
+      return each_in_segments(events, numbers, [&](const LaneSegment& s, EventIndex i) { return rank_of_name[s.name(i)]; });
     case EventColumn::kStart:
-      return state.each_in_segments(events, numbers, [](const LaneSegment& s, EventIndex i) { return s.start(i); });
+      return each_in_segments(events, numbers, [](const LaneSegment& s, EventIndex i) { return s.start(i); });
     case EventColumn::kDuration:
-      return state.each_in_segments(events, numbers, [](const LaneSegment& s, EventIndex i) { return s.duration(i); });
+      return each_in_segments(events, numbers, [](const LaneSegment& s, EventIndex i) { return s.duration(i); });
     case EventColumn::kCorrelation:
-      return state.correlations(events, numbers);
+      return correlations(events, numbers);
     case EventColumn::kGapBefore:
-      if (state.asks_for_each) return gaps_before(*state.values, events, numbers);
-      return state.each(events, numbers, [&](EventRef e) { return state.number_of_event[e.lane][e.index]; });
+      if (asks_for_each) return gaps_before(*values, events, numbers);
+      return each(events, numbers, [&](EventRef e) { return number_of_event[e.lane][e.index]; });
     case EventColumn::kQueueTime:
-      return state.each(events, numbers, [&](EventRef e) { return state.queue_time(e); });
+      return each(events, numbers, [&](EventRef e) { return queue_time(e); });
     case EventColumn::kNvtxRange:
-      if (state.finder) return state.ranges(events, numbers);
-      return state.each(events, numbers, [&](EventRef e) { return state.range(e); });
+      if (finder) return ranges(events, numbers);
+      return each(events, numbers, [&](EventRef e) { return range(e); });
     case EventColumn::kKind:
-      return state.each(events, numbers, [&](EventRef e) { return state.rank_of_kind[static_cast<std::size_t>(event_kind(trace, e))]; });
+      return each(events, numbers, [&](EventRef e) { return rank_of_kind[static_cast<std::size_t>(event_kind(*trace, e))]; });
     case EventColumn::kMemory:
-      return state.each(events, numbers, [&](EventRef e) {
-        if (trace.track_of(e.lane).key.kind != TrackKind::kMemory) return kMissing;
-        return state.rank_of_memory[kinds_of_memory(trace.memory_detail(trace.lane(e.lane).detail(e.index)))];
+      return each(events, numbers, [&](EventRef e) {
+        if (trace->track_of(e.lane).key.kind != TrackKind::kMemory) return kMissing;
+        return rank_of_memory[kinds_of_memory(trace->memory_detail(trace->lane(e.lane).detail(e.index)))];
       });
     case EventColumn::kProcess:
     case EventColumn::kThread:
     case EventColumn::kDevice:
     case EventColumn::kStream:
     case EventColumn::kRun:
-      return state.each(events, numbers, [&](EventRef e) { return state.number_of_lane[e.lane]; });
+      return each(events, numbers, [&](EventRef e) { return number_of_lane[e.lane]; });
     default:
-      return state.each(events, numbers, [&](EventRef e) { return state.values->number(e, state.column).value_or(kMissing); });
+      return each(events, numbers, [&](EventRef e) { return values->number(e, column).value_or(kMissing); });
   }
 }
 
