@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "collector/session/inheritance.h"
+#include "output/message_reserve.h"
 #include "output/printable_stream.h"
 #include "run.h"
 #ifdef LANESCOPE_IS_CODE_NAMES
@@ -21,6 +22,7 @@ int main(int argc, char** argv) {
   if (name == "lanescope-kernel-metrics") return lanescope::kernel_metrics::program(argc, argv);
 #endif
   lanescope::session::keep_inheritance();
+  const lanescope::cli::MessageReserve reserve(std::cerr);
   const lanescope::cli::PrintableStream output(std::cout), errors(std::cerr);
   return lanescope::cli::run({argv + 1, argv + argc});
 }

@@ -1,5 +1,9 @@
 // The commands that take --on, as a user gives them; the other machine is this one, behind a command prefix. tests/collector/remote holds the
 // link to what it promises, remote_ssh.sh goes over ssh.
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -119,6 +123,30 @@ TEST_CASE("what a program prints there and has no room here is said, and stays t
   fs::remove(machines.here() / "run.trace");
   CHECK(std::system(("(" + command + " 2> messages) | true").c_str()) == 0);
   CHECK(machines.count_there() == 0);
+}
+
+TEST_CASE("what a recorder there has to say arrives although its program filled the disk and all the room for messages") {
+  if (geteuid() != 0) {
+    WARN("Only root mounts a small disk: not tested.");
+    return;
+  }
+  const TwoMachines machines;
+  const fs::path disk = machines.there().parent_path().parent_path();
+  fs::create_directory(disk);
+  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=2m") != 0) {
+    WARN("A disk can't be mounted here: not tested.");
+    return;
+  }
+  constexpr std::size_t kBytes = 300'000;
+  const std::string program =
+      "dd if=/dev/zero of=" + (disk / "filling").string() + " bs=4k 2>/dev/null; yes '#' | tr -d '\\n' | head -c " + std::to_string(kBytes) + " >&2; exit 7";
+  const Ran ran = machines.run(quietly("profile", {"-o", "run", "sh", "-c", program}));
+  umount2(disk.c_str(), MNT_DETACH);
+  CHECK(ran.code == 7);
+  const auto arrived = static_cast<std::size_t>(std::count(ran.messages.begin(), ran.messages.end(), '#'));
+  CHECK(arrived < kBytes);
+  CHECK_THAT(ran.messages, contains_text(std::to_string(kBytes - arrived) + " bytes that the program printed to standard error could not be written there") &&
+                               contains_text("Generated:") && contains_text("Copied, and removed there:"));
 }
 
 TEST_CASE("a shell that takes its command in one word leads to another machine, and the advice leads a recorder through it") {

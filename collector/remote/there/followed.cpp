@@ -140,13 +140,12 @@ bool Followed::send_file(Link& link, const std::string& name, File& file) {
   return false;
 }
 
-bool Followed::send_text(Link& link, proto::RemoteReply::Stream stream, std::uint64_t& sent) {
-  const bool is_output = stream == proto::RemoteReply::STREAM_OUTPUT;
-  const std::optional<OpenFile> opened = open_file(folder_ / (is_output ? "output" : "messages"));
+bool Followed::send_text(Link& link, proto::RemoteReply::Stream stream, const char* name, std::uint64_t behind, std::uint64_t& sent) {
+  const std::optional<OpenFile> opened = open_file(folder_ / name);
   while (opened && link.unsent() < kMostUnsent) {
     proto::RemoteReply reply;
     auto& text = *reply.mutable_text();
-    *text.mutable_data() = piece_of(opened->descriptor.get(), sent, opened->size);
+    *text.mutable_data() = piece_of(opened->descriptor.get(), sent - behind, opened->size);
     if (text.data().empty()) return true;
     text.set_stream(stream);
     text.set_offset(sent);
@@ -154,6 +153,21 @@ bool Followed::send_text(Link& link, proto::RemoteReply::Stream stream, std::uin
     link.send(reply);
   }
   return !opened;
+}
+
+bool Followed::send_texts(Link& link, bool is_over) {
+  std::uint64_t output = request_.output(), messages = request_.messages();
+  bool is_all_sent = send_text(link, proto::RemoteReply::STREAM_OUTPUT, kOutput, 0, output);
+  is_all_sent = send_text(link, proto::RemoteReply::STREAM_MESSAGES, kMessages, 0, messages) && is_all_sent;
+  // Where it begins is known once nothing comes before it any more.
+  if (is_over && is_all_sent) {
+    std::error_code missing;
+    const std::uint64_t size = fs::file_size(folder_ / kMessages, missing), behind = missing ? 0 : std::min(size, messages);
+    is_all_sent = send_text(link, proto::RemoteReply::STREAM_MESSAGES, kReserve, behind, messages);
+  }
+  request_.set_output(output);
+  request_.set_messages(messages);
+  return is_all_sent;
 }
 
 bool Followed::send_some(Link& link) {
@@ -167,13 +181,7 @@ bool Followed::send_some(Link& link) {
   find_files();
   bool is_all_sent = true;
   for (auto& [name, file] : files_) is_all_sent = send_file(link, name, file) && is_all_sent;
-  if (!folder_.empty()) {
-    std::uint64_t output = request_.output(), messages = request_.messages();
-    is_all_sent = send_text(link, proto::RemoteReply::STREAM_OUTPUT, output) && is_all_sent;
-    is_all_sent = send_text(link, proto::RemoteReply::STREAM_MESSAGES, messages) && is_all_sent;
-    request_.set_output(output);
-    request_.set_messages(messages);
-  }
+  if (!folder_.empty()) is_all_sent = send_texts(link, is_over) && is_all_sent;
   if (!is_over || !is_all_sent) {
     send_standing(link);
     return true;

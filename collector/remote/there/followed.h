@@ -42,7 +42,9 @@ class Followed {
   [[nodiscard]] RecordingState state() const;
   void find_files();
   bool send_file(Link& link, const std::string& name, File& file);
-  bool send_text(Link& link, proto::RemoteReply::Stream stream, std::uint64_t& sent);
+  // `behind`: what stands before this file in its stream, in bytes. Returns whether all of it is sent.
+  bool send_text(Link& link, proto::RemoteReply::Stream stream, const char* name, std::uint64_t behind, std::uint64_t& sent);
+  bool send_texts(Link& link, bool is_over);
   void announce(Link& link, const std::string& name, File& file, const OpenFile& opened);
   bool send_refusal(Link& link);
   void send_standing(Link& link);

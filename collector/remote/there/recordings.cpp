@@ -16,6 +16,7 @@
 
 #include "collector/channel/file_descriptor.h"
 #include "collector/remote/recording_name.h"
+#include "collector/remote/serve.h"
 #include "collector/session/inheritance.h"
 #include "collector/session/process_beside.h"
 
@@ -27,8 +28,6 @@ using channel::FileDescriptor;
 
 constexpr const char* kEnded = "ended";
 constexpr const char* kRecorder = "recorder";
-constexpr const char* kOutput = "output";
-constexpr const char* kMessages = "messages";
 constexpr const char* kBeside = ".new";        // behind the name of a file that has not taken its place
 constexpr std::size_t kEndedBytes = 32;        // of `ended`: room for two numbers
 constexpr const char* kLeaving = ".removed-";  // before the name of a folder that is about to go
@@ -104,10 +103,15 @@ int make_room(const fs::path& folder) {
   constexpr mode_t kForOwner = 0600;
   if (const int reason = write_through(folder / (std::string(kEnded) + kBeside), O_CREAT, std::string(kEndedBytes, ' ')); reason != 0) return reason;
   const FileDescriptor output(open((folder / kOutput).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kForOwner));
-  const FileDescriptor messages(open((folder / kMessages).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kForOwner));
-  if (!output.valid() || !messages.valid()) return errno;
-  if (fallocate(messages.get(), FALLOC_FL_KEEP_SIZE, 0, kForMessages) == 0) return 0;
-  return errno == ENOSPC || errno == EDQUOT ? errno : 0;  // not every file system can
+  if (!output.valid()) return errno;
+  // The recorder and its program share the first: what the program prints may take all of it, and nothing of the second.
+  for (const char* name : {kMessages, kReserve}) {
+    const FileDescriptor messages(open((folder / name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kForOwner));
+    if (!messages.valid()) return errno;
+    const bool has_room = fallocate(messages.get(), FALLOC_FL_KEEP_SIZE, 0, kForMessages) == 0;
+    if (!has_room && (errno == ENOSPC || errno == EDQUOT)) return errno;  // not every file system can
+  }
+  return 0;
 }
 
 // In the room that was made for it. What takes part in the recording has ended; where even this fails, nobody knows how.
@@ -154,6 +158,7 @@ bool lead(int descriptor, const fs::path& path, int flags) {
   };
   if (!request.folder().empty() && chdir(request.folder().c_str()) != 0)
     fail("The folder " + request.folder() + " can't be entered: " + std::strerror(errno) + ".");
+  setenv(kMessageReserve, (folder / kReserve).c_str(), 1);
   execv(program.c_str(), pointers.data());
   fail("The recorder can't be started: " + std::string(std::strerror(errno)) + ".");
   _exit(1);

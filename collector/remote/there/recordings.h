@@ -1,6 +1,7 @@
 // Recordings that another machine asked for: a folder each, in which a recorder of its own works that outlives whoever asked.
 //
-// In the folder: the trace files, `output` and `messages` (what the recorder and its program print), `recorder` (its process and host) and,
+// In the folder: the trace files, `output` and `messages` (what the recorder and its program print), `messages-reserve` (what
+// the recorder says once the disk is full, behind `messages`), `recorder` (its process and host) and,
 // once it is over, `ended` (how). A keeper, which is a process in a session of its own, starts the recorder, waits for it and writes the last. No
 // recorder begins that could not be noted, and the room for its end is there before, on a disk that may be full by then.
 // Several machines may have the folder, as nodes of a cluster have a home: each can follow all recordings, and end or discard its own.
@@ -30,6 +31,11 @@ struct RecordingState {
   int signal = 0;    // kEnded: that ended it; 0: none
   std::string host;  // on which it was begun
 };
+
+// Names of files in a folder.
+inline constexpr const char* kOutput = "output";
+inline constexpr const char* kMessages = "messages";
+inline constexpr const char* kReserve = "messages-reserve";
 
 class Recordings {
  public:

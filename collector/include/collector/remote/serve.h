@@ -12,6 +12,10 @@
 
 namespace lanescope::remote {
 
+// The variable that names a file to a recorder that another machine started: what it says once its standard error takes no more goes there. Room for
+// it was made before the program began, which shares that standard error and may fill the disk.
+inline constexpr const char* kMessageReserve = "LANESCOPE_MESSAGE_RESERVE";
+
 struct ServeSettings {
   std::filesystem::path program;  // lanescope, for recorders and commands
   std::string version;
