@@ -29,7 +29,7 @@ bool runs_this_program(pid_t pid) {
 
 }  // namespace
 
-StrayProcesses::StrayProcesses(pid_t attached) : own_program_(program_of(getpid()).value_or("")), newest_(newest_task()) {
+StrayProcesses::StrayProcesses(pid_t attached) : attached_(attached), own_program_(program_of(getpid()).value_or("")), newest_(newest_task()) {
   family_[attached].known_program = program_state(attached).number;
   for (const pid_t pid : attach::process_numbers())
     if (parent_of_process(pid) == attached) others_.insert(pid);
@@ -74,7 +74,7 @@ bool StrayProcesses::has_become_another(pid_t pid) const {
 
 std::optional<StrayProcesses::Stray> StrayProcesses::see(const cpu::SeenProcess& seen) {
   if (way_ || seen.membership == cpu::Membership::kOutside) return std::nullopt;
-  const bool is_recorder = seen.executed && seen.executable == own_program_;
+  const bool is_recorder = seen.executed && seen.pid != attached_ && (seen.executable == own_program_ || is_of_recorder(seen.parent));
   if (is_recorder || others_.contains(seen.parent)) others_.insert(seen.pid);
   if (!is_recorder && seen.forked && !others_.contains(seen.parent)) others_.erase(seen.pid);  // another process that had this number has ended
   if (others_.contains(seen.pid)) {
@@ -117,7 +117,7 @@ StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray
   const ProgramState program = program_state(pid);
   if (!program.runs) return Finding::kGone;
   if (program.number.is_known() && program.number.is_same(member.known_program)) return Finding::kNothing;
-  if (!way_ && runs_this_program(pid)) return Finding::kRecorder;
+  if (!way_ && is_of_recorder(pid)) return Finding::kRecorder;
   const bool has_begun = has_arguments(pid);
   std::string obstacle = obstacle_of(pid, program);
   const ProgramNumber number = program.number.is_known() ? program.number : ProgramNumber{static_cast<std::uint64_t>(pid), 0};
@@ -138,6 +138,14 @@ StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray
   stray.who = "[" + std::to_string(pid) + "] " + program.name;
   stray.reason = std::move(obstacle);
   return Finding::kStray;
+}
+
+// A recorder may have started it before it was looked at itself.
+bool StrayProcesses::is_of_recorder(pid_t pid) const {
+  constexpr int kMostAncestors = 64;
+  for (int i = 0; i < kMostAncestors && pid > 1 && pid != attached_; ++i, pid = parent_of_process(pid))
+    if (others_.contains(pid) || runs_this_program(pid)) return true;
+  return false;
 }
 
 std::string StrayProcesses::obstacle_of(pid_t pid, const ProgramState& program) const {

@@ -65,10 +65,13 @@ class StrayProcesses {
   void take_on(pid_t pid);
   enum class Finding { kNothing, kStray, kRecorder, kGone };
   [[nodiscard]] Finding look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined);
+  // Of an attached process: whether it, or a process that it comes of, is a recorder that was started meanwhile.
+  [[nodiscard]] bool is_of_recorder(pid_t pid) const;
   // The end of a sentence that says why no agent can join it; empty where one can, or that can't be told.
   [[nodiscard]] std::string obstacle_of(pid_t pid, const ProgramState& program) const;
 
   std::optional<Way> way_;                    // none: of an attached process
+  pid_t attached_ = 0;                        // 0: of a launched process
   std::string own_program_;                   // path of ours; empty of a launched process
   std::set<pid_t> others_;                    // children of the attached process that are none of the recording's
   std::map<pid_t, Member> family_;            // that live

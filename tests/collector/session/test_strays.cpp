@@ -141,6 +141,30 @@ TEST_CASE("of a process that was attached to, recorders that it starts are no st
   close(never[1]);
 }
 
+TEST_CASE("of a process that was attached to, what a recorder runs is no stray, whichever of the two is looked at first") {
+  StrayProcesses strays(getpid());
+  int never[2], started[2];
+  REQUIRE((pipe(never) == 0 && pipe(started) == 0));
+  const pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const pid_t program = start_program({});
+    dup2(never[0], STDIN_FILENO);
+    if (write(started[1], &program, sizeof(program)) != sizeof(program)) _exit(125);
+    execl("/proc/self/exe", "recorder", "--wait-for-keypress", "start", nullptr);
+    _exit(125);
+  }
+  const Child recorder(pid);
+  pid_t program = 0;
+  REQUIRE(read(started[0], &program, sizeof(program)) == sizeof(program));
+  while (describe_process(pid).arguments != std::vector<std::string>{"recorder", "--wait-for-keypress", "start"}) usleep(1000);
+  wait_until_it_runs(program, "sleep");
+  strays.look_soon(pid);
+  strays.look_soon(program);
+  for (int i = 0; i < 100; ++i, usleep(1000)) CHECK(strays.look(none_is_joined).empty());
+  kill(program, SIGKILL);
+}
+
 TEST_CASE("a program that starts itself anew is another one, also where addresses are not randomized") {
   int go[2], standing[2];
   REQUIRE((pipe(go) == 0 && pipe(standing) == 0));

@@ -63,7 +63,7 @@ struct WorkSettings {
   std::function<Result<std::filesystem::path>(std::size_t number)> place;  // of the number-th file, from 1
   std::function<void(TextStream stream, std::string_view bytes)> print;    // what a recorder, its program, or a command printed there
   std::function<void(const std::string& sentence)> tell;
-  std::function<bool()> keeps_recording = [] { return false; };  // asked once all is here: whether it stays there nonetheless
+  std::function<bool()> keeps_recording = [] { return false; };                              // asked once all is here: whether it stays there nonetheless
   std::function<Wish()> wish = [] { return Wish::kGoOn; };                                   // some twenty times a second
   std::function<void(std::chrono::milliseconds)> behind = [](std::chrono::milliseconds) {};  // of copies: what is here, to what is there
 };
