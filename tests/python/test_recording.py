@@ -182,15 +182,18 @@ class Blocks(Recorded):
             assert os.waitpid(child, 0)[1] == 0
         """)
 
-    def test_a_program_that_becomes_another_leaves_a_whole_file(self):
+    def test_a_program_that_becomes_another_leaves_a_whole_file_that_says_so(self):
         recorder, _ = self.run_program("""
             recording = lanescope.start("x.trace", trace="nvtx", **QUIET)
             with annotate("before"): pass
             print(recording._recorder.pid, flush=True)
-            os.execv("/bin/true", ["true"])
+            wait = "import lanescope, time\\nwhile not lanescope.open('x.trace').lost.failed: time.sleep(0.01)"
+            os.execv(sys.executable, [sys.executable, "-c", wait])
         """)
         self.await_end(int(recorder))
-        self.assertEqual(self.ranges(), ["before"])
+        with lanescope.open(self.folder / "x.trace") as trace:
+            self.assertEqual([*trace.nvtx_ranges.to_numpy()["name"]], ["before"])
+            self.assertEqual(trace.lost, type(trace.lost)(failed=1))
 
     def test_a_name_of_bytes_is_a_name(self):
         self.run_program("""
