@@ -74,9 +74,11 @@ bool StrayProcesses::has_become_another(pid_t pid) const {
 
 std::optional<StrayProcesses::Stray> StrayProcesses::see(const cpu::SeenProcess& seen) {
   if (way_ || seen.membership == cpu::Membership::kOutside) return std::nullopt;
-  const bool is_recorder = seen.executed && seen.pid != attached_ && (seen.executable == own_program_ || is_of_recorder(seen.parent));
-  if (is_recorder || others_.contains(seen.parent)) others_.insert(seen.pid);
-  if (!is_recorder && seen.forked && !others_.contains(seen.parent)) others_.erase(seen.pid);  // another process that had this number has ended
+  const bool begins_recorder = seen.executed && seen.pid != attached_ && (seen.executable == own_program_ || is_of_recorder(seen.parent));
+  if (begins_recorder || others_.contains(seen.parent))
+    others_.insert(seen.pid);
+  else if (seen.forked)
+    others_.erase(seen.pid);  // another process that had this number has ended
   if (others_.contains(seen.pid)) {
     family_.erase(seen.pid);
     return std::nullopt;

@@ -93,9 +93,9 @@ TEST_CASE("a process is told of when it becomes a program without the variable, 
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     close(go[1]);
-    const std::string script = "read line <&" + std::to_string(go[0]) + "; exec env -i sleep 100000";
+    dup2(go[0], STDIN_FILENO);
     char* variables[] = {const_cast<char*>(with.c_str()), const_cast<char*>("PATH=/usr/bin:/bin"), nullptr};
-    execle("/bin/sh", "sh", "-c", script.c_str(), nullptr, variables);
+    execle("/bin/sh", "sh", "-c", "read line; exec env -i sleep 100000", nullptr, variables);
     _exit(125);
   }
   const Child child(pid);
@@ -163,6 +163,7 @@ TEST_CASE("of a process that was attached to, what a recorder runs is no stray, 
   strays.look_soon(program);
   for (int i = 0; i < 100; ++i, usleep(1000)) CHECK(strays.look(none_is_joined).empty());
   kill(program, SIGKILL);
+  for (const int each : {never[0], never[1], started[0], started[1]}) close(each);
 }
 
 TEST_CASE("a program that starts itself anew is another one, also where addresses are not randomized") {
@@ -172,12 +173,16 @@ TEST_CASE("a program that starts itself anew is another one, also where addresse
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     personality(ADDR_NO_RANDOMIZE);
-    const std::string script = "echo >&" + std::to_string(standing[1]) + "; read line <&" + std::to_string(go[0]) + "; exec /bin/sh -c \"$0\" \"$0\"";
+    dup2(go[0], STDIN_FILENO);  // shells take numbers of one digit alone
+    dup2(standing[1], STDOUT_FILENO);
+    for (const int each : {go[0], go[1], standing[0], standing[1]}) close(each);
+    const char* script = "echo; read line; exec /bin/sh -c \"$0\" \"$0\"";
     char* variables[] = {nullptr};
-    execle("/bin/sh", "/bin/sh", "-c", script.c_str(), script.c_str(), nullptr, variables);
+    execle("/bin/sh", "/bin/sh", "-c", script, script, nullptr, variables);
     _exit(125);
   }
   const Child child(pid);
+  close(standing[1]);  // so that its end is seen, too
   const auto await = [&] {
     char line = 0;
     REQUIRE(read(standing[0], &line, 1) == 1);
@@ -192,6 +197,7 @@ TEST_CASE("a program that starts itself anew is another one, also where addresse
     before = now;
     REQUIRE(write(go[1], "\n", 1) == 1);
   }
+  for (const int each : {go[0], go[1], standing[0]}) close(each);
 }
 
 TEST_CASE("of a process that was attached to, programs that were seen are told of once, and those of recorders are not") {
@@ -267,9 +273,9 @@ TEST_CASE("a process is looked at ever more seldom, unless its agent leaves") {
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     close(go[1]);
-    const std::string script = "read line <&" + std::to_string(go[0]) + "; exec env -i sleep 100000";
+    dup2(go[0], STDIN_FILENO);
     char* variables[] = {const_cast<char*>(with.c_str()), const_cast<char*>("PATH=/usr/bin:/bin"), nullptr};
-    execle("/bin/sh", "sh", "-c", script.c_str(), nullptr, variables);
+    execle("/bin/sh", "sh", "-c", "read line; exec env -i sleep 100000", nullptr, variables);
     _exit(125);
   }
   const Child child(pid);

@@ -18,6 +18,16 @@ using namespace lanescope;
 using namespace lanescope::test;
 using lanescope::ui::MainWindow;
 
+namespace {
+
+// Whether a text stands in one of the window's lines of status.
+bool shows(const MainWindow& window, const QString& text) {
+  const QList<ui::PartsLabel*> labels = window.findChildren<ui::PartsLabel*>();
+  return std::any_of(labels.begin(), labels.end(), [&](const ui::PartsLabel* label) { return label->isVisible() && label->text().contains(text); });
+}
+
+}  // namespace
+
 class RecordingTest : public QObject {
   Q_OBJECT
 
@@ -65,16 +75,12 @@ class RecordingTest : public QObject {
     QSignalSpy opened(&window, &MainWindow::opened);
     window.launch(launch);
     QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
-    const auto shows = [&](const QString& text) {
-      const QList<ui::PartsLabel*> labels = window.findChildren<ui::PartsLabel*>();
-      return std::any_of(labels.begin(), labels.end(), [&](const ui::PartsLabel* label) { return label->isVisible() && label->text().contains(text); });
-    };
-    QVERIFY(wait_for([&] { return shows("Recording") && shows("states and samples"); }));
-    QVERIFY(wait_for([&] { return shows(ui::events_text(window.state().trace().get())); }));
+    QVERIFY(wait_for([&] { return shows(window, "Recording") && shows(window, "states and samples"); }));
+    QVERIFY(wait_for([&] { return shows(window, ui::events_text(window.state().trace().get())); }));
     window.stopRecording();
     QVERIFY(opened.wait(kPatienceMs));
     QVERIFY(settle(window));
-    QVERIFY(shows(ui::events_text(window.state().trace().get())));
+    QVERIFY(shows(window, ui::events_text(window.state().trace().get())));
   }
 
   void saysWhereARecordingIsWhoseFileWasReplaced() {
@@ -167,22 +173,18 @@ class RecordingTest : public QObject {
     QSignalSpy opened(&window, &MainWindow::opened);
     window.launch(launch);
     QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
-    const auto shows = [&](const QString& text) {
-      const QList<ui::PartsLabel*> labels = window.findChildren<ui::PartsLabel*>();
-      return std::any_of(labels.begin(), labels.end(), [&](const ui::PartsLabel* label) { return label->isVisible() && label->text().contains(text); });
-    };
-    QVERIFY(wait_for([&] { return shows("● Recording"); }));
+    QVERIFY(wait_for([&] { return shows(window, "● Recording"); }));
     rlimit before{};
     QVERIFY(getrlimit(RLIMIT_FSIZE, &before) == 0);
     const auto handler = std::signal(SIGXFSZ, SIG_IGN);
     const rlimit small{1, before.rlim_max};
     QVERIFY(setrlimit(RLIMIT_FSIZE, &small) == 0);
-    const bool is_said = wait_for([&] { return shows("Not recording: the file has ended"); });
+    const bool is_said = wait_for([&] { return shows(window, "Not recording: the file has ended"); });
     QVERIFY(setrlimit(RLIMIT_FSIZE, &before) == 0);
     std::signal(SIGXFSZ, handler);
     QVERIFY(is_said);
     QVERIFY(window.isRecording());  // its program runs, and can be stopped
-    QVERIFY(!shows("● Recording"));
+    QVERIFY(!shows(window, "● Recording"));
     QVERIFY2(window.messages().text().contains("nothing more is recorded"), qPrintable(window.messages().text()));
     window.stopRecording();
     QVERIFY(opened.wait(kPatienceMs));
