@@ -11,10 +11,10 @@
 
 #include "agent/cupti/library.h"
 #include "collector/channel/clock.h"
-#include "gpm_sampler.h"
-#include "nvml_sampler.h"
-#include "pm_sampler.h"
 #include "processor_share.h"
+#include "samplers/gpm_sampler.h"
+#include "samplers/nvml_sampler.h"
+#include "samplers/pm_sampler.h"
 #include "worker.h"
 
 namespace lanescope::gpu_metrics {

@@ -13,8 +13,8 @@
 
 #include "effort.h"
 #include "frame_output.h"
-#include "libraries.h"
-#include "metric_sets.h"
+#include "samplers/libraries.h"
+#include "values/metric_sets.h"
 
 namespace lanescope::gpu_metrics {
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "gpu_metrics/chip_metrics.h"
+#include "gpu_metrics/values/chip_metrics.h"
 #include "kernel_metrics/plan.h"
 #include "kernel_metrics/records.h"
 #include "lanescope/kernel_metrics.pb.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "agent/cupti/library.h"
-#include "gpu_metrics/libraries.h"
+#include "gpu_metrics/samplers/libraries.h"
 
 namespace lanescope::kernel_metrics {
 namespace {

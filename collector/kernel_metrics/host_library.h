@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu_metrics/chip_metrics.h"
+#include "gpu_metrics/values/chip_metrics.h"
 #include "model/file/result.h"
 
 namespace lanescope::kernel_metrics {

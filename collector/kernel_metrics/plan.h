@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "collector/channel/kernel_counters.h"
-#include "gpu_metrics/chip_metrics.h"
+#include "gpu_metrics/values/chip_metrics.h"
 #include "model/file/result.h"
 
 namespace lanescope::kernel_metrics {

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "../collector/gpu_metrics/monitors.h"
-#include "pm_sampler.h"
 #include "processor_share.h"
+#include "samplers/pm_sampler.h"
 #include "worker.h"
 
 using namespace lanescope;

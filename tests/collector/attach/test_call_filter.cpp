@@ -8,7 +8,7 @@
 #include <cstring>
 #include <random>
 
-#include "call_filter.h"
+#include "look/call_filter.h"
 #include "support/catch.h"
 
 using namespace lanescope::attach;

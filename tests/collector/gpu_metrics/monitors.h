@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "chip_metrics.h"
 #include "collector/channel/clock.h"
+#include "values/chip_metrics.h"
 
 namespace lanescope::gpu_metrics {
 

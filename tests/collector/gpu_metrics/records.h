@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "monitors.h"
-#include "nvperf.h"
+#include "samplers/nvperf.h"
 
 namespace lanescope::gpu_metrics {
 

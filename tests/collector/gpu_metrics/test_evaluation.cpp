@@ -1,4 +1,4 @@
-#include "evaluation.h"
+#include "values/evaluation.h"
 
 #include <sched.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 #include "frames_read_back.h"
-#include "libraries.h"
+#include "samplers/libraries.h"
 #include "support/catch.h"
 
 using namespace lanescope;

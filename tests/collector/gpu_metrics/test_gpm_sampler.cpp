@@ -2,7 +2,7 @@
 #include <string>
 
 #include "frames_read_back.h"
-#include "gpm_sampler.h"
+#include "samplers/gpm_sampler.h"
 #include "support/catch.h"
 
 using namespace lanescope;

@@ -1,4 +1,4 @@
-#include "metric_sets.h"
+#include "values/metric_sets.h"
 
 #include <dlfcn.h>
 
@@ -8,8 +8,8 @@
 #include <map>
 #include <set>
 
-#include "chip_metrics.h"
 #include "support/catch.h"
+#include "values/chip_metrics.h"
 
 using namespace lanescope;
 using namespace lanescope::gpu_metrics;

@@ -1,4 +1,4 @@
-#include "pm_sampler.h"
+#include "samplers/pm_sampler.h"
 
 #include <condition_variable>
 #include <mutex>

@@ -1,10 +1,10 @@
-#include "record_source.h"
+#include "samplers/record_source.h"
 
 #include <unistd.h>
 
 #include "frames_read_back.h"
-#include "pm_sampler.h"
 #include "records.h"
+#include "samplers/pm_sampler.h"
 #include "support/catch.h"
 
 using namespace lanescope;

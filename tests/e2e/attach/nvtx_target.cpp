@@ -52,7 +52,7 @@
 #include <utility>
 #include <vector>
 
-#include "needed_calls.h"
+#include "look/needed_calls.h"
 
 namespace {
 

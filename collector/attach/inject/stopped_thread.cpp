@@ -1,0 +1,319 @@
+#include "inject/stopped_thread.h"
+
+#include <elf.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "inject/fault_watch.h"
+
+namespace lanescope::attach {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t kRedZone = 128;  // bytes below the stack pointer that a function may use (System V ABI)
+constexpr std::uint64_t kDirectionFlag = 0x400;
+constexpr std::size_t kExtendedStateBytes = 32 * 1024;  // more than the largest XSAVE area (AVX-512 and AMX: 11 KB)
+constexpr std::uint64_t kNoSystemCall = ~std::uint64_t{0};
+constexpr int kSystemCallMark = 0x80;  // in the signal of a stop at a system call (PTRACE_O_TRACESYSGOOD)
+
+// Results with which the kernel marks a system call to be restarted (linux/errno.h).
+constexpr long kFirstRestart = -516;
+constexpr long kLastRestart = -512;
+
+constexpr std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1); }
+// Signals of own faults must not be blocked, or the kernel would take away their handlers; 32 and 33 are glibc's.
+constexpr std::uint64_t kMaskDuringCalls = ~(bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGTRAP) | bit(SIGSYS) | bit(32) | bit(33));
+
+// Calls that the kernel ends with EINTR also for a stop that no signal handler saw, and that have done nothing by then (signal(7)).
+bool ends_with_eintr_when_stopped(long number) {
+  constexpr std::array kNumbers{SYS_epoll_wait,      SYS_epoll_pwait,  SYS_epoll_pwait2,   SYS_semop,  SYS_semtimedop,
+                                SYS_rt_sigtimedwait, SYS_io_getevents, SYS_io_uring_enter, SYS_accept, SYS_accept4,
+                                SYS_recvfrom,        SYS_recvmsg,      SYS_recvmmsg,       SYS_sendto, SYS_sendmsg};
+  return std::find(kNumbers.begin(), kNumbers.end(), number) != kNumbers.end();
+}
+
+void pause_briefly() {
+  constexpr timespec kPause{0, 20'000};
+  nanosleep(&kPause, nullptr);
+}
+
+}  // namespace
+
+StoppedThread::StoppedThread(pid_t process, pid_t thread, const RemoteMemory& memory) : process_(process), thread_(thread), memory_(memory) {}
+
+StoppedThread::~StoppedThread() { release(); }
+
+Error StoppedThread::error(const char* what) const {
+  return Error{"Thread " + std::to_string(thread_) + " of process " + std::to_string(process_) + " " + what};
+}
+
+Result<std::unique_ptr<StoppedThread>> StoppedThread::stop(pid_t process, pid_t thread, const RemoteMemory& memory, milliseconds limit) {
+  std::unique_ptr<StoppedThread> stopped(new StoppedThread(process, thread, memory));
+  if (ptrace(PTRACE_SEIZE, thread, nullptr, PTRACE_O_TRACESYSGOOD) != 0) {
+    if (errno == ESRCH) return stopped->error("has ended.");
+    return stopped->error(errno == EPERM ? "may not be traced: the kernel forbids it (a container, SELinux or another tracer)." : "can't be traced.");
+  }
+  stopped->is_attached_ = true;
+  const Result<void> interrupted = stopped->interrupt(Clock::now() + limit);
+  if (!interrupted) return interrupted.error();
+  if (ptrace(PTRACE_GETREGS, thread, nullptr, &stopped->registers_) != 0) return stopped->error("has ended.");
+  stopped->was_seen_ = true;
+  stopped->put_back();
+  stopped->stack_ = stopped->registers_.rsp - kRedZone;
+  return stopped;
+}
+
+// Waits for the next stop. An end of our own child is left for the rest of the program to see.
+StoppedThread::Arrival StoppedThread::wait(Clock::time_point deadline) {
+  for (;;) {
+    siginfo_t information{};
+    const int result = waitid(P_PID, static_cast<id_t>(thread_), &information, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL);
+    if (result != 0 && errno != EINTR) return Arrival::kEnded;
+    if (result == 0 && information.si_pid != 0) {
+      if (information.si_code == CLD_EXITED || information.si_code == CLD_KILLED || information.si_code == CLD_DUMPED) {
+        reap();
+        return Arrival::kEnded;
+      }
+      if (waitpid(thread_, &status_, __WALL | WNOHANG) == thread_ && WIFSTOPPED(status_)) {
+        is_stopped_ = true;
+        return Arrival::kStopped;
+      }
+    }
+    if (Clock::now() >= deadline) return Arrival::kTimeout;
+    pause_briefly();
+  }
+}
+
+// As its tracer we must take note of its end before its parent can; unless we are that parent.
+void StoppedThread::reap() {
+  is_attached_ = false;
+  failed_ = true;
+  std::ifstream file("/proc/" + std::to_string(process_) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');
+  const pid_t parent = name_end == std::string::npos || name_end + 4 > text.size() ? 0 : std::stoi(text.substr(name_end + 4));
+  if (thread_ != process_ || parent != getpid()) waitpid(thread_, nullptr, __WALL | WNOHANG);
+}
+
+Result<void> StoppedThread::interrupt(Clock::time_point deadline) {
+  if (ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) != 0) return error("has ended.");
+  for (;;) {
+    switch (wait(deadline)) {
+      case Arrival::kEnded:
+        return error("ended before it could be stopped.");
+      case Arrival::kTimeout:
+        return error("could not be stopped in time: it waits in the kernel.");
+      case Arrival::kStopped:
+        break;
+    }
+    const bool is_event = status_ >> 16 == PTRACE_EVENT_STOP;
+    if (is_event && WSTOPSIG(status_) == SIGTRAP) break;
+    if (is_event) return error("has been stopped by someone else.");
+    if (!resume(Until::kNextStop, signal_of_stop())) return error("has ended.");  // a signal came first: it gets it
+  }
+  stopped_at_ = Clock::now();
+  return {};
+}
+
+bool StoppedThread::resume(Until until, int signal) {
+  is_stopped_ = false;
+  return ptrace(until == Until::kSystemCall ? PTRACE_SYSCALL : PTRACE_CONT, thread_, nullptr, signal) == 0;
+}
+
+bool StoppedThread::is_at_system_call() const { return WSTOPSIG(status_) == (SIGTRAP | kSystemCallMark); }
+
+// That it was stopped by and gets when it goes on; 0 where it was something else.
+int StoppedThread::signal_of_stop() const { return status_ >> 16 != 0 || is_at_system_call() ? 0 : WSTOPSIG(status_); }
+
+std::optional<long> StoppedThread::system_call() const noexcept {
+  const auto number = static_cast<long>(registers_.orig_rax);
+  return number >= 0 ? std::optional(number) : std::nullopt;
+}
+
+Result<std::uint64_t> StoppedThread::reserve(std::size_t bytes) {
+  stack_ = (stack_ - bytes) & ~std::uint64_t{15};
+  return stack_;
+}
+
+Result<std::uint64_t> StoppedThread::place(std::string_view text) {
+  std::vector<std::byte> bytes(text.size() + 1);
+  std::memcpy(bytes.data(), text.data(), text.size());
+  const Result<std::uint64_t> address = reserve(bytes.size());
+  if (!memory_.write(*address, bytes)) return error("has no writable stack.");
+  return *address;
+}
+
+// What calls change beside the general registers.
+Result<void> StoppedThread::prepare_calls() {
+  if (is_prepared_) return {};
+  state_.extended.resize(kExtendedStateBytes);
+  iovec area{state_.extended.data(), state_.extended.size()};
+  const auto refusal = [this](const char* what) { return error(errno == ESRCH ? "has ended." : what); };
+  if (ptrace(PTRACE_GETREGSET, thread_, NT_X86_XSTATE, &area) != 0) return refusal("does not show its vector registers.");
+  state_.extended.resize(area.iov_len);
+  if (ptrace(PTRACE_GETSIGMASK, thread_, sizeof state_.signal_mask, &state_.signal_mask) != 0) return refusal("does not show its signal mask.");
+  is_prepared_ = true;
+  return {};
+}
+
+// At each step the thread would go on well if we ended there: it is what it was, or calls and returns by the frame.
+Result<std::uint64_t> StoppedThread::call(std::uint64_t function, std::initializer_list<std::uint64_t> arguments, milliseconds limit) {
+  if (failed_) return error("can't be used any more, for a call in it has not returned in time. Try again.");
+  if (const Result<void> prepared = prepare_calls(); !prepared) return prepared.error();
+  state_.registers = begun_anew(registers_to_continue(), memory_);
+  const ReturnFrame frame(return_path_, state_, stack_);
+  user_regs_struct registers = registers_;
+  unsigned long long* const slots[] = {&registers.rdi, &registers.rsi, &registers.rdx, &registers.rcx, &registers.r8, &registers.r9};
+  std::size_t index = 0;
+  for (const std::uint64_t argument : arguments) *slots[index++] = argument;
+  registers.rsp = frame.address();
+  registers.rbp = frame.frame_pointer();
+  registers.rip = function;
+  registers.rax = 0;                   // no vector arguments
+  registers.orig_rax = kNoSystemCall;  // nothing to restart when it goes on
+  registers.eflags &= ~kDirectionFlag;
+  std::uint64_t mask = kMaskDuringCalls;
+  if (!memory_.write(frame.address(), frame.bytes())) return error("has no writable stack.");
+  if (ptrace(PTRACE_SETREGS, thread_, nullptr, &registers) != 0 || ptrace(PTRACE_SETSIGMASK, thread_, sizeof mask, &mask) != 0 ||
+      !resume(Until::kSystemCall, 0)) {
+    failed_ = true;
+    return error("has ended.");
+  }
+  const Clock::time_point deadline = Clock::now() + limit;
+  Result<void> returned = run_until_returned(frame, deadline);
+  if (returned) returned = stop_before_frame(frame, deadline);
+  if (!returned) {
+    failed_ = true;
+    return returned.error();
+  }
+  const auto result = memory_.read<std::uint64_t>(frame.result());
+  put_back();
+  if (!result) return error("has ended.");
+  return *result;
+}
+
+Result<void> StoppedThread::run_until_returned(const ReturnFrame& frame, Clock::time_point deadline) {
+  for (;;) {
+    switch (wait(deadline)) {
+      case Arrival::kEnded:
+        return error("ended while the agent was loaded.");
+      case Arrival::kTimeout:
+        return abandon();
+      case Arrival::kStopped:
+        break;
+    }
+    if (is_at_system_call()) {
+      user_regs_struct now{};
+      if (ptrace(PTRACE_GETREGS, thread_, nullptr, &now) != 0) return error("has ended.");
+      if (frame.has_returned(now)) return {};
+    }
+    if (is_fault(signal_of_stop())) return error("faulted while the agent was loaded; it goes on where it was.");
+    if (Clock::now() >= deadline) return abandon();
+    // A stop of the whole process takes effect when we let go.
+    if (!resume(Until::kSystemCall, signal_of_stop())) return error("has ended.");
+  }
+}
+
+// The kernel is kept from reading the frame, for it would forget how to go on with a system call that was interrupted. In place of this
+// system call a harmless one is made (none at all, -1, is what filters end a process for), and then the thread stops where it would make
+// this one again.
+Result<void> StoppedThread::stop_before_frame(const ReturnFrame& frame, Clock::time_point deadline) {
+  user_regs_struct registers{};
+  if (ptrace(PTRACE_GETREGS, thread_, nullptr, &registers) != 0) return error("has ended.");
+  registers = frame.one_step_back(registers);
+  if (ptrace(PTRACE_SETREGS, thread_, nullptr, &registers) != 0 || ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) != 0) return error("has ended.");
+  do {
+    if (!resume(Until::kNextStop, signal_of_stop())) return error("has ended.");
+    const Arrival arrival = wait(deadline);
+    if (arrival == Arrival::kEnded) return error("ended while the agent was loaded.");
+    if (arrival == Arrival::kTimeout) return error("could not be stopped in time.");
+  } while (status_ >> 16 != PTRACE_EVENT_STOP);
+  return {};
+}
+
+// Stops a call that does not return, so that release() can undo it.
+Error StoppedThread::abandon() {
+  constexpr milliseconds kLimit{2000};
+  if (is_stopped_) static_cast<void>(resume(Until::kNextStop, signal_of_stop()));
+  user_regs_struct initial = registers_;
+  const Clock::time_point stopped_at = stopped_at_;
+  static_cast<void>(interrupt(Clock::now() + kLimit));
+  registers_ = initial;
+  stopped_at_ = stopped_at;
+  return error("waits for a lock that another thread holds. Try again.");
+}
+
+bool StoppedThread::has_deliverable_signal() const {
+  std::ifstream file("/proc/" + std::to_string(process_) + "/task/" + std::to_string(thread_) + "/status");
+  std::uint64_t pending = 0;
+  std::uint64_t blocked = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("SigPnd:") || line.starts_with("ShdPnd:")) pending |= std::stoull(line.substr(7), nullptr, 16);
+    if (line.starts_with("SigBlk:")) blocked = std::stoull(line.substr(7), nullptr, 16);
+  }
+  return (pending & ~blocked) != 0;
+}
+
+// The kernel restarts most interrupted system calls by itself once the registers are as they were; the others are begun anew here, unless a
+// signal is about to be handled, for which EINTR is the right answer.
+user_regs_struct StoppedThread::registers_to_continue() const {
+  user_regs_struct registers = registers_;
+  const std::optional<long> number = system_call();
+  const auto result = static_cast<long>(registers.rax);
+  const bool restarts = result >= kFirstRestart && result <= kLastRestart;
+  if (number && !restarts && result == -EINTR && ends_with_eintr_when_stopped(*number) && !has_deliverable_signal()) {
+    constexpr std::uint64_t kInstructionBytes = 2;  // syscall
+    registers.rax = registers.orig_rax;
+    registers.rip -= kInstructionBytes;
+    registers.orig_rax = kNoSystemCall;
+  }
+  return registers;
+}
+
+// Makes of it what it was when it stopped. The registers come last: until then it returns by the frame.
+void StoppedThread::put_back() {
+  if (is_prepared_) {
+    iovec area{state_.extended.data(), state_.extended.size()};
+    ptrace(PTRACE_SETREGSET, thread_, NT_X86_XSTATE, &area);
+    ptrace(PTRACE_SETSIGMASK, thread_, sizeof state_.signal_mask, &state_.signal_mask);
+  }
+  const user_regs_struct registers = registers_to_continue();
+  ptrace(PTRACE_SETREGS, thread_, nullptr, &registers);
+}
+
+// A thread that was asked to stop and has not yet would stop later, for good: it can only be let go once it has. Behind a system call that
+// it is about to make, for the kernel would make one of the registers that it is given then.
+int StoppedThread::catch_up() {
+  constexpr milliseconds kPatience{2000};
+  const Clock::time_point deadline = Clock::now() + kPatience;
+  while (!is_stopped_ || is_at_system_call()) {
+    if (is_stopped_ && (ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) != 0 || !resume(Until::kNextStop, 0))) return 0;
+    if (wait(deadline) != Arrival::kStopped) return 0;
+  }
+  const bool is_fault_of_call = was_seen_ && is_fault(signal_of_stop());
+  return is_fault_of_call ? 0 : signal_of_stop();
+}
+
+std::chrono::nanoseconds StoppedThread::release() {
+  if (!is_attached_) return {};
+  const int signal_on_its_way = catch_up();
+  if (!is_attached_) return {};  // it ended meanwhile
+  if (was_seen_) put_back();
+  ptrace(PTRACE_DETACH, thread_, nullptr, signal_on_its_way);
+  is_attached_ = false;
+  return was_seen_ ? Clock::now() - stopped_at_ : std::chrono::nanoseconds{0};
+}
+
+}  // namespace lanescope::attach

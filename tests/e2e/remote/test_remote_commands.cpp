@@ -1,0 +1,317 @@
+// The commands that take --on, as a user gives them; the other machine is this one, behind a command prefix. tests/collector/remote holds the
+// link to what it promises, remote_ssh.sh goes over ssh.
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "../recorder.h"
+#include "support/catch.h"
+#include "support/paths.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A machine where the user is, and another one.
+class TwoMachines {
+ public:
+  TwoMachines() { fs::create_directory(here()); }
+  [[nodiscard]] fs::path here() const { return folder_.path() / "here"; }
+  [[nodiscard]] fs::path there() const { return folder_.path() / "cache" / "lanescope" / "recordings"; }
+
+  // Its arguments, with --on behind the command.
+  [[nodiscard]] static std::vector<std::string> on(std::vector<std::string> arguments, const std::string& target = "command:env") {
+    arguments.insert(arguments.begin() + 1, {"--on", target, "--remote-lanescope", program("lanescope").string()});
+    return arguments;
+  }
+  [[nodiscard]] std::vector<Environment> environment() const {
+    return {{"XDG_RUNTIME_DIR", folder_.path().string()}, {"XDG_CACHE_HOME", (folder_.path() / "cache").string()}};
+  }
+  [[nodiscard]] Ran run(const std::vector<std::string>& arguments) const { return run_lanescope(here(), on(arguments), environment()); }
+  [[nodiscard]] std::size_t count_there() const { return count(there()); }
+  // The name of the only recording that is kept there.
+  [[nodiscard]] std::string kept() const {
+    const std::string list = run({"fetch", "--list"}).output;
+    const std::size_t line = list.find('\n') + 1;
+    return list.substr(line, list.find(' ', line) - line);
+  }
+
+ private:
+  static std::size_t count(const fs::path& folder) {
+    std::error_code missing;
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder, missing), fs::directory_iterator()));
+  }
+  TemporaryFolder folder_;
+};
+
+// Nothing but NVTX ranges.
+std::vector<std::string> quietly(const std::string& command, std::vector<std::string> rest) {
+  rest.insert(rest.begin(), {command, "-t", "nvtx", "-s", "none", "--cpuctxsw=none"});
+  return rest;
+}
+
+std::string endless() { return program("lanescope_program_nvtx_endless").string(); }
+
+std::uint64_t steps(const fs::path& file) { return count_events(*load(file), TrackKind::kNvtxRanges, "step"); }
+
+template <typename Condition>
+void await(Condition condition) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!condition()) {
+    REQUIRE(std::chrono::steady_clock::now() < give_up);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what can't be recorded is said, or refused, as for a program here") {
+  const TwoMachines machines;
+  for (const std::vector<std::string>& asked : {std::vector<std::string>{"profile", "-t", "nvtx,vulkan", "--gpuctxsw=true", "-o", "run", "true"},
+                                                {"attach", "-t", "nvtx,vulkan", "--gpuctxsw=true", "1"},
+                                                {"start", "--gpuctxsw=true"}}) {
+    std::vector<std::string> strictly = asked;
+    strictly.insert(strictly.begin() + 1, "--strict");
+    CHECK(machines.run(strictly).code == 2);
+  }
+  const std::string messages = machines.run({"profile", "-t", "nvtx,vulkan", "--gpuctxsw=true", "-o", "run", "true"}).messages;
+  CHECK_THAT(messages, contains_text("--trace=vulkan is left out"));
+  const std::size_t once = messages.find("--gpuctxsw=true is left out");
+  CHECK((once != std::string::npos && messages.find("--gpuctxsw=true is left out", once + 1) == std::string::npos));
+}
+
+TEST_CASE("a program that is recorded there is seen as one here: its output, its end, its file, and what is made of that") {
+  const TwoMachines machines;
+  const Ran ran = machines.run(quietly("profile", {"-o", "run", "--export=json", "--label", "night=a b", "-f", "false", "sh", "-c",
+                                                   "echo out; echo error >&2; exec \"$0\"", program("lanescope_program_nvtx_threads").string()}));
+  CHECK(ran.code == 0);
+  CHECK_THAT(ran.output, contains_text("out\n"));
+  CHECK_THAT(ran.messages, contains_text("error\n") && contains_text((machines.here() / "run.trace").string()));
+  CHECK_THAT(run_lanescope(machines.here(), {"info", "run.trace"}).output, contains_text("nothing dropped") && contains_text("a b"));
+  CHECK(fs::exists(machines.here() / "run.json"));
+  CHECK(machines.count_there() == 0);
+  CHECK(machines.run(quietly("profile", {"-o", "ended", "sh", "-c", "kill -9 $$"})).code == 128 + SIGKILL);
+}
+
+TEST_CASE("what a program prints there and has no room here is said, and stays there until it is fetched") {
+  const TwoMachines machines;
+  std::string command = "cd " + machines.here().string() + " &&";
+  for (const Environment& variable : machines.environment()) command += " " + variable.name + "=" + variable.value;
+  const std::vector<std::string> arguments = machines.on(quietly("profile", {"-o", "run", "sh", "-c", "'echo one; sleep 0.1; echo two; exit 7'"}));
+  command += " " + program("lanescope").string();
+  for (const std::string& argument : arguments) command += " " + argument;
+
+  CHECK(WEXITSTATUS(std::system((command + " > /dev/full 2> messages").c_str())) == 7);
+  std::ifstream file(machines.here() / "messages");
+  const std::string messages{std::istreambuf_iterator<char>(file), {}};
+  CHECK_THAT(messages, contains_text("8 bytes that were printed there to standard output could not be written here: No space left on device.") &&
+                           contains_text("The recording is there still. Fetch it with: lanescope fetch --on"));
+  CHECK(machines.count_there() == 1);
+  CHECK(machines.run({"fetch", "--recording", machines.kept(), "-o", "again"}).output == "one\ntwo\n");
+  CHECK(machines.count_there() == 0);
+
+  // Nobody waits for what goes to a reader that has left.
+  fs::remove(machines.here() / "run.trace");
+  CHECK(std::system(("(" + command + " 2> messages) | true").c_str()) == 0);
+  CHECK(machines.count_there() == 0);
+}
+
+TEST_CASE("what a recorder there has to say arrives although its program filled the disk and all the room for messages") {
+  if (geteuid() != 0) {
+    WARN("Only root mounts a small disk: not tested.");
+    return;
+  }
+  const TwoMachines machines;
+  const fs::path disk = machines.there().parent_path().parent_path();
+  fs::create_directory(disk);
+  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=2m") != 0) {
+    WARN("A disk can't be mounted here: not tested.");
+    return;
+  }
+  constexpr std::size_t kBytes = 300'000;
+  const std::string program =
+      "dd if=/dev/zero of=" + (disk / "filling").string() + " bs=4k 2>/dev/null; yes '#' | tr -d '\\n' | head -c " + std::to_string(kBytes) + " >&2; exit 7";
+  const Ran ran = machines.run(quietly("profile", {"-o", "run", "sh", "-c", program}));
+  umount2(disk.c_str(), MNT_DETACH);
+  CHECK(ran.code == 7);
+  const auto arrived = static_cast<std::size_t>(std::count(ran.messages.begin(), ran.messages.end(), '#'));
+  CHECK(arrived < kBytes);
+  CHECK_THAT(ran.messages, contains_text(std::to_string(kBytes - arrived) + " bytes that the program printed to standard error could not be written there") &&
+                               contains_text("Generated:") && contains_text("Copied, and removed there:"));
+}
+
+TEST_CASE("a shell that takes its command in one word leads to another machine, and the advice leads a recorder through it") {
+  const TwoMachines machines;
+  const std::string target = "command:bash -c";
+  const Ran ran = run_lanescope(machines.here(), machines.on(quietly("profile", {"-o", "run", program("lanescope_program_nvtx_threads").string()}), target),
+                                machines.environment());
+  INFO(ran.messages);
+  CHECK(ran.code == 0);
+  CHECK_THAT(run_lanescope(machines.here(), {"info", "run.trace"}).output, contains_text("nothing dropped"));
+
+  const Ran none =
+      run_lanescope(machines.here(), {"profile", "--on", target, "--remote-lanescope", "no lanescope", "-o", "none", "true"}, machines.environment());
+  CHECK(none.code == 1);
+  // The command behind the pipe is tried with an archive that is here.
+  std::string advice = none.messages;
+  REQUIRE(advice.find(" | ") != std::string::npos);
+  advice = advice.substr(advice.find(" | ") + 3);
+  advice.resize(advice.find("; then add: --remote-lanescope /tmp/lanescope/bin/lanescope"));
+  std::ofstream(machines.here() / "sent") << "sent";
+  const std::string moved = (machines.here() / "there").string();
+  for (std::size_t at = 0; (at = advice.find("/tmp/lanescope", at)) != std::string::npos; at += moved.size()) advice.replace(at, 14, moved);
+  INFO(advice);
+  REQUIRE(std::system(("cd " + machines.here().string() + " && tar -czf - sent | " + advice).c_str()) == 0);
+  CHECK(fs::exists(fs::path(moved) / "sent"));
+  CHECK(fs::status(moved).permissions() == fs::perms::owner_all);
+  CHECK(std::system(("cd " + machines.here().string() + " && tar -czf - sent | " + advice + " 2>/dev/null").c_str()) != 0);  // somebody's, by then
+}
+
+TEST_CASE("what can't be done here is said before anything runs there") {
+  const TwoMachines machines;
+  std::ofstream(machines.here() / "mine.trace") << "mine";
+  const std::string touch = (machines.here() / "ran").string();
+  const auto arguments = GENERATE_COPY(std::vector<std::string>{"-o", "mine", "touch"}, std::vector<std::string>{"-o", "x%p", "touch"},
+                                       std::vector<std::string>{"-o", "x%q{HOME}", "touch"}, std::vector<std::string>{"-o", "nowhere/x", "touch"},
+                                       std::vector<std::string>{"--arm", "touch"});
+  std::vector<std::string> command = quietly("profile", arguments);
+  command.push_back(touch);
+  const Ran ran = machines.run(command);
+  CHECK((ran.code == 1 || ran.code == 2));
+  CHECK_THAT(ran.messages, contains_text("lanescope: "));
+  CHECK_FALSE(fs::exists(touch));
+  CHECK(machines.count_there() == 0);
+}
+
+TEST_CASE("a session there is steered from here, and each of its captures becomes a file here") {
+  const TwoMachines machines;
+  LanescopeProcess session(machines.here(), machines.on(quietly("launch", {"-o", "part", endless(), "4"})), machines.environment());
+  session.wait_for_line("ready");
+  for (int capture = 0; capture < 2; ++capture) {
+    CHECK(machines.run({"start"}).code == 0);
+    CHECK_THAT(machines.run({"sessions"}).output, contains_text("Collection"));
+    CHECK(machines.run({"stop"}).code == 0);
+  }
+  CHECK(machines.run({"start"}).code == 0);
+  CHECK(machines.run({"cancel"}).code == 0);
+  CHECK(machines.run({"shutdown"}).code == 0);
+  CHECK(session.wait() == 4);
+  for (const char* name : {"part.trace", "part.2.trace"}) CHECK(steps(machines.here() / name) == 0);  // all were before
+  CHECK_FALSE(fs::exists(machines.here() / "part.3.trace"));
+  CHECK(machines.run({"stop"}).code == 1);  // as there: there is no session
+}
+
+TEST_CASE("repeated ranges there have the numbers that they have here") {
+  const TwoMachines machines;
+  const std::vector<std::string> options = quietly("profile", {"-c", "nvtx", "-p", "wanted", "--capture-range-end=repeat:2", "-o", "part",
+                                                               program("lanescope_program_nvtx_captures").string(), "plain", "3"});
+  CHECK(machines.run(options).code == 3);
+  for (const char* name : {"part.1.trace", "part.2.trace"}) CHECK(count_events(*load(machines.here() / name), TrackKind::kNvtxRanges, "inside") == 20);
+  CHECK_FALSE(fs::exists(machines.here() / "part.trace"));
+  // One that is in the way is told before anything runs.
+  fs::remove(machines.here() / "part.2.trace");
+  CHECK(machines.run(options).code == 1);
+  CHECK_FALSE(fs::exists(machines.here() / "part.2.trace"));
+  CHECK(machines.run(quietly("profile", {"-c", "nvtx", "-p", "wanted", "-o", "one", program("lanescope_program_nvtx_captures").string(), "plain", "1"})).code >=
+        0);
+  CHECK(fs::exists(machines.here() / "one.trace"));
+}
+
+TEST_CASE("a recorder that is killed there is told, and that its recording is cut off") {
+  const TwoMachines machines;
+  LanescopeProcess recorder(machines.here(), machines.on(quietly("profile", {"-o", "run", endless(), "7"})), machines.environment());
+  recorder.wait_for_line("ready");
+  pid_t there = 0;
+  std::ifstream(machines.there() / machines.kept() / "recorder") >> there;
+  REQUIRE(there > 0);
+  std::ifstream children("/proc/" + std::to_string(there) + "/task/" + std::to_string(there) + "/children");
+  kill(there, SIGKILL);
+  for (pid_t child = 0; children >> child;) kill(child, SIGKILL);
+  CHECK(recorder.wait() == 128 + SIGKILL);
+  CHECK_THAT(recorder.messages(), contains_text("The recorder there was ended by signal 9 (Killed). The recording is cut off there"));
+}
+
+TEST_CASE("a recorder that was ended there behind its recording's end has not cut it off") {
+  const TwoMachines machines;
+  const fs::path folder = machines.there() / "20260101-000000-00000000";
+  fs::create_directories(folder);
+  fs::permissions(machines.there(), fs::perms::owner_all);
+  fs::copy_file(data_file("cuda_streams.trace"), folder / "recording1.trace");
+  std::ofstream(folder / "recorder") << "1 1\n";
+  std::ofstream(folder / "ended") << "0 2\n";
+  const Ran fetched = machines.run({"fetch", "--recording", folder.filename(), "-o", "fetched"});
+  CHECK(fetched.code == 128 + SIGINT);
+  CHECK_THAT(fetched.messages, contains_text("was ended by signal 2 (Interrupt). The recording was whole by then"));
+}
+
+TEST_CASE("a file there that is not there is no wrong usage, nor is a program that is not here") {
+  const TwoMachines machines;
+  CHECK(machines.run({"fetch", "/nowhere/x.trace"}).code == 1);
+  CHECK(run_lanescope(machines.here(), machines.on({"fetch", "/nowhere/x.trace"}, "command:/nowhere/podman exec x"), machines.environment()).code == 1);
+}
+
+TEST_CASE("Ctrl+C ends the program there, and all that it did is here") {
+  const TwoMachines machines;
+  LanescopeProcess recorder(machines.here(), machines.on(quietly("profile", {"-o", "run", endless(), "7"})), machines.environment());
+  recorder.wait_for_line("ready");
+  kill(recorder.pid(), SIGINT);
+  CHECK(recorder.wait() == 7);
+  CHECK(steps(machines.here() / "run.trace") == 1'000);
+}
+
+TEST_CASE("a lanescope that is killed here, or whose terminal is closed, ends nothing there") {
+  const TwoMachines machines;
+  const int signal = GENERATE(SIGKILL, SIGHUP);
+  {
+    LanescopeProcess recorder(machines.here(), machines.on(quietly("profile", {"-o", "run", endless(), "7"})), machines.environment());
+    recorder.wait_for_line("ready");
+    kill(recorder.pid(), signal);
+    CHECK(recorder.wait() == (signal == SIGHUP ? 1 : 128 + SIGKILL));
+    if (signal == SIGHUP) CHECK_THAT(recorder.messages(), contains_text("--recording " + machines.kept()));
+  }
+  CHECK_THAT(machines.run({"fetch", "--list"}).output, contains_text("runs"));
+  CHECK(machines.run({"shutdown"}).code == 0);
+  const Ran fetched = machines.run({"fetch", "--recording", machines.kept(), "-o", "fetched"});
+  CHECK(fetched.code == 7);
+  CHECK(fetched.output == "ready\n");
+  CHECK(steps(machines.here() / "fetched.trace") == 1'000);
+  CHECK(machines.count_there() == 0);
+}
+
+TEST_CASE("a process there is attached to from here") {
+  const TwoMachines machines;
+  const Ran none = machines.run({"attach", "-t", "none", "-o", "run", "2147483647"});
+  CHECK(none.code == 1);
+  CHECK_THAT(none.messages, contains_text("2147483647"));
+  CHECK_THAT(machines.run({"attach", "--list"}).output, contains_text("COMMAND"));
+  CHECK_THAT(machines.run({"status"}).output, contains_text("lanescope "));
+  const Ran doctor = machines.run({"doctor", "--json"});
+  CHECK((doctor.code == 0 || doctor.code == 1));
+  CHECK_THAT(doctor.output, contains_text("\"part\": \"driver\""));
+}
+
+TEST_CASE("text from there can't speak to a terminal here") {
+  if (std::system("command -v script >/dev/null") != 0) {
+    WARN("script is not here, which gives a command a terminal: not tested");
+    return;
+  }
+  const TwoMachines machines;
+  for (const Environment& variable : machines.environment()) setenv(variable.name.c_str(), variable.value.c_str(), 1);
+  const std::string command = program("lanescope").string() + " profile --on command:env --remote-lanescope " + program("lanescope").string() +
+                              " -t none -s none --cpuctxsw=none -o x printf 'a\\033[2Jb\\n'";
+  const fs::path typescript = machines.here() / "typescript";
+  std::ofstream(machines.here() / "command") << command << '\n';
+  REQUIRE(std::system(("cd " + machines.here().string() + " && script -qec 'sh command' typescript >/dev/null </dev/null").c_str()) == 0);
+  std::ostringstream shown;
+  shown << std::ifstream(typescript).rdbuf();
+  CHECK_THAT(shown.str(), contains_text("a\\u001b[2Jb") && !contains_text("a\x1b[2J"));
+}
