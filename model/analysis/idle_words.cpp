@@ -34,8 +34,9 @@ constexpr std::array<CauseWords, kIdleCauses> kCauseWords{{
      "Run fewer threads than there are processors (data loader workers, OMP_NUM_THREADS), or give the process more or its own processors."},
     {"cpu_code", "Running CPU code", "while the launching thread ran CPU code",
      "Make this code faster, move it to other threads (a data loader: more workers), or enqueue the next GPU work before it."},
-    {"dependency", "Enqueued, waiting on the GPU", "because the next operation, though enqueued, waited for another stream, an event or a host function",
-     "Check what the stream waits for: drop waits that are not needed, and put independent work on other streams."},
+    {"dependency", "Enqueued, waiting on the GPU", "because the next operation, though enqueued, had not started",
+     "See what its stream waits for: another stream, an event, a host function. Drop waits that are not needed, and put independent work on other streams. "
+     "Where it waits for none of them, the driver is busy, as it is behind cudaMalloc and cudaFree."},
     {"communication", "Communication", "while communication held back the next operation",
      "Overlap communication with computation: smaller buckets, an earlier start, a stream of its own."},
     {"migration", "Moving unified memory", "while pages of unified memory were moved on demand",
@@ -51,6 +52,10 @@ const CauseWords& words(IdleCause cause) noexcept { return kCauseWords[static_ca
 constexpr std::string_view kBetweenLaunches =
     "The CPU takes longer to launch an operation than the GPU to run it. Launch fewer and larger ones: larger batches, fused kernels and "
     "optimizers, torch.compile; or all at once, as a CUDA graph (PyTorch: torch.compile with mode=\"reduce-overhead\").";
+constexpr std::string_view kBehindWaits =
+    "While the CPU waits it launches nothing, and afterwards the GPU is idle until enough is launched again. Wait seldom, and launch the next work first: "
+    "in PyTorch, .item(), .cpu(), print of a tensor and torch.cuda.synchronize() wait; keep sums on the GPU and read them every so many steps. Where each "
+    "step needs a result, launch faster: torch.compile, or a CUDA graph.";
 constexpr std::string_view kLongLaunches =
     "Launches that take this long load code or wait for a lock. The first launch of a kernel loads it: warm up before the loop, or set "
     "CUDA_MODULE_LOADING=EAGER. Else see what other threads do at this time.";
@@ -85,6 +90,7 @@ bool IdleSum::is_between_launches() const noexcept {
 }
 
 std::string_view idle_advice(const IdleSum& sum) noexcept {
+  if (sum.is_behind_waits()) return kBehindWaits;
   if (sum.is_between_launches()) return kBetweenLaunches;
   if (sum.cause == IdleCause::kLaunch && sum.gaps > 0 && sum.total / static_cast<Nanoseconds>(sum.gaps) >= kLongLaunch) return kLongLaunches;
   if (sum.cause == IdleCause::kOsIo && contains_any(sum.call, kWrites)) return kWriting;

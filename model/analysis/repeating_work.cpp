@@ -79,13 +79,39 @@ std::optional<RepeatingWork> regular(const Candidate& candidate) {
   return work;
 }
 
-// GPU operations of the process that begin at t or later.
-std::size_t operations_from(const Trace& trace, ProcessId process, Nanoseconds t) {
-  std::size_t count = 0;
+constexpr Nanoseconds kEver = std::numeric_limits<Nanoseconds>::max();
+
+// GPU work of a process.
+struct Amount {
+  std::size_t operations = 0;
+  Nanoseconds time = 0;  // of streams beside each other, of each
+  Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
+};
+
+// What begins within the time.
+Amount work_within(const Trace& trace, ProcessId process, TimeRange range) {
+  Amount amount;
   for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches})
     for (const TrackId track : trace.tracks_of(process, kind))
-      for (const LaneId id : trace.tracks()[track].lanes) count += trace.lane(id).size() - trace.lane(id).lower_bound(t);
-  return count;
+      for (const LaneId id : trace.tracks()[track].lanes) {
+        const Lane& lane = trace.lane(id);
+        const EventIndex first = lane.lower_bound(range.begin), last = lane.lower_bound(range.end);
+        amount.operations += last - first;
+        amount.time += lane.busy_before(range.end) - lane.busy_before(range.begin);
+        if (last > first) amount.end = std::max(amount.end, lane.end(last - 1));
+      }
+  return amount;
+}
+
+// Whether four fifths of the work lie behind the first occurrence, by number or by time: setup may launch as much as a short run, and takes next to no time.
+bool has_setup_in_front(const Amount& all, const Amount& behind) { return behind.operations * 5 >= all.operations * 4 || behind.time / 4 >= all.time / 5; }
+
+// Whether the occurrences spread over a tenth of what lies behind the first, by time that the GPU works or that goes by. Those of a burst, as of a setup
+// that fills many tensors, do not.
+bool spreads(const Trace& trace, ProcessId process, const RepeatingWork& work, const Amount& behind) {
+  const EventRef last = work.occurrences.back();
+  const TimeRange span{work.begin, trace.lane(last.lane).start(last.index)};
+  return span.length() >= (behind.end - work.begin) / 10 || work_within(trace, process, span).time >= behind.time / 10;
 }
 
 }  // namespace
@@ -94,10 +120,13 @@ std::vector<RepeatingWork> find_repeating_work(const Trace& trace, ProcessId pro
   std::vector<RepeatingWork> found;
   if (trace.provenance().producer.starts_with("PyTorch")) return found;
   if (std::all_of(kMayRepeat.begin(), kMayRepeat.end(), [&](TrackKind kind) { return trace.tracks_of(process, kind).empty(); })) return found;
-  const std::size_t all = operations_from(trace, process, std::numeric_limits<Nanoseconds>::min());
-  for (const Candidate& candidate : candidates_of(trace, process))
-    if (std::optional<RepeatingWork> work = regular(candidate); work && operations_from(trace, process, work->begin) * 5 >= all * 4)
-      found.push_back(*std::move(work));
+  const Amount all = work_within(trace, process, {std::numeric_limits<Nanoseconds>::min(), kEver});
+  for (const Candidate& candidate : candidates_of(trace, process)) {
+    std::optional<RepeatingWork> work = regular(candidate);
+    if (!work) continue;
+    const Amount behind = work_within(trace, process, {work->begin, kEver});
+    if (has_setup_in_front(all, behind) && spreads(trace, process, *work, behind)) found.push_back(*std::move(work));
+  }
   std::stable_sort(found.begin(), found.end(), [](const RepeatingWork& a, const RepeatingWork& b) { return a.begin < b.begin; });
   return found;
 }

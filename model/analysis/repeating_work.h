@@ -17,7 +17,8 @@ struct RepeatingWork {
 };
 
 // The kernels and graphs that come at regular times (five times or more, four in five of their intervals within two thirds and one and a
-// half times their median) and behind whose first occurrence four fifths of the process's GPU work lie, the earliest first. None for traces
+// half times their median) and behind whose first occurrence four fifths of the process's GPU work lie, by number or by time, and whose occurrences
+// spread over a tenth of that; the earliest first. None for traces
 // of PyTorch's profiler: it is switched on in the loop, and what repeats there may be layers. O(GPU operations).
 [[nodiscard]] std::vector<RepeatingWork> find_repeating_work(const Trace& trace, ProcessId process);
 

@@ -4,7 +4,10 @@
 #include <map>
 #include <tuple>
 
+#include "model/trace/kernel_name.h"
+#include "model/trace/last_path_part.h"
 #include "model/trace/percent.h"
+#include "model/trace/utf8.h"
 
 namespace lanescope::samples {
 namespace {
@@ -15,8 +18,12 @@ struct Place {
   CodeFunction function;
 };
 
-Place place_of(const CallStacks& stacks, CodeLocationId location) {
-  return {stacks.location(location).kind, stacks.location(location).module, stacks.functions(location).front()};
+// Code of which no function is known is told apart by its file alone.
+Place place_of(const Trace& trace, CodeLocationId location) {
+  const CodeLocation& code = trace.call_stacks().location(location);
+  const CodeFunction& function = trace.call_stacks().functions(location).front();
+  if (code.kind == CodeKind::kNative && code.module != 0 && is_address_text(trace.name(function.function))) return {code.kind, code.module, {}};
+  return {code.kind, code.module, function};
 }
 
 // The functions of Python's import system, which stand between an import statement and what it runs.
@@ -29,8 +36,12 @@ Place standing_for(const Trace& trace, CallNodeId chain, ChainPart part) {
   if (part == ChainPart::kInnermostPython)
     for (CallNodeId call = chain; call != 0; call = stacks.node(call).parent)
       if (const CodeLocationId location = stacks.node(call).location; stacks.location(location).kind == CodeKind::kPython)
-        if (const Place place = place_of(stacks, location); !imports_modules(trace, place)) return place;
-  return place_of(stacks, stacks.node(chain).location);
+        if (const Place place = place_of(trace, location); !imports_modules(trace, place)) return place;
+  return place_of(trace, stacks.node(chain).location);
+}
+
+void add_share(std::string& text, std::string_view what, double share) {
+  text.append(text.empty() ? "" : ", ").append(what).append(" (").append(format_percent(100 * share, 0)).append(")");
 }
 
 }  // namespace
@@ -39,19 +50,21 @@ std::vector<MostSampled> most_sampled(const Trace& trace, ThreadId thread, TimeR
   SampleSelection selection;
   selection.window = window;
   selection.threads = {thread};
-  return most_sampled(trace, sampled_stacks(trace, selection), part, limit);
+  ChainCounts chains;
+  for (const SampledStack& stack : sampled_stacks(trace, selection)) chains[stack.chain] += stack.weight.count;
+  return most_sampled(trace, chains, part, limit);
 }
 
-std::vector<MostSampled> most_sampled(const Trace& trace, std::span<const SampledStack> stacks, ChainPart part, std::size_t limit) {
+std::vector<MostSampled> most_sampled(const Trace& trace, const ChainCounts& chains, ChainPart part, std::size_t limit) {
   // Python's functions are told apart by their files: each has a <module>, and many a forward().
   const auto file_of = [](const Place& place) { return place.kind == CodeKind::kPython ? place.function.source_file : NameId{0}; };
   std::map<std::tuple<CodeKind, NameId, NameId, NameId>, std::map<std::pair<NameId, std::uint32_t>, std::uint64_t>> lines_of_function;
   std::uint64_t all = 0;
-  for (const SampledStack& stack : stacks) {
-    const Place place = standing_for(trace, stack.chain, part);
+  for (const auto& [chain, samples] : chains) {
+    const Place place = standing_for(trace, chain, part);
     auto& lines = lines_of_function[{place.kind, place.module, place.function.function, file_of(place)}];
-    lines[{place.function.source_file, place.function.source_line}] += stack.weight.count;
-    all += stack.weight.count;
+    lines[{place.function.source_file, place.function.source_line}] += samples;
+    all += samples;
   }
   std::vector<MostSampled> functions;
   for (const auto& [function, lines] : lines_of_function) {
@@ -77,7 +90,11 @@ std::vector<MostSampled> most_sampled(const Trace& trace, std::span<const Sample
 }
 
 std::string place_text(const Trace& trace, const MostSampled& function) {
+  if (function.function == 0) return std::string(last_path_part(trace.name(function.module)));
+  constexpr std::size_t kLongest = 100;  // characters
   std::string text(trace.name(function.function));
+  if (function.kind == CodeKind::kNative) text = scoped_function_name(text);
+  if (const std::string_view front = first_characters(text, kLongest); front.size() < text.size()) text = std::string(front) + "...";
   if (function.source_file == 0) return text;
   const std::string_view path = trace.name(function.source_file);
   std::size_t begin = path.find_last_of('/') + 1;
@@ -87,14 +104,38 @@ std::string place_text(const Trace& trace, const MostSampled& function) {
 }
 
 std::string most_sampled_text(const Trace& trace, const ChainCounts& chains, ChainPart part, std::size_t limit, double least_share) {
-  std::vector<SampledStack> stacks;
-  for (const auto& [chain, count] : chains) stacks.push_back({chain, {count, 0}});
   std::string text;
-  for (const MostSampled& function : most_sampled(trace, stacks, part, limit)) {
-    if (function.function == 0 || function.share < least_share) continue;
-    text.append(text.empty() ? "" : ", ").append(place_text(trace, function));
-    text.append(" (").append(format_percent(100 * function.share, 0)).append(")");
+  for (const MostSampled& function : most_sampled(trace, chains, part, limit)) {
+    if ((function.function == 0 && function.module == 0) || function.share < least_share) continue;
+    add_share(text, place_text(trace, function), function.share);
   }
+  return text;
+}
+
+std::vector<MostSampledFile> most_sampled_files(const Trace& trace, const ChainCounts& chains, std::size_t limit) {
+  std::map<std::string_view, std::uint64_t> counts;
+  std::uint64_t all = 0;
+  for (const auto& [chain, count] : chains) {
+    all += count;
+    if (chain == 0) continue;
+    const CallStacks& stacks = trace.call_stacks();
+    const CodeLocation& code = stacks.location(stacks.node(chain).location);
+    if (code.kind == CodeKind::kPython)
+      counts["Python"] += count;
+    else if (code.module != 0)
+      counts[last_path_part(trace.name(code.module))] += count;
+  }
+  std::vector<MostSampledFile> files;
+  for (const auto& [name, count] : counts) files.push_back({std::string(name), static_cast<double>(count) / static_cast<double>(all)});
+  std::stable_sort(files.begin(), files.end(), [](const MostSampledFile& a, const MostSampledFile& b) { return a.share > b.share; });
+  if (files.size() > limit) files.resize(limit);
+  return files;
+}
+
+std::string most_sampled_files_text(const Trace& trace, const ChainCounts& chains, std::size_t limit, double least_share) {
+  std::string text;
+  for (const MostSampledFile& file : most_sampled_files(trace, chains, limit))
+    if (file.share >= least_share) add_share(text, file.name, file.share);
   return text;
 }
 

@@ -35,6 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const std::string readable = demangle(text);
       if (readable.size() > limits::kDemangledBytes && readable != text) std::abort();
       (void)short_kernel_name(readable);
+      (void)scoped_function_name(readable);
       break;
     }
     case 1: {

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -11,12 +13,14 @@
 #include "../own_rules.h"
 #include "../wording.h"
 #include "idle_groups.h"
+#include "meanwhile.h"
 #include "model/analysis/families.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/stream_idle.h"
 #include "model/events/event_values.h"
 #include "model/samples/most_sampled.h"
 #include "model/text/to_translate.h"
+#include "model/trace/percent.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -161,11 +165,84 @@ Message phases_text(const Families& families, const CauseInLoop& cause) {
   return Message(" By range: {shares}.", {{"shares", std::move(shares)}});
 }
 
+constexpr double kWorthNaming = 0.2;  // of samples: a function that has as many tells what ran
+constexpr double kMost = 0.5;
+constexpr double kWorthListing = 0.01;
+
+// The function that has many of the samples; empty where none has, or its name is not known.
+std::string often_sampled_function(const Trace& trace, const samples::ChainCounts& chains) {
+  const std::vector<samples::MostSampled> most = samples::most_sampled(trace, chains, samples::ChainPart::kInnermostPython, 1);
+  return most.empty() || most.front().function == 0 ? std::string() : sampled_text(trace, chains, 1, kWorthNaming);
+}
+
+// What has most of the samples: a function, or a file where functions have few each; empty where neither tells much.
+std::string mostly_sampled(const Trace& trace, const samples::ChainCounts& chains) {
+  const std::string function = often_sampled_function(trace, chains);
+  return function.empty() ? samples::most_sampled_files_text(trace, chains, 1, kMost) : function;
+}
+
 Message samples_text(const Trace& trace, const samples::ChainCounts& chains) {
   constexpr std::size_t kNamed = 3;
-  const std::string sampled = sampled_text(trace, chains, kNamed);
-  if (sampled.empty()) return {};
-  return Message(" {samples} of the CPU in it: {functions}.", {{"samples", counted(sample_count(chains), "sample")}, {"functions", sampled}});
+  const std::string files = samples::most_sampled_files_text(trace, chains, kNamed, kWorthListing);
+  if (files.empty()) return {};
+  const Message samples = counted(sample_count(chains), "sample");
+  if (often_sampled_function(trace, chains).empty()) return Message(" {samples} of the CPU in it, by file: {files}.", {{"samples", samples}, {"files", files}});
+  return Message(" {samples} of the CPU in it: {functions}.", {{"samples", samples}, {"functions", sampled_text(trace, chains, kNamed)}});
+}
+
+// The share of the samples that ran in files whose names begin with one of these.
+template <std::size_t N>
+double share_of_files(const Trace& trace, const samples::ChainCounts& chains, const std::array<std::string_view, N>& beginnings) {
+  double share = 0;
+  for (const samples::MostSampledFile& file : samples::most_sampled_files(trace, chains, std::numeric_limits<std::size_t>::max()))
+    if (std::any_of(beginnings.begin(), beginnings.end(), [&](std::string_view beginning) { return file.name.starts_with(beginning); })) share += file.share;
+  return share;
+}
+
+bool runs_python(const Trace& trace, const samples::ChainCounts& chains) {
+  constexpr std::array<std::string_view, 3> kInterpreters{"python", "libpython", "Python"};
+  return share_of_files(trace, chains, kInterpreters) >= kMost;
+}
+
+bool has_python_samples(const Trace& trace) {
+  const CallStacks& stacks = trace.call_stacks();
+  for (CodeLocationId id = 1; id < stacks.location_count(); ++id)
+    if (stacks.location(id).kind == CodeKind::kPython) return true;
+  return false;
+}
+
+// What the code says about itself, in front of or behind the advice for the cause.
+Message advice_for_code(const Trace& trace, const samples::ChainCounts& chains, const Message& advice) {
+  constexpr std::array<std::string_view, 6> kCompilers{"libnvrtc", "libnvJitLink", "libnvptxcompiler", "libnvidia-ptxjitcompiler", "libLLVM", "libtriton"};
+  if (share_of_files(trace, chains, kCompilers) >= kMost)
+    return "Kernels are compiled while the program runs, mostly anew for each shape or type: keep shapes the same (pad them, or sort them into a few), compile "
+           "before the loop, and keep what was compiled. In PyTorch, torch.backends.cudnn.benchmark tries and compiles for each new shape.";
+  if (runs_python(trace, chains) && !has_python_samples(trace)) return followed_by(advice, "Record with --python-sampling to see which lines of Python run.");
+  return advice;
+}
+
+// What another thread did while this cause kept the launching one; empty where none ran for most of the time.
+std::optional<BusyThread> busy_meanwhile(const Trace& trace, const CauseInLoop& cause) {
+  std::optional<BusyThread> busy = busiest_meanwhile(trace, samples::ThreadSamples(trace), cause.still.chosen());
+  if (busy && busy->share < kMost) busy.reset();
+  return busy;
+}
+
+Message meanwhile_text(const Trace& trace, const BusyThread& busy) {
+  const std::string sampled = mostly_sampled(trace, busy.samples);
+  return Message(" Meanwhile thread {thread} ran for {share} of it{sampled}.",
+                 {{"thread", thread_label(trace, busy.thread)},
+                  {"share", format_percent(100 * busy.share, 0)},
+                  {"sampled", sampled.empty() ? Message() : Message(": {functions}", {{"functions", sampled}})}});
+}
+
+// Behind what cause the wait has, where the thread that ran meanwhile tells more.
+Message advice_for_blocked(const Trace& trace, const BusyThread& busy, const Message& advice) {
+  if (!runs_python(trace, busy.samples))
+    return followed_by(advice, "Look at what the other thread does: the launching one may wait for a lock that it holds, or for what it makes.");
+  return "One thread of a process runs Python at a time, and this one goes on running it: the launching thread waits for Python's lock (GIL), or for what this "
+         "thread makes. Move its work to another process (multiprocessing; a DataLoader with workers), or into code that gives the lock back (NumPy, PyTorch). "
+         "-t cuda,nvtx,python-gil shows who holds it.";
 }
 
 Message was_text(const std::string& gpu) { return Message("{gpu} was", {{"gpu", gpu}}); }
@@ -209,6 +286,21 @@ void set_place(const Trace& trace, const IdleGap& gap, Finding& finding) {
   if (gap.launch.valid()) finding.place.thread = trace.track_of(gap.launch.lane).key.thread;
 }
 
+// "while the launching thread ran CPU code between launches"
+Message why_text(const Trace& trace, const IdleGroups& collected, const IdleSum& sum) {
+  const Message why(idle_cause_clause(sum.cause));
+  if (sum.is_behind_waits())
+    return Message("{why}, after it had waited for the GPU ({call})", {{"why", why}, {"call", call_text(trace, collected.waiting_call)}});
+  return sum.is_between_launches() ? Message("{why} between launches", {{"why", why}}) : why;
+}
+
+// " 14.2 ms of it lie behind waits for the GPU (cudaStreamSynchronize), which the CPU was ahead of before."; empty where it is little.
+Message waits_text(const Trace& trace, const IdleGroups& collected, const IdleSum& sum) {
+  if (sum.behind_waits < sum.total / 5 || sum.behind_waits == 0) return {};
+  return Message(" {time} of it lie behind waits for the GPU ({call}): without them the CPU would have been ahead.",
+                 {{"time", duration_text(sum.behind_waits)}, {"call", call_text(trace, collected.waiting_call)}});
+}
+
 // Of the cause whose largest group is given.
 Finding describe_cause(const Trace& trace, const Families& families, const Loop& loop, const IdleGroups& collected, const Group& group) {
   const CauseInLoop& cause = collected.recurring[static_cast<std::size_t>(group.cause)];
@@ -217,21 +309,27 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
   finding.key = idle_cause_key(group.cause);
   const Subject subject = subject_of(trace, collected, cause);
   const GapsOfCause& own = subject.gaps;
-  const IdleSum sum{group.cause, call_text(trace, dominant_call(cause)), own.gaps, own.total, own.in_short_gaps};
-  const Message why(idle_cause_clause(group.cause));
-  constexpr double kWorthNaming = 0.2;
-  const std::string sampled = sampled_text(trace, cause.samples, 1, kWorthNaming);
+  // Of the GPUs together: what lies behind waits is as large a share of one's.
+  const Nanoseconds behind_waits =
+      cause.all.total == 0
+          ? 0
+          : static_cast<Nanoseconds>(static_cast<double>(cause.behind_waits) * static_cast<double>(own.total) / static_cast<double>(cause.all.total));
+  IdleSum sum{group.cause, call_text(trace, dominant_call(cause)), own.gaps, own.total, own.in_short_gaps, behind_waits};
+  sum.has_known_code = !often_sampled_function(trace, cause.samples).empty();
+  const std::string sampled = mostly_sampled(trace, cause.samples);
+  const Message waits = waits_text(trace, collected, sum);
+  const std::optional<BusyThread> busy = busy_meanwhile(trace, cause);
   finding.title = Message("{who} idle for {time} ({share} of {loop}) {why}{where}{sampled}.",
                           {{"who", subject.text},
                            {"time", duration_text(own.total)},
                            {"share", percent_text(own.total, subject.span)},
                            {"loop", loop_time_text(families, loop)},
-                           {"why", sum.is_between_launches() ? Message("{why} between launches", {{"why", why}}) : why},
+                           {"why", why_text(trace, collected, sum)},
                            {"where", where_mostly(trace, families.text(dominant_range(cause, loop)), sum.call)},
                            {"sampled", sampled.empty() ? Message() : Message(": {functions}", {{"functions", sampled}})}});
   const auto gaps = static_cast<Nanoseconds>(std::max<std::uint64_t>(1, own.gaps));
   finding.seen = Message(
-      "In {gaps}{each}.{share}{phases}{samples}",
+      "In {gaps}{each}.{share}{phases}{samples}{waits}{meanwhile}",
       {{"gaps", counted(own.gaps, "gap")},
        {"each", gaps > 1 ? Message(", {average} each on average, at most {most} in a gap of {gap}", {{"average", duration_text(own.total / gaps)},
                                                                                                      {"most", duration_text(own.longest)},
@@ -239,13 +337,16 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
                          : Message(" of {gap}", {{"gap", duration_text(own.longest_gap.range.length())}})},
        {"share", subject.share},
        {"phases", phases_text(families, cause)},
-       {"samples", samples_text(trace, cause.samples)}});
+       {"samples", samples_text(trace, cause.samples)},
+       {"waits", waits},
+       {"meanwhile", busy ? meanwhile_text(trace, *busy) : Message()}});
   if (!loop.known() && collected.time == kWholeTrace && own.gaps > 1 && own.longest >= own.total / 2)
     finding.seen = followed_by(
         finding.seen, Message("If a longer run does not pay the longest again, mark the program's iterations with NVTX ranges: then it counts as setup."));
   set_place(trace, own.longest_gap, finding);
   finding.cost = own.total;
-  finding.advice = Message(idle_advice(sum));
+  finding.advice = advice_for_code(trace, cause.samples, Message(idle_advice(sum)));
+  if (busy) finding.advice = advice_for_blocked(trace, *busy, finding.advice);
   return finding;
 }
 
@@ -270,7 +371,7 @@ Finding describe_setup(const Trace& trace, const Families& families, const Loop&
                {"samples", samples_text(trace, group.samples)}});
   set_place(trace, group.longest_gap, finding);
   finding.cost = collected.once.total;
-  finding.advice = Message(idle_advice({group.cause, call_text(trace, group.call), group.parts, group.total, 0}));
+  finding.advice = advice_for_code(trace, group.samples, Message(idle_advice({group.cause, call_text(trace, group.call), group.parts, group.total, 0})));
   finding.recurrence = Recurrence::kOnce;
   return finding;
 }

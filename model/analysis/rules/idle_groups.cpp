@@ -6,6 +6,7 @@
 #include "../gpu_operations.h"
 #include "../own_rules.h"
 #include "../range_lookup.h"
+#include "lost_lead.h"
 
 namespace lanescope::analysis {
 namespace {
@@ -45,6 +46,17 @@ FamilyId phase_of(const std::vector<FamilyId>& enclosing, FamilyId loop) {
   const auto found = std::find(enclosing.begin(), enclosing.end(), loop);
   const auto phase = found == enclosing.end() ? enclosing.begin() : found + 1;
   return phase == enclosing.end() ? 0 : *phase;
+}
+
+// Whether the thread stood still for what another one may have held or owed.
+bool is_blocked(IdleCause cause) noexcept { return cause == IdleCause::kOsBlocked || cause == IdleCause::kOsLock || cause == IdleCause::kOsQueue; }
+
+// Lays idle time of a gap to the waits in front of it: the end of a wait itself first, then launching and the code between.
+void lay_to_waits(LostLead& lead, const IdleGap& gap, const std::array<Nanoseconds, kIdleCauses>& in_gap, IdleGroups& collected) {
+  const auto of = [&](IdleCause cause) { return in_gap[static_cast<std::size_t>(cause)]; };
+  static_cast<void>(lead.take(gap, of(IdleCause::kSynchronize) + of(IdleCause::kCopy)));
+  for (const IdleCause cause : {IdleCause::kCpuCode, IdleCause::kLaunch})
+    collected.recurring[static_cast<std::size_t>(cause)].behind_waits += lead.take(gap, of(cause));
 }
 
 struct ShortGaps {
@@ -88,6 +100,7 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
   collected.are_counters_read = reads_counters(trace);
   const samples::ThreadSamples samples(trace);
   Enclosing enclosing(trace, families);
+  LostLead lead(trace, loop);
   std::map<std::tuple<Recurrence, IdleCause, FamilyId, NameId>, Group> groups;
   std::array<Group*, kIdleCauses> last{};  // of each cause, the group of its last part: the next mostly is of the same
   const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
@@ -105,6 +118,7 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
         CauseInLoop& cause = collected.recurring[static_cast<std::size_t>(part.cause)];
         in_gap[static_cast<std::size_t>(part.cause)] += part.range.length();
         cause.calls[part.call] += part.range.length();
+        if (thread != kNone && is_blocked(part.cause)) cause.still.add(thread, part.range);
         if (thread != kNone) {
           const std::vector<FamilyId>& around = enclosing.of(thread, part);
           for (std::size_t depth = 0; depth < around.size(); ++depth) {
@@ -139,6 +153,7 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
         of_this_gpu.longest_gap_begin = gap.range.begin;
       }
     }
+    if (gap.launch.valid()) lay_to_waits(lead, gap, in_gap, collected);
     for (std::size_t i = 0; i < kIdleCauses; ++i) {
       if (in_gap[i] == 0) continue;
       collected.recurring[i].all.add(gap, in_gap[i]);
@@ -146,6 +161,7 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
     }
   };
   collected.gpus = visit_idle(context, threshold, add);
+  collected.waiting_call = lead.call();
   for (const GpuIdle& gpu : collected.gpus) {
     const TimeRange loop_time = work.of_gpu(gpu.gpu, gpu.extent);
     collected.spans[gpu.gpu] = work.undisturbed_span(gpu.gpu, loop_time);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../loop_work.h"
+#include "meanwhile.h"
 #include "model/analysis/finding.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/loop.h"
@@ -65,6 +66,8 @@ struct CauseInLoop {
   std::map<FamilyId, Within> within;       // its time in ranges of a family, whatever lies between
   std::map<FamilyId, Nanoseconds> phases;  // its time by the outermost range inside the loop's: these do not overlap
   samples::ChainCounts samples;            // of CPU code: what its threads were seen to run
+  Nanoseconds behind_waits = 0;            // of CPU code and launches: what is due to waits of the same threads (lost_lead.h)
+  StillTimes still;                        // of threads that were blocked: when
 };
 
 struct IdleGroups {
@@ -78,6 +81,7 @@ struct IdleGroups {
   };
   std::map<GpuId, std::array<OfGpu, 2>> by_gpu;  // by recurrence
   std::array<CauseInLoop, kIdleCauses> recurring{};
+  NameId waiting_call = 0;       // that most of what lies behind waits is due to; 0 where nothing is
   CauseSum once;                 // outside of the loop, without reading counters of kernels
   TimeRange time = kWholeTrace;  // that counts
   bool are_counters_read = false;

@@ -90,6 +90,32 @@ std::string demangled_or_empty(const std::string& mangled) {
 
 #endif
 
+// Behind the bracket at `open` and what it holds; the end where it is not closed. The ">" of "->" closes none.
+std::size_t behind_bracket(std::string_view name, std::size_t open) {
+  int depth = 0;
+  for (std::size_t at = open; at < name.size(); ++at) {
+    const char c = name[at];
+    if (c == '<' || c == '(' || c == '{') ++depth;
+    const bool closes = c == ')' || c == '}' || (c == '>' && name[at - 1] != '-');
+    if (closes && --depth == 0) return at + 1;
+  }
+  return name.size();
+}
+
+// "_ZN3c106detail3addIiEEvT_" -> "c10::detail::add"; empty where it begins with no plain name.
+std::string first_mangled_scopes(std::string_view mangled) {
+  std::string scopes;
+  std::size_t at = mangled.find_first_of("0123456789", 2);
+  while (at < mangled.size() && std::isdigit(static_cast<unsigned char>(mangled[at])) != 0) {
+    std::size_t length = 0;
+    for (; at < mangled.size() && std::isdigit(static_cast<unsigned char>(mangled[at])) != 0; ++at)
+      length = std::min(mangled.size(), length * 10 + static_cast<std::size_t>(mangled[at] - '0'));
+    scopes.append(scopes.empty() ? "" : "::").append(mangled.substr(at, length));
+    at += length;
+  }
+  return scopes;
+}
+
 }  // namespace
 
 std::string demangle(std::string_view mangled) {
@@ -129,6 +155,40 @@ std::string_view short_kernel_name(std::string_view demangled) {
     }
   }
   return demangled.substr(begin);
+}
+
+std::string scoped_function_name(std::string_view demangled) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::", kOperator = "operator";
+  if (demangled.starts_with("_Z")) {
+    std::string scopes = first_mangled_scopes(demangled);
+    return scopes.empty() ? std::string(demangled) : scopes;
+  }
+  std::string name;
+  for (std::size_t at = 0; at < demangled.size();) {
+    const std::string_view rest = demangled.substr(at);
+    const bool is_operator = name.ends_with(kOperator) && (name.size() == kOperator.size() || name.ends_with("::operator"));
+    if (rest.starts_with(kAnonymous)) {
+      at += kAnonymous.size();
+    } else if (is_operator && std::isalnum(static_cast<unsigned char>(rest.front())) == 0) {
+      const std::size_t symbol = rest.starts_with("()")  ? 2
+                                 : rest.starts_with(' ') ? std::min(rest.find('('), rest.size())  // new, or the type that is converted to
+                                                         : std::min(rest.find_first_not_of("<>=!+-*/%^&|~,[]"), rest.size());
+      name.append(rest.substr(0, symbol));
+      break;
+    } else if (rest.front() == '<' || (rest.front() == '(' && name.empty())) {  // a type in brackets is the result's
+      at = behind_bracket(demangled, at);
+    } else if (rest.front() == '(' || rest.front() == '{') {
+      break;
+    } else if (rest.front() == ' ') {
+      name.clear();
+      ++at;
+    } else {
+      name += rest.front();
+      ++at;
+    }
+  }
+  while (name.ends_with(':')) name.pop_back();
+  return name.empty() ? std::string(demangled) : name;
 }
 
 }  // namespace lanescope

@@ -114,7 +114,7 @@ TEST_CASE("each cause makes a sentence, of the loop and of setup") {
   const RuleAnswer bubbles = answer(*program.trace(), "gpu_bubbles");
   REQUIRE(bubbles.findings.size() == 2);
   CHECK_THAT(bubbles.findings[0].title, contains_text("idle for 4.00 ms (40 % of the time) in front of operations whose launch was not recorded."));
-  CHECK_THAT(bubbles.findings[1].title, contains_text("idle for 3.00 ms (30 % of the time) because the next operation, though enqueued, waited for"));
+  CHECK_THAT(bubbles.findings[1].title, contains_text("idle for 3.00 ms (30 % of the time) because the next operation, though enqueued, had not started."));
 }
 
 TEST_CASE("code between launches is told from code that holds the GPU up for long") {

@@ -81,6 +81,31 @@ TEST_CASE("Python's functions of one name are told apart by their files") {
   CHECK(places == std::vector<std::string>{"<module> in nn.py:8 4", "<module> in core.py:4 2"});
 }
 
+TEST_CASE("code of which no function is known counts for its file, and native functions are told without their arguments") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  std::vector<SampleEvent> samples;
+  ChainCounts chains;
+  const auto sample = [&](CodeKind kind, const char* module, const char* function) {
+    const NameId file = kind == CodeKind::kPython ? builder.intern("train.py") : NameId{0};
+    const CodeLocationId code = builder.code_location({kind, builder.intern(module), 0, samples.size()}, {builder.intern(function), file, 0});
+    const CallNodeId chain = builder.call_node({0, code});
+    samples.push_back({static_cast<Nanoseconds>(samples.size()), 0, {chain, SampleOrigin::kTimer}});
+    ++chains[chain];
+  };
+  for (const char* place : {"python3.12+0x1", "python3.12+0x2", "python3.12+0x3"}) sample(CodeKind::kNative, "/usr/bin/python3.12", place);
+  for (int i = 0; i < 2; ++i) sample(CodeKind::kNative, "/usr/lib/libtorch.so", "at::Cache<long>::free(void*)");
+  sample(CodeKind::kNative, "/usr/lib/libtorch.so", "memcpy");
+  for (int i = 0; i < 2; ++i) sample(CodeKind::kPython, "", "load");
+  add_samples(builder, process, 1, samples);
+  const auto trace = builder.snapshot();
+  CHECK(most_sampled_text(*trace, chains, ChainPart::kInnermost, 3) == "python3.12 (38 %), at::Cache::free (25 %), load in train.py (25 %)");
+  // Of equals, the first by name.
+  CHECK(most_sampled_files_text(*trace, chains, 3) == "libtorch.so (38 %), python3.12 (38 %), Python (25 %)");
+  CHECK(most_sampled_files_text(*trace, chains, 3, 0.3) == "libtorch.so (38 %), python3.12 (38 %)");
+  CHECK(most_sampled_files_text(*trace, {}, 3).empty());
+}
+
 TEST_CASE("an import stands for what it runs, not the functions of Python's import system") {
   TraceBuilder builder;
   const ProcessId process = builder.process_of_instance(1);

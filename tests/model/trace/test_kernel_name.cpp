@@ -20,6 +20,36 @@ TEST_CASE("short kernel names drop return type, namespaces, template arguments a
   CHECK(short_kernel_name(full) == brief);
 }
 
+TEST_CASE("functions in sentences keep their scopes, and nothing of templates, parameters, results and what is local to them") {
+  const auto [full, brief] = GENERATE(table<std::string, std::string>({
+      // As samples of PyTorch, its libraries and CPython have them.
+      {"at::detail::empty_cpu(c10::ArrayRef<long>, c10::TensorOptions const&)", "at::detail::empty_cpu"},
+      {"at::CachingHostAllocatorImpl<c10::cuda::CUDAStream, std::unique_ptr<c10::cuda::CUDAEvent, std::function<void (c10::cuda::CUDAEvent*)> >, "
+       "at::HostBlock<c10::cuda::CUDAStream> >::free(void*)",
+       "at::CachingHostAllocatorImpl::free"},
+      {"void c10::function_ref<void (char**, long const*, long, long)>::callback_fn<at::native::AVX2::VectorizedLoop2d<"
+       "at::native::(anonymous namespace)::add_kernel(at::TensorIteratorBase&)::{lambda()#1}::operator()() const::{lambda(float)#2}> >(long, char**)",
+       "c10::function_ref::callback_fn"},
+      {"at::native::(anonymous namespace)::add_kernel(at::TensorIteratorBase&)::{lambda()#1}::operator()() const", "at::native::add_kernel"},
+      {"std::_Rb_tree_rebalance_for_erase(std::_Rb_tree_node_base*, std::_Rb_tree_node_base&)", "std::_Rb_tree_rebalance_for_erase"},
+      {"decltype (f(0)) call<int>(int)", "call"},
+      {"std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char const*)", "std::operator<<"},
+      {"Work::operator()(int) const", "Work::operator()"},
+      {"operator new(unsigned long)", "operator new"},
+      {"_PyEval_EvalFrameDefault", "_PyEval_EvalFrameDefault"},
+      {"__pthread_mutex_lock", "__pthread_mutex_lock"},
+      {"finish_task_switch.isra.0", "finish_task_switch.isra.0"},
+      {"(", "("},
+      {"", ""},
+      // Of one that was left mangled, as long as it names scopes.
+      {"_ZN3c1012function_refIFvPPcPKlllEE11callback_fnIZN2at18TensorIteratorBaseE", "c10::function_ref"},
+      {"_ZNK2at6Tensor4dataEv", "at::Tensor::data"},
+      {"_Z999999999999999999999999x", "x"},
+      {"_Z", "_Z"},
+  }));
+  CHECK(scoped_function_name(full) == brief);
+}
+
 TEST_CASE("mangled names become readable and plain names stay") {
   CHECK(demangle("_Z4axpyPfif") == "axpy(float*, int, float)");
   CHECK(demangle("ampere_sgemm_128x64_tn") == "ampere_sgemm_128x64_tn");

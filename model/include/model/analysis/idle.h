@@ -68,6 +68,10 @@ struct IdleSum {
   std::uint64_t gaps = 0;  // that hold some of it
   Nanoseconds total = 0;
   Nanoseconds in_short_gaps = 0;  // what lies in gaps of at most kShortGap
+  Nanoseconds behind_waits = 0;   // what is due to waits for the GPU in front of it
+  bool has_known_code = false;    // whether samples name a function that took much of it
+  // Whether waits are what to look at first: most of it is due to them, and it is no function that is known.
+  [[nodiscard]] bool is_behind_waits() const noexcept { return behind_waits > total / 2 && !has_known_code; }
   // Whether it is what code that runs operators one by one needs between their launches.
   [[nodiscard]] bool is_between_launches() const noexcept;
 };

@@ -1,4 +1,4 @@
-// Readable names of kernels.
+// Readable names of kernels and functions.
 #pragma once
 
 #include <string>
@@ -13,5 +13,10 @@ namespace lanescope {
 // "void at::native::(anonymous namespace)::reduce<4, float>(float*, int)" -> "reduce": without return type, namespaces, template
 // arguments and parameters.
 [[nodiscard]] std::string_view short_kernel_name(std::string_view demangled);
+
+// "void at::Cache<long>::free(void*)::{lambda(int)#1}::operator()(int) const" -> "at::Cache::free": the function as a sentence has it, with its scopes, without
+// return type, template arguments, parameters and what is local to it. Of a name that is mangled still, what leads to its first template argument;
+// else the input, where nothing would be left. O(length).
+[[nodiscard]] std::string scoped_function_name(std::string_view demangled);
 
 }  // namespace lanescope

@@ -1,0 +1,43 @@
+// What the other threads of a process did while one of its threads stood still.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/samples/thread_samples.h"
+#include "model/trace/trace.h"
+
+namespace lanescope::analysis {
+
+// A time in which the thread stood still.
+struct StillTime {
+  ThreadId thread = kNone;
+  TimeRange range;
+};
+
+// Times that a thread stood still, of very many an even choice: each 2^n-th.
+class StillTimes {
+ public:
+  void add(ThreadId thread, TimeRange range);
+  [[nodiscard]] std::span<const StillTime> chosen() const noexcept { return chosen_; }
+
+ private:
+  static constexpr std::size_t kMost = 1 << 15;
+  std::vector<StillTime> chosen_;
+  std::uint64_t seen_ = 0;
+  std::uint64_t stride_ = 1;
+};
+
+// The thread that ran for most of the time in which another one stood still.
+struct BusyThread {
+  ThreadId thread = kNone;
+  double share = 0;              // of that time, from 0 to 1
+  samples::ChainCounts samples;  // what it was seen to run in it
+};
+
+// Of the thread that stood still longest: which other thread of its process ran meanwhile. None where the recording has no thread states of others.
+// O(times · log times + thread states of the process · log times).
+[[nodiscard]] std::optional<BusyThread> busiest_meanwhile(const Trace& trace, const samples::ThreadSamples& samples, std::span<const StillTime> times);
+
+}  // namespace lanescope::analysis
