@@ -18,17 +18,16 @@ struct Operation {
 
 bool is_asynchronous(std::string_view call) { return call.find("Async") != std::string_view::npos; }
 
-bool copied_before(const Operation& a, const Operation& b) {
-  if (a.duration != b.duration) return a.duration > b.duration;
-  return a.start != b.start ? a.start < b.start : a.ref < b.ref;
-}
-
 // The selected copies and sets that `wanted(name of the call, detail)` accepts, the longest first, at most `limit`.
 template <typename Wanted>
 std::vector<Operation> longest_operations(const stats::Selection& selection, std::size_t limit, Wanted wanted) {
   const Trace& trace = selection.trace();
   const LaunchIndex& launches = selection.launch_index();
-  Foremost<Operation, decltype(&copied_before)> longest(limit, copied_before);
+  const auto comes_before = [](const Operation& a, const Operation& b) {
+    if (a.duration != b.duration) return a.duration > b.duration;
+    return a.start != b.start ? a.start < b.start : a.ref < b.ref;
+  };
+  Foremost<Operation, decltype(comes_before)> longest(limit, comes_before);
   selection.for_each(TrackKind::kMemory, [&](const Track& track, const EventView& event) {
     const EventRef call = launches.find(track.key.process, event.correlation(), event.start());
     if (!call.valid()) return;
