@@ -183,6 +183,8 @@ IdleCause classify_os_call(std::string_view name) noexcept {
 
 bool is_communication_name(std::string_view name) noexcept { return contains_any(name, kCommunicationWords) || name.starts_with("MPI_"); }
 
+bool is_send_or_receive_name(std::string_view name) noexcept { return name.find("SendRecv") != std::string_view::npos; }
+
 bool is_communication_domain(std::string_view domain) noexcept { return domain == "NCCL" || domain == "RCCL" || domain == "MPI" || domain == "NVSHMEM"; }
 
 }  // namespace lanescope::analysis

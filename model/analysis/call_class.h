@@ -38,6 +38,9 @@ enum class CallClass : std::uint8_t {
 
 // Whether a kernel or range belongs to a communication library (NCCL, RCCL, NVSHMEM, MPI).
 [[nodiscard]] bool is_communication_name(std::string_view name) noexcept;
+// Whether a kernel of such a library sends to some ranks and receives from some, as stages of a pipeline do: it ends when these have, and that of
+// the rank that begins last need not be the shortest.
+[[nodiscard]] bool is_send_or_receive_name(std::string_view name) noexcept;
 [[nodiscard]] bool is_communication_domain(std::string_view domain) noexcept;
 
 // Answers of a question about names, each asked once.

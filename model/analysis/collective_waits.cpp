@@ -14,6 +14,8 @@ namespace {
 constexpr Nanoseconds kEndsDiffer = 50'000;      // of the kernels of one collective
 constexpr std::uint64_t kKernelsOfStretch = 64;  // of a lane, on average
 
+bool is_collective_name(std::string_view name) noexcept { return is_communication_name(name) && !is_send_or_receive_name(name); }
+
 // A kernel that may be the last one's: shorter ones come first, and of equal ones the first in the trace.
 struct Candidate {
   Nanoseconds duration = std::numeric_limits<Nanoseconds>::max();
@@ -69,7 +71,7 @@ struct CollectiveWaits::Kernel {
   [[nodiscard]] Nanoseconds reach() const noexcept { return std::max(time.end, time.begin + 1); }  // one of no length is at its start
 };
 
-CollectiveWaits::CollectiveWaits(const Trace& trace) : trace_(trace), communicates_(trace, is_communication_name) {
+CollectiveWaits::CollectiveWaits(const Trace& trace) : trace_(trace), is_collective_(trace, is_collective_name) {
   find_companies();
   std::map<std::pair<ProcessId, GpuId>, std::uint32_t> ranks;
   std::uint64_t kernels = 0;
@@ -131,7 +133,7 @@ CollectiveWaits::Waits CollectiveWaits::waits_in(TimeRange ends) {
     const Lane& lane = trace_.lane(rank.lane);
     const auto [first, last] = lane.overlapping({ends.begin - kEndsDiffer, ends.end + kEndsDiffer});
     for (EventIndex i = first; i < last; ++i)
-      if (const NameId name = lane.name(i); communicates_(name)) {
+      if (const NameId name = lane.name(i); is_collective_(name)) {
         std::vector<Kernel>& kernels = by_name[name];
         kernels.push_back({{rank.lane, i}, {lane.start(i), lane.end(i)}, rank.number, rank.company, static_cast<std::uint32_t>(kernels.size())});
       }

@@ -22,8 +22,8 @@ class CollectiveWaits {
   explicit CollectiveWaits(const Trace& trace);
 
   // Of a kernel of a communication library, the shortest one of another rank's that is of its collective and shorter than it: of several the first,
-  // by tracks. None where no other is shorter, or the event is no kernel of a communication library. The first question about a stretch of
-  // time costs O(lanes · log n), and O(companies · k log k) of the kernels within: 64 a lane on average, and at most all.
+  // by tracks. None where no other is shorter, the event is no kernel of a communication library, or it sends and receives. The first question
+  // about a stretch of time costs O(lanes · log n), and O(companies · k log k) of the kernels within: 64 a lane on average, and at most all.
   [[nodiscard]] std::optional<EventRef> last_of(EventRef kernel);
 
  private:
@@ -40,7 +40,7 @@ class CollectiveWaits {
   void match(std::vector<Kernel>& kernels, TimeRange ends, Waits& waits) const;  // those of one name
 
   const Trace& trace_;
-  NameMemo<bool> communicates_;
+  NameMemo<bool> is_collective_;
   std::vector<std::uint32_t> company_of_part_;
   std::vector<std::vector<bool>> together_;  // company by company
   std::vector<Rank> lanes_;                  // of kernels

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "model/trace/median.h"
 
@@ -13,16 +14,15 @@ namespace {
 constexpr Nanoseconds kEndsDiffer = 50'000;
 
 struct Kernel {
-  std::size_t rank = 0;
-  TimeRange range;         // by its rank's clock
-  Nanoseconds offset = 0;  // of that clock
+  std::uint32_t rank = 0;
+  std::uint32_t kernel = 0;  // of the rank
+  TimeRange range;           // by its rank's clock
+  Nanoseconds offset = 0;    // of that clock
   [[nodiscard]] Nanoseconds end() const noexcept { return range.end - offset; }
 };
 
 class Matching {
  public:
-  explicit Matching(std::size_t ranks) : waits_(ranks) {}
-
   // Kernels that may be one collective, one a rank: those whose ends agree are.
   void add(std::vector<Kernel> kernels) {
     std::sort(kernels.begin(), kernels.end(), [](const Kernel& a, const Kernel& b) { return a.end() < b.end(); });
@@ -34,38 +34,34 @@ class Matching {
         shortest = std::min(shortest, end->range.length());
         ++end;
       }
-      if (end - first > 1) count({first, end});
+      if (end - first > 1) take_in({first, end});
       first = end;
     }
   }
 
-  std::vector<RankWait> take() { return std::move(waits_); }
-
- private:
-  void count(std::span<const Kernel> collective) {
-    const auto last =
-        std::min_element(collective.begin(), collective.end(), [](const Kernel& a, const Kernel& b) { return a.range.length() < b.range.length(); });
-    RankWait& latecomer = waits_[last->rank];
-    ++latecomer.last;
-    for (const Kernel& kernel : collective) {
-      const Nanoseconds waited = kernel.range.length() - last->range.length();
-      ++waits_[kernel.rank].matched;
-      waits_[kernel.rank].waited += waited;
-      latecomer.caused += waited;
-      if (waited <= latecomer.longest.length()) continue;
-      latecomer.longest = {kernel.range.begin, kernel.range.begin + waited};
-      latecomer.longest_waiter = kernel.rank;
-    }
+  MatchedCollectives take() {
+    std::stable_sort(matched_.collectives.begin(), matched_.collectives.end(), [](const auto& a, const auto& b) { return a.end < b.end; });
+    return std::move(matched_);
   }
 
-  std::vector<RankWait> waits_;
+ private:
+  void take_in(std::span<Kernel> collective) {
+    const auto last =
+        std::min_element(collective.begin(), collective.end(), [](const Kernel& a, const Kernel& b) { return a.range.length() < b.range.length(); });
+    std::rotate(collective.begin(), last, last + 1);
+    const Kernel& latecomer = collective.front();
+    matched_.collectives.push_back({latecomer.end(), static_cast<std::uint32_t>(matched_.members.size()), static_cast<std::uint32_t>(collective.size())});
+    for (const Kernel& kernel : collective) matched_.members.push_back({kernel.rank, kernel.kernel, kernel.range.length() - latecomer.range.length()});
+  }
+
+  MatchedCollectives matched_;
 };
 
 // By what the clock of a rank is ahead of the first's, where their kernels end at the same times but for that: what most ends differ by.
 // Where they differ now by this and now by that, the kernels are of other collectives, and nothing is known of the clocks.
-Nanoseconds clock_offset(std::span<const TimeRange> first, std::span<const TimeRange> other) {
+Nanoseconds clock_offset(std::span<const Kernel> first, std::span<const Kernel> other) {
   std::vector<Nanoseconds> differences;
-  for (std::size_t i = 0; i < first.size(); ++i) differences.push_back(other[i].end - first[i].end);
+  for (std::size_t i = 0; i < first.size(); ++i) differences.push_back(other[i].range.end - first[i].range.end);
   const Nanoseconds offset = median(differences);
   const auto agree =
       std::count_if(differences.begin(), differences.end(), [&](Nanoseconds difference) { return std::abs(difference - offset) <= kEndsDiffer; });
@@ -75,26 +71,31 @@ Nanoseconds clock_offset(std::span<const TimeRange> first, std::span<const TimeR
 
 }  // namespace
 
-std::vector<RankWait> match_collectives(std::span<const RankWork> ranks) {
-  std::map<NameId, std::map<std::size_t, std::vector<TimeRange>>> by_name;
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-    for (const CommunicationKernel& kernel : *ranks[rank].communication_kernels) by_name[kernel.name][rank].push_back(kernel.range);
-  Matching matching(ranks.size());
+MatchedCollectives match_collectives(std::span<const RankWork> ranks) {
+  std::map<NameId, std::map<std::size_t, std::vector<Kernel>>> by_name;
+  for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+    const std::vector<CommunicationKernel>& kernels = *ranks[rank].communication_kernels;
+    for (std::uint32_t i = 0; i < kernels.size(); ++i)
+      if (kernels[i].is_collective) by_name[kernels[i].name][rank].push_back({rank, i, kernels[i].range});
+  }
+  Matching matching;
   for (const auto& [name, by_rank] : by_name) {
-    const std::vector<TimeRange>& first = by_rank.begin()->second;
+    const std::vector<Kernel>& first = by_rank.begin()->second;
     const bool equally_many = std::all_of(by_rank.begin(), by_rank.end(), [&](const auto& of_rank) { return of_rank.second.size() == first.size(); });
     if (!equally_many) {
       std::vector<Kernel> all;
-      for (const auto& [rank, ranges] : by_rank)
-        for (const TimeRange& range : ranges) all.push_back({rank, range});
+      for (const auto& [rank, kernels] : by_rank) all.insert(all.end(), kernels.begin(), kernels.end());
       matching.add(std::move(all));
       continue;
     }
     std::map<std::size_t, Nanoseconds> offsets;
-    for (const auto& [rank, ranges] : by_rank) offsets[rank] = clock_offset(first, ranges);
+    for (const auto& [rank, kernels] : by_rank) offsets[rank] = clock_offset(first, kernels);
     for (std::size_t i = 0; i < first.size(); ++i) {
       std::vector<Kernel> collective;
-      for (const auto& [rank, ranges] : by_rank) collective.push_back({rank, ranges[i], offsets[rank]});
+      for (const auto& [rank, kernels] : by_rank) {
+        collective.push_back(kernels[i]);
+        collective.back().offset = offsets[rank];
+      }
       matching.add(std::move(collective));
     }
   }

@@ -11,19 +11,27 @@
 namespace lanescope::analysis {
 
 // A collective ends on all ranks at once, as soon as the last has come and the data has been moved. So the kernel of the rank that comes
-// last is the shortest: it is the transfer alone, and what those of the others take longer is waiting.
-struct RankWait {
-  Nanoseconds waited = 0;     // in its own kernels
-  Nanoseconds caused = 0;     // by the others together, in collectives that this rank came last to
-  std::uint64_t matched = 0;  // its kernels that were matched with those of others
-  std::uint64_t last = 0;     // collectives that it came last to
-  TimeRange longest;          // the longest time that another one waited for it: from when that one came to when this one did
-  std::size_t longest_waiter = 0;
+// last is the shortest: it is the transfer alone, and what those of the others take longer, from their begin on, is waiting.
+struct MatchedCollectives {
+  struct Member {
+    std::uint32_t rank = 0;
+    std::uint32_t kernel = 0;  // of the rank's communication_kernels
+    Nanoseconds waited = 0;
+  };
+  struct Collective {
+    Nanoseconds end = 0;      // by the clock of the first rank
+    std::uint32_t first = 0;  // of its members, that of the rank that came last; of several the first
+    std::uint32_t count = 0;
+  };
+  [[nodiscard]] std::span<const Member> of(const Collective& collective) const { return {members.data() + collective.first, collective.count}; }
+
+  std::vector<Member> members;
+  std::vector<Collective> collectives;  // by their ends
 };
 
-// One for each rank. The kernels of one name are matched by their order where ranks have equally many of them, and else by their ends;
-// those whose ends do not agree, once the difference of the ranks' clocks is taken out, are no collective of these ranks and do not count.
+// The kernels of one name are matched by their order where ranks have equally many of them, and else by their ends; those whose ends do not
+// agree, once the difference of the ranks' clocks is taken out, are no collective of these ranks and do not count, nor do sends and receives.
 // O(n log n) of communication kernels.
-[[nodiscard]] std::vector<RankWait> match_collectives(std::span<const RankWork> ranks);
+[[nodiscard]] MatchedCollectives match_collectives(std::span<const RankWork> ranks);
 
 }  // namespace lanescope::analysis

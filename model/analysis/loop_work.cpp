@@ -240,6 +240,24 @@ std::vector<RankWork> LoopWork::find_ranks() const {
   return ranks;
 }
 
+const RankWaits& LoopWork::rank_waits() const {
+  std::call_once(rank_waits_are_known_, [this] {
+    std::vector<RankWork> stepping;
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < of_ranks().size(); ++i) {
+      if (!steps(of_ranks()[i])) continue;
+      stepping.push_back(of_ranks()[i]);
+      numbers.push_back(i);
+    }
+    RankWaits found = find_rank_waits(trace_, stepping);
+    std::vector<RankWait> all(of_ranks().size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) all[numbers[i]] = found.ranks[i];
+    found.ranks = std::move(all);
+    rank_waits_ = std::move(found);
+  });
+  return rank_waits_;
+}
+
 class SharedLoopWork {
  public:
   const LoopWork& of(const RuleContext& context) {

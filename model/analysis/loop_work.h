@@ -21,6 +21,7 @@
 #include "model/analysis/loop.h"
 #include "model/analysis/rule.h"
 #include "model/text/message.h"
+#include "rank_waits.h"
 #include "rank_work.h"
 
 namespace lanescope::analysis {
@@ -93,6 +94,11 @@ class LoopWork {
   // iterations are marked, nobody can say when it left, and its work's end counts.
   // A rank that takes no part in the loop has all its work. O(GPU work) the first time.
   [[nodiscard]] const std::vector<RankWork>& of_ranks() const;
+  // Whether a rank is one of the loop, or of the trace where no loop is known.
+  [[nodiscard]] bool steps(const RankWork& rank) const { return !loop_.known() || loop_.of(rank.process); }
+  // How those of the ranks that step waited for each other: one for each of of_ranks(), empty of the others. O(communication kernels) beside that the
+  // first time.
+  [[nodiscard]] const RankWaits& rank_waits() const;
   [[nodiscard]] Message text() const { return loop_time_text(families_, loop_); }
 
  private:
@@ -123,6 +129,8 @@ class LoopWork {
   mutable std::map<GpuId, Reading> readings_;
   mutable std::once_flag ranks_are_known_;
   mutable std::vector<RankWork> ranks_;
+  mutable std::once_flag rank_waits_are_known_;
+  mutable RankWaits rank_waits_;
 };
 
 // That of the context, found when the first rule asks for it, and shared by all that do. Any thread.

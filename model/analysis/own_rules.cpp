@@ -50,7 +50,8 @@ constexpr std::array kCommOptions{
 };
 constexpr std::array kImbalanceOptions{
     RuleOption{"excess", OptionType::kReal, "10", "percent by which a rank's computation must exceed the mean"},
-    RuleOption{"waiting", OptionType::kReal, "5", "percent of the time that the others must wait for a rank that computes no longer"},
+    RuleOption{"waiting", OptionType::kReal, "5",
+               "percent of the time that the others must wait, on average, for a rank that comes last while they have nothing to compute"},
 };
 constexpr std::array kTailOptions{
     RuleOption{"slower", OptionType::kReal, "20", "percent above the median from which an iteration is slow"},
@@ -103,8 +104,9 @@ const std::array kRules{
          kOneStreamOptions, find_one_stream},
     Rule{"sync_storm", "Waiting for the GPU again and again", "Calls that wait for the GPU so often that they keep it from working ahead.",
          RuleOrigin::kLanescope, kSyncStormOptions, find_sync_storm, Rule::Needs::kIdleTime},
-    Rule{"comm_overlap", "Communication that does not hide", "For each rank, communication and how much of it hides behind computation.",
-         RuleOrigin::kLanescope, kCommOptions, find_comm_overlap},
+    Rule{"comm_overlap", "Communication that does not hide",
+         "For each rank, communication and how much of it hides behind computation, without waiting for ranks that come later.", RuleOrigin::kLanescope,
+         kCommOptions, find_comm_overlap},
     Rule{"imbalance", "Ranks with unequal work", "Ranks that compute longer than the others, or come later to collectives, where the others wait for them.",
          RuleOrigin::kLanescope, kImbalanceOptions, find_imbalance},
     Rule{"tail", "Slow iterations", "Iterations (NVTX ranges that repeat) that take longer than the median, and what differs in them.", RuleOrigin::kLanescope,

@@ -4,13 +4,13 @@
 #include <limits>
 #include <set>
 
-#include "call_class.h"
 #include "gpu_operations.h"
 
 namespace lanescope::analysis {
 namespace {
 
-void add(const Trace& trace, NameMemo<bool>& communication, const GpuOperation& operation, RankWork& work, std::vector<CommunicationKernel>& kernels) {
+void add(const Trace& trace, NameMemo<bool>& communication, NameMemo<bool>& sends_or_receives, const GpuOperation& operation, RankWork& work,
+         std::vector<CommunicationKernel>& kernels) {
   for (TimeBeside* each : {&work.communication, &work.transfers, &work.memory}) each->advance(operation.range.begin, work.compute);
   if (work.operations++ == 0) work.extent = operation.range;
   work.extent.end = std::max(work.extent.end, operation.range.end);
@@ -20,7 +20,13 @@ void add(const Trace& trace, NameMemo<bool>& communication, const GpuOperation& 
     const bool communicates = kind == TrackKind::kKernels && communication(lane.name(operation.event.index));
     if (!communicates) return work.compute.add(operation.range);
     work.communication.add(operation.range, work.compute);
-    if (++work.communication_operations <= kMostMatched) kernels.push_back({lane.name(operation.event.index), operation.range});
+    const NameId name = lane.name(operation.event.index);
+    const bool is_collective = !sends_or_receives(name);
+    if (is_collective) {
+      ++work.collective_operations;
+      work.collectives.add(operation.range);
+    }
+    if (++work.communication_operations <= kMostMatched) kernels.push_back({operation.range, operation.event, name, is_collective});
     return;
   }
   work.memory.add(operation.range, work.compute);
@@ -30,6 +36,27 @@ void add(const Trace& trace, NameMemo<bool>& communication, const GpuOperation& 
 }
 
 }  // namespace
+
+ComputedTime::ComputedTime(const Trace& trace, std::span<const TrackId> tracks, NameMemo<bool>& communicates) : communicates_(communicates) {
+  for (const TrackId id : tracks) {
+    const Track& track = trace.tracks()[id];
+    if (track.key.kind == TrackKind::kMemory) continue;
+    for (const LaneId lane : track.lanes) sources_.push_back({LaneCursor(trace.lane(lane)), track.key.kind});
+  }
+}
+
+Nanoseconds ComputedTime::within(TimeRange time) {
+  found_.clear();
+  for (auto& [cursor, kind] : sources_) {
+    const Lane& lane = cursor.lane();
+    for (EventIndex i = cursor.seek(time.begin); i < lane.size() && lane.start(i) < time.end; ++i)
+      if (kind != TrackKind::kKernels || !communicates_(lane.name(i))) found_.push_back(time.intersected({lane.start(i), lane.end(i)}));
+  }
+  std::sort(found_.begin(), found_.end(), [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; });
+  CoveredTime covered;
+  for (const TimeRange& range : found_) covered.add(range);
+  return covered.total();
+}
 
 bool is_transfer(const MemoryDetail& detail) noexcept {
   if (detail.operation != MemoryOperation::kCopy) return false;
@@ -56,7 +83,7 @@ std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::f
   for (const Track& track : trace.tracks())
     if (is_gpu_work(track.key.kind)) ranks.insert({track.key.process, track.key.gpu});
   const GpuTracks tracks(trace);
-  NameMemo<bool> communication(trace, is_communication_name);
+  NameMemo<bool> communication(trace, is_communication_name), sends_or_receives(trace, is_send_or_receive_name);
   std::vector<RankWork> all;
   const auto none = std::make_shared<const std::vector<CommunicationKernel>>();
   std::uint64_t in_all = 0;  // communication kernels
@@ -67,7 +94,7 @@ std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::f
     work.gpu = gpu;
     GpuOperations operations(trace, tracks.of(gpu, process), time, stop);
     while (const std::optional<GpuOperation> operation = operations.next())
-      if (!counts || counts(operation->event)) add(trace, communication, *operation, work, kernels);
+      if (!counts || counts(operation->event)) add(trace, communication, sends_or_receives, *operation, work, kernels);
     if (work.operations == 0) continue;
     for (TimeBeside* each : {&work.communication, &work.transfers, &work.memory}) each->finish(work.compute);
     in_all += work.communication_operations;

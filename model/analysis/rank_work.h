@@ -3,20 +3,25 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <vector>
 
+#include "call_class.h"
 #include "covered_time.h"
+#include "lane_cursor.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::analysis {
 
 struct CommunicationKernel {
-  NameId name = 0;
   TimeRange range;
+  EventRef event;
+  NameId name = 0;
+  bool is_collective = true;  // or a send or receive
 };
 
-// Of how many communication kernels of all ranks each is kept: to match them takes a tenth of a kilobyte each.
+// Of how many communication kernels of all ranks each is kept: to match them takes some 150 bytes each.
 inline constexpr std::size_t kMostMatched = 4'000'000;
 
 // Cheap to copy: copies share their kernels.
@@ -30,7 +35,9 @@ struct RankWork {
   TimeBeside communication;                    // by kernels of communication libraries; beside `compute`, as are the next two
   TimeBeside transfers;                        // by copies between memories, but for those of pageable memory and migrations
   TimeBeside memory;                           // by all copies and sets
-  std::uint64_t communication_operations = 0;  // kernels of communication libraries...
+  CoveredTime collectives;                     // by kernels of communication libraries, but for sends and receives
+  std::uint64_t collective_operations = 0;     // how many these are
+  std::uint64_t communication_operations = 0;  // all kernels of communication libraries...
   // ...and each of them, by start; never null, and empty where all ranks together have more than kMostMatched.
   std::shared_ptr<const std::vector<CommunicationKernel>> communication_kernels;
 };
@@ -39,6 +46,24 @@ struct RankWork {
 // communication kernels.
 [[nodiscard]] std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::function<bool(EventRef)>& counts,
                                               const std::stop_token& stop = {});
+
+// How long a rank computed within times that are asked for one after the other: `RankWork::compute`, whatever counts.
+class ComputedTime {
+ public:
+  // Of tracks of GPU work. O(lanes). The trace and the answers must outlive it.
+  ComputedTime(const Trace& trace, std::span<const TrackId> tracks, NameMemo<bool>& communicates);
+  // Takes least where times ascend: O(lanes), and O(k log k) of the operations within.
+  [[nodiscard]] Nanoseconds within(TimeRange time);
+
+ private:
+  struct Source {
+    LaneCursor cursor;
+    TrackKind kind;
+  };
+  std::vector<Source> sources_;
+  NameMemo<bool>& communicates_;
+  std::vector<TimeRange> found_;
+};
 
 // Whether the operation of a memory track is a copy that could run beside kernels of the GPU: between different memories.
 [[nodiscard]] bool is_transfer(const MemoryDetail& detail) noexcept;

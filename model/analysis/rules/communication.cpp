@@ -4,7 +4,6 @@
 #include <limits>
 #include <map>
 
-#include "../collectives.h"
 #include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
@@ -19,9 +18,6 @@ Message rank_label(const Trace& trace, const RankWork& rank) {
   return Message("{process} on {gpu}", {{"process", file.empty() ? process : file + ": " + process}, {"gpu", gpu_label(trace, rank.gpu)}});
 }
 
-// Whether it is one of the loop, or of the trace where no loop is known.
-bool steps(const LoopWork& work, const RankWork& rank) { return !work.loop().known() || work.loop().of(rank.process); }
-
 // Whether anything is recorded by which it would wait for others: kernels of a communication library, or its process's calls of one.
 bool meets_others(const Trace& trace, const RankWork& rank) {
   if (rank.communication.total() > 0) return true;
@@ -30,71 +26,31 @@ bool meets_others(const Trace& trace, const RankWork& rank) {
   return false;
 }
 
-// Those that also compute, where only such are wanted.
-enum class Wanted : std::uint8_t { kAll, kComputing };
-std::vector<RankWork> ranks_that_step(const LoopWork& work, Wanted wanted) {
-  std::vector<RankWork> ranks;
-  for (const RankWork& rank : work.of_ranks())
-    if (steps(work, rank) && (wanted == Wanted::kAll || rank.compute.total() > 0)) ranks.push_back(rank);
-  return ranks;
+// A rank that communicates, and of that what nothing was computed beside.
+struct Exposed {
+  const RankWork* rank = nullptr;
+  Nanoseconds waiting = 0;     // for ranks that came later
+  Nanoseconds transfers = 0;   // the rest
+  Nanoseconds in_waiting = 0;  // exposed or hidden, of all that it communicated
+};
+
+Exposed exposed_of(const RankWork& rank, const RankWait& wait) {
+  const Nanoseconds exposed = rank.communication.total() - rank.communication.beside();
+  const Nanoseconds waiting = std::min(wait.exposed, exposed);
+  return {&rank, waiting, exposed - waiting, std::min(wait.in_waiting, rank.communication.total())};
 }
 
-// How long ranks waited for others in their communication kernels: in collectives that were matched, and where most could not be (ranks
-// that were not all recorded, or not at one time), what they communicate longer than the one that communicates least.
-std::vector<RankWait> waits_of(std::span<const RankWork> ranks) {
-  std::uint64_t kernels = 0, matched = 0;
-  for (const RankWork& rank : ranks) kernels += rank.communication_operations;
-  std::vector<RankWait> waits = match_collectives(ranks);
-  const RankWork* least = nullptr;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    matched += waits[i].matched;
-    const Nanoseconds communication = ranks[i].communication.total();
-    if (communication > 0 && (least == nullptr || communication < least->communication.total())) least = &ranks[i];
-  }
-  if (least == nullptr || 2 * matched >= kernels) return waits;
-  std::vector<RankWait> totals(ranks.size());
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    if (ranks[i].communication.total() == 0) continue;
-    totals[i].waited = ranks[i].communication.total() - least->communication.total();
-    totals[static_cast<std::size_t>(least - ranks.data())].caused += totals[i].waited;
-  }
-  return totals;
-}
-
-Finding describe_exposed(const Trace& trace, const LoopWork& work, const RankWork& rank, Nanoseconds exposed, Nanoseconds waited) {
-  const Nanoseconds communication = rank.communication.total();
-  Finding finding;
-  finding.rule = "comm_overlap";
-  finding.title = Message("{rank} communicated for {time} ({share} of {loop}){waiting}, and for {exposed} of that nothing was computed.",
-                          {{"rank", rank_label(trace, rank)},
-                           {"time", duration_text(communication - waited)},
-                           {"share", percent_text(communication - waited, work.span(rank.gpu, rank.extent))},
-                           {"loop", work.text()},
-                           {"waiting", waited > 0 ? Message(" beside waiting for ranks that came later") : Message()},
-                           {"exposed", duration_text(exposed - waited)}});
-  finding.seen = Message(
-      "Computation {compute}, exposed communication {exposed}{waiting}.",
-      {{"compute", duration_text(rank.compute.total())},
-       {"exposed", duration_text(exposed)},
-       {"waiting", waited > 0 ? Message(", of which up to {time} was waiting for a rank that came later", {{"time", duration_text(waited)}}) : Message()}});
-  finding.place.range = rank.communication.longest_alone();
-  finding.place.gpu = rank.gpu;
-  finding.place.process = rank.process;
-  finding.cost = exposed - waited;
-  finding.advice =
-      "Start communication as soon as its data is ready and let computation go on meanwhile: gradient buckets, prefetching of parameters, "
-      "a stream of its own.";
-  return finding;
-}
-
-// What all kernels would take if each waited as little as the shortest of its name, which may wait as well: no more than that is communication.
-Nanoseconds most_communication(const RankWork& rank) {
+// What the kernels that are wanted would take if each waited as little as the shortest of its name, which may wait as well: no more than that is
+// communication.
+template <typename Wanted>
+Nanoseconds most_communication(const RankWork& rank, Wanted wanted) {
   struct OfName {
     Nanoseconds shortest = std::numeric_limits<Nanoseconds>::max();
     Nanoseconds count = 0;
   };
   std::map<NameId, OfName> names;
   for (const CommunicationKernel& kernel : *rank.communication_kernels) {
+    if (!wanted(kernel)) continue;
     OfName& of_name = names[kernel.name];
     of_name.shortest = std::min(of_name.shortest, kernel.range.length());
     ++of_name.count;
@@ -104,17 +60,89 @@ Nanoseconds most_communication(const RankWork& rank) {
   return most;
 }
 
+// What sends and receives take longer than that: who waits there is told by no kernel of another rank.
+Nanoseconds waiting_for_the_other_side(const RankWork& rank) {
+  const auto sends_or_receives = [](const CommunicationKernel& kernel) { return !kernel.is_collective; };
+  Nanoseconds time = 0;
+  for (const CommunicationKernel& kernel : *rank.communication_kernels) time += kernel.is_collective ? 0 : kernel.range.length();
+  return time - most_communication(rank, sends_or_receives);
+}
+
+Message waiting_words(Nanoseconds waiting, bool is_known) {
+  if (waiting == 0) return {};
+  return Message(is_known ? ", of which {time} was waiting for a rank that came later" : ", of which up to {time} was waiting for a rank that came later",
+                 {{"time", duration_text(waiting)}});
+}
+
+Finding describe_exposed(const Trace& trace, const LoopWork& work, const Exposed& exposed) {
+  const RankWork& rank = *exposed.rank;
+  const Nanoseconds communication = rank.communication.total() - exposed.in_waiting;
+  Finding finding;
+  finding.rule = "comm_overlap";
+  finding.title = Message("{rank} communicated for {time} ({share} of {loop}){waiting}, and for {exposed} of that nothing was computed.",
+                          {{"rank", rank_label(trace, rank)},
+                           {"time", duration_text(communication)},
+                           {"share", percent_text(communication, work.span(rank.gpu, rank.extent))},
+                           {"loop", work.text()},
+                           {"waiting", exposed.in_waiting > 0 ? Message(" beside waiting for ranks that came later") : Message()},
+                           {"exposed", duration_text(exposed.transfers)}});
+  finding.seen =
+      Message("Computation {compute}, exposed communication {exposed}{waiting}.", {{"compute", duration_text(rank.compute.total())},
+                                                                                   {"exposed", duration_text(exposed.transfers + exposed.waiting)},
+                                                                                   {"waiting", waiting_words(exposed.waiting, work.rank_waits().are_matched)}});
+  finding.cost = exposed.transfers;
+  if (const Nanoseconds other_side = waiting_for_the_other_side(rank); other_side > 0) {
+    finding.cost = std::max<Nanoseconds>(0, finding.cost - other_side);
+    finding.seen = followed_by(finding.seen, Message("Sends and receives took {time} longer than their shortest: they may have waited for the other side.",
+                                                     {{"time", duration_text(other_side)}}));
+  }
+  finding.place.range = rank.communication.longest_alone();
+  finding.place.gpu = rank.gpu;
+  finding.place.process = rank.process;
+  finding.advice =
+      "Start communication as soon as its data is ready and let computation go on meanwhile: gradient buckets, prefetching of parameters, "
+      "a stream of its own.";
+  return finding;
+}
+
 // Of the only rank that was recorded: its kernels of communication wait for others, of which nothing is known.
-Finding describe_alone(const Trace& trace, const LoopWork& work, const RankWork& rank, Nanoseconds exposed) {
-  Finding finding = describe_exposed(trace, work, rank, exposed, 0);
+Finding describe_alone(const Trace& trace, const LoopWork& work, const Exposed& exposed) {
+  Finding finding = describe_exposed(trace, work, exposed);
   finding.seen = followed_by(finding.seen, Message("How much of it was waiting for other ranks can't be told from the recording of one."));
-  finding.cost = std::min(exposed, most_communication(rank));
+  finding.cost = std::min(exposed.transfers, most_communication(*exposed.rank, [](const CommunicationKernel&) { return true; }));
   finding.advice = followed_by(Message("Open the recordings of all ranks together: they tell who waits for whom."), finding.advice);
   return finding;
 }
 
-Finding describe_longest(const Trace& trace, const LoopWork& work, std::size_t ranks, const RankWork& least, const RankWork& most, Nanoseconds mean) {
-  const Nanoseconds excess = most.compute.total() - mean;
+// Of several ranks, at least two.
+Finding describe_exposed(const Trace& trace, const LoopWork& work, std::vector<Exposed> all) {
+  std::sort(all.begin(), all.end(), [](const Exposed& a, const Exposed& b) { return a.transfers > b.transfers; });
+  const RankWork& most = *all.front().rank;
+  Finding finding = describe_exposed(trace, work, all.front());
+  Nanoseconds sum = 0;
+  finding.cost = 0;
+  for (const Exposed& one : all) {
+    sum += one.transfers;
+    finding.cost += std::max<Nanoseconds>(0, one.transfers - waiting_for_the_other_side(*one.rank));
+  }
+  finding.title = Message("{ranks} communicated while nothing was computed, for {sum} together; the longest, {rank}, for {time} ({share} of {loop}).",
+                          {{"ranks", counted(all.size(), "rank")},
+                           {"sum", duration_text(sum)},
+                           {"rank", rank_label(trace, most)},
+                           {"time", duration_text(all.front().transfers)},
+                           {"share", percent_text(all.front().transfers, work.span(most.gpu, most.extent))},
+                           {"loop", work.text()}});
+  finding.seen = followed_by(finding.seen, Message("The shortest, {rank}, for {time}.",
+                                                   {{"rank", rank_label(trace, *all.back().rank)}, {"time", duration_text(all.back().transfers)}}));
+  return finding;
+}
+
+constexpr const char* kEqualWork =
+    "Give each rank the same work: equal shares of data, sequences of similar length, balanced pipeline stages; check that no GPU is "
+    "slowed down.";
+
+Finding describe_longest(const Trace& trace, const LoopWork& work, std::size_t ranks, const RankWork& least, const RankWork& most, Nanoseconds sum) {
+  const Nanoseconds mean = sum / static_cast<Nanoseconds>(ranks), excess = most.compute.total() - mean;
   Finding finding;
   finding.rule = "imbalance";
   finding.title = Message(
@@ -125,10 +153,8 @@ Finding describe_longest(const Trace& trace, const LoopWork& work, std::size_t r
   finding.place.range = most.extent;
   finding.place.gpu = most.gpu;
   finding.place.process = most.process;
-  finding.cost = excess;
-  finding.advice =
-      "Give each rank the same work: equal shares of data, sequences of similar length, balanced pipeline stages; check that no GPU is "
-      "slowed down.";
+  finding.cost = static_cast<Nanoseconds>(ranks) * most.compute.total() - sum;
+  finding.advice = kEqualWork;
   return finding;
 }
 
@@ -144,36 +170,79 @@ IdleSum cause_of_delay(const RuleContext& context, const LoopWork& work, const R
   return {static_cast<IdleCause>(most - causes.begin()), {}, 0, *most, 0};
 }
 
-// The rank that others wait for most.
-Finding describe_latecomer(const RuleContext& context, const LoopWork& work, std::span<const RankWork> ranks, std::span<const RankWait> waits,
-                           std::size_t late) {
+// The rank that others wait for most, and what there is to compare it with.
+struct Latecomer {
+  const RankWork& rank;
+  const RankWait& wait;
+  Nanoseconds others;           // how many communicate as well
+  Nanoseconds of_others;        // how long these communicate, on average
+  Nanoseconds computed_longer;  // than these do, on average; negative where it computed less
+  [[nodiscard]] Nanoseconds waited() const noexcept { return wait.caused / others; }
+  [[nodiscard]] bool computing_explains_it() const noexcept { return 2 * computed_longer >= waited(); }
+};
+
+bool communicates(const RankWork& rank) { return rank.communication.total() > 0; }
+
+// Requires: another one of the ranks communicates.
+Latecomer latecomer_of(std::span<const RankWork* const> ranks, const RankWork& late, const RankWait& wait) {
+  Nanoseconds others = 0, communication = 0, compute = 0;
+  for (const RankWork* const other : ranks) {
+    if (other == &late || !communicates(*other)) continue;
+    ++others;
+    communication += other->communication.total();
+    compute += other->compute.total();
+  }
+  return {late, wait, others, communication / others, late.compute.total() - compute / others};
+}
+
+Message latecomer_title(const Trace& trace, const LoopWork& work, const Latecomer& late) {
+  const std::string time = duration_text(late.waited());
+  const std::vector<Message::Value> values{
+      {"rank", rank_label(trace, late.rank)},
+      {"time", work.rank_waits().are_matched ? Message::verbatim(time) : Message("up to {time}", {{"time", time}})},
+      {"longer", duration_text(late.computed_longer)},
+      {"share", percent_text(late.waited(), work.span(late.rank.gpu, late.rank.extent))},
+      {"loop", work.text()},
+  };
+  if (late.computed_longer <= 0)
+    return Message("{rank} came last to collectives, though it computed no longer: the others waited for it for {time} on average ({share} of {loop}).",
+                   values);
+  return Message(late.computing_explains_it()
+                     ? "{rank} came last to collectives, and computed for {longer} longer than the others do on average: they waited for it for {time} on "
+                       "average ({share} of {loop})."
+                     : "{rank} came last to collectives, and computed for no more than {longer} longer than the others do on average: they waited for it for "
+                       "{time} on average ({share} of {loop}).",
+                 values);
+}
+
+Finding describe_latecomer(const RuleContext& context, const LoopWork& work, const Latecomer& late) {
   const Trace& trace = context.trace;
-  const RankWork& rank = ranks[late];
-  const RankWait& wait = waits[late];
-  const auto others =
-      static_cast<Nanoseconds>(std::count_if(ranks.begin(), ranks.end(), [](const RankWork& one) { return one.communication.total() > 0; }) - 1);
+  const RankWork& rank = late.rank;
+  const RankWait& wait = late.wait;
   Finding finding;
   finding.rule = "imbalance";
-  finding.title = Message("{rank} came last to collectives, though it computed no longer: the others waited for it for {time} on average ({share} of {loop}).",
-                          {{"rank", rank_label(trace, rank)},
-                           {"time", duration_text(wait.caused / others)},
-                           {"share", percent_text(wait.caused / others, work.span(rank.gpu, rank.extent))},
-                           {"loop", work.text()}});
-  Nanoseconds of_others = 0;
-  for (const RankWork& other : ranks) of_others += &other == &rank ? 0 : other.communication.total();
+  finding.title = latecomer_title(trace, work, late);
   finding.seen = Message("Communication kernels took {time} on it, and {others} on the others.",
-                         {{"time", duration_text(rank.communication.total())}, {"others", duration_text(of_others / others)}});
+                         {{"time", duration_text(rank.communication.total())}, {"others", duration_text(late.of_others)}});
+  if (wait.passed_on > 0)
+    finding.seen = followed_by(
+        Message("Ranks that waited for it came last to further collectives by that, which is {time} of it.", {{"time", duration_text(wait.passed_on)}}),
+        finding.seen);
   if (wait.last > 0)
     finding.seen = followed_by(
         Message("It came last {times}; the longest wait took {time}.", {{"times", counted(wait.last, "time")}, {"time", duration_text(wait.longest.length())}}),
         finding.seen);
-  if (const IdleSum cause = cause_of_delay(context, work, rank); cause.total >= wait.caused / others / 4)
-    finding.seen = followed_by(
-        finding.seen, Message("Its GPU was idle for {time} {why}.", {{"time", duration_text(cause.total)}, {"why", Message(idle_cause_clause(cause.cause))}}));
   finding.place.range = wait.longest.empty() ? rank.extent : wait.longest;
   finding.place.gpu = rank.gpu;
   finding.place.process = rank.process;
   finding.cost = wait.caused;
+  if (late.computing_explains_it()) {
+    finding.advice = kEqualWork;
+    return finding;
+  }
+  if (const IdleSum cause = cause_of_delay(context, work, rank); cause.total >= late.waited() / 4)
+    finding.seen = followed_by(
+        finding.seen, Message("Its GPU was idle for {time} {why}.", {{"time", duration_text(cause.total)}, {"why", Message(idle_cause_clause(cause.cause))}}));
   finding.advice =
       "Look at what its GPU waits for (gpu_bubbles): something on its CPU holds it up that the others do not have, such as reading data, "
       "logging, saving checkpoints, or a processor that others use.";
@@ -188,30 +257,39 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
   stats::Table table({stats::integers("PID"), stats::integers("GPU"), stats::integers("Compute", stats::Unit::kNanoseconds),
                       stats::integers("Communication", stats::Unit::kNanoseconds), stats::reals("Communication", stats::Unit::kPercent),
                       stats::integers("Hidden", stats::Unit::kNanoseconds), stats::reals("Hidden", stats::Unit::kPercent),
-                      stats::integers("Exposed", stats::Unit::kNanoseconds), stats::integers("Waited", stats::Unit::kNanoseconds)});
+                      stats::integers("Exposed", stats::Unit::kNanoseconds), stats::integers("Waited", stats::Unit::kNanoseconds),
+                      stats::integers("Exposed Waiting", stats::Unit::kNanoseconds)});
   const LoopWork& work = loop_work(context);
-  const std::vector<RankWork> ranks = ranks_that_step(work, Wanted::kAll);
-  const std::vector<RankWait> waits = waits_of(ranks);
-  const bool is_alone = std::count_if(ranks.begin(), ranks.end(), [](const RankWork& one) { return one.communication.total() > 0; }) == 1;
   std::vector<GpuId> gpus;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const RankWork& rank = ranks[i];
-    const Nanoseconds communication = rank.communication.total();
-    if (communication == 0) continue;
+  std::vector<Exposed> found;
+  std::size_t communicating = 0;
+  bool is_waiting = false;
+  for (std::size_t i = 0; i < work.of_ranks().size(); ++i) {
+    const RankWork& rank = work.of_ranks()[i];
+    const Nanoseconds communication = rank.communication.total(), span = work.span(rank.gpu, rank.extent);
+    if (!work.steps(rank) || communication == 0) continue;
     const Nanoseconds hidden = rank.communication.beside();
-    const Nanoseconds exposed = communication - hidden;
-    const Nanoseconds waited = std::min(waits[i].waited, exposed);
+    const Exposed exposed = exposed_of(rank, work.rank_waits().ranks[i]);
+    ++communicating;
     gpus.push_back(rank.gpu);
     table.add_row(std::int64_t{trace.processes()[rank.process].pid}, std::int64_t{trace.gpus()[rank.gpu].ordinal}, rank.compute.total(), communication,
-                  percent_of(communication, work.span(rank.gpu, rank.extent)), hidden, percent_of(hidden, communication), exposed, waits[i].waited);
-    if (exposed > waited && percent_of(exposed - waited, work.span(rank.gpu, rank.extent)) >= arguments.real("share"))
-      answer.findings.push_back(is_alone ? describe_alone(trace, work, rank, exposed) : describe_exposed(trace, work, rank, exposed, waited));
+                  percent_of(communication, span), hidden, percent_of(hidden, communication), communication - hidden, work.rank_waits().ranks[i].waited,
+                  exposed.waiting);
+    if (exposed.transfers > 0 && percent_of(exposed.transfers, span) >= arguments.real("share")) found.push_back(exposed);
+    is_waiting |= exposed.waiting > 0 && percent_of(exposed.waiting, span) >= arguments.real("share");
   }
-  rank(answer.findings);
+  if (communicating == 1 && !found.empty())
+    answer.findings.push_back(describe_alone(trace, work, found.front()));
+  else if (found.size() == 1)
+    answer.findings.push_back(describe_exposed(trace, work, found.front()));
+  else if (!found.empty())
+    answer.findings.push_back(describe_exposed(trace, work, found));
   add_files(trace, gpus, table);
   if (!table.empty()) answer.tables.push_back({"comm_overlap", "Communication and computation by rank", std::move(table)});
   if (answer.findings.empty())
-    answer.message = !answer.tables.empty()        ? Message("Communication hides behind computation, or is waiting for a rank that comes later (imbalance).")
+    answer.message = !answer.tables.empty() && is_waiting
+                         ? Message("What of communication computation does not hide is waiting for a rank that comes later (imbalance).")
+                     : !answer.tables.empty()      ? Message("Communication that computation does not hide takes little of the time.")
                      : context.time == kWholeTrace ? Message("No kernels of a communication library were recorded.")
                                                    : Message("No kernel of a communication library begins in the chosen part.");
   return answer;
@@ -220,8 +298,14 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
 Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   const LoopWork& work = loop_work(context);
-  std::vector<RankWork> ranks = ranks_that_step(work, Wanted::kComputing);
-  std::erase_if(ranks, [&trace](const RankWork& rank) { return !meets_others(trace, rank); });
+  std::vector<const RankWork*> ranks;
+  std::vector<const RankWait*> waits;
+  for (std::size_t i = 0; i < work.of_ranks().size(); ++i) {
+    const RankWork& rank = work.of_ranks()[i];
+    if (!work.steps(rank) || rank.compute.total() == 0 || !meets_others(trace, rank)) continue;
+    ranks.push_back(&rank);
+    waits.push_back(&work.rank_waits().ranks[i]);
+  }
   RuleAnswer answer;
   if (ranks.size() < 2) {
     answer.message = context.time == kWholeTrace ? Message("The trace holds no two ranks that communicate.")
@@ -229,29 +313,32 @@ Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArgument
     return answer;
   }
   Nanoseconds sum = 0;
-  for (const RankWork& rank : ranks) sum += rank.compute.total();
+  for (const RankWork* const rank : ranks) sum += rank->compute.total();
   const Nanoseconds mean = sum / static_cast<Nanoseconds>(ranks.size());
   stats::Table table({stats::integers("Compute", stats::Unit::kNanoseconds), stats::reals("Of Mean", stats::Unit::kPercent),
                       stats::integers("Communication", stats::Unit::kNanoseconds), stats::integers("Waited", stats::Unit::kNanoseconds),
-                      stats::integers("Others Waited", stats::Unit::kNanoseconds), stats::integers("Came Last"), stats::integers("Operations"),
+                      stats::integers("Exposed Waiting", stats::Unit::kNanoseconds), stats::integers("Others Waited", stats::Unit::kNanoseconds),
+                      stats::integers("Caused Waiting", stats::Unit::kNanoseconds), stats::integers("Came Last"), stats::integers("Operations"),
                       stats::integers("First Operation", stats::Unit::kNanoseconds), stats::texts("Rank")});
-  const std::vector<RankWait> waits = waits_of(ranks);
   for (std::size_t i = 0; i < ranks.size(); ++i)
-    table.add_row(ranks[i].compute.total(), percent_of(ranks[i].compute.total(), mean), ranks[i].communication.total(), waits[i].waited, waits[i].caused,
-                  static_cast<std::int64_t>(waits[i].last), static_cast<std::int64_t>(ranks[i].operations), ranks[i].first,
-                  table.add_text(rank_label(trace, ranks[i])));
-  const auto by_compute = [](const RankWork& a, const RankWork& b) { return a.compute.total() < b.compute.total(); };
+    table.add_row(ranks[i]->compute.total(), percent_of(ranks[i]->compute.total(), mean), ranks[i]->communication.total(), waits[i]->waited, waits[i]->exposed,
+                  waits[i]->others_waited, waits[i]->caused, static_cast<std::int64_t>(waits[i]->last), static_cast<std::int64_t>(ranks[i]->operations),
+                  ranks[i]->first, table.add_text(rank_label(trace, *ranks[i])));
+  const auto by_compute = [](const RankWork* a, const RankWork* b) { return a->compute.total() < b->compute.total(); };
   const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), by_compute);
-  const bool computes_longer = percent_of(most->compute.total() - mean, mean) >= arguments.real("excess");
-  if (computes_longer) answer.findings.push_back(describe_longest(trace, work, ranks.size(), *least, *most, mean));
+  const bool computes_longer = percent_of((*most)->compute.total() - mean, mean) >= arguments.real("excess");
+  if (computes_longer) answer.findings.push_back(describe_longest(trace, work, ranks.size(), **least, **most, sum));
   const auto late = static_cast<std::size_t>(
-      std::max_element(waits.begin(), waits.end(), [](const RankWait& a, const RankWait& b) { return a.caused < b.caused; }) - waits.begin());
-  const auto communicating = std::count_if(ranks.begin(), ranks.end(), [](const RankWork& one) { return one.communication.total() > 0; });
-  if (communicating > 1 && waits[late].caused > 0 && !(computes_longer && &ranks[late] == &*most) &&
-      percent_of(waits[late].caused / (communicating - 1), work.span(ranks[late].gpu, ranks[late].extent)) >= arguments.real("waiting"))
-    answer.findings.push_back(describe_latecomer(context, work, ranks, waits, late));
+      std::max_element(waits.begin(), waits.end(), [](const RankWait* a, const RankWait* b) { return a->caused < b->caused; }) - waits.begin());
+  if (waits[late]->caused > 0 && std::count_if(ranks.begin(), ranks.end(), [](const RankWork* one) { return communicates(*one); }) > 1) {
+    const Latecomer latecomer = latecomer_of(ranks, *ranks[late], *waits[late]);
+    const bool is_said = computes_longer && ranks[late] == *most && latecomer.computing_explains_it();
+    if (!is_said && percent_of(latecomer.waited(), work.span(ranks[late]->gpu, ranks[late]->extent)) >= arguments.real("waiting"))
+      answer.findings.push_back(describe_latecomer(context, work, latecomer));
+  }
   rank(answer.findings);
-  if (answer.findings.empty()) answer.message = "The ranks compute for about the same time, and none keeps the others waiting.";
+  if (answer.findings.empty())
+    answer.message = "The ranks compute for about the same time, and none keeps the others waiting for long while they have nothing to compute.";
   answer.tables.push_back({"imbalance", "Computation by rank", std::move(table)});
   return answer;
 }

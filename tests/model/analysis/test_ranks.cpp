@@ -1,10 +1,11 @@
 // Several ranks: who waits for whom, and why, however long the program took to set itself up.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <random>
 
-#include "../../../model/analysis/collectives.h"
 #include "../../../model/analysis/gpu_operations.h"
+#include "../../../model/analysis/rank_waits.h"
 #include "answers.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/trace_diff.h"
@@ -19,9 +20,11 @@ using namespace lanescope;
 using namespace lanescope::analysis;
 using lanescope::test::answer;
 using lanescope::test::findings;
+using lanescope::test::integer;
 using lanescope::test::kMicrosecond;
 using lanescope::test::kMillisecond;
 using lanescope::test::Scenario;
+using lanescope::test::table_named;
 
 namespace {
 
@@ -86,10 +89,82 @@ const Finding& of_rule(const std::vector<Finding>& found, std::string_view rule)
 
 RankWork rank_with(const std::vector<TimeRange>& kernels, NameId name = 1) {
   std::vector<CommunicationKernel> communication;
-  for (const TimeRange& kernel : kernels) communication.push_back({name, kernel});
+  for (const TimeRange& kernel : kernels) communication.push_back({.range = kernel, .name = name});
   RankWork rank;
+  rank.collective_operations = kernels.size();
   rank.communication_kernels = std::make_shared<const std::vector<CommunicationKernel>>(std::move(communication));
   return rank;
+}
+
+// Of ranks that compute nothing meanwhile.
+std::vector<RankWait> waits_of(const std::vector<RankWork>& ranks) {
+  return find_rank_waits(ranks, [](std::size_t, TimeRange) { return Nanoseconds{0}; }).ranks;
+}
+
+// Programs of which each step computes and reduces in groups, once for each way of grouping the ranks: tensor parallel, then data parallel.
+struct Grouped {
+  std::vector<std::vector<std::vector<std::size_t>>> groupings;
+  std::vector<Nanoseconds> compute;  // in each part of a step, by rank
+  std::vector<Nanoseconds> late;     // on the CPU, in front of each step
+  std::string kernel = "ncclDevKernel_AllReduce";
+};
+
+std::shared_ptr<const Trace> trace_of(const Grouped& program) {
+  const auto builder = std::make_shared<TraceBuilder>();
+  const std::size_t count = program.compute.size();
+  std::vector<Scenario> ranks;
+  for (std::size_t i = 0; i < count; ++i) {
+    ranks.emplace_back(builder, 100 + static_cast<std::uint32_t>(i));
+    ranks.back().on_gpu(static_cast<std::uint32_t>(i));
+  }
+  std::vector<Nanoseconds> cpu(count, 10 * kMillisecond), gpu = cpu;
+  for (int step = 0; step < kSteps; ++step) {
+    const std::vector<Nanoseconds> begin = cpu;
+    for (std::size_t i = 0; i < count; ++i) cpu[i] += program.late[i];
+    for (const auto& groups : program.groupings) {
+      std::vector<Nanoseconds> come(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        const Nanoseconds start = std::max(cpu[i] + 6'000, gpu[i]);
+        ranks[i].kernel("gemm", cpu[i], cpu[i] + 5'000, start, start + program.compute[i]);
+        come[i] = start + program.compute[i] + 2'000;
+      }
+      for (const auto& group : groups) {
+        Nanoseconds last = 0;
+        for (const std::size_t i : group) last = std::max(last, come[i]);
+        for (const std::size_t i : group) {
+          gpu[i] = last + 200'000;
+          ranks[i].kernel(program.kernel, cpu[i] + 6'000, cpu[i] + 11'000, come[i], gpu[i]);
+          gpu[i] += 1'000;
+          cpu[i] += 12'000;
+        }
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      ranks[i].call("cudaStreamSynchronize", cpu[i], gpu[i] + 4'000);
+      ranks[i].range("step " + std::to_string(step), begin[i], gpu[i] + 5'000);
+      cpu[i] = gpu[i] + 6'000;
+    }
+  }
+  return builder->snapshot();
+}
+
+// Two ranks that compute 10 ms of each step of 13 and reduce beside that: to 12 ms all gradients, from 11 to 13 parameters. The second one comes 4 ms
+// later to the first of these, of which none is lost: the first computes meanwhile. With `computes` = 9 ms it begins to compute a millisecond later.
+std::shared_ptr<const Trace> overlapped(Nanoseconds second_computes, Nanoseconds second_comes) {
+  const auto builder = std::make_shared<TraceBuilder>();
+  for (std::uint32_t number = 0; number < 2; ++number) {
+    Scenario rank(builder, 100 + number);
+    rank.on_gpu(number);
+    for (int step = 0; step < kSteps; ++step) {
+      const Nanoseconds t = (10 + 13 * step) * kMillisecond, computed = t + 10 * kMillisecond;
+      rank.range("step " + std::to_string(step), t, t + 13 * kMillisecond - 1'000);
+      rank.kernel("gemm", t, t + 5'000, computed - (number == 1 ? second_computes : 10 * kMillisecond - 6'000), computed);
+      rank.kernel("ncclDevKernel_AllReduce", t + 6'000, t + 11'000, number == 1 ? t + second_comes : t + 2 * kMillisecond, t + 12 * kMillisecond, 20);
+      rank.kernel("ncclDevKernel_AllGather", t + 12'000, t + 15'000, t + 11 * kMillisecond, t + 13 * kMillisecond - 20'000, 21);
+      rank.call("cudaDeviceSynchronize", t + 16'000, t + 13 * kMillisecond - 10'000);
+    }
+  }
+  return builder->snapshot();
 }
 
 }  // namespace
@@ -115,7 +190,7 @@ TEST_CASE("a rank that sleeps 12 ms in each step of 30 comes first, from one fil
   // What the others wait is not communication: that is the transfer alone, 1 of 30 ms.
   const Finding& communication = of_rule(found, "comm_overlap");
   if (program.ranges) CHECK_THAT(communication.title, contains_text("(3.2 % of the loop"));
-  CHECK(static_cast<double>(communication.cost) == Approx(kSteps * (kTransfer - 55 * kMicrosecond)).epsilon(0.1));
+  CHECK(static_cast<double>(communication.cost) == Approx(kRanks * kSteps * (kTransfer - 55 * kMicrosecond)).epsilon(0.1));
 }
 
 TEST_CASE("ranks that are late in turn are all waited for, and their collectives wait as long") {
@@ -124,7 +199,7 @@ TEST_CASE("ranks that are late in turn are all waited for, and their collectives
   REQUIRE(table != overlap.tables.end());
   for (std::size_t rank = 0; rank < kRanks; ++rank)  // each sleeps in a quarter of the steps, and waits in the others
     CHECK(table->table.columns().back().integer(rank) == kSteps * 3 / 4 * kSleep);
-  for (const Finding& finding : overlap.findings) CHECK(finding.cost < kSteps * 2 * kTransfer);
+  for (const Finding& finding : overlap.findings) CHECK(finding.cost < kRanks * kSteps * 2 * kTransfer);
 }
 
 TEST_CASE("kernels are one collective where their ends agree, in groups of their own, too") {
@@ -139,7 +214,7 @@ TEST_CASE("kernels are one collective where their ends agree, in groups of their
     }
     ranks.push_back(rank_with(kernels));
   }
-  const std::vector<RankWait> waits = match_collectives(ranks);
+  const std::vector<RankWait> waits = waits_of(ranks);
   CHECK(waits[0].waited == 10 * 500'000);
   CHECK(waits[1].caused == 10 * 500'000);
   CHECK(waits[1].last == 10);
@@ -155,10 +230,152 @@ TEST_CASE("a rank whose first collectives were not recorded is matched by the en
     all.push_back({i * kMillisecond, i * kMillisecond + 300'000});
     if (i >= 4) rest.push_back({i * kMillisecond + 200'000, i * kMillisecond + 300'010});
   }
-  const std::vector<RankWait> waits = match_collectives(std::vector<RankWork>{rank_with(all), rank_with(rest)});
+  const std::vector<RankWait> waits = waits_of({rank_with(all), rank_with(rest)});
   CHECK(waits[0].matched == 6);
   CHECK(waits[0].waited == 6 * (300'000 - 100'010));
   CHECK(waits[1].last == 6);
+}
+
+TEST_CASE("waiting that computation hides is not lost, and takes nothing off the communication that is exposed") {
+  const bool equal = GENERATE(true, false);
+  const auto trace = overlapped(equal ? 10 * kMillisecond - 6'000 : 9 * kMillisecond, 6 * kMillisecond);
+  CHECK(answer(*trace, "imbalance").findings.empty());
+  const RuleAnswer overlap = answer(*trace, "comm_overlap");
+  const stats::Table& table = table_named(overlap, "comm_overlap");
+  CHECK(integer(table, 0, "Waited") == kSteps * 4 * kMillisecond);
+  REQUIRE(overlap.findings.size() == 1);
+  constexpr Nanoseconds kExposed = kSteps * (3 * kMillisecond - 20'000);  // from 10 ms of each step on
+  CHECK(overlap.findings[0].cost == 2 * kExposed);
+  for (const std::size_t rank : {0, 1}) {
+    CHECK(integer(table, rank, "Exposed") == kExposed);
+    CHECK(integer(table, rank, "Exposed Waiting") == 0);
+  }
+}
+
+TEST_CASE("of waiting that is hidden in part, the rest is lost") {
+  // The second comes at 10.5 ms: half a millisecond after the first has computed.
+  const auto trace = overlapped(10 * kMillisecond - 6'000, 10 * kMillisecond + 500'000);
+  const RuleAnswer overlap = answer(*trace, "comm_overlap");
+  const stats::Table& table = table_named(overlap, "comm_overlap");
+  CHECK(integer(table, 0, "Waited") == kSteps * (8 * kMillisecond + 500'000));
+  CHECK(integer(table, 0, "Exposed Waiting") == kSteps * 500'000);
+  const RuleAnswer imbalance = answer(*trace, "imbalance:waiting=3");
+  REQUIRE(imbalance.findings.size() == 1);
+  CHECK(imbalance.findings[0].cost == kSteps * 500'000);
+  CHECK_THAT(imbalance.findings[0].title, contains_text("[101]") && contains_text("waited for it for 10.0 ms on average"));
+  CHECK(answer(*trace, "imbalance").findings.empty());  // 3.8 % of the loop
+}
+
+TEST_CASE("waiting counts to the rank that it began with, and not to those that waited for it themselves") {
+  // Only rank 3 is late. Rank 2 waits for it in their group and comes last to the next one by that, with rank 0; and rank 1 waits for rank 3.
+  const auto trace = trace_of({{{{0, 1}, {2, 3}}, {{0, 2}, {1, 3}}}, std::vector<Nanoseconds>(4, 5 * kMillisecond), {0, 0, 0, 2 * kMillisecond}});
+  const RuleAnswer imbalance = answer(*trace, "imbalance");
+  REQUIRE(imbalance.findings.size() == 1);
+  CHECK_THAT(imbalance.findings[0].title, contains_text("[103]") && contains_text("though it computed no longer"));
+  CHECK(static_cast<double>(imbalance.findings[0].cost) == Approx(3 * kSteps * 2 * kMillisecond).epsilon(0.001));
+  const stats::Table& table = table_named(imbalance, "imbalance");
+  for (const std::size_t rank : {0, 1, 2}) {
+    CHECK(integer(table, rank, "Exposed Waiting") == kSteps * 2 * kMillisecond);
+    CHECK(integer(table, rank, "Caused Waiting") < kMillisecond);
+  }
+}
+
+TEST_CASE("ranks that are kept waiting alike, or not at all, keep nobody waiting") {
+  const auto [late, compute] = GENERATE(table<std::vector<Nanoseconds>, std::vector<Nanoseconds>>({
+      {{0, 0, 0, 0}, {5 * kMillisecond, 5 * kMillisecond, 5 * kMillisecond, 5 * kMillisecond}},
+      {{0, 0, 0, 0}, {5 * kMillisecond, 5 * kMillisecond + 100'000, 5 * kMillisecond, 5 * kMillisecond - 50'000}},
+      {{kMillisecond, kMillisecond, kMillisecond, kMillisecond}, {5 * kMillisecond, 5 * kMillisecond, 5 * kMillisecond, 5 * kMillisecond}},
+  }));
+  for (const auto& groupings : std::vector<std::vector<std::vector<std::vector<std::size_t>>>>{{{{0, 1, 2, 3}}}, {{{0, 1}, {2, 3}}, {{0, 2}, {1, 3}}}})
+    CHECK(answer(*trace_of({groupings, compute, late}), "imbalance").findings.empty());
+}
+
+TEST_CASE("that a rank computed no longer is said only where it did not") {
+  const auto imbalance_of = [](std::vector<Nanoseconds> compute, std::vector<Nanoseconds> late) {
+    std::vector<std::size_t> all(compute.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return answer(*trace_of({{{all}}, std::move(compute), std::move(late)}), "imbalance").findings;
+  };
+  constexpr Nanoseconds kFive = 5 * kMillisecond;
+  // By 1.1 of 5 ms, which is less than a tenth above the mean: that, and nothing on its CPU, is what the other one waits for.
+  const std::vector<Finding> of_two = imbalance_of({kFive, kFive + 1'100'000}, {0, 0});
+  REQUIRE(of_two.size() == 1);
+  CHECK(of_two[0].cost == kSteps * 1'100'000);
+  CHECK_THAT(of_two[0].title, contains_text("came last") && contains_text("computed for 22.0 ms longer") && contains_text("waited for it for 22.0 ms"));
+  CHECK_THAT(of_two[0].advice, contains_text("Give each rank the same work"));
+  // The cost goes on where the other sentence begins, at a tenth above the mean: what all wait together, in both.
+  Nanoseconds before = 0;
+  for (const Nanoseconds longer : {500'000, 600'000, 700'000, 800'000, 900'000}) {
+    const std::vector<Finding> of_four = imbalance_of({kFive, kFive, kFive, kFive + longer}, {0, 0, 0, 0});
+    REQUIRE(of_four.size() == 1);
+    CHECK(of_four[0].cost == 3 * kSteps * longer);
+    CHECK(of_four[0].cost > before);
+    CHECK_THAT(of_four[0].title, !contains_text("computed no longer"));
+    CHECK_THAT(of_four[0].advice, contains_text("Give each rank the same work"));
+    before = of_four[0].cost;
+  }
+  // A tenth of a millisecond of the two is computation: its CPU holds it up.
+  const std::vector<Finding> mostly_late = imbalance_of({kFive, kFive, kFive, kFive + 100'000}, {0, 0, 0, 2 * kMillisecond - 100'000});
+  REQUIRE(mostly_late.size() == 1);
+  CHECK_THAT(mostly_late[0].title, contains_text("computed for no more than 2.00 ms longer"));
+  CHECK_THAT(mostly_late[0].advice, contains_text("something on its CPU"));
+}
+
+TEST_CASE("stages of a pipeline wait for each other's sends, to which nobody comes last") {
+  // Four stages of equal work and six microbatches: the later a stage, the longer it waits for its first.
+  const auto builder = std::make_shared<TraceBuilder>();
+  std::vector<Nanoseconds> sent(6, 0);
+  const std::string kernel = GENERATE("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t");
+  for (std::uint32_t stage = 0; stage < 4; ++stage) {
+    Scenario rank(builder, 100 + stage);
+    rank.on_gpu(stage);
+    std::vector<Nanoseconds> sends;
+    for (int step = 0; step < kSteps; ++step) {
+      const Nanoseconds begin = (10 + 25 * step) * kMillisecond;
+      Nanoseconds cpu = begin, gpu = begin + 10'000;
+      const auto enqueue = [&](const std::string& name, Nanoseconds end) {
+        rank.kernel(name, cpu, cpu + 5'000, gpu, end, 7);
+        cpu += 6'000;
+        gpu = end + 1'000;
+      };
+      for (std::size_t batch = 0; batch < 6; ++batch) {
+        if (stage > 0) enqueue(kernel, std::max(gpu + 100'000, sent[static_cast<std::size_t>(step) * 6 + batch]));
+        enqueue("gemm", gpu + 2 * kMillisecond);
+        if (stage < 3) enqueue(kernel, gpu + 100'000);
+        sends.push_back(gpu - 1'000);
+      }
+      rank.range("step " + std::to_string(step), begin, begin + 25 * kMillisecond - 1'000);
+    }
+    sent = std::move(sends);
+  }
+  const auto trace = builder->snapshot();
+  const RuleAnswer imbalance = answer(*trace, "imbalance");
+  CHECK(imbalance.findings.empty());
+  const stats::Table& table = table_named(imbalance, "imbalance");
+  for (std::size_t rank = 0; rank < 4; ++rank) CHECK(integer(table, rank, "Came Last") == 0);
+  const RuleAnswer overlap = answer(*trace, "comm_overlap");
+  REQUIRE(overlap.findings.size() == 1);
+  CHECK(overlap.findings[0].cost < 4 * kSteps * 12 * 110'000);  // the transfers, of which the last stage has half
+}
+
+TEST_CASE("where collectives can't be matched, no more than a bound is said of waiting") {
+  // Of unlike names: the ranks differ in how long they communicate in all.
+  const auto builder = std::make_shared<TraceBuilder>();
+  for (std::uint32_t number = 0; number < 2; ++number) {
+    Scenario rank(builder, 100 + number);
+    rank.on_gpu(number);
+    for (int step = 0; step < kSteps; ++step) {
+      const Nanoseconds t = 10 * step * kMillisecond;
+      rank.kernel("gemm", t, t + 5'000, t + 10'000, t + 5 * kMillisecond);
+      rank.kernel(number == 0 ? "ncclDevKernel_AllReduce_1" : "ncclDevKernel_AllReduce_2", t + 5'000, t + 10'000, t + 5 * kMillisecond,
+                  t + (number == 0 ? 8 : 6) * kMillisecond, 20);
+    }
+  }
+  const auto trace = builder->snapshot();
+  const RuleAnswer imbalance = answer(*trace, "imbalance");
+  REQUIRE(imbalance.findings.size() == 1);
+  CHECK_THAT(imbalance.findings[0].title, contains_text("the others waited for it for up to 40.0 ms on average"));
+  CHECK_THAT(answer(*trace, "comm_overlap").findings.at(0).seen, contains_text("of which up to 40.0 ms was waiting"));
 }
 
 TEST_CASE("of files whose GPUs have one number each, findings and tables say which file's is meant") {
@@ -214,8 +431,8 @@ TEST_CASE("GPUs of unlike work are no ranks where nothing tells that they commun
 }
 
 TEST_CASE("one rank alone waits for nobody, nor do ranks of unlike collectives") {
-  CHECK(match_collectives(std::vector<RankWork>{rank_with({{0, 100}})})[0].matched == 0);
-  for (const RankWait& wait : match_collectives(std::vector<RankWork>{rank_with({{0, 100}}, 1), rank_with({{0, 100}}, 2)})) CHECK(wait.matched == 0);
+  CHECK(waits_of({rank_with({{0, 100}})})[0].matched == 0);
+  for (const RankWait& wait : waits_of({rank_with({{0, 100}}, 1), rank_with({{0, 100}}, 2)})) CHECK(wait.matched == 0);
 }
 
 TEST_CASE("time beside others, and the longest alone, are those of each nanosecond") {

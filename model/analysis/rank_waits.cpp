@@ -1,0 +1,233 @@
+#include "rank_waits.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "gpu_operations.h"
+
+namespace lanescope::analysis {
+namespace {
+
+constexpr std::size_t kMostOrigins = 8;  // of one wait: what the least of more began with counts to the rank that came last
+
+// Waiting in a kernel, of a rank that did not come last.
+struct RankInWait {
+  TimeRange range;  // from its begin on
+  Nanoseconds in_waiting = 0;
+  Nanoseconds exposed = 0;
+};
+
+// Those of a rank by its kernels; empty where it did not wait.
+std::vector<RankInWait> waits_of(const RankWork& rank, const std::vector<Nanoseconds>& waited) {
+  std::vector<RankInWait> waits(waited.size());
+  for (std::size_t i = 0; i < waited.size(); ++i) {
+    const Nanoseconds begin = (*rank.communication_kernels)[i].range.begin;
+    waits[i].range = {begin, begin + waited[i]};
+  }
+  return waits;
+}
+
+// When a rank's kernels of communication did anything but wait, as far as is known.
+std::vector<TimeRange> transfers_of(const RankWork& rank, std::span<const RankInWait> waits) {
+  std::vector<TimeRange> all;
+  for (std::size_t i = 0; i < waits.size(); ++i) all.push_back({waits[i].range.end, (*rank.communication_kernels)[i].range.end});
+  std::sort(all.begin(), all.end(), [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; });
+  std::vector<TimeRange> merged;
+  for (const TimeRange& one : all)
+    if (merged.empty() || one.begin > merged.back().end)
+      merged.push_back(one);
+    else
+      merged.back().end = std::max(merged.back().end, one.end);
+  return merged;
+}
+
+// Fills in how long waits last of which no moment is counted twice, and what was computed meanwhile. Requires: waits by begin.
+void measure(std::span<const TimeRange> transfers, std::vector<RankInWait>& waits, const std::function<Nanoseconds(TimeRange)>& computed) {
+  Nanoseconds at = std::numeric_limits<Nanoseconds>::min();
+  auto transfer = transfers.begin();
+  for (RankInWait& wait : waits) {
+    at = std::max(at, wait.range.begin);
+    while (at < wait.range.end) {
+      while (transfer != transfers.end() && transfer->end <= at) ++transfer;
+      const Nanoseconds end = transfer == transfers.end() ? wait.range.end : std::min(wait.range.end, std::max(at, transfer->begin));
+      if (end > at) {
+        wait.in_waiting += end - at;
+        wait.exposed += end - at - computed({at, end});
+      }
+      at = end < wait.range.end ? std::min(wait.range.end, transfer->end) : end;
+    }
+  }
+}
+
+using Member = MatchedCollectives::Member;
+
+// With whom the waiting for a rank that came last began.
+class Origins {
+ public:
+  explicit Origins(std::span<const std::vector<RankInWait>> waits) : waits_(waits), met_(waits.size()) {}
+
+  struct Share {
+    std::uint32_t rank = 0;
+    Nanoseconds time = 0;  // of the exposed time of the wait
+  };
+
+  // Of two members of a collective, behind all that meet() was told. The last one is later than the other by what it was late itself, and by what it
+  // lost waiting for others since they met, less what the other one lost so. O(collectives of both since).
+  [[nodiscard]] std::vector<Share> of(const Member& last, const Member& waiter) const {
+    const std::vector<Met>& by_last = met_[last.rank];
+    const std::vector<Met>& by_waiter = met_[waiter.rank];
+    std::size_t i = by_last.size(), j = by_waiter.size();
+    Nanoseconds lost = 0, other_lost = 0;
+    std::vector<Share> began;
+    while (i > 0 && (j == 0 || by_last[i - 1].collective != by_waiter[j - 1].collective)) {
+      if (j > 0 && by_waiter[j - 1].collective > by_last[i - 1].collective) {
+        other_lost += lost_before(waiter, by_waiter[--j]);
+        continue;
+      }
+      const Met& met = by_last[--i];
+      const Nanoseconds lost_there = lost_before(last, met);
+      if (lost_there == 0) continue;
+      lost += lost_there;
+      for (std::uint32_t each = 0; each < met.shares; ++each) add(began, shares_[met.first_share + each]);
+    }
+    for (; i == 0 && j > 0; --j) other_lost += lost_before(waiter, by_waiter[j - 1]);
+    const Nanoseconds exposed = wait_of(waiter).exposed, passed = std::clamp<Nanoseconds>(lost - other_lost, 0, waiter.waited);
+    std::vector<Share> shares;
+    Nanoseconds rest = exposed;
+    std::sort(began.begin(), began.end(), [](const Share& a, const Share& b) { return a.time > b.time; });
+    for (std::size_t each = 0; each < std::min(began.size(), kMostOrigins); ++each) {
+      if (began[each].rank == waiter.rank || began[each].rank == last.rank) continue;  // nobody waits for itself
+      const double part = static_cast<double>(passed) / static_cast<double>(waiter.waited) * static_cast<double>(began[each].time) / static_cast<double>(lost);
+      const auto time = static_cast<Nanoseconds>(static_cast<double>(exposed) * part);
+      if (time == 0) continue;
+      shares.push_back({began[each].rank, time});
+      rest -= time;
+    }
+    if (rest > 0) shares.push_back({last.rank, rest});
+    return shares;
+  }
+
+  // To be called of each member of a collective, once all were asked for: in the order of collectives.
+  void meet(std::uint32_t collective, const Member& member, std::span<const Share> began) {
+    met_[member.rank].push_back({collective, member.kernel, static_cast<std::uint32_t>(shares_.size()), static_cast<std::uint32_t>(began.size())});
+    shares_.insert(shares_.end(), began.begin(), began.end());
+  }
+
+ private:
+  struct Met {
+    std::uint32_t collective;
+    std::uint32_t kernel;
+    std::uint32_t first_share;
+    std::uint32_t shares;
+  };
+  [[nodiscard]] const RankInWait& wait_of(const Member& member) const { return waits_[member.rank][member.kernel]; }
+  // By the rank of a member in an earlier collective, where it was through with waiting before it came to this one.
+  [[nodiscard]] Nanoseconds lost_before(const Member& member, const Met& met) const {
+    const RankInWait& wait = waits_[member.rank][met.kernel];
+    return wait.range.end <= wait_of(member).range.begin ? wait.exposed : 0;
+  }
+  static void add(std::vector<Share>& shares, const Share& share) {
+    const auto found = std::find_if(shares.begin(), shares.end(), [&](const Share& one) { return one.rank == share.rank; });
+    if (found == shares.end())
+      shares.push_back(share);
+    else
+      found->time += share.time;
+  }
+
+  std::span<const std::vector<RankInWait>> waits_;  // of each rank, by its kernels
+  std::vector<std::vector<Met>> met_;               // of each rank, in order
+  std::vector<Share> shares_;
+};
+
+void lay_to_origins(const MatchedCollectives& matched, std::span<const std::vector<RankInWait>> waits, RankWaits& into) {
+  Origins origins(waits);
+  std::vector<Nanoseconds> longest(waits.size());
+  for (std::uint32_t number = 0; number < matched.collectives.size(); ++number) {
+    const std::span<const Member> members = matched.of(matched.collectives[number]);
+    std::vector<std::vector<Origins::Share>> began(members.size());
+    for (std::size_t i = 1; i < members.size(); ++i) {
+      const RankInWait& wait = waits[members[i].rank][members[i].kernel];
+      if (wait.exposed == 0) continue;
+      began[i] = origins.of(members.front(), members[i]);
+      for (const Origins::Share& share : began[i]) {
+        RankWait& origin = into.ranks[share.rank];
+        origin.caused += share.time;
+        if (share.rank != members.front().rank) origin.passed_on += share.time;
+        if (share.time <= longest[share.rank]) continue;
+        longest[share.rank] = share.time;
+        origin.longest = wait.range;
+      }
+    }
+    for (std::size_t i = 0; i < members.size(); ++i) origins.meet(number, members[i], began[i]);
+  }
+}
+
+// Where most collectives could not be matched.
+void take_totals(std::span<const RankWork> ranks, RankWaits& into) {
+  into = {std::vector<RankWait>(ranks.size()), false, {}};
+  const RankWork* least = nullptr;
+  for (const RankWork& rank : ranks)
+    if (rank.collective_operations > 0 && (least == nullptr || rank.collectives.total() < least->collectives.total())) least = &rank;
+  RankWait& last = into.ranks[static_cast<std::size_t>(least - ranks.data())];
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i].collective_operations == 0) continue;
+    RankWait& wait = into.ranks[i];
+    wait.waited = wait.in_waiting = ranks[i].collectives.total() - least->collectives.total();
+    wait.exposed = std::min(wait.waited, ranks[i].communication.total() - ranks[i].communication.beside());
+    last.others_waited += wait.waited;
+    last.caused += wait.exposed;
+  }
+}
+
+}  // namespace
+
+RankWaits find_rank_waits(std::span<const RankWork> ranks, const ComputedWithin& computed) {
+  RankWaits found{std::vector<RankWait>(ranks.size()), true, {}};
+  const MatchedCollectives matched = match_collectives(ranks);
+  std::uint64_t kernels = 0;
+  std::vector<std::vector<Nanoseconds>> waited(ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    kernels += ranks[i].collective_operations;
+    waited[i].resize(ranks[i].communication_kernels->size());
+  }
+  if (2 * matched.members.size() < kernels) {
+    take_totals(ranks, found);
+    return found;
+  }
+  for (const MatchedCollectives::Collective& collective : matched.collectives) {
+    const auto members = matched.of(collective);
+    RankWait& last = found.ranks[members.front().rank];
+    ++last.last;
+    for (const Member& member : members) {
+      ++found.ranks[member.rank].matched;
+      found.ranks[member.rank].waited += member.waited;
+      last.others_waited += member.waited;
+      waited[member.rank][member.kernel] = member.waited;
+    }
+  }
+  std::vector<std::vector<RankInWait>> waits(ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    waits[i] = waits_of(ranks[i], waited[i]);
+    measure(transfers_of(ranks[i], waits[i]), waits[i], [&](TimeRange time) { return computed(i, time); });
+    for (std::size_t kernel = 0; kernel < waits[i].size(); ++kernel) {
+      found.ranks[i].in_waiting += waits[i][kernel].in_waiting;
+      found.ranks[i].exposed += waits[i][kernel].exposed;
+      if (waits[i][kernel].exposed > 0) found.kernels.push_back({(*ranks[i].communication_kernels)[kernel].event, waits[i][kernel].exposed});
+    }
+  }
+  std::sort(found.kernels.begin(), found.kernels.end(), [](const KernelWait& a, const KernelWait& b) { return a.kernel < b.kernel; });
+  lay_to_origins(matched, waits, found);
+  return found;
+}
+
+RankWaits find_rank_waits(const Trace& trace, std::span<const RankWork> ranks) {
+  const GpuTracks tracks(trace);
+  NameMemo<bool> communicates(trace, is_communication_name);
+  std::vector<ComputedTime> computed;
+  computed.reserve(ranks.size());
+  for (const RankWork& rank : ranks) computed.emplace_back(trace, tracks.of(rank.gpu, rank.process), communicates);
+  return find_rank_waits(ranks, [&](std::size_t rank, TimeRange time) { return computed[rank].within(time); });
+}
+
+}  // namespace lanescope::analysis

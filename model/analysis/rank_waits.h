@@ -1,0 +1,50 @@
+// How long ranks waited for each other in collectives, how much of that was time lost, and for whom it was.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "collectives.h"
+#include "model/trace/types.h"
+#include "rank_work.h"
+
+namespace lanescope::analysis {
+
+struct RankWait {
+  Nanoseconds waited = 0;         // in its own kernels
+  Nanoseconds in_waiting = 0;     // the time that it spent so, while no other kernel of its own moved data
+  Nanoseconds exposed = 0;        // of that time, what its GPU computed nothing in: it is lost. The rest was hidden
+  Nanoseconds others_waited = 0;  // by the others together, in collectives that this rank came last to
+  // The exposed time of the others together that began with this rank: where one came last because it had waited itself, it began with the rank
+  // that it had waited for.
+  Nanoseconds caused = 0;
+  Nanoseconds passed_on = 0;  // of that, in collectives that another rank came last to
+  std::uint64_t matched = 0;  // its kernels that were matched with those of others
+  std::uint64_t last = 0;     // collectives that it came last to
+  TimeRange longest;          // the longest exposed wait that began with it: from when another one came to when the last did
+};
+
+// A kernel that waited, and for how long its GPU computed nothing meanwhile.
+struct KernelWait {
+  EventRef kernel;
+  Nanoseconds exposed = 0;
+};
+
+struct RankWaits {
+  std::vector<RankWait> ranks;  // one for each
+  // False where most collectives could not be matched (ranks that were not all recorded, or not at one time). Then a rank waited at most for what its
+  // collectives take longer than those of the rank that communicates least, and nothing is known of single kernels.
+  bool are_matched = true;
+  std::vector<KernelWait> kernels;  // by kernel
+};
+
+// For how long a rank, by its number, computed in a time of its own clock. The times of each rank ascend.
+using ComputedWithin = std::function<Nanoseconds(std::size_t rank, TimeRange time)>;
+
+// O(n log n) of communication kernels, and of each two ranks that meet, O(n) of theirs.
+[[nodiscard]] RankWaits find_rank_waits(std::span<const RankWork> ranks, const ComputedWithin& computed);
+[[nodiscard]] RankWaits find_rank_waits(const Trace& trace, std::span<const RankWork> ranks);
+
+}  // namespace lanescope::analysis
