@@ -16,6 +16,7 @@ struct RankInWait {
   TimeRange range;  // from its begin on
   Nanoseconds in_waiting = 0;
   Nanoseconds exposed = 0;
+  std::uint32_t origin = 0;  // of most of it
 };
 
 // Those of a rank by its kernels; empty where it did not wait.
@@ -140,16 +141,18 @@ class Origins {
   std::vector<Share> shares_;
 };
 
-void lay_to_origins(const MatchedCollectives& matched, std::span<const std::vector<RankInWait>> waits, RankWaits& into) {
+void lay_to_origins(const MatchedCollectives& matched, std::span<std::vector<RankInWait>> waits, RankWaits& into) {
   Origins origins(waits);
   std::vector<Nanoseconds> longest(waits.size());
   for (std::uint32_t number = 0; number < matched.collectives.size(); ++number) {
     const std::span<const Member> members = matched.of(matched.collectives[number]);
     std::vector<std::vector<Origins::Share>> began(members.size());
     for (std::size_t i = 1; i < members.size(); ++i) {
-      const RankInWait& wait = waits[members[i].rank][members[i].kernel];
+      RankInWait& wait = waits[members[i].rank][members[i].kernel];
       if (wait.exposed == 0) continue;
       began[i] = origins.of(members.front(), members[i]);
+      const auto most = std::max_element(began[i].begin(), began[i].end(), [](const Origins::Share& a, const Origins::Share& b) { return a.time < b.time; });
+      wait.origin = most->rank;
       for (const Origins::Share& share : began[i]) {
         RankWait& origin = into.ranks[share.rank];
         origin.caused += share.time;
@@ -213,11 +216,14 @@ RankWaits find_rank_waits(std::span<const RankWork> ranks, const ComputedWithin&
     for (std::size_t kernel = 0; kernel < waits[i].size(); ++kernel) {
       found.ranks[i].in_waiting += waits[i][kernel].in_waiting;
       found.ranks[i].exposed += waits[i][kernel].exposed;
-      if (waits[i][kernel].exposed > 0) found.kernels.push_back({(*ranks[i].communication_kernels)[kernel].event, waits[i][kernel].exposed});
     }
   }
-  std::sort(found.kernels.begin(), found.kernels.end(), [](const KernelWait& a, const KernelWait& b) { return a.kernel < b.kernel; });
   lay_to_origins(matched, waits, found);
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    for (std::size_t kernel = 0; kernel < waits[i].size(); ++kernel)
+      if (const RankInWait& wait = waits[i][kernel]; wait.exposed > 0)
+        found.kernels.push_back({(*ranks[i].communication_kernels)[kernel].event, wait.exposed, wait.origin});
+  std::sort(found.kernels.begin(), found.kernels.end(), [](const KernelWait& a, const KernelWait& b) { return a.kernel < b.kernel; });
   return found;
 }
 

@@ -30,6 +30,7 @@ struct RankWait {
 struct KernelWait {
   EventRef kernel;
   Nanoseconds exposed = 0;
+  std::uint32_t origin = 0;  // with which of the ranks most of that began
 };
 
 struct RankWaits {

@@ -37,10 +37,10 @@ void add(const Trace& trace, NameMemo<bool>& communication, NameMemo<bool>& send
 
 }  // namespace
 
-ComputedTime::ComputedTime(const Trace& trace, std::span<const TrackId> tracks, NameMemo<bool>& communicates) : communicates_(communicates) {
+ComputedTime::ComputedTime(const Trace& trace, std::span<const TrackId> tracks, NameMemo<bool>& communicates, Copies copies) : communicates_(communicates) {
   for (const TrackId id : tracks) {
     const Track& track = trace.tracks()[id];
-    if (track.key.kind == TrackKind::kMemory) continue;
+    if (track.key.kind == TrackKind::kMemory && copies == Copies::kLeftOut) continue;
     for (const LaneId lane : track.lanes) sources_.push_back({LaneCursor(trace.lane(lane)), track.key.kind});
   }
 }

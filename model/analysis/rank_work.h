@@ -1,6 +1,7 @@
 // GPU work of each process on each GPU, by what it is for: what a rank of a distributed program did.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -47,11 +48,12 @@ struct RankWork {
 [[nodiscard]] std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::function<bool(EventRef)>& counts,
                                               const std::stop_token& stop = {});
 
-// How long a rank computed within times that are asked for one after the other: `RankWork::compute`, whatever counts.
+// How long a rank computed, or did anything but communicate, within times that are asked for one after the other: `RankWork::compute`, whatever counts.
 class ComputedTime {
  public:
+  enum class Copies : std::uint8_t { kLeftOut, kCount };  // between memories, and sets
   // Of tracks of GPU work. O(lanes). The trace and the answers must outlive it.
-  ComputedTime(const Trace& trace, std::span<const TrackId> tracks, NameMemo<bool>& communicates);
+  ComputedTime(const Trace& trace, std::span<const TrackId> tracks, NameMemo<bool>& communicates, Copies copies = Copies::kLeftOut);
   // Takes least where times ascend: O(lanes), and O(k log k) of the operations within.
   [[nodiscard]] Nanoseconds within(TimeRange time);
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 
+#include "../call_class.h"
 #include "../counter_readings.h"
 #include "../gpu_operations.h"
 #include "../iterations.h"
@@ -22,8 +23,10 @@ namespace lanescope::analysis {
 namespace {
 
 // What the time of an iteration is made of, seen from the GPUs of its process.
-constexpr std::size_t kEnqueued = kIdleCauses;  // behind the idle causes: GPU work that the iteration enqueued, whenever it was done
-constexpr std::size_t kComponents = kIdleCauses + 1;
+// Behind the idle causes stands GPU work that the iteration enqueued, whenever it was done: but for communication; communication that nothing else runs
+// beside; and such as far as it is known to be waiting for a rank that came later.
+constexpr std::size_t kWork = kIdleCauses, kCommunicating = kIdleCauses + 1, kWaiting = kIdleCauses + 2;
+constexpr std::size_t kComponents = kIdleCauses + 3;
 using Components = std::array<Nanoseconds, kComponents>;
 
 struct Iteration {
@@ -41,9 +44,16 @@ struct Iterations {
     [[nodiscard]] Nanoseconds of(std::size_t iteration, std::size_t component) const {
       return components[component].empty() ? 0 : components[component][iteration];
     }
+    [[nodiscard]] Nanoseconds enqueued(std::size_t iteration) const { return of(iteration, kWork) + of(iteration, kCommunicating) + of(iteration, kWaiting); }
+  };
+  struct Origin {  // of waiting in an iteration
+    std::size_t iteration = 0;
+    std::uint32_t rank = 0;  // of LoopWork::of_ranks
+    Nanoseconds time = 0;
   };
   std::vector<Iteration> all;
   std::map<GpuId, OfGpu> gpus;
+  std::vector<Origin> origins;
 
   void add(std::vector<Nanoseconds>& times, std::size_t iteration, Nanoseconds time) const {
     if (time == 0) return;
@@ -59,8 +69,36 @@ struct Iterations {
   }
 };
 
-Message component_name(std::size_t component) {
-  if (component == kEnqueued) return "GPU work";
+// Whether it is known of communication how much of it is waiting for other ranks.
+enum class Waiting : std::uint8_t { kIsKnown, kIsUnknown };
+
+// How the processes of a trace communicate.
+struct Ranks {
+  std::set<ProcessId> communicating;
+  std::vector<ProcessId> processes;  // of ranks
+  std::span<const KernelWait> waits;
+  Waiting waiting = Waiting::kIsUnknown;
+};
+
+Ranks ranks_of(const Trace& trace, const LoopWork& work) {
+  Ranks ranks;
+  bool communicates = false;  // what the ranks do is not asked where none does
+  for (NameId name = 0; name < trace.name_count() && !communicates; ++name) communicates = is_communication_name(trace.name(name));
+  if (!communicates) return ranks;
+  for (const RankWork& rank : work.of_ranks()) {
+    ranks.processes.push_back(rank.process);
+    if (rank.communication.total() > 0) ranks.communicating.insert(rank.process);
+  }
+  const auto communicating = std::count_if(work.of_ranks().begin(), work.of_ranks().end(), [](const RankWork& rank) { return rank.communication.total() > 0; });
+  ranks.waits = work.rank_waits().kernels;
+  if (communicating > 1 && work.rank_waits().are_matched) ranks.waiting = Waiting::kIsKnown;
+  return ranks;
+}
+
+Message component_name(std::size_t component, Waiting waiting) {
+  if (component == kWork) return "GPU work";
+  if (component == kCommunicating) return Message(waiting == Waiting::kIsKnown ? "communication" : "communication, or waiting for other ranks");
+  if (component == kWaiting) return Message("waiting for a rank that came later");
   return Message("idle GPU: {cause}", {{"cause", Message(idle_cause_name(static_cast<IdleCause>(component)))}});
 }
 
@@ -117,17 +155,24 @@ void add_within(TimeRange time, std::vector<Nanoseconds>& times, const Iteration
     iterations.add(times, static_cast<std::size_t>(iteration - all.begin()), time.intersected(iteration->time).length());
 }
 
+const KernelWait* find_wait(std::span<const KernelWait> waits, EventRef kernel) {
+  const auto found = std::lower_bound(waits.begin(), waits.end(), kernel, [](const KernelWait& wait, EventRef one) { return wait.kernel < one; });
+  return found != waits.end() && found->kernel == kernel ? &*found : nullptr;
+}
+
 // Work counts to the iteration that enqueued it: a program that runs ahead pays for the work of many in the one that waits. Work of other
 // processes, and such whose launch is not known, counts where it was done.
-void add_enqueued(const RuleContext& context, ProcessId process, const std::set<GpuId>& gpus, Iterations& iterations) {
+void add_enqueued(const RuleContext& context, std::span<const KernelWait> waits, ProcessId process, const std::set<GpuId>& gpus, Iterations& iterations) {
   const Trace& trace = context.trace;
   const LaunchIndex& launches = context.launches();
   const GpuTracks tracks(trace);
+  NameMemo<bool> communicates(trace, is_communication_name);
   const TimeRange since_first{iterations.all.front().time.begin, GpuOperations::kEver.end};
   const Nanoseconds last_end = iterations.all.back().time.end;
   for (const GpuId gpu : gpus) {
-    std::vector<Nanoseconds>& of_gpu = iterations.gpus[gpu].components[kEnqueued];
-    Nanoseconds covered = GpuOperations::kEver.begin;  // what runs at once counts once
+    Iterations::OfGpu& of_gpu = iterations.gpus[gpu];
+    Nanoseconds covered = GpuOperations::kEver.begin, communicated = covered;  // what runs at once counts once
+    ComputedTime beside(trace, tracks.of(gpu), communicates, ComputedTime::Copies::kCount);
     GpuOperations operations(trace, tracks.of(gpu), since_first, context.stop);
     while (const std::optional<GpuOperation> operation = operations.next()) {
       const Lane& lane = trace.lane(operation->event.lane);
@@ -136,16 +181,29 @@ void add_enqueued(const RuleContext& context, ProcessId process, const std::set<
         launch = launches.find(process, lane.correlation(operation->event.index), operation->range.begin);
       const Nanoseconds enqueued = launch.valid() ? trace.lane(launch.lane).start(launch.index) : operation->range.begin;
       if (launch.valid() && enqueued >= last_end) break;
-      const TimeRange further{std::max(operation->range.begin, covered), operation->range.end};
+      const bool is_communication = trace.track_of(operation->event.lane).key.kind == TrackKind::kKernels && communicates(lane.name(operation->event.index));
+      Nanoseconds& until = is_communication ? communicated : covered;
+      const TimeRange further{std::max(operation->range.begin, until), operation->range.end};
       if (further.end <= further.begin) continue;
-      covered = further.end;
-      if (!launch.valid()) {
-        add_within(further, of_gpu, iterations);
+      until = further.end;
+      if (!launch.valid() && !is_communication) {
+        add_within(further, of_gpu.components[kWork], iterations);
         continue;
       }
       const auto iteration = std::upper_bound(iterations.all.begin(), iterations.all.end(), enqueued,
                                               [](Nanoseconds t, const Iteration& candidate) { return t < candidate.time.end; });
-      if (iteration->time.begin <= enqueued) iterations.add(of_gpu, static_cast<std::size_t>(iteration - iterations.all.begin()), further.length());
+      if (iteration == iterations.all.end() || iteration->time.begin > enqueued) continue;
+      const auto number = static_cast<std::size_t>(iteration - iterations.all.begin());
+      if (!is_communication) {
+        iterations.add(of_gpu.components[kWork], number, further.length());
+        continue;
+      }
+      const Nanoseconds alone = further.length() - beside.within(further);
+      const KernelWait* const wait = find_wait(waits, operation->event);
+      const Nanoseconds waited = wait == nullptr ? 0 : std::min(alone, wait->exposed);
+      iterations.add(of_gpu.components[kCommunicating], number, alone - waited);
+      iterations.add(of_gpu.components[kWaiting], number, waited);
+      if (waited > 0) iterations.origins.push_back({number, wait->origin, waited});
     }
   }
 }
@@ -171,11 +229,16 @@ Nanoseconds typical_time_of(const Iterations& iterations, std::size_t first) {
 }
 
 // What may be behind iterations that differ in a component.
-std::string_view advice_about(std::size_t component) {
-  if (component == kEnqueued)
+std::string_view advice_about(std::size_t component, Waiting waiting) {
+  if (component == kWork)
     return "Compare kernels of a slow iteration and of its neighbour: inputs of unequal size (batches, sequence lengths), further work "
            "such "
            "as evaluation, or a GPU that runs slower (lanescope profile --gpu-metrics-devices shows its clocks).";
+  if (component == kCommunicating)
+    return waiting == Waiting::kIsKnown
+               ? to_translate("Compare what is communicated in a slow iteration and in its neighbour, and look at what else uses the network then.")
+               : to_translate("Open the recordings of all ranks together: they tell who waits for whom.");
+  if (component == kWaiting) return "Look at what the rank that came later does at this time (imbalance): nothing is to be won on those that wait for it.";
   if (static_cast<IdleCause>(component) == IdleCause::kCommunication)
     return "Look at the other ranks at this time: collectives end when the last one has come.";
   return "Zoom to a slow iteration and to its neighbour and compare them; evaluation, checkpoints, garbage collection and loaders that run "
@@ -183,7 +246,7 @@ std::string_view advice_about(std::size_t component) {
 }
 
 struct Excess {
-  std::size_t component = kEnqueued;
+  std::size_t component = kWork;
   Nanoseconds time = 0;
 };
 
@@ -191,6 +254,7 @@ struct Excess {
 struct GpuExcess {
   Components typical{};
   Nanoseconds typical_busy = 0;
+  Nanoseconds typical_enqueued = 0;
   Components excess{};
 };
 
@@ -214,9 +278,16 @@ Nanoseconds waited_for_queue(const Iterations& iterations, std::size_t iteration
   Nanoseconds longest = 0;
   for (const auto& [gpu, sums] : gpus) {
     const Iterations::OfGpu& of_gpu = iterations.gpus.at(gpu);
-    const Nanoseconds enqueued = std::max<Nanoseconds>(0, of_gpu.of(iteration, kEnqueued) - sums.typical[kEnqueued]);
+    const Nanoseconds enqueued = std::max<Nanoseconds>(0, of_gpu.enqueued(iteration) - sums.typical_enqueued);
     longest = std::max(longest, of_gpu.busy_in(iteration) - sums.typical_busy - enqueued);
   }
+  return longest;
+}
+
+// How much longer than usual a GPU waited in an iteration for ranks that came later.
+Nanoseconds waited_longer(const Iterations& iterations, std::size_t iteration, const std::map<GpuId, GpuExcess>& gpus) {
+  Nanoseconds longest = 0;
+  for (const auto& [gpu, sums] : gpus) longest = std::max(longest, iterations.gpus.at(gpu).of(iteration, kWaiting) - sums.typical[kWaiting]);
   return longest;
 }
 
@@ -234,15 +305,58 @@ stats::Table empty_table() {
                        stats::texts("What Differs Most"), stats::texts("Process"), stats::texts("Iteration")});
 }
 
-// Adds the slow iterations of a process to the table, and the finding that sums them up.
-void find_slow(const RuleContext& context, const Families& families, const LoopWork& work, const IterationSeries& series, const Iterations& iterations,
-               const RuleArguments& arguments, stats::Table& table, RuleAnswer& answer) {
+// The iterations of a process.
+struct OfProcess {
+  const IterationSeries* series = nullptr;
+  Iterations iterations;
+};
+
+// Those of them that are slow, and take enough time to be a finding.
+struct Slow {
+  const OfProcess* of = nullptr;
+  Finding finding;
+  std::vector<std::size_t> iterations;  // ascending
+  std::vector<std::size_t> own;         // of these, such as are slow for other reasons than waiting for ranks that came later
+  Nanoseconds waiting = 0;              // of the cost, what they waited so longer than usual
+};
+
+std::string name_of(const Trace& trace, ProcessId process) {
+  const std::string file = file_of_process(trace, process), name = process_label(trace, process);
+  return file.empty() ? name : file + ": " + name;
+}
+
+// For which rank a process waits most in its slow iterations; none where it waits for none.
+std::optional<std::uint32_t> origin_of(const Slow& slow) {
+  std::map<std::uint32_t, Nanoseconds> times;
+  for (const Iterations::Origin& origin : slow.of->iterations.origins)
+    if (std::binary_search(slow.iterations.begin(), slow.iterations.end(), origin.iteration)) times[origin.rank] += origin.time;
+  const auto most = std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == times.end() ? std::nullopt : std::optional(most->first);
+}
+
+enum class Named : std::uint8_t { kRange, kRangeAndProcess };
+
+Message title_of(const Trace& trace, const Families& families, const IterationSeries& series, Named named, std::vector<Message::Value> values) {
+  values.emplace_back("range", std::string(loop_name(families.text(series.family))));
+  values.emplace_back("process", name_of(trace, series.process));
+  return Message(named == Named::kRange
+                     ? "{slow} of {iterations} (\"{range}\") took over {percent} longer than the median of {median}: together {time} more."
+                     : "{slow} of {iterations} (\"{range}\") of {process} took over {percent} longer than the median of {median}: together {time} more.",
+                 std::move(values));
+}
+
+// Adds the slow iterations of a process to the table. Returns what there is to say of them, if anything.
+std::optional<Slow> find_slow(const RuleContext& context, const Families& families, const LoopWork& work, const Ranks& ranks, const OfProcess& of, Named named,
+                              const RuleArguments& arguments, stats::Table& table) {
   const Trace& trace = context.trace;
+  const IterationSeries& series = *of.series;
+  const Iterations& iterations = of.iterations;
+  const Waiting waiting = ranks.waiting;
   const double slower = arguments.real("slower");
   const EventRef after_warm_up = series.ranges[warm_up_iterations(trace, series)];
   const auto is_compared = [&](const Iteration& iteration) { return !(iteration.range < after_warm_up); };
   const auto first = static_cast<std::size_t>(std::find_if(iterations.all.begin(), iterations.all.end(), is_compared) - iterations.all.begin());
-  if (first == iterations.all.size()) return;
+  if (first == iterations.all.size()) return std::nullopt;
   const Nanoseconds typical_time = typical_time_of(iterations, first);
   std::map<GpuId, GpuExcess> gpus;
   const auto typical = [&](const std::vector<Nanoseconds>& times) {
@@ -252,9 +366,13 @@ void find_slow(const RuleContext& context, const Families& families, const LoopW
     GpuExcess& sums = gpus[gpu];
     sums.typical_busy = typical(of_gpu.busy);
     for (std::size_t i = 0; i < kComponents; ++i) sums.typical[i] = typical(of_gpu.components[i]);
+    std::vector<Nanoseconds> enqueued;
+    enqueued.reserve(iterations.all.size() - first);
+    for (std::size_t i = first; i < iterations.all.size(); ++i) enqueued.push_back(of_gpu.enqueued(i));
+    sums.typical_enqueued = median(std::move(enqueued));
   }
-  Finding finding;
-  std::uint64_t slow = 0;
+  Slow found{&of, {}, {}, {}, 0};
+  Finding& finding = found.finding;
   Nanoseconds all = 0, slowest = 0;
   for (std::size_t i = first; i < iterations.all.size(); ++i) {
     const Iteration& iteration = iterations.all[i];
@@ -262,8 +380,11 @@ void find_slow(const RuleContext& context, const Families& families, const LoopW
     all += length;
     const Nanoseconds time = length - waited_for_queue(iterations, i, gpus);
     if (static_cast<double>(time) <= static_cast<double>(typical_time) * (1 + slower / 100)) continue;
-    ++slow;
+    found.iterations.push_back(i);
     finding.cost += time - typical_time;
+    const Nanoseconds waited = std::min(time - typical_time, waited_longer(iterations, i, gpus));
+    found.waiting += waited;
+    if (2 * waited < time - typical_time) found.own.push_back(i);
     const Excess differs = add_excess(iterations, i, gpus);
     if (time > slowest) {
       slowest = time;
@@ -271,35 +392,84 @@ void find_slow(const RuleContext& context, const Families& families, const LoopW
       finding.place.event = iteration.range;
     }
     table.add_row(time, percent_of(time, typical_time), iteration.time.begin, differs.time,
-                  table.add_text(differs.time == 0 ? std::string(to_translate("nothing on the GPU")) : component_name(differs.component).english()),
-                  table.add_text(process_label(trace, series.process)), table.add_text(std::string(range_name(trace, iteration.range))));
+                  table.add_text(differs.time == 0 ? std::string(to_translate("nothing on the GPU")) : component_name(differs.component, waiting).english()),
+                  table.add_text(name_of(trace, series.process)), table.add_text(std::string(range_name(trace, iteration.range))));
   }
   Nanoseconds reading = 0;
   for (const GpuId gpu : gpus_of(trace, series.process)) reading = std::max(reading, work.reading(gpu));
   const std::optional<TimeRange> loop = work.of_process(series.process);
   const Nanoseconds least = std::max(all, loop ? loop->length() - reading : 0);  // GPUs may take longer than the CPU
-  if (slow == 0 || static_cast<double>(finding.cost) < arguments.real("share") / 100 * static_cast<double>(least)) return;
+  if (found.iterations.empty() || static_cast<double>(finding.cost) < arguments.real("share") / 100 * static_cast<double>(least)) return std::nullopt;
   const Excess most = largest_excess(gpus);
   finding.rule = "tail";
-  finding.title = Message("{slow} of {iterations} (\"{range}\") took over {percent} longer than the median of {median}: together {time} more.",
-                          {{"slow", std::to_string(slow)},
-                           {"iterations", counted(iterations.all.size() - first, "iteration")},
-                           {"range", loop_name(families.text(series.family))},
-                           {"percent", percent_text(static_cast<Nanoseconds>(slower), 100)},
-                           {"median", duration_text(typical_time)},
-                           {"time", duration_text(finding.cost)}});
+  finding.title = title_of(trace, families, series, named,
+                           {{"slow", std::to_string(found.iterations.size())},
+                            {"iterations", counted(iterations.all.size() - first, "iteration")},
+                            {"percent", percent_text(static_cast<Nanoseconds>(slower), 100)},
+                            {"median", duration_text(typical_time)},
+                            {"time", duration_text(finding.cost)}});
   finding.seen = most.time == 0 ? Message("On the GPU nothing differs.")
                                 : Message(most.time <= finding.cost
                                               ? "What differs most is {what}: {time} ({share}) more in them. The slowest took {slowest}."
                                               : "What differs most is {what}: {time} more in them, where other things took less. The slowest took {slowest}.",
-                                          {{"what", component_name(most.component)},
+                                          {{"what", component_name(most.component, waiting)},
                                            {"time", duration_text(most.time)},
                                            {"share", percent_text(most.time, finding.cost)},
                                            {"slowest", duration_text(slowest)}});
+  if (const std::optional<std::uint32_t> origin = origin_of(found); origin && most.component == kWaiting)
+    finding.seen = followed_by(finding.seen, Message("It waited most for {rank}.", {{"rank", name_of(trace, ranks.processes[*origin])}}));
   finding.place.process = series.process;
   finding.place.thread = series.thread;
-  finding.advice = Message(advice_about(most.component));
-  answer.findings.push_back(std::move(finding));
+  finding.advice = Message(advice_about(most.component, waiting));
+  return found;
+}
+
+// How many iterations of one process are among those of another one. They are the same by their order, and where processes have unlike numbers of
+// them, by their names.
+std::size_t count_same(const Trace& trace, const OfProcess& one, std::span<const std::size_t> some, const OfProcess& other,
+                       std::span<const std::size_t> others) {
+  if (one.series->family != other.series->family) return 0;
+  const bool by_order = one.iterations.all.size() == other.iterations.all.size();
+  std::set<std::string_view> names;
+  if (!by_order)
+    for (const std::size_t i : others) names.insert(range_name(trace, other.iterations.all[i].range));
+  return static_cast<std::size_t>(std::count_if(some.begin(), some.end(), [&](std::size_t i) {
+    return by_order ? std::binary_search(others.begin(), others.end(), i) : names.contains(range_name(trace, one.iterations.all[i].range));
+  }));
+}
+
+// Whether one need not be said beside another one: it is slow for reasons of its own in no other iterations, for the most part, or waits there.
+bool is_said_by(const Trace& trace, const Slow& one, const Slow& other) {
+  if (!one.own.empty()) return 2 * count_same(trace, *one.of, one.own, *other.of, other.own) >= one.own.size();
+  return count_same(trace, *one.of, one.iterations, *other.of, other.own.empty() ? other.iterations : other.own) > 0;
+}
+
+// What is slow on one rank is so on those that wait for it, in the same iterations: that is one finding, of the rank that has most of it but for waiting.
+std::vector<Finding> once_for_ranks_that_meet(const Trace& trace, const Ranks& ranks, std::vector<Slow> all) {
+  std::stable_sort(all.begin(), all.end(), [](const Slow& a, const Slow& b) { return a.finding.cost - a.waiting > b.finding.cost - b.waiting; });
+  std::vector<Finding> findings;
+  std::vector<bool> is_said(all.size());
+  const auto communicates = [&](const Slow& one) { return ranks.communicating.contains(one.of->series->process); };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (is_said[i]) continue;
+    std::uint64_t others = 0;
+    Nanoseconds waiting = 0;
+    for (std::size_t j = i + 1; j < all.size() && communicates(all[i]); ++j) {
+      if (is_said[j] || !communicates(all[j]) || !is_said_by(trace, all[j], all[i])) continue;
+      is_said[j] = true;
+      ++others;
+      waiting += all[j].waiting;
+    }
+    Finding& finding = all[i].finding;
+    if (others > 0)
+      finding.seen =
+          followed_by(std::move(finding.seen),
+                      Message(waiting > 0 ? "The same iterations took longer on {ranks} as well, which waited for {time} together for ranks that came later."
+                                          : "The same iterations took longer on {ranks} as well.",
+                              {{"ranks", counted(others, "other rank")}, {"time", duration_text(waiting)}}));
+    findings.push_back(std::move(finding));
+  }
+  return findings;
 }
 
 }  // namespace
@@ -317,10 +487,7 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   const ReadingTimes readings(reads_counters(trace) ? counter_readings(trace, context.launches(), context.stop) : std::vector<CounterReading>());
   const Overhead overhead = reads_counters(trace) ? Overhead::kReadsCounters : Overhead::kDiffers;
   stats::Table table = empty_table();
-  struct OfProcess {
-    const IterationSeries* series;
-    Iterations iterations;
-  };
+  const Ranks ranks = all.empty() ? Ranks() : ranks_of(trace, work);
   std::vector<OfProcess> found;
   std::map<GpuId, std::vector<std::size_t>> by_gpu;  // of those found, which use it
   for (const IterationSeries& series : all) {
@@ -328,7 +495,7 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
     Iterations iterations = iterations_of(context, readings, series, gpus);
     if (iterations.all.empty()) continue;
     add_busy(context, gpus, iterations);
-    add_enqueued(context, series.process, gpus, iterations);
+    add_enqueued(context, ranks.waits, series.process, gpus, iterations);
     for (const GpuId gpu : gpus) by_gpu[gpu].push_back(found.size());
     found.push_back({&series, std::move(iterations)});
   }
@@ -339,7 +506,12 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
       for (const std::size_t user : users->second)
         for (const IdlePart& part : parts) add_idle(gap.gpu, part, overhead, found[user].iterations);
     });
-  for (const OfProcess& one : found) find_slow(context, families, work, *one.series, one.iterations, arguments, table, answer);
+  const auto is_first = [&](const OfProcess& one) { return one.series->process == found.front().series->process; };
+  const Named named = std::all_of(found.begin(), found.end(), is_first) ? Named::kRange : Named::kRangeAndProcess;
+  std::vector<Slow> slow;
+  for (const OfProcess& one : found)
+    if (std::optional<Slow> of_process = find_slow(context, families, work, ranks, one, named, arguments, table)) slow.push_back(*std::move(of_process));
+  answer.findings = once_for_ranks_that_meet(trace, ranks, std::move(slow));
   rank(answer.findings);
   if (!table.empty()) answer.tables.push_back({"tail", "Slow iterations", std::move(table)});
   if (answer.findings.empty())

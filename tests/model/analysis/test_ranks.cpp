@@ -25,6 +25,7 @@ using lanescope::test::kMicrosecond;
 using lanescope::test::kMillisecond;
 using lanescope::test::Scenario;
 using lanescope::test::table_named;
+using lanescope::test::text;
 
 namespace {
 
@@ -104,9 +105,10 @@ std::vector<RankWait> waits_of(const std::vector<RankWork>& ranks) {
 // Programs of which each step computes and reduces in groups, once for each way of grouping the ranks: tensor parallel, then data parallel.
 struct Grouped {
   std::vector<std::vector<std::vector<std::size_t>>> groupings;
-  std::vector<Nanoseconds> compute;  // in each part of a step, by rank
-  std::vector<Nanoseconds> late;     // on the CPU, in front of each step
-  std::string kernel = "ncclDevKernel_AllReduce";
+  std::vector<Nanoseconds> compute;        // in each part of a step, by rank
+  std::vector<Nanoseconds> late;           // on the CPU, in front of each step
+  std::vector<int> late_in = {};           // steps; all where none is named
+  std::vector<std::size_t> recorded = {};  // ranks; all where none is named
 };
 
 std::shared_ptr<const Trace> trace_of(const Grouped& program) {
@@ -117,15 +119,16 @@ std::shared_ptr<const Trace> trace_of(const Grouped& program) {
     ranks.emplace_back(builder, 100 + static_cast<std::uint32_t>(i));
     ranks.back().on_gpu(static_cast<std::uint32_t>(i));
   }
+  const auto is_named = [](const auto& some, auto one) { return some.empty() || std::find(some.begin(), some.end(), one) != some.end(); };
   std::vector<Nanoseconds> cpu(count, 10 * kMillisecond), gpu = cpu;
   for (int step = 0; step < kSteps; ++step) {
     const std::vector<Nanoseconds> begin = cpu;
-    for (std::size_t i = 0; i < count; ++i) cpu[i] += program.late[i];
+    for (std::size_t i = 0; i < count; ++i) cpu[i] += is_named(program.late_in, step) ? program.late[i] : 0;
     for (const auto& groups : program.groupings) {
       std::vector<Nanoseconds> come(count);
       for (std::size_t i = 0; i < count; ++i) {
         const Nanoseconds start = std::max(cpu[i] + 6'000, gpu[i]);
-        ranks[i].kernel("gemm", cpu[i], cpu[i] + 5'000, start, start + program.compute[i]);
+        if (is_named(program.recorded, i)) ranks[i].kernel("gemm", cpu[i], cpu[i] + 5'000, start, start + program.compute[i]);
         come[i] = start + program.compute[i] + 2'000;
       }
       for (const auto& group : groups) {
@@ -133,15 +136,17 @@ std::shared_ptr<const Trace> trace_of(const Grouped& program) {
         for (const std::size_t i : group) last = std::max(last, come[i]);
         for (const std::size_t i : group) {
           gpu[i] = last + 200'000;
-          ranks[i].kernel(program.kernel, cpu[i] + 6'000, cpu[i] + 11'000, come[i], gpu[i]);
+          if (is_named(program.recorded, i)) ranks[i].kernel("ncclDevKernel_AllReduce", cpu[i] + 6'000, cpu[i] + 11'000, come[i], gpu[i]);
           gpu[i] += 1'000;
           cpu[i] += 12'000;
         }
       }
     }
     for (std::size_t i = 0; i < count; ++i) {
-      ranks[i].call("cudaStreamSynchronize", cpu[i], gpu[i] + 4'000);
-      ranks[i].range("step " + std::to_string(step), begin[i], gpu[i] + 5'000);
+      if (is_named(program.recorded, i)) {
+        ranks[i].call("cudaStreamSynchronize", cpu[i], gpu[i] + 4'000);
+        ranks[i].range("step " + std::to_string(step), begin[i], gpu[i] + 5'000);
+      }
       cpu[i] = gpu[i] + 6'000;
     }
   }
@@ -319,6 +324,74 @@ TEST_CASE("that a rank computed no longer is said only where it did not") {
   REQUIRE(mostly_late.size() == 1);
   CHECK_THAT(mostly_late[0].title, contains_text("computed for no more than 2.00 ms longer"));
   CHECK_THAT(mostly_late[0].advice, contains_text("something on its CPU"));
+}
+
+TEST_CASE("steps that wait for a late rank are slow because it is, which is said once and of that rank") {
+  // Rank 3 is 5 ms late in two steps, in which the others wait for it for as long.
+  Grouped program{{{{0, 1, 2, 3}}}, std::vector<Nanoseconds>(4, 5 * kMillisecond), {0, 0, 0, 5 * kMillisecond}, {5, 12}};
+  const RuleAnswer tail = answer(*trace_of(program), "tail");
+  REQUIRE(tail.findings.size() == 1);
+  CHECK_THAT(tail.findings[0].title, contains_text("2 of 20 iterations (\"step *\") of [103] program took"));
+  CHECK_THAT(tail.findings[0].seen, contains_text("CPU code") && contains_text("on 3 other ranks as well, which waited for 30.0 ms together"));
+  CHECK(static_cast<double>(tail.findings[0].cost) == Approx(2 * 5 * kMillisecond).epsilon(0.01));
+  const stats::Table& table = table_named(tail, "tail");
+  REQUIRE(table.row_count() == 8);
+  for (std::size_t row = 0; row < 8; ++row)
+    CHECK((text(table, row, "What Differs Most") == "waiting for a rank that came later") == (text(table, row, "Process") != "[103] program"));
+
+  // Of the recording of another rank alone, it is not known that it waits; it is no work of its own, either.
+  program.recorded = {0};
+  const RuleAnswer alone = answer(*trace_of(program), "tail");
+  REQUIRE(alone.findings.size() == 1);
+  CHECK_THAT(alone.findings[0].title, contains_text("iterations (\"step *\") took"));
+  CHECK_THAT(alone.findings[0].seen, contains_text("communication, or waiting for other ranks: 10.0 ms (100 %)"));
+  CHECK_THAT(alone.findings[0].advice, contains_text("Open the recordings of all ranks together"));
+}
+
+TEST_CASE("a step that waits for a rank that was late in front of its own step says for which") {
+  Scenario first, second(first.builder(), 101);
+  second.on_gpu(1);
+  for (int step = 0; step < kSteps; ++step) {
+    const Nanoseconds t = 12 * step * kMillisecond, late = step == 7 ? 5 * kMillisecond : 0, end = t + late + 6 * kMillisecond;
+    for (Scenario* const rank : {&first, &second}) {
+      const Nanoseconds begin = rank == &second ? t + late : t;
+      rank->range("step " + std::to_string(step), begin, end);
+      rank->kernel("gemm", begin, begin + 5'000, begin + 6'000, begin + 5 * kMillisecond);
+      rank->kernel("ncclDevKernel_AllReduce", begin + 6'000, begin + 11'000, begin + 5 * kMillisecond, end - 10'000);
+      rank->call("cudaStreamSynchronize", begin + 12'000, end - 1'000);
+    }
+  }
+  const RuleAnswer tail = answer(*first.trace(), "tail");
+  REQUIRE(tail.findings.size() == 1);
+  CHECK_THAT(tail.findings[0].title, contains_text("of [100] program"));
+  CHECK_THAT(tail.findings[0].seen, contains_text("waiting for a rank that came later: 5.00 ms (100 %)") && contains_text("It waited most for [101] program."));
+}
+
+TEST_CASE("ranks that are slow in the same steps are one finding, and in others of their own not") {
+  const Grouped evaluating{{{{0, 1, 2, 3}}}, std::vector<Nanoseconds>(4, 5 * kMillisecond), std::vector<Nanoseconds>(4, 5 * kMillisecond), {5, 12}};
+  const RuleAnswer same = answer(*trace_of(evaluating), "tail");
+  REQUIRE(same.findings.size() == 1);
+  CHECK_THAT(same.findings[0].seen, contains_text("The same iterations took longer on 3 other ranks as well."));
+
+  // Each rank is late in its turn: two ranks, five steps each of twenty, in which the other one waits.
+  const auto builder = std::make_shared<TraceBuilder>();
+  std::vector<Scenario> ranks{Scenario(builder, 100), Scenario(builder, 101)};
+  Nanoseconds t = 0;
+  for (int step = 0; step < kSteps; ++step) {
+    const Nanoseconds late = step == 5 || step == 12 ? 5 * kMillisecond : 0, end = t + late + 6 * kMillisecond;
+    for (std::uint32_t number = 0; number < 2; ++number) {
+      ranks[number].on_gpu(number);
+      const Nanoseconds begin = t + (number == (step == 5 ? 0u : 1u) ? late : 0);
+      ranks[number].range("step " + std::to_string(step), t, end);
+      ranks[number].kernel("gemm", begin, begin + 5'000, begin + 6'000, begin + 5 * kMillisecond);
+      ranks[number].kernel("ncclDevKernel_AllReduce", begin + 6'000, begin + 11'000, begin + 5 * kMillisecond, end - 10'000);
+      ranks[number].call("cudaStreamSynchronize", begin + 12'000, end - 1'000);
+    }
+    t = end + 1'000;
+  }
+  const RuleAnswer in_turn = answer(*builder->snapshot(), "tail");
+  REQUIRE(in_turn.findings.size() == 2);
+  for (const Finding& finding : in_turn.findings) CHECK(static_cast<double>(finding.cost) == Approx(2 * 5 * kMillisecond).epsilon(0.01));
 }
 
 TEST_CASE("stages of a pipeline wait for each other's sends, to which nobody comes last") {

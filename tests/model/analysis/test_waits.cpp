@@ -221,6 +221,16 @@ TEST_CASE("a collective waits for the last rank, and that for what held it up; t
         "stream ncclDevKernel_AllReduce < late rank ncclDevKernel_AllReduce < enqueued cudaLaunchKernel < code slow data");
 }
 
+TEST_CASE("a send waits for no rank that came last, however its kernel's end agrees with another one's") {
+  Scenario first, second(first.builder(), 200);
+  second.on_gpu(1);
+  first.kernel("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", 0, 5'000, 10'000, 10'100'000);
+  second.kernel("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", 10'000'000, 10'005'000, 10'010'000, 10'110'000);
+  const auto trace = first.trace();
+  WaitFinder finder(*trace);
+  for (const std::size_t which : {0, 1}) CHECK_FALSE(finder.collective_wait(find(*trace, TrackKind::kKernels, "nccl", which)));
+}
+
 TEST_CASE("ranks of one machine ran together though its time of day was set between their recordings, and runs laid over each other did not") {
   constexpr Nanoseconds kHour = 3'600'000'000'000, kLater = 2'000'000;  // the second recording began 2 ms later
   const auto rank = [](std::uint32_t pid, Nanoseconds began, Nanoseconds epoch, Nanoseconds time_of_day) {
