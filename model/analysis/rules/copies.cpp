@@ -141,14 +141,15 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
     if (!worth_it || percent_of(exposure.hidden, exposure.copies) > arguments.real("hidden")) continue;
     Finding finding;
     finding.rule = "no_overlap";
-    finding.title =
-        Message(is_mostly_copies ? "{gpu} copied for {copies}, and for {exposed} of that no kernel ran ({share} of {loop}): the program mostly copies."
-                                 : "{gpu} copied for {copies}, and for {exposed} of that no kernel ran ({share} of {loop}): copies and kernels take turns.",
-                {{"gpu", texts_of_gpus.named(rank.gpu)},
-                 {"copies", duration_text(exposure.copies)},
-                 {"exposed", duration_text(exposed)},
-                 {"share", percent_text(exposed, span)},
-                 {"loop", work.text()}});
+    finding.title = Message(
+        is_mostly_copies
+            ? "{gpu} copied for {copies}, and for {exposed} of that no kernel of the same process ran ({share} of {loop}): the program mostly copies."
+            : "{gpu} copied for {copies}, and for {exposed} of that no kernel of the same process ran ({share} of {loop}): copies and kernels take turns.",
+        {{"gpu", texts_of_gpus.named(rank.gpu)},
+         {"copies", duration_text(exposure.copies)},
+         {"exposed", duration_text(exposed)},
+         {"share", percent_text(exposed, span)},
+         {"loop", work.text()}});
     finding.seen = Message("Kernels ran for {kernels}; {hidden} of the copy time is hidden behind them. Run beside each other, they could save up to {won}.",
                            {{"kernels", duration_text(rank.compute.total())},
                             {"hidden", percent_text(exposure.hidden, exposure.copies)},

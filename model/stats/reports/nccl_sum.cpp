@@ -38,11 +38,21 @@ using Groups = GroupsByIds<2, Group>;
 class NcclKernels {
  public:
   NcclKernels(const Selection& selection, const ReportOptions& options)
-      : trace_(selection.trace()), options_(options), is_nccl_(trace_.name_count(), Answer::kUnknown), ranges_(selection) {
+      : trace_(selection.trace()), options_(options), is_nccl_(trace_.name_count(), Answer::kUnknown), ranges_(selection.whole()) {
     const LaunchIndex& index = selection.launch_index();
+    std::vector<EventRef> counted;
     selection.for_each(TrackKind::kKernels, [&](const Track& track, const EventView& kernel) {
-      if (is_nccl(kernel.name())) add(track.key, kernel, index.find(track.key.process, kernel.correlation(), kernel.start()));
+      if (!is_nccl(kernel.name())) return;
+      counted.push_back(kernel.ref);
+      add(track.key, kernel, index.find(track.key.process, kernel.correlation(), kernel.start()));
     });
+    if (selection.time() && !transfers_.empty()) {  // what is not asked for tells how long the others waited
+      std::sort(counted.begin(), counted.end());
+      selection.whole().for_each(TrackKind::kKernels, [&](const Track& track, const EventView& kernel) {
+        if (is_nccl(kernel.name()) && !std::binary_search(counted.begin(), counted.end(), kernel.ref))
+          add_beside(track.key, kernel, index.find(track.key.process, kernel.correlation(), kernel.start()));
+      });
+    }
     take_out_waiting();
   }
 
@@ -60,6 +70,7 @@ class NcclKernels {
     TimeRange kernel;
     Key group;
     std::int64_t bytes = 0;
+    bool counts = true;       // or is only looked at beside those that do
     std::int64_t number = 0;  // of its call, among those of the communicator
     [[nodiscard]] bool is_of_rank_of(const Transfer& other) const noexcept {
       return std::tie(communicator, process, gpu) == std::tie(other.communicator, other.process, other.gpu);
@@ -197,6 +208,7 @@ class NcclKernels {
   }
 
   void count(const Transfer& transfer, std::optional<Nanoseconds> took) {
+    if (!transfer.counts) return;
     Group& group = groups_[transfer.group];
     if (!took) {
       ++group.unmatched;
@@ -206,26 +218,52 @@ class NcclKernels {
     group.time_of_bytes += *took;
   }
 
-  void add(const TrackKey& track, const EventView& kernel, EventRef call) {
+  // The range of the collective around the call, if any.
+  [[nodiscard]] const NvtxRange* collective_of(ProcessId process, EventRef call) const {
     const NvtxRange* collective = nullptr;
     for (const NvtxRange* range : ranges_.around(call))
-      if (trace_.domain_name(track.process, range->domain) == kNcclDomain) collective = range;
+      if (trace_.domain_name(process, range->domain) == kNcclDomain) collective = range;
+    return collective;
+  }
+
+  [[nodiscard]] Transfer transfer_of(const TrackKey& track, const EventView& kernel, const NvtxRange& collective) {
+    const std::string_view name = trace_.name(collective.name);
+    const bool is_between_two = std::any_of(kBetweenTwo.begin(), kBetweenTwo.end(), [name](std::string_view other) { return name.starts_with(other); });
+    Transfer transfer;
+    transfer.communicator = is_between_two ? 0 : communicator_of(collective);
+    transfer.process = track.process;
+    transfer.gpu = track.gpu;
+    transfer.called = collective.time.begin;
+    transfer.kernel = {kernel.start(), kernel.start() + kernel.duration()};
+    return transfer;
+  }
+
+  void add(const TrackKey& track, const EventView& kernel, EventRef call) {
+    const NvtxRange* const collective = collective_of(track.process, call);
     const Key key{collective ? collective->name : NameId{0}, kernel_name(trace_, kernel, options_.kernel_names)};
     Group& group = groups_[key];
     group.durations.push_back(kernel.duration());
     const std::int64_t bytes = collective ? bytes_of(*collective) : kNoInteger;
     if (bytes == kNoInteger) return;
     group.bytes = (group.bytes == kNoInteger ? 0 : group.bytes) + bytes;
-    const std::string_view name = trace_.name(collective->name);
-    const bool is_between_two = std::any_of(kBetweenTwo.begin(), kBetweenTwo.end(), [name](std::string_view other) { return name.starts_with(other); });
-    Transfer transfer{is_between_two ? 0 : communicator_of(*collective),    track.process, track.gpu, collective->time.begin,
-                      {kernel.start(), kernel.start() + kernel.duration()}, key,           bytes};
+    Transfer transfer = transfer_of(track, kernel, *collective);
+    transfer.group = key;
+    transfer.bytes = bytes;
     if (transfer.communicator == 0)
       count(transfer, kernel.duration());
     else if (transfers_.size() == kMostMatched)
       count(transfer, std::nullopt);
     else
       transfers_.push_back(transfer);
+  }
+
+  // One that does not count.
+  void add_beside(const TrackKey& track, const EventView& kernel, EventRef call) {
+    const NvtxRange* const collective = collective_of(track.process, call);
+    if (collective == nullptr || bytes_of(*collective) == kNoInteger || transfers_.size() == kMostMatched) return;
+    Transfer transfer = transfer_of(track, kernel, *collective);
+    transfer.counts = false;
+    if (transfer.communicator != 0) transfers_.push_back(transfer);
   }
 
   const Trace& trace_;

@@ -290,7 +290,7 @@ TEST_CASE("where copies take most of the time, copying less comes before copying
   const std::vector<Finding> found = answer(*program.trace(), "no_overlap").findings;
   REQUIRE(found.size() == 1);
   CHECK(found[0].cost == 19 * 950'000);  // all copies but the first, which lies before the work that repeats
-  CHECK_THAT(found[0].title, contains_text("18.1 ms of that no kernel ran (95 % of") && contains_text("the program mostly copies"));
+  CHECK_THAT(found[0].title, contains_text("18.1 ms of that no kernel of the same process ran (95 % of") && contains_text("the program mostly copies"));
   CHECK_THAT(found[0].seen, contains_text("Run beside each other, they could save up to 100 µs"));
   CHECK_THAT(found[0].advice, contains_text("Copy less first") && contains_text("keep data on the GPU") && contains_text("many small copies as one"));
   CHECK(answer(*program.trace(), "no_overlap:most=96").findings.empty());

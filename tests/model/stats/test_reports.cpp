@@ -449,10 +449,10 @@ TEST_CASE("collectives are matched though ranks were recorded from different one
   }
   // 58 collectives are known of both: 1 us for each kernel of 3 MB. 42 of rank 0 are not.
   CHECK_THAT(ranks.report(), contains_text(",474.000,3000000.000,42,ncclAllReduce,"));
-  // Of a part of the time, too: of its first collective, rank 0 called it before, so that nothing is known of that kernel's size.
-  ReportOptions part;  // collectives 40 to 49
-  part.time_range = TimeRange{10'000 * 41 - 1'500, 10'000 * 50};
-  CHECK_THAT(ranks.report(part), contains_text(",57.000,3000000.000,1,ncclAllReduce,"));
+  // Of a part of the time, too, though rank 0 called its first collective before, and rank 1 its last one later: 10 kernels of each, and one of rank 0.
+  ReportOptions part;  // collectives 40 to 49, and the begin of 50
+  part.time_range = TimeRange{10'000 * 41 - 1'500, 10'000 * 51 - 2'000};
+  CHECK_THAT(ranks.report(part), contains_text(",63.000,3000000.000,0,ncclAllReduce,"));
 }
 
 TEST_CASE("collectives of several captures are matched within their capture, whose processes are others") {

@@ -40,6 +40,12 @@ class Selection {
     if (!range_) return window_;
     return window_ ? window_->intersected(range_->hull) : range_->hull;
   }
+  // All of the trace. O(1).
+  [[nodiscard]] Selection whole() const {
+    Selection all(*trace_, index_);
+    all.stop_ = stop_;
+    return all;
+  }
   // Which call enqueued which GPU work, in the whole trace. O(CUDA calls) the first time.
   [[nodiscard]] const LaunchIndex& launch_index() const { return index_->of(*trace_); }
 
