@@ -76,10 +76,15 @@ void NsysDatabase::note_failure() {
 
 void NsysDatabase::create_table(const TableSchema& schema) { execute(std::string("CREATE TABLE ") + schema.name + " (" + schema.columns + ")"); }
 
+void NsysDatabase::create_view(NsysTable table, const std::string& select) {
+  is_view_[static_cast<std::size_t>(table)] = true;
+  execute(std::string("CREATE VIEW ") + table_schema(table).name + " AS " + select);
+}
+
 void NsysDatabase::create_empty_tables() {
   for (std::size_t i = 0; i < kNsysTableCount; ++i) {
     const auto table = static_cast<NsysTable>(i);
-    if (!insertions_[i] && wants(table)) create_table(table_schema(table));
+    if (!insertions_[i] && !is_view_[i] && wants(table)) create_table(table_schema(table));
   }
 }
 

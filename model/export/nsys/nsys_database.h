@@ -30,7 +30,7 @@ class NsysDatabase {  // of one thread
   NsysDatabase(const NsysDatabase&) = delete;
   NsysDatabase& operator=(const NsysDatabase&) = delete;
 
-  // Whether rows of the table are wanted at all.
+  // Whether rows of the table, which is one of Nsight's, are wanted at all.
   [[nodiscard]] bool wants(NsysTable table) const;
 
   // Appends a row: one value a column, in the columns' order. Values are integers, floating-point numbers, text, or kNull, or optional
@@ -50,6 +50,8 @@ class NsysDatabase {  // of one thread
     run(statement);
   }
 
+  // A view in place of the table. Requires: no row of the table was inserted.
+  void create_view(NsysTable table, const std::string& select);
   void write_enums();
   void create_empty_tables();
   Result<void> finish();
@@ -82,7 +84,8 @@ class NsysDatabase {  // of one thread
 
   sqlite3* handle_ = nullptr;
   NamePatterns tables_;
-  std::array<sqlite3_stmt*, kNsysTableCount> insertions_{};
+  std::array<sqlite3_stmt*, kAllTableCount> insertions_{};
+  std::array<bool, kAllTableCount> is_view_{};
   std::string failure_;
 };
 

@@ -57,8 +57,15 @@ enum class NsysTable : unsigned char {
   kStreams,           // TARGET_INFO_CUDA_STREAM
   kCaptureMetadata,   // META_DATA_CAPTURE
   kExportMetadata,    // META_DATA_EXPORT
+  // Not of Nsight's schema: call chains that share their outer calls (NsysCalls), where views stand for its tables.
+  kCalls,           // LANESCOPE_CALLS
+  kCallFunctions,   // LANESCOPE_CALL_FUNCTIONS
+  kOsRuntimeCalls,  // LANESCOPE_OSRT_CALLCHAINS
+  kCudaCalls,       // LANESCOPE_CUDA_CALLCHAINS
+  kSampleCalls,     // LANESCOPE_SAMPLING_CALLCHAINS
 };
-inline constexpr std::size_t kNsysTableCount = 39;
+inline constexpr std::size_t kNsysTableCount = 39;  // of Nsight's schema
+inline constexpr std::size_t kAllTableCount = 44;
 
 struct TableSchema {
   const char* name;

@@ -8,7 +8,6 @@
 #include "../target.h"
 #include "model/export/export_limits.h"
 #include "model/trace/demanded_segments.h"
-#include "model/trace/grouped_digits.h"
 #include "model/trace/hexadecimal.h"
 #include "nsys_database.h"
 #include "nsys_ids.h"
@@ -61,23 +60,22 @@ OverheadType overhead_type(TrackKind kind, std::string_view name) {
 
 class NsysExport {
  public:
-  NsysExport(const Trace& trace, const ExportSelection& selection, NsysDatabase& database)
-      : trace_(trace), selection_(selection), database_(database), ids_(trace), strings_(trace), threads_(trace, selection, database, ids_, strings_) {}
-
-  // Fails with one sentence where call chains would be more rows than are written of a file of its size.
-  [[nodiscard]] Result<void> check_size() const {
-    if (!selection_.source_bytes) return {};
-    const std::uint64_t rows = threads_.chain_rows();
-    const std::uint64_t most = limits::chain_rows_of(*selection_.source_bytes);
-    if (rows <= most) return {};
-    return Error{"Its call chains would be " + grouped_digits(rows) + " rows, where at most " + grouped_digits(most) +
-                 " are written of a file of its size (docs/file-format.md, Limits). Export a part of it with --times, without tables of "
-                 "call chains by --tables, or all of it with -t parquet, which holds each call once."};
+  NsysExport(const Trace& trace, const NsysSqliteOptions& options, NsysDatabase& database)
+      : trace_(trace),
+        selection_(options.selection),
+        most_chain_rows_(options.most_chain_rows),
+        database_(database),
+        ids_(trace),
+        strings_(trace),
+        threads_(trace, options.selection, database, ids_, strings_) {
+    if (!most_chain_rows_ && selection_.source_bytes) most_chain_rows_ = limits::chain_rows_of(*selection_.source_bytes);
   }
 
   void write() {
+    if (most_chain_rows_ && threads_.chain_rows() > *most_chain_rows_) threads_.share_calls();
     nvtx_rows_are_known_ = nvtx_rows_are_known();
     for (const Track& track : trace_.tracks()) write_track(track);
+    threads_.write_views();
     write_gpu_metrics(trace_, selection_, database_);
     write_mpi(trace_, selection_, database_, ids_, strings_);
     write_nvtx_names();
@@ -325,6 +323,7 @@ class NsysExport {
 
   const Trace& trace_;
   const ExportSelection& selection_;
+  std::optional<std::uint64_t> most_chain_rows_;
   NsysDatabase& database_;
   NsysIds ids_;
   NsysStrings strings_;
@@ -355,8 +354,7 @@ Result<void> exporters::write_nsys_database(const Trace& trace, const std::files
   if (Result<void> named = check_any_is_there(*tables); !named) return named;
   auto database = NsysDatabase::create(place, shown, std::move(*tables));
   if (!database) return database.error();
-  NsysExport exporting(trace, options.selection, **database);
-  if (Result<void> fits = exporting.check_size(); !fits) return fits;
+  NsysExport exporting(trace, options, **database);
   exporting.write();
   if (options.selection.stop.stop_requested()) return stopped_export();
   if (Result<void> read = check_all_was_read(trace); !read) return read;

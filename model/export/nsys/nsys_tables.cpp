@@ -1,6 +1,8 @@
 // The tables of an Nsight Systems export, schema 3.20, with the columns that later schemas added for graphs and clusters.
 #include "nsys_schema.h"
 
+#include <iterator>
+
 namespace lanescope::exporters {
 namespace {
 
@@ -8,6 +10,9 @@ namespace {
 constexpr const char* kChainColumns =
     "id INTEGER NOT NULL, symbol INTEGER NOT NULL, module INTEGER NOT NULL, kernelMode INTEGER, thumbCode INTEGER, "
     "unresolved INTEGER, specialEntry INTEGER, originalIP INTEGER, unwindMethod INTEGER, stackDepth INTEGER NOT NULL";
+
+// Of a chain: its id in Nsight's table, and its innermost call in LANESCOPE_CALLS.
+constexpr const char* kInnermostCallColumns = "id INTEGER NOT NULL PRIMARY KEY, callId INTEGER NOT NULL";
 
 constexpr TableSchema kTables[] = {
     {"StringIds", "id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL", 2},
@@ -146,7 +151,17 @@ constexpr TableSchema kTables[] = {
      7},
     {"META_DATA_CAPTURE", "name TEXT NOT NULL, value TEXT", 2},
     {"META_DATA_EXPORT", "name TEXT NOT NULL, value TEXT", 2},
+    {"LANESCOPE_CALLS",
+     "id INTEGER NOT NULL PRIMARY KEY, callerId INTEGER NOT NULL, firstFunctionId INTEGER NOT NULL, lastFunctionId INTEGER NOT NULL, "
+     "depth INTEGER NOT NULL",
+     5},
+    {"LANESCOPE_CALL_FUNCTIONS",
+     "id INTEGER NOT NULL PRIMARY KEY, symbol INTEGER NOT NULL, module INTEGER NOT NULL, kernelMode INTEGER, unresolved INTEGER, originalIP INTEGER", 6},
+    {"LANESCOPE_OSRT_CALLCHAINS", kInnermostCallColumns, 2},
+    {"LANESCOPE_CUDA_CALLCHAINS", kInnermostCallColumns, 2},
+    {"LANESCOPE_SAMPLING_CALLCHAINS", kInnermostCallColumns, 2},
 };
+static_assert(std::size(kTables) == kAllTableCount);
 
 }  // namespace
 

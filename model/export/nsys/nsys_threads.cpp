@@ -9,10 +9,6 @@ namespace {
 
 // Numbers of Nsight Systems' enumerations (nsys_enums.cpp).
 enum SamplingThreadState { kUnknownState = 0, kRunningState = 1, kInterruptibleState = 2, kUnscheduledState = 6 };
-constexpr int kFramePointer = 1;  // a method of unwinding
-
-// For code in no file.
-std::string_view module_of(CodeKind kind) { return kind == CodeKind::kPython ? "[Python]" : "[Unknown]"; }
 
 // In which state the scheduler left a thread that no longer runs.
 SamplingThreadState state_after(ThreadState next) {
@@ -118,23 +114,27 @@ std::optional<std::int64_t> NsysThreads::chain_of(SampleOrigin origin, ThreadId 
   return id->second;
 }
 
+void NsysThreads::share_calls() { shared_.emplace(trace_, database_, strings_); }
+
+void NsysThreads::write_views() {
+  if (shared_) shared_->write_views();
+}
+
 void NsysThreads::write_chain(NsysTable table, std::int64_t id, CallNodeId chain) {
+  if (shared_) {
+    if (chain != 0) shared_->write(table, id, chain);
+    return;
+  }
   const CallStacks& stacks = trace_.call_stacks();
   std::int64_t depth = 0;
   for (const CodeLocationId location : stacks.chain(chain)) {
     const CodeLocation& place = stacks.location(location);
-    std::optional<std::int64_t> address;
-    if (place.address != 0) address = static_cast<std::int64_t>(place.address);
     for (const CodeFunction& function : stacks.functions(location)) {
-      const std::int64_t symbol = strings_.id(function.function);
-      const std::int64_t module = place.module != 0 ? strings_.id(place.module) : strings_.id(module_of(place.kind));
-      std::optional<int> unresolved;
-      if (is_address_text(trace_.name(function.function))) unresolved = 1;
+      const ChainFunction row = chain_function(trace_, strings_, place, function);
       if (table == NsysTable::kCudaChains)
-        database_.insert(table, id, symbol, module, unresolved, address, depth);
+        database_.insert(table, id, row.symbol, row.module, row.unresolved, row.address, depth);
       else
-        database_.insert(table, id, symbol, module, place.kind == CodeKind::kKernel ? std::optional(1) : std::nullopt, kNull, unresolved, kNull, address,
-                         kFramePointer, depth);
+        database_.insert(table, id, row.symbol, row.module, row.kernel_mode, kNull, row.unresolved, kNull, row.address, kFramePointer, depth);
       ++depth;
     }
   }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "model/export/selection.h"
+#include "nsys_calls.h"
 #include "nsys_database.h"
 #include "nsys_ids.h"
 
@@ -20,8 +21,11 @@ class NsysThreads {
   void write_states(const Track& track);   // SCHED_EVENTS
   void write_samples(const Track& track);  // COMPOSITE_EVENTS, SAMPLING_CALLCHAINS
 
-  // How many rows the tables of call chains get at most. O(samples, and n log n of backtraces).
+  // How many rows the tables of call chains get at most, where they share no calls. O(samples, and n log n of backtraces).
   [[nodiscard]] std::uint64_t chain_rows() const;
+  // From here on chains share their calls (NsysCalls); write_views() once all are written.
+  void share_calls();
+  void write_views();
 
   // The id of the call chain that was taken at this call of the thread; none where none was. Writes the chain where it is
   // the first call that has it (OSRT_CALLCHAINS, CUDA_CALLCHAINS).
@@ -38,6 +42,7 @@ class NsysThreads {
   std::map<std::tuple<SampleOrigin, ThreadId, Nanoseconds, Nanoseconds>, CallNodeId> backtraces_;
   std::map<std::pair<ThreadId, std::uint32_t>, CallNodeId> of_cuda_calls_;  // by correlation id
   std::map<std::pair<SampleOrigin, CallNodeId>, std::int64_t> chain_ids_;
+  std::optional<NsysCalls> shared_;
   std::int64_t samples_ = 0;  // so far
 };
 

@@ -50,7 +50,11 @@ class Chains {
  public:
   explicit Chains(NsysContext& context) : context_(context) {}
 
+  // Whether the file has the table, or chains that share calls in its place, as Lanescope writes of deep stacks (model/export/nsys/nsys_calls.h).
+  [[nodiscard]] bool has(std::string_view table) const { return context_.database.has_table(table) || is_shared(table); }
+
   Result<void> read(std::string_view table) {
+    if (is_shared(table)) return read_shared(shared_name(table));
     enum Column { kId, kSymbol, kModule, kKernelMode, kDepth };
     constexpr std::array<std::string_view, kDepth + 1> kColumns = {"id", "symbol", "module", "kernelMode", "stackDepth"};
     TableRows rows = context_.database.rows(table, kColumns);
@@ -81,6 +85,46 @@ class Chains {
     CodeLocationId location = 0;
   };
 
+  static std::string shared_name(std::string_view table) { return "LANESCOPE_" + std::string(table); }
+  [[nodiscard]] bool is_shared(std::string_view table) const { return !context_.database.has_table(table) && context_.database.has_table(shared_name(table)); }
+
+  Result<void> read_shared(const std::string& table) {
+    if (Result<void> read = read_functions(); !read) return read;
+    if (Result<void> read = read_calls(); !read) return read;
+    enum Column { kId, kCall };
+    constexpr std::array<std::string_view, kCall + 1> kColumns = {"id", "callId"};
+    TableRows rows = context_.database.rows(table, kColumns);
+    while (rows.next() && context_.count_row())
+      if (const auto call = calls_by_id_.find(rows.integer(kCall)); call != calls_by_id_.end()) nodes_[rows.integer(kId)] = call->second;
+    return rows.failure().empty() ? Result<void>() : unreadable(table, rows);
+  }
+
+  Result<void> read_functions() {
+    constexpr std::string_view kTable = "LANESCOPE_CALL_FUNCTIONS";
+    enum Column { kId, kSymbol, kModule, kKernelMode };
+    constexpr std::array<std::string_view, kKernelMode + 1> kColumns = {"id", "symbol", "module", "kernelMode"};
+    TableRows rows = context_.database.rows(kTable, kColumns);
+    while (rows.next() && context_.count_row())
+      functions_[rows.integer(kId)] = location(rows.integer(kSymbol), rows.integer(kModule), rows.integer(kKernelMode) != 0);
+    return rows.failure().empty() ? Result<void>() : unreadable(kTable, rows);
+  }
+
+  // A caller comes before what it called.
+  Result<void> read_calls() {
+    constexpr std::string_view kTable = "LANESCOPE_CALLS";
+    enum Column { kId, kCaller, kFirst, kLast };
+    constexpr std::array<std::string_view, kLast + 1> kColumns = {"id", "callerId", "firstFunctionId", "lastFunctionId"};
+    TableRows rows = context_.database.rows(kTable, kColumns);
+    while (rows.next() && context_.count_row()) {
+      const auto caller = calls_by_id_.find(rows.integer(kCaller));
+      CallNodeId node = caller == calls_by_id_.end() ? 0 : caller->second;
+      for (std::int64_t id = rows.integer(kLast); id >= rows.integer(kFirst) && context_.count_row(); --id)
+        if (const auto function = functions_.find(id); function != functions_.end()) node = context_.builder.call_node({node, function->second});
+      calls_by_id_[rows.integer(kId)] = node;
+    }
+    return rows.failure().empty() ? Result<void>() : unreadable(kTable, rows);
+  }
+
   // Addresses are those of the running process, which say nothing later: functions are told apart by name and module.
   CodeLocationId location(std::int64_t symbol, std::int64_t module, bool in_kernel) {
     const auto [found, inserted] = locations_.try_emplace({symbol, module}, 0);
@@ -99,6 +143,8 @@ class Chains {
   std::vector<Call> calls_;
   std::map<std::pair<std::int64_t, std::int64_t>, CodeLocationId> locations_;  // by symbol and module
   std::unordered_map<std::int64_t, CallNodeId> nodes_;
+  std::unordered_map<std::int64_t, CodeLocationId> functions_;  // by id, of chains that share calls
+  std::unordered_map<std::int64_t, CallNodeId> calls_by_id_;    // likewise
 };
 
 // Samples by thread, handed to the builder at once.
@@ -120,8 +166,8 @@ class SamplesByThread {
 };
 
 Result<void> import_backtraces(NsysContext& context, std::string_view table, std::string_view chain_table, SampleOrigin origin) {
-  if (!context.database.has_table(chain_table)) return {};
   Chains chains(context);
+  if (!chains.has(chain_table)) return {};
   if (const auto read = chains.read(chain_table); !read) return read.error();
   enum Column { kStart, kEnd, kGlobalTid, kChain };
   constexpr std::array<std::string_view, kChain + 1> kColumns = {"start", "end", "globalTid", "callchainId"};

@@ -1,5 +1,7 @@
 #include "model/export/nsys_sqlite_export.h"
 
+#include <algorithm>
+#include <limits>
 #include <map>
 
 #include <sqlite3.h>
@@ -182,12 +184,12 @@ std::vector<std::string> events_without_chains(const Trace& trace) {
 }
 
 // "1100: load < inner < middle < python3+0x1000", by track and time.
-std::vector<std::string> chains_of(const Trace& trace, TrackKind kind) {
+std::vector<std::string> chains_of(const Trace& trace, TrackKind kind, EventIndex most = std::numeric_limits<EventIndex>::max()) {
   std::vector<std::string> lines;
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != kind) continue;
     const Lane& lane = trace.lane(track.lanes.front());
-    for (EventIndex i = 0; i < lane.size(); ++i) {
+    for (EventIndex i = 0; i < std::min(most, lane.size()); ++i) {
       std::string line = std::to_string(lane.start(i)) + ":";
       for (const CodeLocationId location : trace.call_stacks().chain(trace.sample_detail(lane.detail(i)).call_node))
         for (const CodeFunction& at : trace.call_stacks().functions(location)) line += " < " + std::string(trace.name(at.function));
@@ -217,30 +219,73 @@ TEST_CASE("a call has the chain that was taken at it, by its correlation id wher
   CHECK(Exported(*trace).rows("SELECT start, callchainId FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY start") == Rows{"100|NULL", "200|1"});
 }
 
-TEST_CASE("call chains that would be more rows than a file of its size may become are refused, and left out where they are not asked for") {
-  constexpr std::uint32_t kDepth = 1'000, kSamples = 25'000;
+TEST_CASE("chains of deep stacks share their calls, and views say each of them as the tables of Nsight Systems do") {
+  // By construction: chains of 600 calls, each of one function and each other of another that was inlined into it.
+  constexpr std::uint32_t kDepth = 600, kSamples = 25'000, kFunctions = kDepth * 3 / 2;
   TraceBuilder builder;
   const ProcessId process = builder.process_of_instance(1);
   CallNodeId innermost = 0;
-  for (std::uint32_t i = 0; i < kDepth; ++i) innermost = builder.call_node({innermost, builder.code_location({}, {builder.intern("call"), 0, i + 1})});
+  for (std::uint32_t i = 0; i < kDepth; ++i) {
+    const CodeLocationId location = builder.code_location({CodeKind::kNative, 0, 0, i + 1}, {builder.intern("call " + std::to_string(i)), 0, 0});
+    if (i % 2 == 1) builder.set_functions(location, {{builder.intern("inlined"), 0, 0}, {builder.intern("call " + std::to_string(i)), 0, 0}});
+    innermost = builder.call_node({innermost, location});
+  }
   std::vector<SampleEvent> samples;
   for (std::uint32_t i = 0; i < kSamples; ++i) samples.push_back({100 + i, 0, {innermost}, 0});
   add_samples(builder, process, 7, samples);
   const auto trace = builder.snapshot();
 
-  const TemporaryFolder folder;
   NsysSqliteOptions options;
   options.selection.source_bytes = 4'000;  // as of all files below 10 MB
-  const auto refused = export_nsys_sqlite(*trace, folder.path() / "refused.sqlite", Overwrite::kRefuse, options);
-  REQUIRE(!refused);
-  CHECK(refused.error().text.find("25,000,000 rows, where at most 20,000,000") != std::string::npos);
-  CHECK(!std::filesystem::exists(folder.path() / "refused.sqlite"));
+  const Exported file(*trace, options);
+  CHECK(std::filesystem::file_size(file.path()) < 4'000'000);
+  CHECK(file.rows("SELECT type FROM sqlite_master WHERE name = 'SAMPLING_CALLCHAINS'") == Rows{"view"});
+  CHECK(file.rows("SELECT count(*), count(DISTINCT stackDepth), min(stackDepth), max(stackDepth) FROM SAMPLING_CALLCHAINS WHERE id = 24999") ==
+        Rows{"900|900|0|899"});
+  CHECK(file.rows("SELECT stackDepth, value, originalIP FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol WHERE c.id = 1 ORDER BY stackDepth "
+                  "LIMIT 4") == Rows{"0|inlined|600", "1|call 599|600", "2|call 598|599", "3|inlined|598"});
+  CHECK(file.rows("SELECT count(*) FROM COMPOSITE_EVENTS e JOIN SAMPLING_CALLCHAINS c USING (id) WHERE e.start < 110") ==
+        Rows{std::to_string(10 * kFunctions)});
+  const auto again = file.opened();
+  CHECK(again->diagnostics().empty());
+  CHECK(difference(chains_of(*trace, TrackKind::kCpuSamples, 2), chains_of(*again, TrackKind::kCpuSamples, 2)) == "");
+  CHECK(again->event_count() == trace->event_count());
+}
+
+TEST_CASE("tables and views of call chains have equal rows, and are read as equal traces") {
+  const auto trace = sample_trace();
+  NsysSqliteOptions options;
+  options.most_chain_rows = 0;
+  const Exported tables(*trace), views(*trace, options);
+  for (const std::string table : {"SAMPLING_CALLCHAINS", "OSRT_CALLCHAINS", "CUDA_CALLCHAINS"}) {
+    INFO(table);
+    CHECK(views.rows("SELECT type FROM sqlite_master WHERE name = '" + table + "'") == Rows{"view"});
+    CHECK(views.rows("SELECT name FROM pragma_table_info('" + table + "')") == tables.rows("SELECT name FROM pragma_table_info('" + table + "')"));
+    const auto without_string_ids = [&](const Exported& file) {
+      return file.rows("SELECT c.id, stackDepth, f.value, m.value, unresolved, originalIP FROM " + table +
+                       " c JOIN StringIds f ON f.id = symbol JOIN StringIds m ON m.id = module ORDER BY c.id, stackDepth");
+    };
+    CHECK(!without_string_ids(tables).empty());
+    CHECK(without_string_ids(views) == without_string_ids(tables));
+  }
+  const std::string rest = "SELECT kernelMode, thumbCode, specialEntry, unwindMethod FROM OSRT_CALLCHAINS ORDER BY id, stackDepth";
+  CHECK(views.rows(rest) == tables.rows(rest));
+  CHECK(difference(TraceText(*tables.opened()).events(), TraceText(*views.opened()).events()) == "");
 
   options.tables = {"COMPOSITE_EVENTS"};
-  CHECK(export_nsys_sqlite(*trace, folder.path() / "without.sqlite", Overwrite::kRefuse, options).has_value());
-  options.tables = {};
-  options.selection.window = TimeRange{100, 102};
-  CHECK(export_nsys_sqlite(*trace, folder.path() / "part.sqlite", Overwrite::kRefuse, options).has_value());
+  options.empty_tables = EmptyTables::kCreate;
+  CHECK(Exported(*trace, options).tables() == Rows{"COMPOSITE_EVENTS", "META_DATA_EXPORT", "StringIds"});
+  options.tables = {"OSRT_.*"};
+  CHECK(Exported(*trace, options).rows("SELECT count(*) FROM OSRT_CALLCHAINS") == Rows{"2"});
+}
+
+TEST_CASE("views of call chains are read where SQLite does not trust what files say") {
+  NsysSqliteOptions options;
+  options.most_chain_rows = 0;
+  const Exported file(*sample_trace(), options);
+  const auto count = file.rows("SELECT count(*) FROM SAMPLING_CALLCHAINS");
+  file.rows("PRAGMA trusted_schema = OFF");
+  CHECK(file.rows("SELECT count(*) FROM SAMPLING_CALLCHAINS") == count);
 }
 
 TEST_CASE("scheduling, samples and call chains stand where Nsight Systems has them") {

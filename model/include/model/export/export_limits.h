@@ -22,11 +22,9 @@ inline constexpr std::uint64_t kTextOfFileByte = 250, kTextOfEvent = 4'096;
   return kTextOfFileByte * (file_bytes > kSmallFileBytes ? file_bytes : kSmallFileBytes) + kTextOfEvent * events;
 }
 
-// Rows of tables that say a call chain for each sample, call by call. A real recording of deep stacks needs one for each byte.
-inline constexpr std::uint64_t kChainRowsOfFileByte = 2;
-[[nodiscard]] constexpr std::uint64_t chain_rows_of(std::uint64_t file_bytes) noexcept {
-  return kChainRowsOfFileByte * (file_bytes > kSmallFileBytes ? file_bytes : kSmallFileBytes);
-}
+// Rows of tables that say a call chain for each sample, call by call. Beyond them, calls are shared and views say the same: a recording of deep stacks
+// needs 17 to 34 for each of its bytes.
+[[nodiscard]] constexpr std::uint64_t chain_rows_of(std::uint64_t file_bytes) noexcept { return file_bytes > kSmallFileBytes ? file_bytes : kSmallFileBytes; }
 
 }  // namespace limits
 

@@ -1,7 +1,9 @@
 // Writes a trace as SQLite in the schema of Nsight Systems (3.20), which nsys' own reports and many other tools read.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,9 @@ struct NsysSqliteOptions {
   std::vector<std::string> tables;
   EmptyTables empty_tables = EmptyTables::kOmit;
   Readers readers = Readers::kAsUsual;  // of the file
+  // How many rows tables of call chains may have. Of more, each call is written once, in tables of Lanescope's own, and views of the tables' names say
+  // the same call by call. None: one for each byte of the file that the trace is of (limits::chain_rows_of()).
+  std::optional<std::uint64_t> most_chain_rows;
 };
 
 // Pids and thread ids that do not fit in Nsight Systems' 24 bits are replaced by free ones. Fails with one sentence when the file can't be
