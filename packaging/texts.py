@@ -20,7 +20,7 @@ CHOICE = r"(?:[^\";{}]*\?\s*)?"  # in front of two texts of which a condition ta
 # What stands in front of a text.
 MARKS = [
     r"\btr\(\s*", rf"\bMessage\(\s*{CHOICE}", r"\bto_translate\(\s*", r"QT_TRANSLATE_NOOP\(\"[^\"]*\",\s*",
-    rf"\b(?:integers|identifiers|reals|texts|words)\(\s*{CHOICE}",
+    rf"\b(?:integers|identifiers|reals|texts|words|written_numbers)\(\s*{CHOICE}",
     rf"\bproperties\.(?:push_back\(\s*\{{|emplace_back\()\s*{CHOICE}", rf"\bproperties\.(?:push_back\(\s*\{{|emplace_back\()\s*{LITERAL},\s*",
     rf"\badd\(properties, \s*{CHOICE}", rf"\badd\(properties, \s*{LITERAL},\s*{CHOICE}", r"\bProperty> properties\{\{\s*",
     r"\badd\((?:menu|themes|record|analyze|help), ", r"\bcommand\(Menu::\w+, ", r"\badd_row\([^;\"]*(?:\"[^\"]*\"[^;\",]*)?, ",

@@ -13,6 +13,7 @@
 
 #include "base/catalogue_translator.h"
 #include "collector/session/inheritance.h"
+#include "ending.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/load.h"
 #include "options.h"
@@ -160,12 +161,12 @@ int run_viewer(int argc, char** argv) {
   if (const auto bytes = settings.memoryForEvents()) lanescope::SegmentCache::of_process().set_budget(*bytes);
 
   if (options.screenshot) return take_screenshot(*options.screenshot);
-  Windows windows(Layout::kRemembered);
-  MainWindow& window = windows.add();
-  const bool are_compared = options.files.size() == 2 && options.several == Several::kBeside;
-  if (!options.files.isEmpty()) show_view_once_open(window, options.view, are_compared ? Opening::kTwoTraces : Opening::kOneTrace);
-  window.openAll(options.files, options.several);
-  return QApplication::exec();
+  return show_windows(Layout::kRemembered, [&options](Windows& windows) {
+    MainWindow& window = windows.add();
+    const bool are_compared = options.files.size() == 2 && options.several == Several::kBeside;
+    if (!options.files.isEmpty()) show_view_once_open(window, options.view, are_compared ? Opening::kTwoTraces : Opening::kOneTrace);
+    window.openAll(options.files, options.several);
+  });
 }
 
 }  // namespace lanescope::ui

@@ -1,5 +1,6 @@
 #include "loading/live_recording.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -115,6 +116,7 @@ LiveRecording::LiveRecording(std::unique_ptr<RecordingSource> source, std::share
   connect(&timer_, &QTimer::timeout, this, &LiveRecording::look);
   ingest_thread_ = std::thread([this] { ingest(); });
   timer_.start();
+  all_.push_back(this);
 }
 
 session::FrameSink LiveRecording::sinkOf(const std::shared_ptr<FrameQueue>& queue) {
@@ -148,8 +150,34 @@ LiveRecording::Started LiveRecording::launchElsewhere(const RemoteSettings& sett
 }
 
 LiveRecording::~LiveRecording() {
+  std::erase(all_, this);
   queue_->abandon();
-  ingest_thread_.join();
+  if (ingest_thread_.joinable()) ingest_thread_.join();
+}
+
+void LiveRecording::finishAll(const std::function<bool()>& is_hurried) {
+  constexpr std::chrono::milliseconds kLook{10};
+  for (LiveRecording* each : all_)
+    if (!each->isStopping()) each->stop();
+  while (!std::all_of(all_.begin(), all_.end(), [](const LiveRecording* each) { return each->source_->hasEnded(); })) {
+    if (is_hurried())
+      for (LiveRecording* each : all_) each->stop();
+    std::this_thread::sleep_for(kLook);
+  }
+  for (LiveRecording* each : all_) {
+    each->timer_.stop();
+    each->queue_->close();
+    if (each->ingest_thread_.joinable()) each->ingest_thread_.join();
+  }
+}
+
+QStringList LiveRecording::filesOfAll() {
+  QStringList files;
+  for (const LiveRecording* each : all_) {
+    if (const QString path = each->path(); !path.isEmpty()) files += path;
+    files += each->further();
+  }
+  return files;
 }
 
 void LiveRecording::stop() {

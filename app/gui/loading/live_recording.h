@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include <QObject>
 #include <QString>
@@ -39,6 +40,12 @@ class LiveRecording : public QObject {
   // is told by message() and ended().
   static Started launchElsewhere(const RemoteSettings& settings);
   ~LiveRecording() override;
+
+  // Stops all that run, as stop() does, and returns once their files are complete; while it waits, it asks now and then whether they are to end at once. For
+  // who ends the process: nothing is published any more.
+  static void finishAll(const std::function<bool()>& is_hurried);
+  // Of those that finishAll() finished; empty where none ran.
+  [[nodiscard]] static QStringList filesOfAll();
 
   // Asks for the end; asked again, it ends at once. A program that was launched ends with it where that was chosen.
   void stop();
@@ -80,6 +87,7 @@ class LiveRecording : public QObject {
   QTimer timer_;
   int stops_ = 0;
   ProgramAtEnd program_at_end_;
+  static inline std::vector<LiveRecording*> all_;
 };
 
 }  // namespace lanescope::ui

@@ -197,15 +197,18 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     messages_->show(tr("%1 The window closes then; close it again to end that at once.").arg(what), MessageWeight::kNote, MessageSubject::kClosing);
     return event->ignore();
   }
-  if (layout_ == Layout::kRemembered) {
-    settings_.setWindowGeometry(saveGeometry());
-    settings_.setWindowState(docks_->state(kLayoutVersion));
-    settings_.setPanelSizes(docks_->sizes());
-    settings_.setEventsHeader(events_->headerState(), events_->columnCount());
-    keep_panels(*this, settings_);
-  }
+  keepLayout();
   QMainWindow::closeEvent(event);
   go_on_quitting();
+}
+
+void MainWindow::keepLayout() {
+  if (layout_ != Layout::kRemembered) return;
+  settings_.setWindowGeometry(saveGeometry());
+  settings_.setWindowState(docks_->state(kLayoutVersion));
+  settings_.setPanelSizes(docks_->sizes());
+  settings_.setEventsHeader(events_->headerState(), events_->columnCount());
+  keep_panels(*this, settings_);
 }
 
 // Beside what the window shows; empty: nothing.

@@ -80,6 +80,8 @@ class MainWindow : public QMainWindow, public TableFiles {
   void stopRecording() { session_.stop(); }
   [[nodiscard]] bool isRecording() const { return session_.isRecording(); }
 
+  void keepLayout();  // for the next start, where this one is remembered; as closing it does
+
   // Brings a panel to the front by its name: one of panelNames().
   void showPanel(const QString& name) { docks_->raise(name); }
   static QStringList panelNames();

@@ -9,6 +9,14 @@ constexpr int kOffset = 32;  // px between a window and the next
 
 }  // namespace
 
+Windows::~Windows() {
+  for (const QPointer<MainWindow>& window : windows_) {
+    if (!window) continue;
+    window->keepLayout();
+    delete window;
+  }
+}
+
 MainWindow& Windows::add(const MainWindow* wishing) {
   auto* window = new MainWindow(layout_);
   window->setAttribute(Qt::WA_DeleteOnClose);
@@ -24,6 +32,8 @@ MainWindow& Windows::add(const MainWindow* wishing) {
     window->resize(window->size().boundedTo(QRect(place, room.bottomRight()).size() - frame));
   }
   window->show();
+  std::erase(windows_, nullptr);
+  windows_.emplace_back(window);
   return *window;
 }
 
