@@ -175,6 +175,15 @@ TEST_CASE("labels are short where descriptions are whole") {
   REQUIRE(compact_kernel_name("sm80_xmma_gemm") == "sm80_xmma_gemm");
 }
 
+TEST_CASE("kernels whose compact names are the same keep what tells them apart") {
+  const std::vector<std::string_view> names{"void a::scale<float>(float*)", "void b::scale<float>(float*)", "void a::sum(int)",
+                                            "void a::sum(float)",           "void c::only<a::Part>(int)",   "plain",
+                                            "Memcpy HtoD (Pageable)"};
+  REQUIRE(distinct_kernel_names(names) ==
+          std::vector<std::string>{"a::scale<float>", "b::scale<float>", "a::sum(int)", "a::sum(float)", "only<Part>", "plain", "Memcpy HtoD (Pageable)"});
+  REQUIRE(distinct_kernel_names({}).empty());
+}
+
 TEST_CASE("colours tell the kinds of work apart, in light and in dark") {
   for (const ColorScheme scheme : {ColorScheme::kLight, ColorScheme::kDark}) {
     const auto channel = [](Rgb color, unsigned shift) { return (color >> shift) & 0xff; };

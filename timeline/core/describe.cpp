@@ -5,6 +5,8 @@
 #include <cctype>
 #include <cstdio>
 #include <iterator>
+#include <map>
+#include <set>
 
 #include "describe_threads.h"
 #include "model/kernels/occupancy.h"
@@ -346,13 +348,14 @@ void add_relations(Properties& properties, const Trace& trace, EventRef ref, con
   }
 }
 
-// Where a parameter list starts: the parenthesis that is open to the end, outside of template arguments.
+// Where a parameter list starts: the parenthesis that is open to the end, outside of template arguments. Behind a blank it is a remark, as in
+// "Memcpy HtoD (Pageable)".
 std::size_t parameters_start(std::string_view name) {
   if (name.empty() || name.back() != ')') return name.size();
   int depth = 0;
   for (std::size_t position = name.size(); position-- > 0;) {
     if (name[position] == ')') ++depth;
-    if (name[position] == '(' && --depth == 0) return position;
+    if (name[position] == '(' && --depth == 0) return position > 0 && name[position - 1] == ' ' ? name.size() : position;
   }
   return name.size();
 }
@@ -397,6 +400,21 @@ std::string compact_kernel_name(std::string_view name) {
     }
   }
   return compact.empty() ? std::string(name) : compact;
+}
+
+std::vector<std::string> distinct_kernel_names(std::span<const std::string_view> names) {
+  const auto without_result = [](std::string_view name) { return name.starts_with("void ") ? name.substr(5) : name; };
+  const auto without_parameters = [&](std::string_view name) { return without_result(name.substr(0, std::max<std::size_t>(parameters_start(name), 1))); };
+  std::vector<std::string> labels;
+  std::map<std::string, std::vector<std::size_t>> namesakes;
+  for (std::size_t i = 0; i < names.size(); ++i) namesakes[labels.emplace_back(compact_kernel_name(names[i]))].push_back(i);
+  for (const auto& [label, which] : namesakes) {
+    if (which.size() < 2) continue;
+    std::set<std::string_view> told_apart;
+    for (const std::size_t i : which) told_apart.insert(without_parameters(names[i]));
+    for (const std::size_t i : which) labels[i] = told_apart.size() == which.size() ? without_parameters(names[i]) : without_result(names[i]);
+  }
+  return labels;
 }
 
 std::string_view event_label(const Trace& trace, TrackKind kind, const Event& event) noexcept {

@@ -68,6 +68,10 @@ std::string CallTreeModel::cell(std::uint32_t index, int column) const {
 
 QVariant CallTreeModel::data(const QModelIndex& index, int role) const {
   if (!profile_ || !index.isValid()) return {};
+  if (role == Qt::DisplayRole && index.column() == kFunction) {
+    const auto& labels = order_ == samples::CallTreeOrder::kTopDown ? profile_->top_down_labels : profile_->bottom_up_labels;
+    return QString::fromStdString(labels[tree().node(node(index)).function]);
+  }
   if (role == Qt::DisplayRole || role == Qt::ToolTipRole) return QString::fromStdString(cell(node(index), index.column()));
   if (role == Qt::TextAlignmentRole && is_number(index.column())) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
   return {};

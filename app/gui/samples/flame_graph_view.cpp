@@ -153,7 +153,7 @@ std::vector<std::string> FlameGraphView::pathOf(std::uint32_t node) const {
 
 QString FlameGraphView::labelOf(std::uint32_t node) const {
   if (node == 0) return tr("All: %1").arg(shown_text(weight_text(profile_->top_down.total(), profile_->source)));
-  return text(profile_->top_down.function_of(node).name);
+  return text(profile_->top_down_labels[profile_->top_down.node(node).function]);
 }
 
 // What frames stand for is told apart by hue, functions by shade.
@@ -229,7 +229,7 @@ QString FlameGraphView::toolTipOf(std::uint32_t node) const {
   if (!profile_) return {};
   const samples::CallTree& tree = profile_->top_down;
   const samples::CallTreeNode& call = tree.node(node);
-  QStringList lines{"<b>" + labelOf(node).toHtmlEscaped() + "</b>"};
+  QStringList lines{"<b>" + (node == 0 ? labelOf(0) : text(tree.function_of(node).name)).toHtmlEscaped() + "</b>"};
   if (node != 0) {
     const samples::SampledFunction& function = tree.function_of(node);
     const QString place = text(source_text(*trace_, function)), module = text(samples::module_text(*trace_, function));

@@ -29,7 +29,8 @@ class FlameGraphView : public QAbstractScrollArea {
   [[nodiscard]] std::uint32_t focus() const { return focus_; }
   [[nodiscard]] const std::vector<samples::FlameBox>& boxes() const { return boxes_; }
   [[nodiscard]] QRect rectangle(const samples::FlameBox& box) const;  // in the viewport
-  [[nodiscard]] QString toolTipOf(std::uint32_t node) const;
+  [[nodiscard]] QString toolTipOf(std::uint32_t node) const;          // with its whole name
+  [[nodiscard]] QString labelOf(std::uint32_t node) const;            // as it stands in its box
   // Share of what is in sight that goes through functions that the search found, from 0 to 1.
   [[nodiscard]] double foundShare() const { return found_share_; }
 
@@ -50,7 +51,6 @@ class FlameGraphView : public QAbstractScrollArea {
   [[nodiscard]] int rowHeight() const;
   [[nodiscard]] const samples::FlameBox* boxAt(QPoint position) const;
   [[nodiscard]] const samples::FlameBox* boxOf(std::uint32_t node) const;
-  [[nodiscard]] QString labelOf(std::uint32_t node) const;
   [[nodiscard]] QColor colorOf(std::uint32_t node) const;
   [[nodiscard]] std::vector<std::string> pathOf(std::uint32_t node) const;
   [[nodiscard]] std::uint32_t nearest(const std::vector<std::string>& path) const;

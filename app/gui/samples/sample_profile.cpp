@@ -6,6 +6,7 @@
 #include "kernels/source_files.h"
 #include "model/samples/gpu_time.h"
 #include "model/trace/last_path_part.h"
+#include "timeline/core/describe.h"
 #include "timeline/core/format.h"
 
 namespace lanescope::ui {
@@ -75,6 +76,19 @@ stats::Table table_of_lines(const Trace& trace, const SampleProfile& profile, co
   return table;
 }
 
+// Of operations of GPUs alone: of code that ran on a CPU, namespaces say whose it is.
+std::vector<std::string> labels_of(const samples::CallTree& tree) {
+  std::vector<std::string_view> kernels;
+  for (const samples::SampledFunction& function : tree.functions())
+    if (function.kind == samples::FrameKind::kOperation) kernels.push_back(function.name);
+  std::vector<std::string> short_names = timeline::distinct_kernel_names(kernels);
+  std::vector<std::string> labels;
+  std::size_t next = 0;
+  for (const samples::SampledFunction& function : tree.functions())
+    labels.push_back(function.kind == samples::FrameKind::kOperation ? std::move(short_names[next++]) : function.name);
+  return labels;
+}
+
 }  // namespace
 
 std::string source_text(const Trace& trace, const samples::SampledFunction& function) {
@@ -117,6 +131,8 @@ std::shared_ptr<const SampleProfile> make_profile(const Trace& trace, const Prof
   if (stop.stop_requested()) return nullptr;
   if (request.trees == CallTrees::kBoth) profile->bottom_up = tree(CallTreeOrder::kBottomUp);
   if (stop.stop_requested()) return nullptr;
+  profile->top_down_labels = labels_of(profile->top_down);
+  profile->bottom_up_labels = labels_of(profile->bottom_up);
   profile->functions = function_weights(profile->top_down);
   profile->table = std::make_shared<const stats::Table>(table_of(trace, *profile));
   if (request.lines == SourceLines::kNone) return profile;

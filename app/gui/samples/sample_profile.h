@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include <QStringList>
@@ -19,7 +20,9 @@ struct SampleProfile {
   samples::StackSource source = samples::StackSource::kCpuSamples;
   samples::WeightBy by = samples::WeightBy::kCount;  // samples by their count, calls and work of GPUs by their durations
   samples::CallTree top_down;
-  samples::CallTree bottom_up;                     // a root alone where it was not asked for
+  samples::CallTree bottom_up;  // a root alone where it was not asked for
+  // Names of its functions as they are drawn: kernels without namespaces and parameters, as far as that tells them apart.
+  std::vector<std::string> top_down_labels, bottom_up_labels;
   std::vector<samples::FunctionWeight> functions;  // indexes into top_down's
   std::shared_ptr<const stats::Table> table;       // of functions, a row each
   std::vector<samples::LineWeight> lines;          // none where they were not asked for

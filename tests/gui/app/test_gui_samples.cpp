@@ -1,16 +1,23 @@
 // The panel that shows call chains: flame graph, call trees, functions, of the part of time and the threads that are chosen.
+#include <functional>
+#include <map>
+
 #include <QAbstractItemModelTester>
 #include <QAbstractItemView>
 #include <QClipboard>
 #include <QComboBox>
 #include <QLineEdit>
+#include <QTextDocument>
 #include <QTimer>
+#include <QTreeView>
 
 #include "main_window_fixture.h"
 #include "menus.h"
 #include "model/export/trace_file_export.h"
 #include "model/trace/load.h"
 #include "model/trace/thread_states.h"
+#include "samples/call_tree_model.h"
+#include "samples/flame_graph_view.h"
 #include "samples/samples_panel.h"
 #include "support/paths.h"
 
@@ -50,6 +57,13 @@ std::shared_ptr<const Trace> program() {
   add_samples(builder, process, 11, backtrace);
   builder.provenance().finished = true;
   return builder.snapshot();
+}
+
+// The name in bold of a tool tip.
+QString text_behind_tags(const QString& tool_tip) {
+  QTextDocument document;
+  document.setHtml(tool_tip.section("<br>", 0, 0));
+  return document.toPlainText();
 }
 
 QComboBox* choice(QWidget& panel, const QString& accessible_name) {
@@ -486,6 +500,33 @@ class SamplesTest : public QObject {
     choose(choice(*panel_, "Which call chains"), 1);
     QVERIFY(settled());
     QCOMPARE(panel_->profile()->top_down.total().count, std::uint64_t{1});
+  }
+
+  // As on the timeline and in lists; their whole names fill a box with "void at::native::", which all of them begin with.
+  void kernelsHaveTheirShortNames() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(open_and_settle(window, QString::fromStdString(data_file("torch_training_workers0.trace").string())));
+    window.showPanel("samples");
+    QVERIFY(settle(window));
+    std::map<QString, QString> wholes;  // of labels
+    const auto take = [&](const QString& label, const QString& whole) {
+      QVERIFY2(!label.startsWith("void "), qPrintable(label));
+      QVERIFY2(wholes.emplace(label, whole).first->second == whole, qPrintable(label));  // one label a function
+    };
+    const std::function<void(const QAbstractItemModel&, const QModelIndex&)> look = [&](const QAbstractItemModel& tree, const QModelIndex& above) {
+      for (int row = 0; row < tree.rowCount(above); ++row) {
+        const QModelIndex call = tree.index(row, ui::CallTreeModel::kFunction, above);
+        take(call.data().toString(), call.data(Qt::ToolTipRole).toString());
+        look(tree, tree.index(row, 0, above));
+      }
+    };
+    for (const QTreeView* tree : window.samples().findChildren<QTreeView*>())
+      if (const auto* calls = qobject_cast<const ui::CallTreeModel*>(tree->model())) look(*calls, {});
+    const auto* flame = window.samples().findChild<ui::FlameGraphView*>();
+    for (const samples::FlameBox& box : flame->boxes())
+      if (box.node != 0) take(flame->labelOf(box.node), text_behind_tags(flame->toolTipOf(box.node)));
+    QVERIFY(std::count_if(wholes.begin(), wholes.end(), [](const auto& each) { return each.second.startsWith("void at::native::"); }) > 5);
   }
 
   void inTheWindowADoubleClickedFunctionIsFoundOnTheRows() {

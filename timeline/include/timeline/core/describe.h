@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,5 +50,7 @@ enum class Length { kBrief, kWhole };  // kBrief: of a long call chain, what fit
 // "void ns::f<ns::g(int)>(int*, int)" -> "f<g>": without what is returned and taken, and without namespaces. What tells one template from
 // another stays.
 [[nodiscard]] std::string compact_kernel_name(std::string_view name);
+// The same of several, each of which stands once: with its namespaces, and then its parameters, where others have that name. O(bytes · log n).
+[[nodiscard]] std::vector<std::string> distinct_kernel_names(std::span<const std::string_view> names);
 
 }  // namespace lanescope::timeline
