@@ -86,7 +86,7 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
     table_->setFocus(Qt::ShortcutFocusReason);
   });
   connect(fold_, &QToolButton::toggled, this, [this](bool checked) { setFolding(checked ? Folding::kFamilies : Folding::kNone); });
-  connect(nothing_, &QLabel::linkActivated, this, [this](const QString& link) { link == QStringLiteral("same") ? shown_.listAllTheSame() : listAll(); });
+  connect(nothing_, &QLabel::linkActivated, this, [this](const QString& link) { link == QStringLiteral("same") ? shown_.listAllTheSame() : shown_.listAll(); });
 
   table_->setAccessibleName(tr("Events"));
   table_->setModel(model_);
@@ -404,19 +404,7 @@ QString EventsPanel::whyNothing() const {
         .arg(QString::fromStdString(timeline::format_count(most_listed(*trace))),
              QString::fromStdString(timeline::format_bytes(StoredOrder::disk_bytes(trace->event_count()))));
   if (!model_->events() || !model_->isWhole() || model_->rowCount() > 0) return {};
-  if (trace->event_count() == 0) return tr("The trace has no events.");
-  QStringList reasons;
-  if (state_.shownRow()) reasons += tr("on this row");
-  if (state_.boundRange()) reasons += tr("in this part of time");
-  if (state_.filter() != EventFilter{}) reasons += tr("that pass the filters");
-  if (reasons.isEmpty()) return tr("Only samples and states of threads were recorded: choose their kind above to list them.");
-  return tr("There are no events %1.<br><a href='all'>List all events</a>").arg(reasons.join(u' '));
-}
-
-void EventsPanel::listAll() {
-  state_.setFilter({});
-  state_.setShownRow(std::nullopt);
-  state_.setTimeBinding(TimeBinding::kWholeTrace);
+  return shown_.whyNone();
 }
 
 QString EventsPanel::whyNoExport() const {

@@ -73,7 +73,6 @@ class EventsPanel : public QWidget {
   [[nodiscard]] bool keepsFamily();  // makes its line the current one again, in another list or order
   void showCount();
   void showOrdering();
-  void listAll();  // whatever hides events
   [[nodiscard]] QString whyNothing() const;
   void showHeaderMenu(const QPoint& position);
   void showRowMenu(const QPoint& position);

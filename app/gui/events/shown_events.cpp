@@ -76,6 +76,22 @@ void ShownEvents::listAllTheSame() {
   gather(TraceChange::kOther);
 }
 
+void ShownEvents::listAll() {
+  state_.setFilter({});
+  state_.setShownRow(std::nullopt);
+  state_.setTimeBinding(TimeBinding::kWholeTrace);
+}
+
+QString ShownEvents::whyNone() const {
+  if (state_.trace()->event_count() == 0) return tr("The trace has no events.");
+  QStringList reasons;
+  if (state_.shownRow()) reasons += tr("on this row");
+  if (state_.boundRange()) reasons += tr("in this part of time");
+  if (state_.filter() != EventFilter{}) reasons += tr("that pass the filters");
+  if (reasons.isEmpty()) return tr("Only samples and states of threads were recorded: choose their kind in Events to list them.");
+  return tr("There are no events %1.<br><a href='all'>List all events</a>").arg(reasons.join(u' '));
+}
+
 void ShownEvents::gather(TraceChange change) {
   grown_.cancel();
   if (change == TraceChange::kOther) moved_.cancel();

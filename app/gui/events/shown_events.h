@@ -45,6 +45,9 @@ class ShownEvents : public QObject {
   [[nodiscard]] bool areTooMany() const { return too_many_; }
   // Lists them all the same, in a file, until another trace is shown.
   void listAllTheSame();
+  // Why there are none in a list(), and a link to list all: "There are no events on this row…". Requires: a trace.
+  [[nodiscard]] QString whyNone() const;
+  void listAll();  // of the whole trace, whatever row, part of time and filter were chosen
   [[nodiscard]] bool isGathering() const { return job_.isRunning() || moved_.isPending() || grown_.isPending(); }
   // Lists of later states of the trace come only while this does not run, which takes a list in.
   void waitFor(const LatestJob& job) { grown_.after(job); }

@@ -56,7 +56,7 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
   connect(pivot_, &PivotPage::columnsChanged, this, &StatisticsPanel::showCommand);
   connect(pivot_, &PivotPage::groupChosen, this, &StatisticsPanel::computeHistogram);
   connect(pivot_, &PivotPage::eventsRequested, this, &StatisticsPanel::eventsRequested);
-  connect(nothing_, &QLabel::linkActivated, &shown, &ShownEvents::listAllTheSame);
+  connect(nothing_, &QLabel::linkActivated, this, &StatisticsPanel::followLink);
   for (const auto changed : {&SelectionState::filterChanged, &SelectionState::shownRowChanged, &SelectionState::timeBindingChanged})
     connect(&state, changed, this, &StatisticsPanel::showCommand);
   connect(&state, &SelectionState::selectedRangeChanged, this, &StatisticsPanel::showCommand);
@@ -220,6 +220,7 @@ void StatisticsPanel::compute() {
 
 void StatisticsPanel::computeOf(const std::shared_ptr<const EventList>& events) {
   computed_ = events;
+  is_nothing_counted_ = computed_ && !computed_->stream && computed_->events.empty();
   computeUtilisation();
   showWhyNothing();
   if (!computed_) return clear();
@@ -229,12 +230,31 @@ void StatisticsPanel::computeOf(const std::shared_ptr<const EventList>& events) 
 }
 
 void StatisticsPanel::showWhyNothing() {
-  const bool too_many = shown_.areTooMany() && state_.trace() && pages_->currentWidget() != report_;
-  nothing_->setVisible(too_many);
-  if (!too_many) return;
-  nothing_->setText(tr("There are more than %1 events. Choose a row, a part of time or a filter, or give the events more memory (View > Memory for "
-                       "events).<br><a href='same'>Add up all of them</a>")
-                        .arg(text_of(timeline::format_count(most_listed(*state_.trace())))));
+  const QString why = state_.trace() && pages_->currentWidget() != report_ ? whyNothing() : QString();
+  nothing_->setText(why);
+  nothing_->setVisible(!why.isEmpty());
+}
+
+// Empty where something is counted.
+QString StatisticsPanel::whyNothing() const {
+  if (shown_.areTooMany())
+    return tr("There are more than %1 events. Choose a row, a part of time or a filter, or give the events more memory (View > Memory for "
+              "events).<br><a href='same'>Add up all of them</a>")
+        .arg(text_of(timeline::format_count(most_listed(*state_.trace()))));
+  if (!computed_ || !is_nothing_counted_) return {};
+  if (!taken_ || taken_->count() == 0) return shown_.whyNone();
+  const auto other = static_cast<qsizetype>(otherChoice());
+  return tr("All events that are listed are of %1.<br><a href='other'>Count these</a>").arg(answered_.choices().value(other).toHtmlEscaped());
+}
+
+// Of two traces.
+AnsweredTrace::Choice StatisticsPanel::otherChoice() const {
+  return answered_.choice() == AnsweredTrace::Choice::kFirst ? AnsweredTrace::Choice::kSecond : AnsweredTrace::Choice::kFirst;
+}
+
+void StatisticsPanel::followLink(const QString& link) {
+  if (link == QLatin1String("same")) return shown_.listAllTheSame();
+  link == QLatin1String("other") ? answered_.choose(otherChoice()) : shown_.listAll();
 }
 
 void StatisticsPanel::computeStatistics() {
@@ -249,6 +269,8 @@ void StatisticsPanel::computeStatistics() {
       const bool is_same = model_->trace() && model_->grouping() == by;
       std::vector<std::pair<EventKind, std::string>> names;
       for (const int line : place.lines()) names.emplace_back(model_->entry(line).kind, model_->trace()->name(model_->entry(line).name));
+      is_nothing_counted_ = statistics.empty();
+      showWhyNothing();
       model_->setStatistics(std::shared_ptr<const Trace>(list, &list->values.trace()), std::move(statistics), by);
       std::vector<int> lines;
       for (const auto& [kind, name] : names) lines.push_back(model_->rowNamed(kind, name).value_or(TablePlace::kGone));

@@ -37,6 +37,7 @@ class StatisticsPanel : public QWidget {
   void chooseReport(const QString& name);
 
   [[nodiscard]] const StatisticsModel& model() const { return *model_; }
+  [[nodiscard]] QLabel& reason() { return *nothing_; }  // why nothing is counted; out of sight where something is
   [[nodiscard]] ReportPage& report() { return *report_; }
   [[nodiscard]] PivotPage& pivot() { return *pivot_; }
   [[nodiscard]] QString command() const { return command_->text(); }
@@ -62,6 +63,9 @@ class StatisticsPanel : public QWidget {
   void computeOf(const std::shared_ptr<const EventList>& events);
   void computeStatistics();
   void showWhyNothing();
+  [[nodiscard]] QString whyNothing() const;
+  [[nodiscard]] AnsweredTrace::Choice otherChoice() const;
+  void followLink(const QString& link);
   [[nodiscard]] bool isByColumns() const;
   [[nodiscard]] QStringList sumCommand() const;
   [[nodiscard]] Grouping grouping() const;
@@ -81,6 +85,7 @@ class StatisticsPanel : public QWidget {
   std::shared_ptr<const EventList> computed_;  // what the table is about, of the trace that is answered about
   std::shared_ptr<const EventList> taken_;     // from `shown_`
   std::shared_ptr<const EventList> named_;     // of which the names are
+  bool is_nothing_counted_ = false;            // of `computed_`
   AnsweredTraceBox* of_;
   QComboBox* choice_;
   QLabel* command_;

@@ -136,6 +136,38 @@ class CompareTest : public QObject {
     QCOMPARE(count_of_all(), in_a);
   }
 
+  // An empty table says why, and how to get out of that: here, where all events that are listed are of the other run.
+  void statisticsSayWhyTheyCountNothing() {
+    window_->openBeside(faster_);
+    window_->showPanel("statistics");
+    QVERIFY(settled());
+    const QLabel& reason = window_->statistics().reason();
+    QVERIFY(!reason.isVisible());
+    for (const bool by_columns : {false, true}) {
+      window_->statistics().chooseReport(by_columns ? ui::StatisticsPanel::kColumns : "");
+      EventFilter filter;
+      filter.values.push_back({PivotColumn::kRun, std::string("B")});
+      window_->state().setFilter(filter);
+      QVERIFY(settled());
+      QVERIFY(reason.isVisible());
+      QVERIFY2(reason.text().contains("B  faster.trace"), qPrintable(reason.text()));
+      emit window_->statistics().reason().linkActivated("other");
+      QVERIFY(settled());
+      QVERIFY(!reason.isVisible());
+      QVERIFY(by_columns || window_->statistics().model().rowCount() > 0);
+
+      filter.text = "nothing has this name";
+      window_->state().setFilter(filter);
+      QVERIFY(settled());
+      QVERIFY(reason.isVisible());
+      QVERIFY2(reason.text().contains("that pass the filters"), qPrintable(reason.text()));
+      emit window_->statistics().reason().linkActivated("all");
+      QVERIFY(settled());
+      QVERIFY(!reason.isVisible());
+      QVERIFY(chooseAnswered(0));
+    }
+  }
+
   // What stands in a table when B is closed is of B: who clicks it then is not led to a place of A.
   void aRowOfATraceThatIsGoneLeadsNowhere_data() {
     QTest::addColumn<QString>("panel");
