@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -58,7 +59,10 @@ std::string name_beside(const std::string& name) {
   if (getrandom(&number, sizeof(number), 0) != sizeof(number)) number = static_cast<std::uint64_t>(getpid());
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), ".%016llx.partial", static_cast<unsigned long long>(number));
-  return name.substr(0, kLongest) + text.data();
+  std::size_t end = std::min(kLongest, name.size());
+  while (end > 0 && end < name.size() && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80)
+    --end;  // not within a character: some file systems refuse that
+  return name.substr(0, end) + text.data();
 }
 
 // What is in the way at a place.

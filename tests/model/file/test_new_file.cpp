@@ -212,6 +212,22 @@ TEST_CASE("a new file can be read while it has no name, and has one where it is 
   CHECK(count_in(folder.path()) == 1);
 }
 
+TEST_CASE("the name of an unfinished file ends within no character") {
+  const TemporaryFolder folder;
+  for (const std::size_t ascii : {0, 1, 2}) {  // a character of three bytes is cut at each of them
+    std::string name(ascii, 'a');
+    while (name.size() < 230) name += "\u8bad";
+    auto file = NewFile::create(folder.path() / name, Overwrite::kRefuse, Readers::kAsUsual);
+    REQUIRE(file);
+    const std::string beside = file->beside().filename().string();
+    CHECK(beside.size() <= 255);
+    const std::size_t end = beside.rfind('.', beside.rfind('.') - 1);  // in front of what tells it from others
+    CHECK(beside.substr(0, end) == name.substr(0, end));
+    CHECK((end - ascii) % 3 == 0);
+    CHECK(end > 190);
+  }
+}
+
 TEST_CASE("what is made of files that a group may read is for that group at most, whatever the umask and the file in its place") {
   const TemporaryFolder folder;
   const auto source = folder.path() / "source", other = folder.path() / "other", known = folder.path() / "known";
