@@ -58,12 +58,30 @@ void NotesKeeper::open(const QString& trace_file, const std::vector<TracePart>& 
   if (parts.empty() || std::filesystem::is_directory(file_path(trace_file), unreadable)) places.push_back({trace_file, {}, {}, true});
   for (const TracePart& part : parts)
     if (!part.file.empty()) places.push_back({QFile::decodeName(part.file.c_str()), part.clock, {}, true});
+  open(std::move(places));
+}
+
+void NotesKeeper::openPair(const QString& first, const QString& second, const ClockLine& clock_of_second) {
+  open({{first, {}, {}, true}, {second, clock_of_second, {}, true}});
+}
+
+void NotesKeeper::open(std::vector<Place> places) {
   if (std::equal(places.begin(), places.end(), places_.begin(), places_.end(), [](const Place& a, const Place& b) { return a.isOf(b); })) return;
-  places_ = std::move(places);
-  const std::vector<timeline::TimelineView::Marker> made = view_.markers();  // while the file was being read, or recorded
+  std::vector<timeline::TimelineView::Marker> made = view_.markers();  // while the file was being read, or recorded, and what could not be kept
+  for (const Place& place : places_)
+    for (const Note& note : place.notes.notes)
+      std::erase_if(made, [&](const auto& marker) { return marker.time == place.clock(note.time) && marker.text.toStdString() == note.text; });
+  std::swap(places, places_);
   bool any = false;
   for (Place& place : places_) {
-    load(place);
+    const auto same = std::find_if(places.begin(), places.end(), [&](const Place& each) { return each.trace_file == place.trace_file; });
+    if (same == places.end()) {
+      load(place);
+    } else {
+      const ClockLine clock = std::exchange(place, std::move(*same)).clock;
+      place.clock = clock;
+      same->trace_file.clear();
+    }
     any = any || place.may_write || !place.notes.notes.empty();
   }
   if (!any) return;
@@ -149,7 +167,14 @@ std::vector<std::vector<Note>> NotesKeeper::notesOfPlaces() const {
         [this](const Shown& was, const Note& now) {
           return Note{places_[was.place].clock.back(now.time), now.text};
         });
-  for (const Note& note : left) mine.front().push_back({places_.front().clock.back(note.time), note.text});
+  for (const Note& note : left) {
+    const auto was_of = [&](const Place& place) {
+      return std::any_of(place.gone.begin(), place.gone.end(), [&](const Note& gone) { return place.clock(gone.time) == note.time && gone.text == note.text; });
+    };
+    const auto of = std::find_if(places_.begin(), places_.end(), was_of);
+    const std::size_t place = of == places_.end() ? 0 : static_cast<std::size_t>(of - places_.begin());
+    mine[place].push_back({places_[place].clock.back(note.time), note.text});
+  }
   for (std::vector<Note>& notes : mine) std::stable_sort(notes.begin(), notes.end(), [](const Note& a, const Note& b) { return a.time < b.time; });
   return mine;
 }
@@ -194,6 +219,8 @@ bool NotesKeeper::keep(Place& place, const std::vector<Note>& mine) {
     emit notKept(tr("The markers can't be kept: %1").arg(QString::fromStdString(written.error().text)));
     return false;
   }
+  for (const Note& note : place.notes.notes)
+    if (std::find(mine.begin(), mine.end(), note) == mine.end()) place.gone.push_back(note);
   place.notes = std::move(notes);
   return true;
 }

@@ -26,6 +26,9 @@ class NotesKeeper : public QObject {
 
   // The timeline shows the trace of this file, or of several: `parts` then says which. Its notes join the markers that are there.
   void open(const QString& trace_file, const std::vector<TracePart>& parts = {});
+  // It shows traces of two files that are compared, on the time axis of the first. Where the second comes to lie elsewhere on it, its notes go with it.
+  void openPair(const QString& first, const QString& second, const ClockLine& clock_of_second);
+  [[nodiscard]] bool hasSeveral() const { return places_.size() > 1; }
   // It shows something that has no file (yet): markers are kept in sight alone.
   void close();
   // Where the notes of a trace are.
@@ -41,14 +44,16 @@ class NotesKeeper : public QObject {
   // A file that has notes of its own.
   struct Place {
     QString trace_file;
-    ClockLine clock;        // from its times to those that are shown
-    Notes notes;            // as they were in the file when it was last read or written here
-    bool may_write = true;  // not over a file that could not be read
+    ClockLine clock;              // from its times to those that are shown
+    Notes notes;                  // as they were in the file when it was last read or written here
+    bool may_write = true;        // not over a file that could not be read
+    std::vector<Note> gone = {};  // removed here: where they come back, they are this file's again
     [[nodiscard]] bool isOf(const Place& other) const { return trace_file == other.trace_file && clock == other.clock; }
   };
   // The notes that the file has now.
   [[nodiscard]] static Reading read(const Place& place, Notes& notes);
   void load(Place& place);
+  void open(std::vector<Place> places);
   void save();
   // Brings what changed in the notes of a place into its file; place.notes is then what that has. Else it says why not, and changes nothing.
   [[nodiscard]] bool keep(Place& place, const std::vector<Note>& mine);

@@ -151,6 +151,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   void closeWhenDone();
   [[nodiscard]] QString whatRunsOn() const;
   void showSwapped();
+  void placeNotes();
   void profileKernel(std::shared_ptr<const KernelFacts> facts);
 
   void chooseFile();

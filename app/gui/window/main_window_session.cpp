@@ -37,6 +37,7 @@ void MainWindow::connectSession() {
   connect(&state_, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kOther) notes_keeper_->close();
     if (state_.trace()) showTrace();
+    if (change == TraceChange::kSnapshot) placeNotes();
     enableActions();
     const bool is_read = state_.trace() && !has_memory_for_events(*state_.trace());
     if (!is_read) reading_.stop();
@@ -99,8 +100,7 @@ void MainWindow::connectSession() {
     connect(&pair(), settles, this, [this] { messages_->settle(MessageSubject::kAlignment); });
 }
 
-// What was in sight, selected and filtered stays so, at the times of the trace that is the first now. Markers are the first trace's: they are those of its
-// file.
+// What was in sight, selected and filtered stays so, at the times of the trace that is the first now.
 void MainWindow::showSwapped() {
   const Nanoseconds shift = pair().shift();  // of the trace that was the first
   const auto shifted = [shift](TimeRange range) { return TimeRange{range.begin + shift, range.end + shift}; };
@@ -112,7 +112,15 @@ void MainWindow::showSwapped() {
   if (before_swap_.range) state_.setSelectedRange(shifted(*before_swap_.range));
   if (const std::shared_ptr<const Trace> before = std::exchange(before_swap_.trace, nullptr))
     state_.setFilter(carried_filter(before_swap_.filter, *before, *state_.trace(), swapped_track(*before, *state_.trace())));
-  notes_keeper_->open(session_.file());
+  placeNotes();
+}
+
+// Of two traces, both have theirs on the axis, wherever the second one lies; without the second, its own go.
+void MainWindow::placeNotes() {
+  if (pair().isOpen() && state_.trace() && state_.trace()->parts().size() == 2)
+    notes_keeper_->openPair(pair().first().path, pair().second().path, state_.trace()->parts().back().clock);
+  else if (!pair().isOpen() && notes_keeper_->hasSeveral() && state_.trace() && state_.trace()->parts().empty())
+    notes_keeper_->open(session_.file());
 }
 
 // That events can't be read any more is found where they are needed, on any thread.

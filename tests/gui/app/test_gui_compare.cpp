@@ -522,10 +522,13 @@ class CompareTest : public QObject {
     window_->showPanel("diff");
     window_->openBeside(faster_);
     QVERIFY(settled());
+    const QString a = cell(window_->diff().table(), 0, "A"), b = cell(window_->diff().table(), 0, "B");
+    QVERIFY(a != b);
     window_->pair().swap();
     QVERIFY(settled());
     QCOMPARE(window_->pair().first().path, faster_);
-    QVERIFY2(window_->diff().summary().startsWith("A: faster.trace, B: known.trace"), qPrintable(window_->diff().summary()));
+    QCOMPARE(cell(window_->diff().table(), 0, "A"), b);
+    QCOMPARE(cell(window_->diff().table(), 0, "B"), a);
   }
 
   void swappedTracesKeepTheirNamesTheirNotesAndWhatIsInSight() {
@@ -549,11 +552,29 @@ class CompareTest : public QObject {
     QCOMPARE(view.visibleRange().begin, start - 1'000 - shift);  // the axis has the times of the other trace now
     QCOMPARE(view.visibleRange().length(), Nanoseconds{10'000});
     QVERIFY(window_->state().selectedRange() == TimeRange({start - shift, start - shift + 500}));
-    // Markers are those of the first trace's file, and are kept there.
-    QVERIFY(view.markers().empty());
+    // Notes of both are on the axis. What is made now is of the first trace's file.
+    QCOMPARE(texts_of(view), QStringList{"of known"});
+    QCOMPARE(view.markers().front().time, kFirstKernel - shift);
     view.addMarker(kFirstKernel + 1'000, "of faster");
-    QFile notes(faster_ + ".notes");
-    QVERIFY(notes.open(QIODevice::ReadOnly) && notes.readAll().contains("of faster"));
+    QVERIFY(content(faster_ + ".notes").contains("of faster") && !content(faster_ + ".notes").contains("of known"));
+    const QByteArray of_known = content(known_ + ".notes");
+    QVERIFY(of_known.contains("of known") && !of_known.contains("of faster"));
+    // Where the second one is moved, its notes go with it, and stay as they are in its file. So they do where all are removed, and are there again.
+    window_->pair().setShift(window_->pair().shift() + 70'000);
+    QVERIFY(settled());
+    const auto of_text = [&](const QString& text) {
+      const auto found = std::find_if(view.markers().begin(), view.markers().end(), [&](const auto& marker) { return marker.text == text; });
+      return found == view.markers().end() ? Nanoseconds{-1} : found->time;
+    };
+    QCOMPARE(of_text("of known"), kFirstKernel - shift + 70'000);
+    QCOMPARE(of_text("of faster"), kFirstKernel + 1'000);
+    QCOMPARE(content(known_ + ".notes"), of_known);
+    view.clearMarkers();
+    QVERIFY(!QFile::exists(known_ + ".notes") && !QFile::exists(faster_ + ".notes"));
+    view.edits().undo();
+    QCOMPARE(view.markers().size(), std::size_t{2});
+    QVERIFY(content(known_ + ".notes").contains("of known") && !content(known_ + ".notes").contains("of faster"));
+    QVERIFY(content(faster_ + ".notes").contains("of faster"));
 
     window_->alignment().findChild<QPushButton*>("close_b")->click();
     QVERIFY(settled());
@@ -561,16 +582,17 @@ class CompareTest : public QObject {
     window_->showPanel("findings");
     QVERIFY(settled());
     QVERIFY2(window_->findings().command().endsWith("faster.trace"), qPrintable(window_->findings().command()));
-    QCOMPARE(view.markers().size(), std::size_t{1});
-    // Beside it again, the other one is B by its own name, and its markers are there once it is A.
+    QCOMPARE(texts_of(view), QStringList{"of faster"});
+    // Beside it again, the other one is B by its own name, with its notes.
     window_->openBeside(known_);
     QVERIFY(settled());
     QCOMPARE(window_->pair().first().path, faster_);
     QCOMPARE(window_->pair().second().path, known_);
+    QCOMPARE(view.markers().size(), std::size_t{2});
     window_->pair().swap();
     QVERIFY(settled());
-    QCOMPARE(view.markers().size(), std::size_t{1});
-    QCOMPARE(view.markers().front().text, QString("of known"));
+    QCOMPARE(view.markers().size(), std::size_t{2});
+    QCOMPARE(of_text("of known"), kFirstKernel);
     for (const QString& path : {known_, faster_}) QFile::remove(path + ".notes");
   }
 
@@ -663,6 +685,16 @@ class CompareTest : public QObject {
     return panel == "report" ? window_->statistics().report().table() : panel == "query" ? window_->query().table() : window_->bubbles().gaps();
   }
   // In the panel that is in front.
+  static QByteArray content(const QString& path) {
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+  }
+  static QStringList texts_of(const timeline::TimelineView& view) {
+    QStringList texts;
+    for (const auto& marker : view.markers()) texts += marker.text;
+    return texts;
+  }
+
   bool chooseAnswered(int index) {
     for (auto* box : window_->findChildren<ui::AnsweredTraceBox*>()) {
       if (!box->isVisible()) continue;
