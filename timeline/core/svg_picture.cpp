@@ -31,6 +31,7 @@ constexpr std::size_t kOuterLevels = 2;
 constexpr double kIndent = 10;              // px
 constexpr std::size_t kLongestTitle = 300;  // letters of a name that the pointer is over: a page has thousands
 constexpr Rgb kWhite = 0xffffffff;
+constexpr const char* kNoteColor = "#955c00";
 constexpr ColorScheme kScheme = ColorScheme::kLight;
 
 std::string fill_text(Rgb color) {
@@ -47,6 +48,10 @@ std::string number(double value) {
 
 // As many letters as there is room for.
 std::string fitting(std::string_view text, double room) { return shortened(text, static_cast<std::size_t>(std::max(0.0, room / kLetterWidth))); }
+
+std::size_t letters(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }));
+}
 
 // Rectangles of one colour are one path.
 class Painter {
@@ -110,6 +115,7 @@ class Drawing {
     svg += ruler(height);
     for (std::size_t i = 0; i < lines_.size(); ++i) svg += line(lines_[i], kRulerHeight + kRowHeight * static_cast<double>(i));
     if (picture_.marked) svg += mark(height);
+    svg += notes(height);
     return svg + "</svg>";
   }
 
@@ -265,6 +271,28 @@ class Drawing {
     const double right = std::clamp<double>(x_of(picture_.marked->end), kNames, kNames + viewport_.width);
     return "<rect x=\"" + number(left) + "\" y=\"" + std::to_string(kRulerHeight - 4) + "\" width=\"" + number(std::max(1.0, right - left)) + "\" height=\"" +
            std::to_string(height - kRulerHeight + 3) + "\" fill=\"none\" stroke=\"#00796b\"/>";
+  }
+
+  // As much of each text as there is room for in front of the next one.
+  std::string notes(std::int32_t height) const {
+    constexpr double kLeastText = 20;  // px
+    std::string svg;
+    std::vector<const SvgPicture::Note*> shown;
+    for (const SvgPicture::Note& note : picture_.notes)
+      if (note.time >= picture_.range.begin && note.time < picture_.range.end) shown.push_back(&note);
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      const double x = x_of(shown[i]->time);
+      const double end = i + 1 < shown.size() ? x_of(shown[i + 1]->time) : kNames + viewport_.width;
+      const std::string text = end - x < kLeastText ? std::string() : fitting(shown[i]->text, end - x - 6);
+      svg += "<g><title>" + markup_text(shortened(shown[i]->text, kLongestTitle)) + "</title><path stroke=\"" + kNoteColor + "\" d=\"M" + number(x) + " 0V" +
+             std::to_string(height) + "\"/>";
+      if (!text.empty()) {
+        svg += "<rect x=\"" + number(x) + "\" y=\"0\" width=\"" + number(std::min(end - x, static_cast<double>(letters(text)) * kLetterWidth + 8)) +
+               "\" height=\"" + std::to_string(kRulerHeight - 4) + "\" fill=\"" + kNoteColor + "\"/>" + label(x + 3, kRulerHeight - 8, text, "#ffffff");
+      }
+      svg += "</g>";
+    }
+    return svg;
   }
 
   const Trace& trace_;

@@ -9,4 +9,7 @@ namespace lanescope::ui {
 // managers take at most. Larger than any screen where there is none.
 [[nodiscard]] QSize room_on_screen(const QWidget& window);
 
+// Logical pixels in which a title bar shows the window's whole title, with the name of the program behind it and the buttons of window managers.
+[[nodiscard]] int title_width(const QWidget& window);
+
 }  // namespace lanescope::ui

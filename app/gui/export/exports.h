@@ -30,6 +30,7 @@ class Exports : public QWidget {
     std::string path;
     Readers readers = Readers::kAsUsual;
     std::shared_ptr<const Trace> source = nullptr;  // what is written is made of its events: where these can't be read any more, a text takes no place
+    std::uint64_t source_bytes = 0;                 // of the files that hold it, by which what is written of it is bounded (export_limits.h)
   };
   // Writes the file, or fails with one sentence and leaves what was there. When asked to stop, it fails soon.
   using Write = std::function<Result<void>(const Destination& to, const std::stop_token& stop)>;

@@ -7,6 +7,8 @@
 #include <QFormLayout>
 #include <QPushButton>
 
+#include "base/screen_room.h"
+
 namespace lanescope::ui {
 namespace {
 
@@ -43,6 +45,7 @@ PictureDialog::PictureDialog(QSize seen, double scale, QWidget* parent)
   connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
   form->addRow(buttons);
+  setMinimumWidth(title_width(*this));
   showSize();
 }
 

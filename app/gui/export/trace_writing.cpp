@@ -6,7 +6,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
+#include "base/texts.h"
+#include "model/export/export_limits.h"
 #include "model/export/nsys_sqlite_export.h"
 #include "model/export/trace_file_export.h"
 #include "model/stats/format.h"
@@ -34,14 +37,31 @@ TraceFormat format_of(std::string_view path) noexcept {
   return found == kTraceFormats.end() ? TraceFormat::kTrace : *found;
 }
 
+namespace {
+
+ExportSelection bounded(ExportSelection selection, const Exports::Destination& to) {
+  selection.source_bytes = to.source_bytes;
+  return selection;
+}
+
+}  // namespace
+
 Result<void> write_text(const Exports::Destination& to, const std::stop_token& stop, const std::function<bool(const TextConsumer&)>& write) {
   auto place = NewFile::create(to.path, Overwrite::kAllow, to.readers);
   if (!place) return place.error();
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(fdopen(fcntl(place->descriptor(), F_DUPFD_CLOEXEC, 0), "wb"), std::fclose);
+  std::optional<TextLimit> limit;
+  if (to.source) limit.emplace(*to.source, bounded({}, to));
   const bool written = file != nullptr && write([&](std::string_view text) {
-                         return !stop.stop_requested() && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
+                         const bool is_wanted = !stop.stop_requested() && (!limit || limit->take(text.size()));
+                         return is_wanted && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
                        });
   if (stop.stop_requested()) return stopped_export();
+  if (limit && !limit->check())
+    return Error{tr("%1 was not written: long names are repeated so often that it would become many times as large as the recording. Save a part of it, or all "
+                    "of it as a Lanescope trace, which holds each name once.")
+                     .arg(QString::fromStdString(to.path))
+                     .toStdString()};
   if (!written || std::fflush(file.get()) != 0) return Error{to.path + " can't be written: " + std::strerror(errno) + "."};
   if (to.source)
     if (Result<void> read = check_all_was_read(*to.source); !read) return read;
@@ -61,7 +81,7 @@ Result<void> write_trace(const std::shared_ptr<const Trace>& trace, const Export
       return export_trace_file(*trace, to.path, Overwrite::kAllow, selection, FileForm::kCompacted, to.readers);
     case TraceFormat::kSqlite: {
       NsysSqliteOptions options;
-      options.selection = selection;
+      options.selection = bounded(selection, to);
       options.readers = to.readers;
       return export_nsys_sqlite(*trace, to.path, Overwrite::kAllow, options);
     }

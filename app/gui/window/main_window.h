@@ -164,6 +164,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   void exportEvents();
   // Writes a file of what is shown: as private as the files that hold it, and none of them itself.
   void writeExport(const QString& path, Exports::Write write);
+  [[nodiscard]] QString exportName(const QString& what) const;
   [[nodiscard]] bool endsExport();  // whether its user wants the file no more that is being written
   void showLongestGaps();
   void showFlameGraph();  // of the bound part of time

@@ -388,7 +388,7 @@ void MainWindow::openSource(const QString& recorded_path, std::uint32_t line) {
 void MainWindow::savePicture() {
   PictureDialog dialog(timeline_->size(), timeline_->devicePixelRatioF(), this);
   if (dialog.exec() != QDialog::Accepted) return;
-  const QString path = exports_->chooseFile(tr("Save the picture of the timeline"), session_.file(), QStringLiteral("timeline"), {dialog.kind()});
+  const QString path = exports_->chooseFile(tr("Save the picture of the timeline"), session_.file(), exportName(QStringLiteral("timeline")), {dialog.kind()});
   if (path.isEmpty()) return;
   const Exports::Write write = picture_writer(*timeline_, idle_->idleTime(), idle_->communicationTime(), path, dialog.scale());
   if (!write) return showFailure(tr("There is not enough memory for so large a picture. Choose a smaller scale."), MessageSubject::kExport);
@@ -435,7 +435,8 @@ void MainWindow::saveAs() {
 void MainWindow::exportEvents() {
   if (const QString why = events_->whyNoExport(); !why.isEmpty()) return showFailure(why, MessageSubject::kExport);
   const Exports::Write write = events_->csvWriter();  // of what is shown now
-  const QString path = exports_->chooseFile(tr("Export events as CSV"), session_.file(), QStringLiteral("events"), {{tr("CSV"), QStringLiteral(".csv")}});
+  const QString path =
+      exports_->chooseFile(tr("Export events as CSV"), session_.file(), exportName(QStringLiteral("events")), {{tr("CSV"), QStringLiteral(".csv")}});
   if (path.isEmpty()) return;
   writeExport(path, write);
 }
@@ -444,9 +445,15 @@ void MainWindow::saveTable(const ResultTable& table) {
   const Exports::Write write = csv_writer(table.results().table());
   QString name = table.accessibleName().toLower();
   name.replace(u' ', u'-').remove(u'/');
-  const QString path = exports_->chooseFile(tr("Export the table as CSV"), session_.file(), name, {{tr("CSV"), QStringLiteral(".csv")}});
+  const QString path = exports_->chooseFile(tr("Export the table as CSV"), session_.file(), exportName(name), {{tr("CSV"), QStringLiteral(".csv")}});
   if (path.isEmpty()) return;
   writeExport(path, write);
+}
+
+// "resnet-events", after the trace that it is made of.
+QString MainWindow::exportName(const QString& what) const {
+  const QString trace = QFileInfo(session_.file()).completeBaseName();
+  return trace.isEmpty() ? what : trace + u'-' + what;
 }
 
 void MainWindow::writeExport(const QString& path, Exports::Write write) {
@@ -457,7 +464,12 @@ void MainWindow::writeExport(const QString& path, Exports::Write write) {
     return std::filesystem::equivalent(file, to, is_no_file);
   });
   if (is_open) return showFailure(tr("%1 is a file that is open. Choose another name.").arg(path), MessageSubject::kExport);
-  exports_->write({to, readers_of(open), state_.trace()}, std::move(write));
+  std::uint64_t bytes = 0;
+  for (const std::filesystem::path& file : open) {
+    std::error_code unknown;
+    if (const std::uintmax_t size = std::filesystem::file_size(file, unknown); !unknown) bytes += size;
+  }
+  exports_->write({to, readers_of(open), state_.trace(), bytes}, std::move(write));
 }
 
 bool MainWindow::endsExport() {

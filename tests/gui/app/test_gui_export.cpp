@@ -1,4 +1,5 @@
 // Files that the window writes: a part of the trace in each format, what is asked meanwhile, and who may read them.
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,8 +15,10 @@
 #include "dialogs.h"
 #include "export/picture_dialog.h"
 #include "export/save_dialog.h"
+#include "export/trace_writing.h"
 #include "main_window_fixture.h"
 #include "menus.h"
+#include "model/export/export_limits.h"
 #include "model/import/open_trace.h"
 
 using namespace lanescope;
@@ -153,7 +156,7 @@ class ExportTest : public QObject {
     QVERIFY2(entries.contains("Export the table as CSV…"), qPrintable(entries.join(u'|')));
     QVERIFY(wait_for([&] { return !ended.isEmpty() && !window_->exports().isWriting(); }));
     QVERIFY2(ended[0][0].toString().startsWith("Wrote " + path), qPrintable(ended[0][0].toString()));
-    QCOMPARE(offered, QString("gaps-of-gpus.csv"));
+    QCOMPARE(offered, QString("known-gaps-of-gpus.csv"));
     QFile csv(path);
     QVERIFY(csv.open(QIODevice::ReadOnly));
     QCOMPARE(csv.readAll().count('\n'), 1 + static_cast<int>(kGaps.size()));
@@ -207,10 +210,50 @@ class ExportTest : public QObject {
     window_->actions().copy_picture->trigger();
     QCOMPARE(QGuiApplication::clipboard()->image().convertToFormat(before.format()), before);
     QVERIFY(window_->timelineView().grab().toImage() != on_screen);  // it stands there still
+    window_->timelineView().addMarker(kFirstKernel, "begins & <here>");
+    window_->timelineView().addMarker(kFirstKernel - 10'000'000'000, "not in sight");
     const QString svg = drawnAsSvg("picture.svg");
     QVERIFY(svg.startsWith("<svg") && svg.contains("gemm"));
+    QVERIFY2(svg.contains(">begins &amp; &lt;here&gt;</text>") && !svg.contains("not in sight"), qPrintable(svg));
+    window_->timelineView().clearMarkers();
     QCOMPARE(savedPicture("nowhere/picture.png", 1), QString());
     QVERIFY2(window_->messages().text().contains("can't be written: there is no such folder"), qPrintable(window_->messages().text()));
+  }
+
+  // Names are repeated for each event: a file that repeats long ones would become a text of any length.
+  void aTextIsBoundedByTheSizeOfTheRecording() {
+    const auto trace = window_->state().trace();
+    const std::string path = (folder_.path() / "long.csv").string();
+    const std::size_t most = limits::text_bytes_of(0, trace->event_count());
+    void* const text = mmap(nullptr, most + 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    QVERIFY(text != MAP_FAILED);
+    const auto write = [&](const std::shared_ptr<const Trace>& source, std::size_t bytes) {
+      return ui::write_text({path, Readers::kAsUsual, source, 3'000}, {}, [&](const TextConsumer& consumer) {
+        return consumer({static_cast<const char*>(text), 4'096}) && consumer({static_cast<const char*>(text), bytes - 4'096});
+      });
+    };
+    const Result<void> refused = write(trace, most + 1);
+    QVERIFY(!refused.has_value());
+    QVERIFY2(refused.error().text.find("Save a part of it") != std::string::npos, refused.error().text.c_str());
+    QVERIFY(!std::filesystem::exists(path));
+    QVERIFY(write(trace, 100'000).has_value());
+    QCOMPARE(std::filesystem::file_size(path), std::uintmax_t{100'000});
+    munmap(text, most + 1);
+  }
+
+  void fileNamesSayOfWhichTraceTheyAre() {
+    QStringList offered;
+    const DialogAnswers answers([&](QDialog& dialog) {
+      if (const auto* files = qobject_cast<QFileDialog*>(&dialog)) {
+        for (const QString& file : files->selectedFiles()) offered += QFileInfo(file).fileName();
+        return dialog.reject();
+      }
+      QVERIFY2(dialog.width() > dialog.fontMetrics().horizontalAdvance(dialog.windowTitle()) + 100, qPrintable(dialog.windowTitle()));
+      dialog.accept();
+    });
+    window_->actions().save_picture->trigger();
+    window_->actions().export_csv->trigger();
+    QCOMPARE(offered, QStringList({"known-timeline.png", "known-events.csv"}));
   }
 
   void aPictureOfLinesHasTheRowsThatAreInSight() {

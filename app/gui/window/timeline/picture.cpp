@@ -13,7 +13,8 @@ namespace {
 // Drawn where it is written: to look at all events of the rows may take a while.
 Exports::Write svg_writer(const timeline::TimelineView& view, const std::shared_ptr<const timeline::IdleTime>& idle,
                           const std::shared_ptr<const timeline::CommunicationTime>& communication) {
-  const timeline::SvgPicture picture{view.visibleRange(), view.rowsInSight(), std::max(300, view.width()), view.selectedRange()};
+  timeline::SvgPicture picture{view.visibleRange(), view.rowsInSight(), std::max(300, view.width()), view.selectedRange()};
+  for (const timeline::TimelineView::Marker& marker : view.markers()) picture.notes.push_back({marker.time, marker.text.toStdString()});
   return [=, trace = view.trace(), tree = view.rows()](const Exports::Destination& to, const std::stop_token& stop) {
     timeline::ContentCache contents(trace);
     const std::string svg = timeline::svg_text(*trace, tree, picture, contents, idle.get(), communication.get());

@@ -36,6 +36,11 @@ struct SvgPicture {
   std::vector<SvgRow> rows;         // from top to bottom
   std::int32_t width = 960;         // px of the whole picture; the names of the rows take 200 of them. At least 300
   std::optional<TimeRange> marked;  // a part of the time that stands out
+  struct Note {
+    Nanoseconds time = 0;
+    std::string text;
+  };
+  std::vector<Note> notes = {};  // by time; those within the range have a line, and their text above the rows
 };
 
 // The picture as one element <svg>, without anything from elsewhere. `idle`, `communication`: null where they are not known. Names are escaped. O(rows · lanes
