@@ -194,8 +194,9 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
     return a.second.total > b.second.total;
   });
 
-  Table table({stats::integers("Idle", Unit::kNanoseconds), stats::reals("Share", Unit::kPercent), stats::texts("GPU"), stats::words("Cause"),
-               stats::texts(kSampledCodeTitle), stats::texts("NVTX range"), stats::texts("Call"), stats::words("When"), stats::integers("Gaps"),
+  // When it was stands in front of what does not fit into a narrow panel: it is what the groups are ordered by first, and what shares are of.
+  Table table({stats::integers("Idle", Unit::kNanoseconds), stats::reals("Share", Unit::kPercent), stats::words("When"), stats::texts("GPU"),
+               stats::words("Cause"), stats::texts(kSampledCodeTitle), stats::texts("NVTX range"), stats::texts("Call"), stats::integers("Gaps"),
                stats::integers("Longest", Unit::kNanoseconds)});
   const Trace& trace = *bubbles.trace;
   std::map<std::optional<Recurrence>, Nanoseconds> totals;  // of the loop and of what lies outside of it, where there is one
@@ -204,9 +205,9 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
   for (const auto& [group, sum] : sorted) {
     grouped.names.push_back(name_of(bubbles, group));
     table.add_row(sum.total, 100.0 * static_cast<double>(sum.total) / static_cast<double>(totals[group.recurrence]),
-                  text(table, group.gpu ? names.of(*group.gpu) : ""), text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""),
-                  table.add_text(sampled_text(trace, sum.chains, 1)), text(table, group.family ? bubbles.families[*group.family] : ""),
-                  text(table, group.call ? call_text(trace, *group.call) : ""), text(table, group.recurrence ? recurrence_text(*group.recurrence) : ""),
+                  text(table, group.recurrence ? recurrence_text(*group.recurrence) : ""), text(table, group.gpu ? names.of(*group.gpu) : ""),
+                  text(table, group.cause ? analysis::idle_cause_name(*group.cause) : ""), table.add_text(sampled_text(trace, sum.chains, 1)),
+                  text(table, group.family ? bubbles.families[*group.family] : ""), text(table, group.call ? call_text(trace, *group.call) : ""),
                   static_cast<std::int64_t>(sum.gaps), sum.longest_time);
     grouped.groups.push_back(group);
     grouped.longest.push_back(sum.longest);

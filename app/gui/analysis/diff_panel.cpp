@@ -73,12 +73,6 @@ stats::Table table_of(const std::vector<CounterChange>& changes) {
   return table;
 }
 
-QString headline_text(const DiffItem& item) {
-  return QStringLiteral("%1 %2 → %3, %4")
-      .arg(QString::fromStdString(name_of(item)), duration_text(item.first.per_iteration), duration_text(item.second.per_iteration),
-           shown_text(analysis::change_words(item)));
-}
-
 // The event kinds that an item stands for.
 std::optional<EventKind> event_kind_of(DiffKind kind) {
   switch (kind) {
@@ -205,11 +199,8 @@ void DiffPanel::compare() {
 void DiffPanel::showDiff(const TraceDiff& diff) {
   QString aligned = shown_text(analysis::alignment_words(diff));
   if (diff.by_iteration()) aligned = tr("%1 Times are of one iteration.").arg(aligned);
-  QStringList lines = {tr("A: %1, B: %2. %3").arg(pair_.first().name(), pair_.second().name(), aligned)};
-  QStringList headlines;
-  for (const DiffItem& item : diff.items)
-    if (item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || item.name == kAllIdle) headlines += headline_text(item);
-  lines += headlines.join(QStringLiteral("   ·   "));
+  // Which files A and B are stands above the timeline, and what changed most of all in the first rows.
+  QStringList lines = {aligned};
   if (const Message caution = analysis::caution_about(diff); !caution.empty()) lines += shown_text(caution);
   summary_->setText(lines.join(u'\n'));
   command_->setText(command_text({QStringLiteral("lanescope"), QStringLiteral("diff"), pair_.first().path, pair_.second().path}));

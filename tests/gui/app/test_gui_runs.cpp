@@ -447,10 +447,11 @@ class RunsTest : public QObject {
     QVERIFY(settle(*window_));
     const QString said = window_->diff().summary();
     for (const char* line : {"One run a side can't tell a change from what differs from run to run. With several: lanescope diff A... --against B...",
-                             "Compared by iteration of \"step *\": 19 (without the first 1) in A, 19 (without the first 1) in B.", ", no more than noise",
-                             "-82.6 % (between -87.6 % and -76.9 %)"})
+                             "Compared by iteration of \"step *\": 19 (without the first 1) in A, 19 (without the first 1) in B."})
       QVERIFY2(said.contains(line), qPrintable(said));
+    QVERIFY2(said.count(u'\n') < 2, qPrintable(said));  // the panel is low: what the first rows say is not said twice
     ui::ResultTable& table = window_->diff().table();
+    QCOMPARE(cell(table, 0, "Change") + ", " + cell(table, 0, "Between"), QString("-82.6 %, -87.6 % … -76.9 %"));
     int same = 0;
     for (int row = 0; row < table.model()->rowCount(); ++row) {
       const QString verdict = cell(table, row, "Verdict"), reason = cell(table, row, "Reason");
