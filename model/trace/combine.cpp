@@ -162,23 +162,42 @@ class TraceCombiner {
     Provenance all = parts.front().provenance;
     all.condition.clear();
     all.unwritten_events = 0;
-    constexpr std::size_t kTold = 8;  // of which the sentences are read; the diagnostics have all
-    std::size_t lacking = 0;
+    // Where a job was killed, all its recordings say the same: it is said once. Those that are not named, the diagnostics have.
+    constexpr std::size_t kTold = 8, kNamed = 4;
+    std::vector<std::pair<std::string, std::vector<std::string>>> conditions;  // and labels of those that have each
     for (const TracePart& part : parts) {
       all.finished = all.finished && part.provenance.finished;
       all.read_in_part = all.read_in_part || part.provenance.read_in_part;
       all.unwritten_events += part.provenance.unwritten_events;
-      if (!part.provenance.condition.empty() && lacking++ < kTold) add_sentence(all.condition, of_part(part.label, part.provenance.condition));
+      if (part.provenance.condition.empty()) continue;
+      const auto same = std::find_if(conditions.begin(), conditions.end(), [&](const auto& each) { return each.first == part.provenance.condition; });
+      if (same == conditions.end())
+        conditions.push_back({part.provenance.condition, {part.label}});
+      else
+        same->second.push_back(part.label);
     }
-    if (lacking > kTold) add_sentence(all.condition, "And " + grouped_digits(lacking - kTold) + " more are not whole.");
+    std::size_t untold = 0;
+    for (std::size_t i = 0; i < conditions.size(); ++i) {
+      const auto& [condition, labels] = conditions[i];
+      if (i >= kTold) {
+        untold += labels.size();
+        continue;
+      }
+      std::string names;
+      for (std::size_t named = 0; named < std::min(labels.size(), kNamed); ++named) names += (named == 0 ? "" : ", ") + with_one_gap(labels[named]);
+      if (labels.size() > kNamed) names += " and " + grouped_digits(labels.size() - kNamed) + " more";
+      add_sentence(all.condition, of_part(names, condition));
+    }
+    if (untold > 0) add_sentence(all.condition, "And " + grouped_digits(untold) + " more are not whole.");
     if (!all.finished) all.end = RecordingEnd::kUnknown;
     return all;
   }
 
   // "rank 1 r1.trace: The recording was cut off ..."
-  static std::string of_part(std::string label, std::string_view sentence) {
+  static std::string of_part(std::string label, std::string_view sentence) { return with_one_gap(std::move(label)).append(": ").append(sentence); }
+  static std::string with_one_gap(std::string label) {
     if (const auto gap = label.find("  "); gap != std::string::npos) label.erase(gap, 1);
-    return label.append(": ").append(sentence);
+    return label;
   }
 
   // The tables of the first trace share their last blocks with whoever builds it: rows are appended to copies of these.

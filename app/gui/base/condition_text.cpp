@@ -27,6 +27,7 @@ constexpr std::array kSentences = {
     to_translate("The file is damaged: {damage}; the {count} event before that were read."),
     to_translate("The file is damaged: {damage}; the {count} events before that were read."),
     to_translate("And {count} more are not whole."),
+    to_translate("and {count} more:"),
 };
 constexpr std::array kLosses = {
     to_translate("{count} record dropped"),

@@ -81,6 +81,29 @@ EventRef range_named(const Trace& trace, const TracePart& part, std::string_view
 
 }  // namespace
 
+TEST_CASE("what several recordings lack alike is said once, with their names") {
+  std::vector<TraceSource> sources;
+  const auto add = [&](const std::string& label, const std::string& condition) {
+    TraceBuilder builder;
+    builder.provenance().condition = condition;
+    TraceSource source;
+    source.trace = builder.snapshot();
+    source.label = label;
+    sources.push_back(std::move(source));
+  };
+  const auto said = [&] { return combine_traces(sources)->provenance().condition; };
+  add("rank 0  r0", "It was cut off.");
+  add("rank 1  r1", "");
+  add("rank 2  r2", "It was cut off.");
+  add("rank 3  r3", "It is damaged.");
+  CHECK(said() == "rank 0 r0, rank 2 r2: It was cut off. rank 3 r3: It is damaged.");
+  for (int rank = 4; rank < 64; ++rank) add("r" + std::to_string(rank), "It was cut off.");
+  CHECK(said() == "rank 0 r0, rank 2 r2, r4, r5 and 58 more: It was cut off. rank 3 r3: It is damaged.");
+  sources.resize(2);
+  for (int rank = 2; rank < 12; ++rank) add("r" + std::to_string(rank), "Byte " + std::to_string(rank) + " is damaged.");
+  CHECK(said().ends_with("r8: Byte 8 is damaged. And 3 more are not whole."));
+}
+
 TEST_CASE("every event of each source is in its part of the combined trace, with all that is known of it") {
   const Nanoseconds shift = GENERATE(Nanoseconds{0}, Nanoseconds{12'345'678'901}, Nanoseconds{-987'654'321});
   const auto a = recorded("torch_training_workers0"), b = recorded("cuda_streams"), c = recorded("torch_graph");
