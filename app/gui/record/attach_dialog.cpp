@@ -119,6 +119,7 @@ void AttachDialog::layOut() {
   filter_->setClearButtonEnabled(true);
   problem_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  table_->setTextElideMode(Qt::ElideMiddle);  // what an interpreter runs stands at the end of its command line
   auto* line = new QHBoxLayout;
   line->addWidget(filter_, 1);
   line->addWidget(only_cuda_);

@@ -21,6 +21,14 @@ std::string login_name(uid_t user) {
   return std::to_string(user);
 }
 
+// The kernel keeps 15 bytes of a name, which many programs have in common: the program's own where its name goes on.
+std::string whole_name(const Candidate& candidate) {
+  constexpr std::size_t kKept = 15;
+  const std::string program = candidate.command_line.substr(0, candidate.command_line.find(' '));
+  const std::string last = program.substr(program.rfind('/') + 1);
+  return candidate.name.size() == kKept && last.starts_with(candidate.name) ? last : candidate.name;
+}
+
 }  // namespace
 
 std::vector<pid_t> process_numbers() {
@@ -48,7 +56,7 @@ std::vector<ProcessSummary> list_processes() {
     auto [name, is_new] = names.try_emplace(candidate->user);
     if (is_new) name->second = login_name(candidate->user);
     const TracerRights rights = read_rights(*candidate);
-    list.push_back({pid, candidate->name, candidate->command_line, name->second, candidate->uses_cuda, candidate->has_agent,
+    list.push_back({pid, whole_name(*candidate), candidate->command_line, name->second, candidate->uses_cuda, candidate->has_agent,
                     refusal(*candidate, rights).value_or(""), observation_refusal(*candidate, rights).value_or("")});
   }
   return list;

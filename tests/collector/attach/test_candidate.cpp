@@ -94,6 +94,18 @@ TEST_CASE("numbers that are no process are refused with one sentence") {
   CHECK_THAT(text, contains_text(std::to_string(other) + " is a thread of process " + std::to_string(getpid())));
 }
 
+TEST_CASE("names in the process list are whole where the kernel keeps a part of them") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path program = folder.path() / "training_of_the_large_model";
+  std::filesystem::copy_file(target_program(), program);
+  RunningTarget target({program.string(), "read"});
+  target.wait_until_in(SYS_read);
+  const std::vector<ProcessSummary> list = list_processes();
+  const ProcessSummary* entry = find(list, target.pid());
+  REQUIRE(entry != nullptr);
+  CHECK(entry->name == "training_of_the_large_model");
+}
+
 TEST_CASE("the process list holds a new process, and not ourselves") {
   RunningTarget target({target_program(), "read"});
   target.wait_until_in(SYS_read);

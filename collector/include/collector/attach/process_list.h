@@ -10,7 +10,7 @@ namespace lanescope::attach {
 
 struct ProcessSummary {
   pid_t pid = 0;
-  std::string name;
+  std::string name;  // of the program, whole where its command line says it
   std::string command_line;
   std::string user;                 // login name, or the number where there is none
   bool uses_cuda = false;           // libcuda is loaded; false also where that may not be read
