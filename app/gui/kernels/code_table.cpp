@@ -104,6 +104,8 @@ QVariant CodeTableModel::data(const QModelIndex& index, int role) const {
 }
 
 QVariant CodeTableModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation == Qt::Horizontal && role == Qt::TextAlignmentRole && (section == kReason || section == kText))
+    return static_cast<int>(Qt::AlignLeft | Qt::AlignVCenter);  // as what stands below it
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
   switch (section) {
     case kSamples:
@@ -144,11 +146,23 @@ CodeTable::CodeTable(const QString& accessible_name, QWidget* parent) : QuietFoc
     const bool shows_samples = model_->hasSamples() || model_->columnCount() == CodeTableModel::kColumns;
     for (const int column : {CodeTableModel::kSamples, CodeTableModel::kReason}) setColumnHidden(column, !shows_samples);
     const QFontMetrics letters(QFontDatabase::systemFont(QFontDatabase::FixedFont));
-    setColumnWidth(CodeTableModel::kText, letters.horizontalAdvance(QString(longest + 2, u'0')));
+    text_width_ = letters.horizontalAdvance(QString(longest + 2, u'0'));
+    fitText();
   });
   connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
     if (current.isValid()) emit rowChosen(current.row());
   });
+}
+
+void CodeTable::resizeEvent(QResizeEvent* event) {
+  QuietFocus<QTableView>::resizeEvent(event);
+  fitText();
+}
+
+// The code has what room the other columns leave.
+void CodeTable::fitText() {
+  const int others = horizontalHeader()->length() - (isColumnHidden(CodeTableModel::kText) ? 0 : columnWidth(CodeTableModel::kText));
+  setColumnWidth(CodeTableModel::kText, std::max(text_width_, viewport()->width() - others));
 }
 
 void CodeTable::chooseRow(int row) {

@@ -78,10 +78,13 @@ class CodeTable : public QuietFocus<QTableView> {
   void rowChosen(int row);
 
  protected:
+  void resizeEvent(QResizeEvent* event) override;
   [[nodiscard]] bool leadsToWhatIsTyped() const override { return false; }  // N leads to the next hot row, and lines begin with their numbers
 
  private:
+  void fitText();
   CodeTableModel* model_;
+  int text_width_ = 0;  // px of the longest line
 };
 
 }  // namespace lanescope::ui

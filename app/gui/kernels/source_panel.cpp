@@ -101,6 +101,7 @@ void SourcePanel::layOut() {
   folder_->setToolTip(tr("The folder that has the sources, where they are no longer in the one in which the program was built"));
   folder_->setAutoRaise(true);
   note_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  note_->setWordWrap(true);
   note_->setMinimumWidth(0);
   note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   auto* column = new QVBoxLayout(this);

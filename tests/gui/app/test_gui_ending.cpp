@@ -82,6 +82,11 @@ class EndingTest : public QObject {
  private slots:
   void initTestCase() { use_empty_settings(); }
 
+  void cleanup() {
+    if (QTest::currentTestFailed() && pid_ > 0) kill(pid_, SIGKILL);
+    pid_ = 0;
+  }
+
   void aSignalEndsARecordingAsItsFormSays_data() {
     QTest::addColumn<int>("signal");
     QTest::addColumn<QString>("at_end");

@@ -379,6 +379,14 @@ class KernelsTest : public QObject {
     const ui::CodeRow& instruction = panel.instructions().code().rows()[static_cast<std::size_t>(panel.instructions().chosenRow())];
     QVERIFY(instruction.share > 0);
     QVERIFY(panel.note().contains("nvdisasm"));
+    // Both tables fill their parts, and what is said stands whole, in a narrow panel, too.
+    for (const int width : {600, 1'200}) {
+      panel.resize(width, 400);
+      const auto is_filled = [](const ui::CodeTable& table) { return table.horizontalHeader()->length() >= table.viewport()->width(); };
+      QVERIFY(wait_for([&] { return is_filled(panel.lines()) && is_filled(panel.instructions()); }));
+      for (const auto* label : panel.findChildren<QLabel*>())
+        if (label->text() == panel.note()) QVERIFY(wait_for([&] { return label->heightForWidth(label->width()) <= label->height(); }));
+    }
 
     // A click on a long line leaves its samples in sight.
     panel.resize(500, 400);
