@@ -14,9 +14,19 @@
 namespace lanescope::session {
 namespace {
 
+// A file as threads' records name it, by the path that the program used, and as the kernel shows it to us: from another root folder, or with a mark where it
+// has no name any more.
+bool same_file(std::string_view a, std::string_view b) {
+  constexpr std::string_view kGone = " (deleted)";
+  for (std::string_view* path : {&a, &b})
+    if (path->ends_with(kGone)) path->remove_suffix(kGone.size());
+  const bool is_absolute = a.starts_with('/') && b.starts_with('/');
+  return a == b || (is_absolute && (a.ends_with(b) || b.ends_with(a)));
+}
+
 // As far as is known: arguments are not, of a process that was seen to call exec and looked at when it had gone on.
 bool same_program(const ProcessDescription& a, const ProcessDescription& b) {
-  return a.executable == b.executable && (a.arguments.empty() || b.arguments.empty() || a.arguments == b.arguments);
+  return same_file(a.executable, b.executable) && (a.arguments.empty() || b.arguments.empty() || a.arguments == b.arguments);
 }
 
 }  // namespace
@@ -28,7 +38,8 @@ void ProcessTable::share_memory(std::uint64_t free) {
 
 TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent) {
   const auto observed = std::find_if(observed_.begin(), observed_.end(), [&](const auto& each) { return each.pid() == pid; });
-  const bool is_known = observed != observed_.end() && same_program(observed->description(), description);
+  // Programs write over their arguments: of a process whose records were read first, they may be others by now.
+  const bool is_known = observed != observed_.end() && same_file(observed->description().executable, description.executable);
   AgentIntroduction introduction = agent;
   if (is_known) introduction.since = observed->start();
   const std::uint32_t instance = is_known ? observed->instance() : ++joined_;
@@ -75,7 +86,10 @@ void ProcessTable::replace_or_adopt(const Greeting& greeting) {
   const ProcessDescription description = describe_process(greeting.pid);
   TargetProcess* process = find(greeting.pid);
   if (process != nullptr) {
-    const bool first_words = !process->is_connected() && same_program(process->description(), description);
+    // Of the launched one it is not known otherwise that it has become another one of the same file.
+    const bool is_same = greeting.pid == launched_pid_ ? same_program(process->description(), description)
+                                                       : same_file(process->description().executable, description.executable);
+    const bool first_words = !process->is_connected() && is_same;
     if (first_words) return;
     finish(*process, TargetProcess::Ending{proto::PROCESS_END_REPLACED, {}});
     std::erase_if(live_, [&](const auto& each) { return each.get() == process; });
@@ -384,8 +398,12 @@ std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
   if (strays_)
     if (const std::optional<StrayProcesses::Stray> stray = strays_->see(seen)) note_stray(*stray);
   if (TargetProcess* process = find(seen.pid)) {
-    const ProcessDescription& known = process->description();
-    if (same_program(describe(seen), known) && seen_instances_.insert(process->instance()).second) return process->instance();
+    // What is seen comes up to half a second later than what agents say: this program's agent may have joined since.
+    const bool has_joined_since = process->is_connected() && seen.start <= process->joined();
+    if (has_joined_since || (same_program(describe(seen), process->description()) && !seen_instances_.contains(process->instance()))) {
+      seen_instances_.insert(process->instance());
+      return process->instance();
+    }
     finish(*process, TargetProcess::Ending{proto::PROCESS_END_REPLACED, {}});  // it called exec
     std::erase_if(live_, [&](const auto& each) { return each.get() == process; });
     const std::uint32_t instance = add(seen.pid, describe(seen), {{}, seen.forked, seen.start}).instance();

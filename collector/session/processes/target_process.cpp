@@ -75,6 +75,7 @@ TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescripti
 void TargetProcess::connect(std::unique_ptr<TargetMemory> memory, FileDescriptor connection) {
   memory_ = std::move(memory);
   connection_ = std::move(connection);
+  joined_ = monotonic_now();
   if (attach::OwnNumbers numbers(pid_); numbers.differ()) {
     numbers.look();
     own_numbers_ = std::move(numbers);

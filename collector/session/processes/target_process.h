@@ -67,6 +67,8 @@ class TargetProcess {
   [[nodiscard]] std::uint32_t instance() const noexcept { return instance_; }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
   [[nodiscard]] bool is_connected() const noexcept { return memory_ != nullptr; }
+  // When its agent joined: CLOCK_MONOTONIC ns. Requires: is_connected().
+  [[nodiscard]] std::int64_t joined() const noexcept { return joined_; }
   [[nodiscard]] const ProcessDescription& description() const noexcept { return description_; }
   [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }            // -1 where the kernel has none
   [[nodiscard]] int connection() const noexcept { return connection_.get(); }  // -1 once the agent hung up
@@ -171,6 +173,7 @@ class TargetProcess {
   ThreadNames thread_names_;
   FileDescriptor pidfd_;
   FileDescriptor connection_;
+  std::int64_t joined_ = 0;
   std::unique_ptr<TargetMemory> memory_;
   std::optional<Heirs> heirs_;       // once finished
   std::uint32_t lost_children_ = 0;  // that are known
