@@ -82,7 +82,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
     processes_.add_launched(pid_, prepared.description);
     const CaptureSettings& traced = prepared.settings;
     if (traced.trace_cuda || traced.trace_nvtx || traced.trace_os_runtime || traced.trace_python_lock)
-      processes_.tell_of_strays(channel::kSocketVariable, prepared.agent);
+      processes_.tell_of_strays(channel::kSocketVariable, prepared.agent, traced);
   } else {
     processes_.add_attached(pid_);
     if (prepared.connection.valid()) {

@@ -1,5 +1,7 @@
 #include "launch/target_environment.h"
 
+#include <sys/statvfs.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -135,6 +137,15 @@ std::vector<std::string> plain_environment(const LaunchRequest& request, std::ve
   return variables;
 }
 
+std::vector<AgentVariable> agent_variables(const CaptureSettings& settings) {
+  std::vector<AgentVariable> variables;
+  if (settings.trace_cuda) variables.push_back({kCudaInjection, "GPU work"});
+  if (settings.trace_nvtx) variables.push_back({kNvtxInjection, "NVTX ranges"});
+  if (settings.trace_os_runtime) variables.push_back({kPreload, "calls into the C library"});
+  if (settings.trace_python_lock && !settings.trace_os_runtime) variables.push_back({kPreload, "waits for Python's lock"});
+  return variables;
+}
+
 std::optional<std::string> preload_obstacle(const std::filesystem::path& agent) { return obstacle_in(agent, kPreloadSeparators); }
 
 TargetEnvironment target_environment(const LaunchRequest& request, std::vector<std::string> ours, const std::filesystem::path& agent,
@@ -161,6 +172,9 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
     settings.trace_os_runtime = settings.trace_python_lock = false;
     target.warnings.push_back(lies_badly("OS runtime calls and Python's lock", agent.parent_path(), *obstacle));
   }
+  if (struct statvfs system{}; statvfs(agent.c_str(), &system) == 0 && (system.f_flag & ST_NOEXEC) != 0)
+    target.warnings.push_back("Nothing can be recorded from within programs: Lanescope lies in " + agent.parent_path().string() +
+                              ", on a file system from which nothing may be run (noexec). Install it on another one.");
   if (settings.trace_cuda) set(target.variables, kCudaInjection, agent);
   if (settings.trace_nvtx) set(target.variables, kNvtxInjection, agent);
   const bool stands_before_calls = settings.trace_os_runtime || settings.trace_python_lock;

@@ -22,6 +22,13 @@ struct TargetEnvironment {
 TargetEnvironment target_environment(const LaunchRequest& request, std::vector<std::string> ours, const std::filesystem::path& agent,
                                      const std::filesystem::path& socket);
 
+// By which of its variables the agent comes into a program, and what it brings: "NVTX ranges".
+struct AgentVariable {
+  std::string_view name;
+  std::string_view brings;
+};
+[[nodiscard]] std::vector<AgentVariable> agent_variables(const CaptureSettings& settings);
+
 // What the request makes of it, with nothing of ours.
 std::vector<std::string> plain_environment(const LaunchRequest& request, std::vector<std::string> ours);
 

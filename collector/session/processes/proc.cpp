@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -211,6 +212,27 @@ StartEnvironment start_environment(pid_t pid, std::string_view variable) {
   if (content.size() == attach::kMostEnvironmentBytes || entries.size() == kMostVariables) return StartEnvironment::kUnknown;  // there may be more
   const auto is_variable = [](std::string_view entry) { return entry.find('=') != std::string_view::npos; };
   return std::all_of(entries.begin(), entries.end(), is_variable) ? StartEnvironment::kWithout : StartEnvironment::kUnknown;
+}
+
+bool may_not_read(pid_t pid, const std::filesystem::path& file) {
+  const std::string status = process_text(folder_of(pid) / "status");
+  const auto numbers = [&](std::string_view word) {
+    std::istringstream line(line_of(status, word));
+    return std::vector<std::uint64_t>{std::istream_iterator<std::uint64_t>(line), {}};
+  };
+  const std::vector<std::uint64_t> users = numbers("Uid:"), groups = numbers("Gid:"), others = numbers("Groups:");
+  if (users.size() != 4 || groups.size() != 4 || users[3] == 0 || users[3] == geteuid()) return false;
+  // Whether by the bits (of others: 4 read, 1 pass) of the right class; access lists may say otherwise.
+  const auto may = [&](const std::filesystem::path& path, mode_t bits) {
+    struct stat found {};
+    if (stat(path.c_str(), &found) != 0 || getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0) return true;
+    const bool is_of_group = found.st_gid == groups[3] || std::find(others.begin(), others.end(), found.st_gid) != others.end();
+    const mode_t needed = found.st_uid == users[3] ? bits << 6 : is_of_group ? bits << 3 : bits;
+    return (found.st_mode & needed) == needed;
+  };
+  for (std::filesystem::path folder = file.parent_path(); folder.has_relative_path(); folder = folder.parent_path())
+    if (!may(folder, 1)) return true;
+  return !may(file, 4);
 }
 
 bool is_missing_for(pid_t pid, const std::filesystem::path& file) {

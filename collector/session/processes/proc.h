@@ -78,6 +78,10 @@ struct ProgramState {
 enum class StartEnvironment { kWith, kWithout, kUnknown, kForbidden };
 [[nodiscard]] StartEnvironment start_environment(pid_t pid, std::string_view variable);
 
+// Whether the process's user may not read the file, by the rights of it and of the folders that it lies in; false where that can't be told, and of our own
+// user's processes.
+[[nodiscard]] bool may_not_read(pid_t pid, const std::filesystem::path& file);
+
 // Whether a process finds no file at this path, since its root folder is another one; false where that can't be told.
 [[nodiscard]] bool is_missing_for(pid_t pid, const std::filesystem::path& file);
 

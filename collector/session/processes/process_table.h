@@ -42,8 +42,11 @@ class ProcessTable {
   void add_launched(pid_t pid, const ProcessDescription& description);
   // A process that ran before; its agent reports soon.
   void add_attached(pid_t pid);
-  // From here on processes that come of the launched one and that no agent can join are told of: those without this variable, or the agent's file.
-  void tell_of_strays(std::string_view variable, const std::filesystem::path& agent) { strays_.emplace(launched_pid_, StrayProcesses::Way{variable, agent}); }
+  // From here on processes that come of the launched one and that no agent can join are told of: those without this variable, the agent's file, or what else
+  // brings it.
+  void tell_of_strays(std::string_view variable, const std::filesystem::path& agent, const CaptureSettings& traced) {
+    strays_.emplace(launched_pid_, StrayProcesses::Way{variable, agent, agent_variables(traced)});
+  }
   // The same of a process that was attached to: those that become other programs.
   void tell_of_strays() { strays_.emplace(attached_pid_); }
   // From here on threads are observed, of the process `first` and of others, in place of what was before; of none where there is no

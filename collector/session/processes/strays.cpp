@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "clock.h"
@@ -150,6 +151,23 @@ bool StrayProcesses::is_of_recorder(pid_t pid) const {
   return false;
 }
 
+// Where what its program was started with is whole, which of the agent's variables is not as we set it.
+std::string StrayProcesses::changed_variable(pid_t pid) const {
+  std::vector<std::string_view> names{way_->variable};
+  for (const AgentVariable& each : way_->comes_by) names.push_back(each.name);
+  const std::map<std::string, std::string> variables = start_variables(pid, names);
+  if (!variables.contains(std::string(way_->variable))) return {};
+  for (const AgentVariable& each : way_->comes_by) {
+    const auto found = variables.find(std::string(each.name));
+    if (found != variables.end() && found->second.find(way_->agent.string()) != std::string::npos) continue;
+    return "its program was started " +
+           (found == variables.end() ? "without " + std::string(each.name) : "with " + std::string(each.name) + "=" + found->second) +
+           ", by which the agent comes: its " + std::string(each.brings) +
+           " are not recorded. Have it keep what the variable held, put lanescope profile in front of that program, or attach to it.";
+  }
+  return {};
+}
+
 std::string StrayProcesses::obstacle_of(pid_t pid, const ProgramState& program) const {
   const bool is_ready = program.number.is_known();  // before, a new program has no environment yet
   if (!way_ && !is_ready && !is_of_another_user(pid)) return {};
@@ -165,7 +183,9 @@ std::string StrayProcesses::obstacle_of(pid_t pid, const ProgramState& program) 
       if (is_missing_for(pid, way_->agent))
         return "it lies in another root folder (chroot), where the agent's file " + way_->agent.string() +
                " is not to be found. Put it there, or attach to it.";
-      return {};
+      if (may_not_read(pid, way_->agent))
+        return "its user may not read the agent's file " + way_->agent.string() + ". Install Lanescope where all users may read it.";
+      return changed_variable(pid);
     case StartEnvironment::kUnknown:
       return {};
   }

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "collector/cpu/recorder.h"
+#include "launch/target_environment.h"
 #include "processes/proc.h"
 
 namespace lanescope::session {
@@ -30,6 +31,7 @@ class StrayProcesses {
   struct Way {
     std::string_view variable;  // each program has it that an agent can join
     std::filesystem::path agent;
+    std::vector<AgentVariable> comes_by;  // all of them name the agent, or what it brings is missing
   };
   StrayProcesses(pid_t launched, Way way) : way_(std::move(way)), family_{{launched, {}}} {}
   // Children that `attached` has by now are none of the recording's, and no recorder that it starts later is, with all that this one runs.
@@ -69,6 +71,7 @@ class StrayProcesses {
   [[nodiscard]] bool is_of_recorder(pid_t pid) const;
   // The end of a sentence that says why no agent can join it; empty where one can, or that can't be told.
   [[nodiscard]] std::string obstacle_of(pid_t pid, const ProgramState& program) const;
+  [[nodiscard]] std::string changed_variable(pid_t pid) const;
 
   std::optional<Way> way_;                    // none: of an attached process
   pid_t attached_ = 0;                        // 0: of a launched process

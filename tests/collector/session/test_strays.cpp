@@ -2,6 +2,7 @@
 #include "processes/strays.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -9,11 +10,14 @@
 
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "processes/proc.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace lanescope::session;
 
@@ -70,7 +74,7 @@ StrayProcesses::Stray next_of(StrayProcesses& strays) {
 TEST_CASE("a process whose program was started without the variable is told of, and one with it is not") {
   const std::string with = std::string(kVariable) + "=1";
   const bool has_others = GENERATE(false, true);
-  StrayProcesses strays(getpid(), {kVariable, "/bin/sleep"});
+  StrayProcesses strays(getpid(), {kVariable, "/bin/sleep", {}});
   next_of(strays);  // this one
   const Child followed(start_program({with.c_str()}));
   const Child stray(start_program(has_others ? std::vector<const char*>{"PATH=/bin"} : std::vector<const char*>{}));
@@ -83,9 +87,49 @@ TEST_CASE("a process whose program was started without the variable is told of, 
   CHECK(next_of(strays).pid == other.pid());
 }
 
+TEST_CASE("a process whose program was started with another library in the place of the agent is told of") {
+  const std::string with = std::string(kVariable) + "=1";
+  StrayProcesses strays(getpid(), {kVariable, "/bin/sleep", {{"LD_PRELOAD", "calls into the C library"}, {"NVTX_INJECTION64_PATH", "NVTX ranges"}}});
+  next_of(strays);  // this one
+  const Child followed(start_program({"LD_PRELOAD=/bin/../bin/sleep:libm.so.6", "NVTX_INJECTION64_PATH=/bin/sleep", with.c_str()}));
+  const Child changed(start_program({"LD_PRELOAD=libm.so.6", "NVTX_INJECTION64_PATH=/bin/sleep", with.c_str()}));
+  const StrayProcesses::Stray told = next_of(strays);
+  CHECK(told.pid == changed.pid());
+  CHECK(told.reason.find("started with LD_PRELOAD=libm.so.6, by which the agent comes: its calls into the C library are not recorded.") != std::string::npos);
+  const Child without(start_program({"LD_PRELOAD=/bin/sleep", with.c_str()}));
+  const StrayProcesses::Stray other = next_of(strays);
+  CHECK(other.pid == without.pid());
+  CHECK(other.reason.find("started without NVTX_INJECTION64_PATH, by which the agent comes: its NVTX ranges are not recorded.") != std::string::npos);
+}
+
+TEST_CASE("a process of a user who may not read the agent is told of") {
+  if (geteuid() != 0) return;  // by root alone
+  const lanescope::test::TemporaryFolder folder;
+  const std::filesystem::path agent = folder.path() / "closed" / "agent.so";
+  std::filesystem::create_directories(agent.parent_path());
+  std::filesystem::copy_file("/bin/true", agent);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (setgroups(0, nullptr) != 0 || setgid(65534) != 0 || setuid(65534) != 0) _exit(125);
+    execle("/bin/sleep", "sleep", "100000", nullptr, environ);
+    _exit(125);
+  }
+  const Child child(pid);
+  wait_until_it_runs(pid, "sleep");
+  CHECK(!may_not_read(pid, "/bin/sleep"));
+  for (const auto& [folders, file, closed] : {std::tuple(0755, 0755, false), std::tuple(0700, 0755, true), std::tuple(0755, 0700, true)}) {
+    std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+    std::filesystem::permissions(agent.parent_path(), std::filesystem::perms(folders));
+    std::filesystem::permissions(agent, std::filesystem::perms(file));
+    CHECK(may_not_read(pid, agent) == closed);
+    CHECK(!may_not_read(getpid(), agent));
+  }
+}
+
 TEST_CASE("a process is told of when it becomes a program without the variable, and its forked children are what it is") {
   const std::string with = std::string(kVariable) + "=1";
-  StrayProcesses strays(getpid(), {kVariable, "/bin/sleep"});
+  StrayProcesses strays(getpid(), {kVariable, "/bin/sleep", {}});
   next_of(strays);  // this one
   int go[2];
   REQUIRE(pipe(go) == 0);
@@ -248,7 +292,7 @@ TEST_CASE("of a process that was attached to, programs that were seen are told o
 }
 
 TEST_CASE("a process that an agent has joined is told of once the agent is gone") {
-  StrayProcesses strays(getpid(), {kVariable, "/bin/sleep"});
+  StrayProcesses strays(getpid(), {kVariable, "/bin/sleep", {}});
   next_of(strays);  // this one
   const Child stray(start_program({}));
   wait_until_it_runs(stray.pid(), "sleep");
@@ -265,7 +309,7 @@ TEST_CASE("a process that an agent has joined is told of once the agent is gone"
 
 TEST_CASE("a process is looked at ever more seldom, unless its agent leaves") {
   const std::string with = std::string(kVariable) + "=1";
-  StrayProcesses strays(getpid(), {kVariable, "/bin/sleep"});
+  StrayProcesses strays(getpid(), {kVariable, "/bin/sleep", {}});
   next_of(strays);  // this one
   int go[2];
   REQUIRE(pipe(go) == 0);
