@@ -182,6 +182,11 @@ void ChromeEvents::write_kernel(const TrackKey& key, std::size_t lane, const Eve
   json_.field("queued", 0).field("registers per thread", detail.registers_per_thread);
   json_.field("shared memory", detail.static_shared_memory + detail.dynamic_shared_memory);
   if (detail.static_shared_memory != 0) json_.field("static shared memory", detail.static_shared_memory);
+  if (detail.shared_memory_executed != 0) json_.field("executed shared memory", detail.shared_memory_executed);
+  if (detail.local_memory_per_thread != 0) json_.field("local memory per thread", detail.local_memory_per_thread);
+  if (detail.local_memory_total != 0) json_.field("local memory", detail.local_memory_total);
+  if (detail.launch_type != 0) json_.field("launch type", detail.launch_type);
+  if (detail.cache_config != 0) json_.field("cache config", detail.cache_config);
   const double blocks = double{1} * detail.grid[0] * detail.grid[1] * detail.grid[2];
   const double warps = (double{1} * detail.block[0] * detail.block[1] * detail.block[2] + 31) / 32;
   if (const std::uint32_t processors = trace_.gpus()[key.gpu].multiprocessor_count; processors > 0)
@@ -243,11 +248,17 @@ void ChromeEvents::write_nvtx_arguments(const TrackKey& key, const Event& event)
   if (const auto domain = trace_.domain_name(key.process, key.domain); !domain.empty()) json_.field("domain", domain);
   if (detail.category != 0) {
     const std::string category(trace_.category_name(key.process, key.domain, detail.category));
-    json_.field("category", std::string_view(category.empty() ? std::to_string(detail.category) : category));
+    json_.field("category", std::string_view(category.empty() ? std::to_string(detail.category) : category)).field("category id", detail.category);
   }
-  if (detail.payload_type == PayloadType::kUnsigned) json_.field("payload", detail.payload);
-  if (detail.payload_type == PayloadType::kSigned) json_.field("payload", std::bit_cast<std::int64_t>(detail.payload));
-  if (detail.payload_type == PayloadType::kReal) json_.field("payload", std::bit_cast<double>(detail.payload));
+  if (detail.color != 0) json_.field("color", detail.color);
+  if (detail.payload_json != 0)
+    json_.field("payload", trace_.name(detail.payload_json));
+  else if (detail.payload_type == PayloadType::kUnsigned)
+    json_.field("payload", detail.payload);
+  else if (detail.payload_type == PayloadType::kSigned)
+    json_.field("payload", std::bit_cast<std::int64_t>(detail.payload)).field("payload type", "signed");
+  else if (detail.payload_type == PayloadType::kReal)
+    json_.field("payload", std::bit_cast<double>(detail.payload)).field("payload type", "real");
   json_.close('}');
 }
 

@@ -75,6 +75,7 @@ class ChromeAssembly {
   // Begin and end of ranges that come as two events.
   struct Edge {
     std::uint32_t thread = 0;
+    std::uint32_t domain = 0;
     NameId name = 0;
     DetailId detail = 0;
     Nanoseconds time = 0;
@@ -112,11 +113,6 @@ class ChromeAssembly {
   struct TextHash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
-  };
-  struct PairHash {
-    std::size_t operator()(const std::pair<std::uint32_t, std::uint32_t>& pair) const noexcept {
-      return std::hash<std::uint64_t>{}(std::uint64_t{pair.first} << 32 | pair.second);
-    }
   };
   template <typename Value>
   using ByText = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
@@ -163,7 +159,10 @@ class ChromeAssembly {
   void add_edge(const ChromeEvent& event);
   void add_counter(const ChromeEvent& event, const ParsedBatch& batch);
   GroupKey queue_key(TrackKind kind, const ChromeEvent& event);
-  DetailId range_detail(const ChromeEvent& event, std::uint32_t source);
+  DetailId range_detail(const ChromeEvent& event, std::uint32_t source, std::uint32_t domain);
+  void use_category(std::uint32_t source, std::uint32_t domain, std::uint32_t id, std::string_view name);
+  // That which an event names, as our exports do: of a range that the program marked; else `otherwise`.
+  std::uint32_t named_domain(const ChromeEvent& event, std::uint32_t otherwise);
 
   void close_edges();
   void match(std::vector<Edge>& edges, TrackKind kind);
@@ -190,9 +189,10 @@ class ChromeAssembly {
     GroupKey key;
     std::vector<Event>* events = nullptr;
   };
-  std::vector<LastGroup> last_groups_;                                                     // by kind
-  ByText<std::uint32_t> categories_;                                                       // of generic events; ids count from 1
-  std::unordered_set<std::pair<std::uint32_t, std::uint32_t>, PairHash> used_categories_;  // by source
+  std::vector<LastGroup> last_groups_;                                                         // by kind
+  ByText<std::uint32_t> domains_;                                                              // that events name; ids count from kFirstNamedDomain
+  ByText<std::uint32_t> categories_;                                                           // of events that give them no id; ids count from 1
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, NameId> used_categories_;  // of sources, their domains, and ids
   std::string last_category_;
   std::uint32_t last_category_id_ = 0;
   std::unordered_map<NameId, KernelNames> kernel_names_;

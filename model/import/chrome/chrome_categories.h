@@ -3,11 +3,17 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
+
+#include "model/import/chrome_json.h"
 
 namespace lanescope::importers {
 
 // NVTX domains that PyTorch's own events get.
 enum Domain : std::uint32_t { kUserDomain = 0, kOperatorDomain = 1, kPythonDomain = 2, kProfilerDomain = 3, kMemoryDomain = 4 };
+inline constexpr std::uint32_t kFirstNamedDomain = 16;  // of those that events of our exports name
+inline constexpr std::pair<std::uint32_t, std::string_view> kDomainNames[] = {
+    {kOperatorDomain, kOperatorDomainName}, {kPythonDomain, kPythonDomainName}, {kProfilerDomain, "PyTorch profiler"}, {kMemoryDomain, "PyTorch memory"}};
 
 enum class Category : std::uint8_t {
   kGeneric,

@@ -26,6 +26,11 @@ struct ChromeArguments {
   std::uint32_t registers = 0;             // per thread
   std::uint32_t shared_memory = 0;         // bytes per block, static and dynamic together
   std::uint32_t static_shared_memory = 0;  // bytes per block, of it
+  std::uint32_t executed_shared_memory = 0;
+  std::uint32_t local_memory_per_thread = 0;
+  std::uint64_t local_memory = 0;
+  std::uint32_t launch_type = 0;
+  std::uint32_t cache_config = 0;
   std::optional<std::int64_t> bytes;
   std::uint32_t value = 0;            // of a set
   std::uint64_t address = 0;          // of a copy of unified memory
@@ -42,6 +47,14 @@ struct ChromeArguments {
   std::string_view name;                  // of metadata
   std::string_view labels;                // of metadata: "GPU 0"
   std::string_view kind;                  // of a synchronization
+  // Of ranges and marks, as our exports have them.
+  std::string_view domain;
+  std::string_view category;
+  std::uint32_t category_id = 0;
+  std::uint32_t color = 0;
+  std::string_view payload;       // a number
+  std::string_view payload_text;  // or a structured one
+  std::string_view payload_type;  // of the number: "signed", "real"; empty: unsigned
 };
 
 struct ChromeEvent {

@@ -122,6 +122,11 @@ void ChromeAssembly::add_kernel(const ChromeEvent& event) {
   detail.static_shared_memory = given.static_shared_memory;
   // Kineto gives the sum only.
   detail.dynamic_shared_memory = given.shared_memory - std::min(given.shared_memory, given.static_shared_memory);
+  detail.shared_memory_executed = given.executed_shared_memory;
+  detail.local_memory_per_thread = given.local_memory_per_thread;
+  detail.local_memory_total = given.local_memory;
+  detail.launch_type = given.launch_type;
+  detail.cache_config = given.cache_config;
   detail.graph = given.graph;
   detail.graph_node = given.graph_node;
   group(queue_key(TrackKind::kKernels, event)).push_back({event.time, event.duration, names.readable, given.correlation, intern(detail)});

@@ -205,11 +205,25 @@ class EventReader {
             read_extent(value, arguments.cluster);
           else if (key == "cuda_sync_kind")
             arguments.kind = text_of(value);
+          else if (key == "category")
+            arguments.category = text_of(value);
+          else if (key == "category id")
+            number(arguments.category_id);
+          else if (key == "color")
+            number(arguments.color);
+          else if (key == "cache config")
+            number(arguments.cache_config);
           else if (key == "cpu")
             arguments.processor = whole<std::uint32_t>(value.raw_json_token()).value_or(kNone);
           break;
         case 'd':
-          if (key == "device") arguments.device = whole<std::uint32_t>(value.raw_json_token());
+          if (key == "device")
+            arguments.device = whole<std::uint32_t>(value.raw_json_token());
+          else if (key == "domain" && is(value, '"'))
+            arguments.domain = text_of(value);
+          break;
+        case 'e':
+          if (key == "executed shared memory") number(arguments.executed_shared_memory);
           break;
         case 'f':
           if (key == "fromDevice") number(arguments.from_device);
@@ -226,13 +240,26 @@ class EventReader {
           if (key == "host pid") arguments.host_pid = whole<std::uint32_t>(value.raw_json_token());
           break;
         case 'l':
-          if (key == "labels") arguments.labels = text_of(value);
+          if (key == "labels")
+            arguments.labels = text_of(value);
+          else if (key == "local memory per thread")
+            number(arguments.local_memory_per_thread);
+          else if (key == "local memory")
+            number(arguments.local_memory);
+          else if (key == "launch type")
+            number(arguments.launch_type);
           break;
         case 'm':
           if (key == "migration cause") number(arguments.migration_cause);
           break;
         case 'n':
           if (key == "name") arguments.name = text_of(value);
+          break;
+        case 'p':
+          if (key == "payload")
+            (is(value, '"') ? arguments.payload_text : arguments.payload) = text_of(value);
+          else if (key == "payload type")
+            arguments.payload_type = text_of(value);
           break;
         case 'r':
           if (key == "registers per thread")

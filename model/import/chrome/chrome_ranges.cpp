@@ -1,6 +1,7 @@
 // Ranges and marks of a Chrome trace, also those that come as two events.
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <span>
 
 #include "chrome_assembly.h"
@@ -50,14 +51,60 @@ class ChromeAssembly::OpenRanges {
   std::unordered_map<NameId, std::vector<std::size_t>> innermost_of_name_;
 };
 
-DetailId ChromeAssembly::range_detail(const ChromeEvent& event, std::uint32_t source) {
+void ChromeAssembly::use_category(std::uint32_t source, std::uint32_t domain, std::uint32_t id, std::string_view name) {
+  const auto [known, is_new] = used_categories_.try_emplace({source, domain, id}, 0);
+  if (!is_new) return;
+  kept_ += cost::kName + cost::kTextCopies * name.size();
+  known->second = intern(name);
+}
+
+std::uint32_t ChromeAssembly::named_domain(const ChromeEvent& event, std::uint32_t otherwise) {
+  const std::string_view name = event.arguments.domain;
+  if (name.empty() || event.category != kUserCategory) return otherwise;
+  for (const auto& [id, known] : kDomainNames)
+    if (known == name) return id;
+  const auto found = domains_.find(name);
+  if (found != domains_.end()) return found->second;
+  kept_ += cost::kName + 2 * name.size();
+  return domains_.emplace(name, static_cast<std::uint32_t>(kFirstNamedDomain + domains_.size())).first->second;
+}
+
+namespace {
+
+// The number that our exports wrote, as what they wrote it.
+void read_payload(const ChromeArguments& arguments, NvtxDetail& detail) {
+  const std::string_view text = arguments.payload;
+  const auto read = [&]<typename Number>(PayloadType type, Number number) {
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failure != std::errc{} || end != text.data() + text.size()) return;
+    detail.payload_type = type;
+    detail.payload = std::bit_cast<std::uint64_t>(number);
+  };
+  if (arguments.payload_type == "signed") return read(PayloadType::kSigned, std::int64_t{0});
+  if (arguments.payload_type == "real") return read(PayloadType::kReal, double{0});
+  read(PayloadType::kUnsigned, std::uint64_t{0});
+}
+
+}  // namespace
+
+DetailId ChromeAssembly::range_detail(const ChromeEvent& event, std::uint32_t source, std::uint32_t domain) {
   NvtxDetail detail;
-  const Category known = category_of(event.category);
-  if (known == Category::kGeneric) detail.category = category(event.category);
-  if (detail.category != 0 && used_categories_.insert({source, detail.category}).second) kept_ += cost::kName + cost::kTextCopies * event.category.size();
-  if (event.arguments.bytes && event.phase != 'X') {
+  const ChromeArguments& given = event.arguments;
+  if (category_of(event.category) == Category::kGeneric) {
+    detail.category = category(event.category);
+    if (detail.category != 0) use_category(source, domain, detail.category, event.category);
+  } else if (event.category == kUserCategory) {
+    detail.category = given.category_id != 0 ? given.category_id : category(given.category);
+    if (detail.category != 0 && given.category != std::to_string(detail.category)) use_category(source, domain, detail.category, given.category);
+    detail.color = given.color;
+    if (!given.payload_text.empty())
+      detail.payload_json = intern(given.payload_text);
+    else
+      read_payload(given, detail);
+  }
+  if (given.bytes && event.phase != 'X') {
     detail.payload_type = PayloadType::kSigned;
-    detail.payload = std::bit_cast<std::uint64_t>(*event.arguments.bytes);
+    detail.payload = std::bit_cast<std::uint64_t>(*given.bytes);
   }
   return intern(detail);
 }
@@ -67,12 +114,12 @@ void ChromeAssembly::add_range(const ChromeEvent& event, TrackKind kind, std::ui
   key.kind = kind;
   key.source = source(event.pid);
   key.thread = thread(key.source, event.tid);
-  key.domain = domain;
+  key.domain = named_domain(event, domain);
   if (domain == kOperatorDomain || event.category == kUserCategory) {
     from_pytorch_ = true;
     sources_[key.source].has_host_work = true;
   }
-  group(key).push_back({event.time, event.duration, intern(event.name), 0, range_detail(event, key.source)});
+  group(key).push_back({event.time, event.duration, intern(event.name), 0, range_detail(event, key.source, key.domain)});
 }
 
 void ChromeAssembly::add_mark(const ChromeEvent& event) {
@@ -81,9 +128,9 @@ void ChromeAssembly::add_mark(const ChromeEvent& event) {
   key.kind = TrackKind::kNvtxMarks;
   key.source = source(event.pid);
   key.thread = thread(key.source, event.tid);
-  if (event.name == "[memory]") key.domain = kMemoryDomain;
+  key.domain = event.name == "[memory]" ? std::uint32_t{kMemoryDomain} : named_domain(event, kUserDomain);
   if (event.category == kUserCategory) sources_[key.source].has_host_work = true;
-  group(key).push_back({event.time, 0, intern(event.name), 0, range_detail(event, key.source)});
+  group(key).push_back({event.time, 0, intern(event.name), 0, range_detail(event, key.source, key.domain)});
 }
 
 void ChromeAssembly::add_edge(const ChromeEvent& event) {
@@ -93,7 +140,8 @@ void ChromeAssembly::add_edge(const ChromeEvent& event) {
   edge.thread = thread(source(event.pid), event.tid);
   if (event.category == kUserCategory) sources_[threads_[edge.thread].source].has_host_work = true;
   edge.name = intern(event.name);
-  edge.detail = range_detail(event, threads_[edge.thread].source);
+  edge.domain = named_domain(event, kUserDomain);
+  edge.detail = range_detail(event, threads_[edge.thread].source, edge.domain);
   edge.time = event.time;
   if (event.phase == 'B' || event.phase == 'E') {
     thread_edges_.push_back(edge);
@@ -116,6 +164,7 @@ void ChromeAssembly::match(std::vector<Edge>& edges, TrackKind kind) {
     key.kind = kind;
     key.source = threads_[begin.thread].source;
     key.thread = begin.thread;
+    key.domain = begin.domain;
     group(key).push_back({begin.time, end - begin.time, begin.name, 0, detail});
   };
   OpenRanges open(edges);

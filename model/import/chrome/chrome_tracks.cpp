@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "chrome_assembly.h"
+#include "chrome_categories.h"
 #include "chrome_members.h"
 #include "model/import/chrome_json.h"
 
@@ -9,9 +10,6 @@ namespace lanescope::importers {
 namespace {
 
 constexpr std::uint32_t kFirstSyntheticPid = 0xf0000000;  // for processes that are called by a word
-
-constexpr std::pair<std::uint32_t, std::string_view> kDomainNames[] = {
-    {1, kOperatorDomainName}, {2, kPythonDomainName}, {3, "PyTorch profiler"}, {4, "PyTorch memory"}};
 
 bool is_on_gpu(TrackKind kind) { return is_gpu_work(kind) || kind == TrackKind::kSynchronizations; }
 
@@ -100,6 +98,8 @@ ThreadId ChromeAssembly::built_thread(std::uint32_t thread) {
 }
 
 void ChromeAssembly::add_tracks(const std::map<std::uint32_t, Gpu>& devices) {
+  std::vector<std::string_view> named_domains(domains_.size());
+  for (const auto& [name, id] : domains_) named_domains[id - kFirstNamedDomain] = name;
   for (auto& [key, events] : groups_) {
     for (Event& event : events) event.start -= begin_;
     TrackKey track;
@@ -121,6 +121,7 @@ void ChromeAssembly::add_tracks(const std::map<std::uint32_t, Gpu>& devices) {
     }
     for (const auto& [id, name] : kDomainNames)
       if (id == key.domain) builder_.set_domain(track.process, id, name);
+    if (key.domain >= kFirstNamedDomain) builder_.set_domain(track.process, key.domain, named_domains[key.domain - kFirstNamedDomain]);
     builder_.add(track, std::move(events));
   }
   groups_.clear();
@@ -134,12 +135,9 @@ void ChromeAssembly::finish(const ChromeMembers& members) {
   add_counters();
   add_samples(members);
   add_states();
-  std::vector<std::string_view> category_names(categories_.size() + 1);
-  for (const auto& [name, id] : categories_) category_names[id] = name;
-  std::vector used(used_categories_.begin(), used_categories_.end());
-  std::sort(used.begin(), used.end());
-  for (const auto& [source, category] : used)
-    if (sources_[source].process != kNone) builder_.set_category(sources_[source].process, 0, category, category_names[category]);
+  for (const auto& [of, name] : used_categories_)
+    if (const auto& [source, domain, id] = of; sources_[source].process != kNone)
+      builder_.set_category(sources_[source].process, domain, id, builder_.text(name));
 
   constexpr Nanoseconds kYear2001 = 1'000'000'000'000'000'000;  // times this large count from 1970
   Provenance& provenance = builder_.provenance();

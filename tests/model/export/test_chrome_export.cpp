@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -200,6 +201,52 @@ TEST_CASE("a kernel's launch shape and a copy's memory survive Chrome JSON") {
       CHECK(node.cluster[0] == 2);
     }
   }
+}
+
+TEST_CASE("domains, categories, colours and payloads of NVTX survive Chrome JSON") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  builder.process(process).pid = 100;
+  const ThreadId thread = builder.thread(process, 7);
+  builder.set_domain(process, 5, "NCCL");
+  builder.set_domain(process, 9, "TSL \"quoted\"");
+  builder.set_category(process, 5, 3, "collectives");
+  builder.set_category(process, 9, 3, "other");
+  Nanoseconds t = 0;
+  const auto add = [&](TrackKind kind, std::uint32_t domain, NvtxDetail detail) {
+    builder.add({.kind = kind, .process = process, .thread = thread, .domain = domain},
+                {{t, kind == TrackKind::kNvtxMarks ? 0 : 50, builder.intern("event " + std::to_string(t)), 0, builder.intern(detail)}});
+    t += 100;
+  };
+  for (const TrackKind kind : {TrackKind::kNvtxRanges, TrackKind::kNvtxProcessRanges, TrackKind::kNvtxMarks})
+    for (const std::uint32_t domain : {0u, 5u, 9u}) {
+      add(kind, domain, {});
+      add(kind, domain, {.category = 3, .color = 0xff102030});
+      add(kind, domain, {.category = 8});  // without a name
+      add(kind, domain, {.payload = ~std::uint64_t{0}, .payload_type = PayloadType::kUnsigned});
+      add(kind, domain, {.payload = 12, .payload_type = PayloadType::kSigned});
+      add(kind, domain, {.payload = static_cast<std::uint64_t>(-12), .payload_type = PayloadType::kSigned});
+      for (const double value : {0.1, 3.0, -1e300}) add(kind, domain, {.payload = std::bit_cast<std::uint64_t>(value), .payload_type = PayloadType::kReal});
+      add(kind, domain, {.payload_json = builder.intern(R"({"NCCL communicator ID":77, "Message size [bytes]":3000000,"Operation":"S\"um"})")});
+    }
+  const auto lines = [](const Trace& trace) {
+    std::vector<std::string> all;
+    for (const Track& track : trace.tracks())
+      for (const LaneId lane : track.lanes)
+        for (EventIndex i = 0; i < trace.lane(lane).size(); ++i) {
+          const Event event = trace.lane(lane).event(i);
+          const NvtxDetail& detail = trace.nvtx_detail(event.detail);
+          std::string line = std::to_string(static_cast<int>(track.key.kind)) + '|' + std::string(trace.name(event.name)) + '|';
+          line += std::string(trace.domain_name(track.key.process, track.key.domain)) + '|' + std::to_string(detail.category) + ' ';
+          line += std::string(trace.category_name(track.key.process, track.key.domain, detail.category)) + '|' + std::to_string(detail.color) + '|';
+          line += std::to_string(static_cast<int>(detail.payload_type)) + ' ' + std::to_string(detail.payload) + '|';
+          all.push_back(line + std::string(trace.name(detail.payload_json)));
+        }
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  const auto trace = builder.snapshot();
+  CHECK(difference(lines(*trace), lines(*imported(chrome_text(*trace)))) == "");
 }
 
 TEST_CASE("times are written to the nanosecond") {

@@ -147,8 +147,9 @@ TEST_CASE("every recording comes back from Chrome JSON with its reports, samples
     REQUIRE(export_chrome_json(*trace, [&](std::string_view piece) { return static_cast<bool>(out << piece); }, {}));
   }
   const auto again = opened(folder.path() / "again.json");
-  for (const char* name : {"cuda_api_sum", "cuda_gpu_kern_gb_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "nvtx_startend_sum", "osrt_sum",
-                           "cpu_samples", "gpu_idle_sum", "um_sum", "um_total_sum", "um_cpu_page_faults_sum"}) {
+  for (const char* name :
+       {"cuda_api_sum", "cuda_gpu_kern_gb_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "nvtx_startend_sum", "osrt_sum", "cpu_samples", "nvtx_sum",
+        "nccl_sum", "file_access_sum", "mpi_event_sum", "occupancy_sum", "gpu_idle_sum", "um_sum", "um_total_sum", "um_cpu_page_faults_sum"}) {
     INFO(name);
     // The counters of kernels, which Chrome JSON has no place for, say which launches waited for the profiler.
     const bool waited_for_profiler = !trace->kernel_records().measured.empty() || !trace->kernel_records().counted.empty();
