@@ -9,7 +9,10 @@
 namespace lanescope::analysis {
 namespace {
 
-constexpr std::size_t kMostOrigins = 8;  // of one wait: what the least of more began with counts to the rank that came last
+// Of one wait: what began with more ranks than these counts to the one that came last, as does what is looked up where that took this many steps a kernel.
+// (The collectives of tensor parallel groups between two of data parallel ones are looked at once for each rank, or twice.)
+constexpr std::size_t kMostOrigins = 8;
+constexpr std::size_t kMostStepsOfKernel = 64;
 
 // Waiting in a kernel, of a rank that did not come last.
 struct RankInWait {
@@ -66,7 +69,8 @@ using Member = MatchedCollectives::Member;
 // With whom the waiting for a rank that came last began.
 class Origins {
  public:
-  explicit Origins(std::span<const std::vector<RankInWait>> waits) : waits_(waits), met_(waits.size()) {}
+  Origins(std::span<const std::vector<RankInWait>> waits, std::size_t kernels)
+      : waits_(waits), met_(waits.size()), steps_left_(kMostStepsOfKernel * (kernels + 1'000)) {}
 
   struct Share {
     std::uint32_t rank = 0;
@@ -75,13 +79,15 @@ class Origins {
 
   // Of two members of a collective, behind all that meet() was told. The last one is later than the other by what it was late itself, and by what it
   // lost waiting for others since they met, less what the other one lost so. O(collectives of both since).
-  [[nodiscard]] std::vector<Share> of(const Member& last, const Member& waiter) const {
+  [[nodiscard]] std::vector<Share> of(const Member& last, const Member& waiter) {
     const std::vector<Met>& by_last = met_[last.rank];
     const std::vector<Met>& by_waiter = met_[waiter.rank];
     std::size_t i = by_last.size(), j = by_waiter.size();
     Nanoseconds lost = 0, other_lost = 0;
     std::vector<Share> began;
     while (i > 0 && (j == 0 || by_last[i - 1].collective != by_waiter[j - 1].collective)) {
+      if (steps_left_ == 0) return {{last.rank, wait_of(waiter).exposed}};
+      --steps_left_;
       if (j > 0 && by_waiter[j - 1].collective > by_last[i - 1].collective) {
         other_lost += lost_before(waiter, by_waiter[--j]);
         continue;
@@ -92,7 +98,7 @@ class Origins {
       lost += lost_there;
       for (std::uint32_t each = 0; each < met.shares; ++each) add(began, shares_[met.first_share + each]);
     }
-    for (; i == 0 && j > 0; --j) other_lost += lost_before(waiter, by_waiter[j - 1]);
+    for (; i == 0 && j > 0 && steps_left_ > 0; --j, --steps_left_) other_lost += lost_before(waiter, by_waiter[j - 1]);
     const Nanoseconds exposed = wait_of(waiter).exposed, passed = std::clamp<Nanoseconds>(lost - other_lost, 0, waiter.waited);
     std::vector<Share> shares;
     Nanoseconds rest = exposed;
@@ -130,19 +136,20 @@ class Origins {
   }
   static void add(std::vector<Share>& shares, const Share& share) {
     const auto found = std::find_if(shares.begin(), shares.end(), [&](const Share& one) { return one.rank == share.rank; });
-    if (found == shares.end())
-      shares.push_back(share);
-    else
+    if (found != shares.end())
       found->time += share.time;
+    else if (shares.size() < 2 * kMostOrigins)
+      shares.push_back(share);
   }
 
   std::span<const std::vector<RankInWait>> waits_;  // of each rank, by its kernels
   std::vector<std::vector<Met>> met_;               // of each rank, in order
   std::vector<Share> shares_;
+  std::size_t steps_left_;  // of looking up, in all
 };
 
 void lay_to_origins(const MatchedCollectives& matched, std::span<std::vector<RankInWait>> waits, RankWaits& into) {
-  Origins origins(waits);
+  Origins origins(waits, matched.members.size());
   std::vector<Nanoseconds> longest(waits.size());
   for (std::uint32_t number = 0; number < matched.collectives.size(); ++number) {
     const std::span<const Member> members = matched.of(matched.collectives[number]);

@@ -44,7 +44,7 @@ struct RankWaits {
 // For how long a rank, by its number, computed in a time of its own clock. The times of each rank ascend.
 using ComputedWithin = std::function<Nanoseconds(std::size_t rank, TimeRange time)>;
 
-// O(n log n) of communication kernels, and of each two ranks that meet, O(n) of theirs.
+// O(n log n) of communication kernels.
 [[nodiscard]] RankWaits find_rank_waits(std::span<const RankWork> ranks, const ComputedWithin& computed);
 [[nodiscard]] RankWaits find_rank_waits(const Trace& trace, std::span<const RankWork> ranks);
 

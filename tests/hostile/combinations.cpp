@@ -158,6 +158,32 @@ void many_collectives_of_ranks(const Path& path, std::size_t bytes) {
     }
 }
 
+// Ranks of which each two meet once, as in a tournament, and one of the two waits: who it began with is looked for in all that both did before.
+void ranks_that_meet_once(const Path& path, std::size_t bytes) {
+  FileOfFrames file(path, bytes);
+  constexpr std::uint32_t kRanks = 1'000, kRounds = kRanks - 1;
+  constexpr std::int64_t kApart = 400'000, kRound = kApart * (kRanks / 2 + 1);
+  for (std::int64_t time = 0; !file.is_full(); time += kRound * kRounds)
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      proto::EventChunk chunk = chunk_at(time);
+      chunk.set_first_string(1);
+      chunk.add_strings("ncclDevKernel_AllReduce_Sum_f32_RING_LL");
+      proto::Kernels& kernels = kernels_in(chunk, kRounds);
+      repeat(*kernels.mutable_name(), 1u, kRounds);
+      std::int64_t before = 0;
+      for (std::uint32_t round = 0; round < kRounds; ++round) {
+        // The last rank stands; the others go round, and those meet whose places add up to the round.
+        const std::uint32_t other = rank == kRounds ? (round * (kRanks / 2)) % kRounds : (round + kRounds - rank) % kRounds;
+        const std::uint32_t against = rank < kRounds && other == rank ? kRounds : other;
+        const std::int64_t end = round * kRound + kApart * (1 + std::min(rank, against)), length = rank < against ? 200'000 : 100'000;
+        kernels.set_start_delta(static_cast<int>(round), end - length - before);
+        kernels.set_duration(static_cast<int>(round), static_cast<std::uint64_t>(length));
+        before = end - length;
+      }
+      file.add(proto::FRAME_EVENTS, chunk, 2 + rank, 0, kRounds);
+    }
+}
+
 // Ranges with a payload of their own each, numbers or deep JSON.
 void ranges_of_own_payloads(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
@@ -299,6 +325,7 @@ std::vector<HostileFile> combinations() {
       {"counters_of_many_gpus", &counters_of_many_groups<true>},
       {"collectives_of_many_ranks", &collectives_of_many_ranks},
       {"many_collectives_of_ranks", &many_collectives_of_ranks},
+      {"ranks_that_meet_once", &ranks_that_meet_once},
       {"ranges_of_own_payloads", &ranges_of_own_payloads},
       {"ranges_of_deep_payloads", &ranges_of_deep_payloads},
       {"ranges_of_special_domains", &ranges_of_special_domains},

@@ -424,51 +424,69 @@ std::optional<Slow> find_slow(const RuleContext& context, const Families& famili
   return found;
 }
 
-// How many iterations of one process are among those of another one. They are the same by their order, and where processes have unlike numbers of
-// them, by their names.
-std::size_t count_same(const Trace& trace, const OfProcess& one, std::span<const std::size_t> some, const OfProcess& other,
-                       std::span<const std::size_t> others) {
-  if (one.series->family != other.series->family) return 0;
-  const bool by_order = one.iterations.all.size() == other.iterations.all.size();
-  std::set<std::string_view> names;
-  if (!by_order)
-    for (const std::size_t i : others) names.insert(range_name(trace, other.iterations.all[i].range));
-  return static_cast<std::size_t>(std::count_if(some.begin(), some.end(), [&](std::size_t i) {
-    return by_order ? std::binary_search(others.begin(), others.end(), i) : names.contains(range_name(trace, one.iterations.all[i].range));
-  }));
-}
+// A finding, and the iterations that other ranks need not be told of beside it.
+class Leader {
+ public:
+  Leader(const Trace& trace, const Slow& slow) : trace_(trace), slow_(slow), iterations_(slow.own.empty() ? slow.iterations : slow.own) {
+    for (const std::size_t i : iterations_) names_.insert(range_name(trace, slow.of->iterations.all[i].range));
+  }
 
-// Whether one need not be said beside another one: it is slow for reasons of its own in no other iterations, for the most part, or waits there.
-bool is_said_by(const Trace& trace, const Slow& one, const Slow& other) {
-  if (!one.own.empty()) return 2 * count_same(trace, *one.of, one.own, *other.of, other.own) >= one.own.size();
-  return count_same(trace, *one.of, one.iterations, *other.of, other.own.empty() ? other.iterations : other.own) > 0;
-}
+  // Whether another rank is slow for reasons of its own in no other iterations, for the most part, or only waits, and in one of these.
+  [[nodiscard]] bool says(const Slow& other) const {
+    return other.own.empty() ? count_same(other, other.iterations) > 0 : 2 * count_same(other, other.own) >= other.own.size();
+  }
+  void add(const Slow& other) noexcept {
+    ++others_;
+    waiting_ += other.waiting;
+  }
+  [[nodiscard]] Finding finding() const {
+    Finding finding = slow_.finding;
+    if (others_ > 0)
+      finding.seen =
+          followed_by(std::move(finding.seen),
+                      Message(waiting_ > 0 ? "The same iterations took longer on {ranks} as well, which waited for {time} together for ranks that came later."
+                                           : "The same iterations took longer on {ranks} as well.",
+                              {{"ranks", counted(others_, "other rank")}, {"time", duration_text(waiting_)}}));
+    return finding;
+  }
+
+ private:
+  // Iterations are the same by their order, and where processes have unlike numbers of them, by their names.
+  [[nodiscard]] std::size_t count_same(const Slow& other, std::span<const std::size_t> some) const {
+    const std::vector<Iteration>& all = other.of->iterations.all;
+    if (other.of->series->family != slow_.of->series->family) return 0;
+    const bool by_order = all.size() == slow_.of->iterations.all.size();
+    return static_cast<std::size_t>(std::count_if(some.begin(), some.end(), [&](std::size_t i) {
+      return by_order ? std::binary_search(iterations_.begin(), iterations_.end(), i) : names_.contains(range_name(trace_, all[i].range));
+    }));
+  }
+
+  const Trace& trace_;
+  const Slow& slow_;
+  const std::vector<std::size_t>& iterations_;
+  std::set<std::string_view> names_;
+  std::uint64_t others_ = 0;
+  Nanoseconds waiting_ = 0;
+};
 
 // What is slow on one rank is so on those that wait for it, in the same iterations: that is one finding, of the rank that has most of it but for waiting.
 std::vector<Finding> once_for_ranks_that_meet(const Trace& trace, const Ranks& ranks, std::vector<Slow> all) {
+  constexpr std::ptrdiff_t kMostLeaders = 64;  // that others are compared with
   std::stable_sort(all.begin(), all.end(), [](const Slow& a, const Slow& b) { return a.finding.cost - a.waiting > b.finding.cost - b.waiting; });
+  std::vector<Leader> leaders;
   std::vector<Finding> findings;
-  std::vector<bool> is_said(all.size());
-  const auto communicates = [&](const Slow& one) { return ranks.communicating.contains(one.of->series->process); };
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (is_said[i]) continue;
-    std::uint64_t others = 0;
-    Nanoseconds waiting = 0;
-    for (std::size_t j = i + 1; j < all.size() && communicates(all[i]); ++j) {
-      if (is_said[j] || !communicates(all[j]) || !is_said_by(trace, all[j], all[i])) continue;
-      is_said[j] = true;
-      ++others;
-      waiting += all[j].waiting;
+  for (const Slow& one : all) {
+    if (!ranks.communicating.contains(one.of->series->process)) {
+      findings.push_back(one.finding);
+      continue;
     }
-    Finding& finding = all[i].finding;
-    if (others > 0)
-      finding.seen =
-          followed_by(std::move(finding.seen),
-                      Message(waiting > 0 ? "The same iterations took longer on {ranks} as well, which waited for {time} together for ranks that came later."
-                                          : "The same iterations took longer on {ranks} as well.",
-                              {{"ranks", counted(others, "other rank")}, {"time", duration_text(waiting)}}));
-    findings.push_back(std::move(finding));
+    const auto end = leaders.begin() + std::min(kMostLeaders, std::ssize(leaders));
+    if (const auto leader = std::find_if(leaders.begin(), end, [&](const Leader& each) { return each.says(one); }); leader != end)
+      leader->add(one);
+    else
+      leaders.emplace_back(trace, one);
   }
+  for (const Leader& leader : leaders) findings.push_back(leader.finding());
   return findings;
 }
 
