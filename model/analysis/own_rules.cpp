@@ -51,7 +51,7 @@ constexpr std::array kCommOptions{
 constexpr std::array kImbalanceOptions{
     RuleOption{"excess", OptionType::kReal, "10", "percent by which a rank's computation must exceed the mean"},
     RuleOption{"waiting", OptionType::kReal, "5",
-               "percent of the time that the others must wait, on average, for a rank that comes last while they have nothing to compute"},
+               "percent of the time that the others must wait for a rank that comes last, with nothing to compute, longer than for the rest"},
 };
 constexpr std::array kTailOptions{
     RuleOption{"slower", OptionType::kReal, "20", "percent above the median from which an iteration is slow"},

@@ -174,25 +174,29 @@ IdleSum cause_of_delay(const RuleContext& context, const LoopWork& work, const R
 struct Latecomer {
   const RankWork& rank;
   const RankWait& wait;
+  Nanoseconds of_each_other;    // what each of the others keeps the rest waiting for, on average
   Nanoseconds others;           // how many communicate as well
   Nanoseconds of_others;        // how long these communicate, on average
   Nanoseconds computed_longer;  // than these do, on average; negative where it computed less
   [[nodiscard]] Nanoseconds waited() const noexcept { return wait.caused / others; }
+  // How much longer than for the rest: ranks that are late in turn, as work varies, have nothing that the others lack.
+  [[nodiscard]] Nanoseconds waited_longer() const noexcept { return (wait.caused - of_each_other) / others; }
   [[nodiscard]] bool computing_explains_it() const noexcept { return 2 * computed_longer >= waited(); }
 };
 
 bool communicates(const RankWork& rank) { return rank.communication.total() > 0; }
 
 // Requires: another one of the ranks communicates.
-Latecomer latecomer_of(std::span<const RankWork* const> ranks, const RankWork& late, const RankWait& wait) {
-  Nanoseconds others = 0, communication = 0, compute = 0;
-  for (const RankWork* const other : ranks) {
-    if (other == &late || !communicates(*other)) continue;
+Latecomer latecomer_of(std::span<const RankWork* const> ranks, std::span<const RankWait* const> waits, std::size_t late) {
+  Nanoseconds others = 0, communication = 0, compute = 0, caused = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i == late || !communicates(*ranks[i])) continue;
     ++others;
-    communication += other->communication.total();
-    compute += other->compute.total();
+    communication += ranks[i]->communication.total();
+    compute += ranks[i]->compute.total();
+    caused += waits[i]->caused;
   }
-  return {late, wait, others, communication / others, late.compute.total() - compute / others};
+  return {*ranks[late], *waits[late], caused / others, others, communication / others, ranks[late]->compute.total() - compute / others};
 }
 
 Message latecomer_title(const Trace& trace, const LoopWork& work, const Latecomer& late) {
@@ -331,14 +335,14 @@ Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArgument
   const auto late = static_cast<std::size_t>(
       std::max_element(waits.begin(), waits.end(), [](const RankWait* a, const RankWait* b) { return a->caused < b->caused; }) - waits.begin());
   if (waits[late]->caused > 0 && std::count_if(ranks.begin(), ranks.end(), [](const RankWork* one) { return communicates(*one); }) > 1) {
-    const Latecomer latecomer = latecomer_of(ranks, *ranks[late], *waits[late]);
+    const Latecomer latecomer = latecomer_of(ranks, waits, late);
     const bool is_said = computes_longer && ranks[late] == *most && latecomer.computing_explains_it();
-    if (!is_said && percent_of(latecomer.waited(), work.span(ranks[late]->gpu, ranks[late]->extent)) >= arguments.real("waiting"))
+    if (!is_said && percent_of(latecomer.waited_longer(), work.span(ranks[late]->gpu, ranks[late]->extent)) >= arguments.real("waiting"))
       answer.findings.push_back(describe_latecomer(context, work, latecomer));
   }
   rank(answer.findings);
   if (answer.findings.empty())
-    answer.message = "The ranks compute for about the same time, and none keeps the others waiting for long while they have nothing to compute.";
+    answer.message = "The ranks compute for about the same time, and none keeps the others waiting for much longer than the rest do.";
   answer.tables.push_back({"imbalance", "Computation by rank", std::move(table)});
   return answer;
 }
