@@ -77,8 +77,8 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Mar
       std::vector<Candidate> in_lane;
       const Lane& lane = trace.lane(id);
       for (EventIndex i = 0; i < lane.size(); ++i) {
+        if (marks == Marks::kXlaExecutions ? !xla_execution(lane.name(i)) : xla(lane.name(i))) continue;  // first, since few names are of XLA
         if (communication(lane.name(i)) || framework(lane.name(i)) || (operators && !profiler_step(lane.name(i)))) continue;
-        if (marks == Marks::kXlaExecutions ? !xla_execution(lane.name(i)) : xla(lane.name(i))) continue;
         const FamilyId family = families.of_name(lane.name(i));
         if (places.size() < families.size()) places.resize(families.size(), kNone);
         if (places[family] == kNone) {

@@ -22,27 +22,37 @@ namespace {
 
 class Collector {
  public:
-  Measured& item(DiffKind kind, std::string_view name) { return items_[{kind, std::string(name)}]; }
+  // The item of that name, which is no range.
+  Measured& item(DiffKind kind, std::string_view name) {
+    if (const auto known = by_key_.find({kind, name}); known != by_key_.end()) return *known->second;
+    const ItemKey key{kind, names_.emplace_back(name)};
+    Measured& measured = items_.emplace_back(key, Measured{}).second;
+    by_key_.emplace(key, &measured);
+    return measured;
+  }
+  // A further one, of a family of ranges.
+  Measured& new_range(std::string_view family) { return items_.emplace_back(ItemKey{DiffKind::kRange, family}, Measured{}).second; }
   static void add(Measured& measured, std::size_t sample, Nanoseconds time) {
     measured.total += time;
     measured.samples.add(sample, static_cast<double>(time));
   }
   Measurements take() {
     Measurements all;
-    all.reserve(items_.size());
-    while (!items_.empty()) {
-      auto item = items_.extract(items_.begin());
-      all.emplace_back(std::move(item.key()), std::move(item.mapped()));
-    }
-    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    all.items.reserve(items_.size());
+    by_key_.clear();
+    for (; !items_.empty(); items_.pop_front()) all.items.push_back(std::move(items_.front()));
+    std::sort(all.items.begin(), all.items.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    all.names = std::move(names_);
     return all;
   }
 
  private:
   struct Hash {
-    std::size_t operator()(const ItemKey& key) const noexcept { return std::hash<std::string>()(key.second) + static_cast<std::size_t>(key.first); }
+    std::size_t operator()(const ItemKey& key) const noexcept { return std::hash<std::string_view>()(key.second) + static_cast<std::size_t>(key.first); }
   };
-  std::unordered_map<ItemKey, Measured, Hash> items_;  // which stay where they are
+  std::deque<std::pair<ItemKey, Measured>> items_;  // which stay where they are
+  std::deque<std::string> names_;
+  std::unordered_map<ItemKey, Measured*, Hash> by_key_;
 };
 
 // Items by the id of what they are of, so that names are looked at once each.
@@ -72,7 +82,7 @@ class Measurement {
     measure_idle();
     measure_busy();
     Measurements items = collector_.take();
-    for (auto& [key, measured] : items) measured.samples.finish(samples_);
+    for (auto& [key, measured] : items.items) measured.samples.finish(samples_);
     return items;
   }
 
@@ -128,7 +138,7 @@ class Measurement {
         return &calls_.item(name, trace_.name_count(), [&]() -> Measured& { return collector_.item(DiffKind::kApi, api_display_name(trace_.name(name))); });
       case TrackKind::kNvtxRanges: {
         const FamilyId family = families_.of_name(name);
-        return &range_families_.item(family, 0, [&]() -> Measured& { return collector_.item(DiffKind::kRange, families_.text(family)); });
+        return &range_families_.item(family, families_.size(), [&]() -> Measured& { return collector_.new_range(families_.text(family)); });
       }
       default:
         return nullptr;

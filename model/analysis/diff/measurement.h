@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -116,10 +118,17 @@ struct Measured {
   TimeBySample samples;                            // ns, the mean of the ranks
   std::unique_ptr<std::set<std::string>> kernels;  // of matrix products: which these are
 };
-using ItemKey = std::pair<DiffKind, std::string>;
+using ItemKey = std::pair<DiffKind, std::string_view>;
 
-// By key, each once. O(n log n). When asked to stop, it ends early. `families` are those of the trace.
-using Measurements = std::vector<std::pair<ItemKey, Measured>>;
+// Items by key, each once. Ranges are called as their families are, whose texts are not copied: there may be millions.
+struct Measurements {
+  Measurements() = default;
+  Measurements(Measurements&&) = default;  // and is not copied
+  Measurements& operator=(Measurements&&) = default;
+  std::vector<std::pair<ItemKey, Measured>> items;
+  std::deque<std::string> names;  // of what is no range
+};
+// O(n log n). When asked to stop, it ends early. Requires: `families` are those of the trace, and outlive what is measured.
 [[nodiscard]] Measurements measure(const Trace& trace, Families& families, const Samples& samples, const std::stop_token& stop = {});
 
 }  // namespace lanescope::analysis

@@ -143,16 +143,17 @@ bool is_headline(const DiffItem& item) {
   return item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || (item.kind == DiffKind::kGpuIdle && item.name == kAllIdle);
 }
 
+// An item that may be told from noise, and what all runs say of it.
 struct Compared {
-  DiffItem item;
-  std::vector<const Measured*> measured;  // of all runs; empty where it is not told from noise
+  DiffItem* item = nullptr;
+  std::span<const Measured* const> measured;
 };
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-Compared compare(const ItemKey& key, const OfSide& first, const OfSide& second) {
-  Compared compared;
-  DiffItem& item = compared.item;
+// Changes are not told from noise yet.
+DiffItem compare(const ItemKey& key, const OfSide& first, const OfSide& second) {
+  DiffItem item;
   item.kind = key.first;
   item.name = key.second;
   item.first = side_of(first);
@@ -161,29 +162,25 @@ Compared compare(const ItemKey& key, const OfSide& first, const OfSide& second) 
   item.change_low = item.change_high = kUnknown;
   if (item.first.count == 0 || item.second.count == 0) {
     item.verdict = item.first.count == item.second.count ? DiffVerdict::kSame : item.first.count == 0 ? DiffVerdict::kOnlySecond : DiffVerdict::kOnlyFirst;
-    return compared;
+    return item;
   }
   item.verdict = item.first.per_iteration == item.second.per_iteration ? DiffVerdict::kSame : DiffVerdict::kUnsure;
-  if (!has_samples(first.runs, second.runs, item.kind)) return compared;
-  compared.measured.assign(first.measured.begin(), first.measured.end());
-  compared.measured.insert(compared.measured.end(), second.measured.begin(), second.measured.end());
-  return compared;
+  return item;
 }
+
+bool is_in_both(const DiffItem& item) { return item.first.count > 0 && item.second.count > 0; }
 
 // Tells changes from noise among items that are judged together. Of very many, those whose times differ most: it takes time for each, and for each
 // of its samples. The others count all the same, as ones that did not change.
-void judge(std::span<Compared*> items, Side first, Side second, const std::stop_token& stop) {
-  std::vector<Compared*> judged;
-  for (Compared* compared : items)
-    if (!compared->measured.empty()) judged.push_back(compared);
+void judge(std::vector<Compared> judged, Side first, Side second, const std::stop_token& stop) {
   const std::size_t all = judged.size();
   const std::size_t samples =
       first.size() + second.size() >= MeanChange::kLeastRuns ? first.size() + second.size() : first.front().samples.size() + second.front().samples.size();
   const std::size_t most = std::clamp<std::size_t>(TraceDiff::kMostJudgedSamples / samples, 1, TraceDiff::kMostJudged);
   if (all > most) {
-    const auto differs_more = [](const Compared* a, const Compared* b) { return std::abs(a->item.difference()) > std::abs(b->item.difference()); };
+    const auto differs_more = [](const Compared& a, const Compared& b) { return std::abs(a.item->difference()) > std::abs(b.item->difference()); };
     std::stable_sort(judged.begin(), judged.end(), differs_more);
-    for (std::size_t i = most; i < all; ++i) judged[i]->item.was_left_out = judged[i]->item.verdict == DiffVerdict::kUnsure;
+    for (std::size_t i = most; i < all; ++i) judged[i].item->was_left_out = judged[i].item->verdict == DiffVerdict::kUnsure;
     judged.resize(most);
   }
   std::vector<std::optional<MeanChange>> changes(all > most ? most : all);
@@ -191,7 +188,7 @@ void judge(std::span<Compared*> items, Side first, Side second, const std::stop_
   constexpr std::size_t kPart = 64;  // items; of few, one thread takes all
   parallel_for((changes.size() + kPart - 1) / kPart, [&](std::size_t part) {
     for (std::size_t i = part * kPart; i < std::min(changes.size(), (part + 1) * kPart) && !stop.stop_requested(); ++i) {
-      const std::span<const Measured* const> measured(judged[i]->measured);
+      const std::span<const Measured* const> measured = judged[i].measured;
       changes[i] = change_of({first, measured.first(first.size())}, {second, measured.subspan(first.size())});
       probabilities[i] = changes[i]->probability();
     }
@@ -201,7 +198,7 @@ void judge(std::span<Compared*> items, Side first, Side second, const std::stop_
   of_all.resize(all, 1.0);
   const double level = discovery_level(std::move(of_all), TraceDiff::kFalseAlarms / 2);  // one half for headlines, one for details
   for (std::size_t i = 0; i < judged.size(); ++i) {
-    DiffItem& item = judged[i]->item;
+    DiffItem& item = *judged[i].item;
     item.verdict = probabilities[i] > level ? DiffVerdict::kSame : item.difference() > 0 ? DiffVerdict::kMore : DiffVerdict::kLess;
     if (item.first.per_iteration <= 0) continue;
     const Interval interval = changes[i]->interval(level);
@@ -257,10 +254,9 @@ class ItemsOfRuns {
   const ItemKey* next() {
     const ItemKey* key = nullptr;
     for (std::size_t run = 0; run < runs_.size(); ++run)
-      if (next_[run] < runs_[run].items.size() && (key == nullptr || runs_[run].items[next_[run]].first < *key)) key = &runs_[run].items[next_[run]].first;
+      if (has_more(run) && (key == nullptr || next_of(run).first < *key)) key = &next_of(run).first;
     for (std::size_t run = 0; run < runs_.size() && key != nullptr; ++run) {
-      const bool has_it = next_[run] < runs_[run].items.size() && runs_[run].items[next_[run]].first == *key;
-      measured_[run] = has_it ? &runs_[run].items[next_[run]++].second : nullptr;
+      measured_[run] = has_more(run) && next_of(run).first == *key ? &runs_[run].items.items[next_[run]++].second : nullptr;
     }
     return key;
   }
@@ -268,6 +264,9 @@ class ItemsOfRuns {
   [[nodiscard]] std::span<const Measured* const> measured() const noexcept { return measured_; }
 
  private:
+  [[nodiscard]] bool has_more(std::size_t run) const { return next_[run] < runs_[run].items.items.size(); }
+  [[nodiscard]] const std::pair<ItemKey, Measured>& next_of(std::size_t run) const { return runs_[run].items.items[next_[run]]; }
+
   std::span<const Run> runs_;
   std::vector<std::size_t> next_;
   std::vector<const Measured*> measured_;
@@ -284,7 +283,8 @@ bool is_of_iterations(const ItemKey& key, const OfSide& of, std::span<const Meas
 std::vector<DiffItem> items_of(std::span<const Run> runs, std::size_t first_runs, const std::stop_token& stop) {
   const Side first = runs.first(first_runs), second = runs.subspan(first_runs);
   std::vector<const Measured*> iterations(runs.size());
-  std::vector<Compared> compared;
+  std::vector<DiffItem> items;
+  std::vector<const Measured*> measured;  // of each that both sides have, of all runs
   ItemsOfRuns all(runs);
   while (const ItemKey* const key = all.next()) {
     if (stop.stop_requested()) break;
@@ -292,17 +292,21 @@ std::vector<DiffItem> items_of(std::span<const Run> runs, std::size_t first_runs
     if (key->first == DiffKind::kDuration) iterations.assign(all.measured().begin(), all.measured().end());  // comes first
     const std::span<const Measured* const> durations(iterations);
     if (is_of_iterations(*key, of_first, durations.first(first_runs)) && is_of_iterations(*key, of_second, durations.subspan(first_runs))) continue;
-    Compared one = compare(*key, of_first, of_second);
-    if (one.item.first.count == 0 && one.item.second.count == 0) continue;
-    if (name_products(of_first.measured, of_second.measured, one.item)) compared.push_back(std::move(one));
+    DiffItem item = compare(*key, of_first, of_second);
+    if (item.first.count == 0 && item.second.count == 0) continue;
+    if (!name_products(of_first.measured, of_second.measured, item)) continue;
+    if (is_in_both(item)) measured.insert(measured.end(), all.measured().begin(), all.measured().end());
+    items.push_back(std::move(item));
   }
-  std::vector<Compared*> headlines, details;
-  for (Compared& one : compared) (is_headline(one.item) ? headlines : details).push_back(&one);
-  judge(headlines, first, second, stop);
-  judge(details, first, second, stop);
-  std::vector<DiffItem> items;
-  items.reserve(compared.size());
-  for (Compared& one : compared) items.push_back(std::move(one.item));
+  std::vector<Compared> headlines, details;
+  std::size_t next = 0;
+  for (DiffItem& item : items) {
+    if (!is_in_both(item)) continue;
+    if (has_samples(first, second, item.kind)) (is_headline(item) ? headlines : details).push_back({&item, std::span(measured).subspan(next, runs.size())});
+    next += runs.size();
+  }
+  judge(std::move(headlines), first, second, stop);
+  judge(std::move(details), first, second, stop);
   std::stable_sort(items.begin(), items.end(), comes_before);
   return items;
 }
@@ -357,8 +361,7 @@ Result<TraceDiff> compare_runs(Runs first, Runs second, const DiffOptions& optio
     (i < all.first ? diff.first_skipped : diff.second_skipped) += samples.skipped();
     (i < all.first ? diff.first_disturbed : diff.second_disturbed) += samples.disturbed();
     (i < all.first ? diff.first_left_out : diff.second_left_out) += samples.left_out();
-    Families of_run = std::move(families[i]);  // until it is measured: they may take as much memory as the trace
-    Measurements items = measure(trace, of_run, samples, options.stop);
+    Measurements items = measure(trace, families[i], samples, options.stop);
     runs.push_back({std::move(samples), std::move(items)});
   }
   diff.items = items_of(runs, all.first, options.stop);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "model/trace/trace.h"
@@ -14,18 +14,21 @@ using FamilyId = std::uint32_t;  // 0: no range
 
 class Families {
  public:
-  explicit Families(const Trace& trace) : trace_(&trace), of_name_(trace.name_count(), kNone), texts_{""} {}
+  explicit Families(const Trace& trace) : trace_(&trace), of_name_(trace.name_count(), kNone), texts_{""}, hashes_{0} {}
 
   [[nodiscard]] FamilyId of_name(NameId name);  // O(1), after the first time
   [[nodiscard]] FamilyId of(EventRef range) { return range.valid() ? of_name(trace_->lane(range.lane).name(range.index)) : 0; }
-  [[nodiscard]] const std::string& text(FamilyId family) const { return texts_[family]; }
+  [[nodiscard]] const std::string& text(FamilyId family) const { return texts_[family]; }  // stays where it is
   [[nodiscard]] std::size_t size() const noexcept { return texts_.size(); }
 
  private:
   const Trace* trace_;
   std::vector<FamilyId> of_name_;
-  std::vector<std::string> texts_;
-  std::unordered_map<std::string, FamilyId> known_;
+  // Each text once: a trace may have millions. `slots_` is a hash table with open addressing.
+  void grow();
+  std::deque<std::string> texts_;
+  std::vector<std::uint64_t> hashes_;  // of these
+  std::vector<FamilyId> slots_;
 };
 
 }  // namespace lanescope::analysis
