@@ -1,6 +1,7 @@
 #include "thread_activity.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "model/trace/file_access.h"
 #include "model/trace/kernel_domains.h"
@@ -48,7 +49,8 @@ std::unordered_set<std::uint64_t> NameClasses::measured_launches(const Trace& tr
   return launches;
 }
 
-ThreadActivity::ThreadActivity(const Trace& trace, const ThreadTracks& tracks, ThreadId thread, NameClasses& names) : trace_(&trace), names_(&names) {
+ThreadActivity::ThreadActivity(const Trace& trace, const ThreadTracks& tracks, ThreadId thread, NameClasses& names, std::size_t few_lanes)
+    : trace_(&trace), names_(&names), few_lanes_(few_lanes) {
   const ProcessId process = trace.threads()[thread].process;
   for (const TrackId id_of_track : tracks_of(trace, tracks, thread)) {
     const Track& track = trace.tracks()[id_of_track];
@@ -85,24 +87,22 @@ ThreadActivity::ThreadActivity(const Trace& trace, const ThreadTracks& tracks, T
   }
 }
 
-// Takes over what the event says where it says more than what is known so far.
-void ThreadActivity::consider(const Source& source, EventIndex index, Activity& activity, Layer& best) {
+ThreadActivity::Layer ThreadActivity::layer_of(const Source& source, EventIndex index) {
+  const Lane& lane = source.cursor.lane();
+  switch (source.layer) {
+    case Layer::kOsCall:  // whoever holds Python's lock goes on
+      return trace_->name(lane.name(index)).starts_with(kHoldsPythonLock) ? Layer::kRange : source.layer;
+    case Layer::kHeldBack:
+      return cause_of(trace_->thread_state_detail(lane.detail(index)).state) ? source.layer : Layer::kRange;
+    case Layer::kRange:
+      return names_->communication(lane.name(index)) ? Layer::kCommunication : source.layer;
+    default:
+      return source.layer;
+  }
+}
+
+void ThreadActivity::take(const Source& source, EventIndex index, Layer layer, Activity& activity) {
   const NameId name = source.cursor.lane().name(index);
-  const bool is_range = source.layer == Layer::kRange || source.layer == Layer::kCommunication;
-  if (is_range) {
-    const EventRef range{source.id, index};
-    const bool inner = !activity.nvtx.valid() || source.cursor.lane().start(index) >= trace_->lane(activity.nvtx.lane).start(activity.nvtx.index);
-    if (inner) activity.nvtx = range;
-  }
-  if (source.layer == Layer::kOsCall && trace_->name(name).starts_with(kHoldsPythonLock)) return;  // whoever holds it goes on
-  std::optional<IdleCause> held_back;
-  if (source.layer == Layer::kHeldBack) {
-    held_back = cause_of(trace_->thread_state_detail(source.cursor.lane().detail(index)).state);
-    if (!held_back) return;
-  }
-  const Layer layer = source.layer == Layer::kRange && names_->communication(name) ? Layer::kCommunication : source.layer;
-  if (layer == Layer::kRange || layer > best || (layer == best && layer != Layer::kCommunication)) return;
-  best = layer;
   activity.call = layer == Layer::kHeldBack ? 0 : name;
   switch (layer) {
     case Layer::kOverhead:
@@ -124,11 +124,84 @@ void ThreadActivity::consider(const Source& source, EventIndex index, Activity& 
       activity.cause = names_->os_call(name);
       break;
     case Layer::kHeldBack:
-      activity.cause = *held_back;
+      activity.cause = *cause_of(trace_->thread_state_detail(source.cursor.lane().detail(index)).state);
       break;
     case Layer::kRange:
       break;
   }
+}
+
+void ThreadActivity::enter(std::uint32_t source, Nanoseconds t) {
+  const EventIndex at = sources_[source].cursor.seek(t);
+  const Lane& lane = sources_[source].cursor.lane();
+  sweep_.covering[source] = lane.size();
+  sweep_.next[source] = std::numeric_limits<Nanoseconds>::max();
+  if (at == lane.size()) return;
+  sweep_.next[source] = lane.start(at) > t ? lane.start(at) : lane.end(at);
+  sweep_.changes.emplace(sweep_.next[source], source);
+  if (lane.start(at) > t) return;
+  sweep_.covering[source] = at;
+  if (is_range(sources_[source])) sweep_.ranges.emplace(lane.start(at), source);
+  if (const Layer layer = layer_of(sources_[source], at); layer != Layer::kRange) sweep_.by_layer[static_cast<std::size_t>(layer)].insert(source);
+}
+
+void ThreadActivity::leave(std::uint32_t source) {
+  const Lane& lane = sources_[source].cursor.lane();
+  if (sweep_.covering[source] == lane.size()) return;
+  if (is_range(sources_[source])) sweep_.ranges.erase({lane.start(sweep_.covering[source]), source});
+  for (std::set<std::uint32_t>& of_layer : sweep_.by_layer) of_layer.erase(source);
+}
+
+bool ThreadActivity::move_to(Nanoseconds t) {
+  if (!sweep_.has_begun) {
+    sweep_.has_begun = true;
+    sweep_.covering.resize(sources_.size());
+    sweep_.next.resize(sources_.size());
+    for (std::uint32_t source = 0; source < sources_.size(); ++source) enter(source, t);
+    sweep_.time = t;
+  }
+  if (t < sweep_.time) return false;
+  advance(t);
+  advanced_.clear();
+  sweep_.time = t;
+  return true;
+}
+
+void ThreadActivity::advance(Nanoseconds t) {
+  for (; !sweep_.changes.empty(); sweep_.changes.pop()) {
+    const auto [time, source] = sweep_.changes.top();
+    if (time != sweep_.next[source]) continue;  // from before it went back
+    if (time > t) return;
+    leave(source);
+    enter(source, t);
+    advanced_.push_back(source);
+  }
+}
+
+void ThreadActivity::go_back() {
+  std::sort(advanced_.begin(), advanced_.end());
+  advanced_.erase(std::unique(advanced_.begin(), advanced_.end()), advanced_.end());
+  for (const std::uint32_t source : advanced_) {
+    leave(source);
+    enter(source, sweep_.time);
+  }
+  advanced_.clear();
+}
+
+Activity ThreadActivity::at_in_many(Nanoseconds t, Nanoseconds& until) {
+  advance(t);
+  if (!sweep_.changes.empty()) until = std::min(until, sweep_.changes.top().first);
+  Activity activity;
+  if (!sweep_.ranges.empty()) activity.nvtx = {sources_[sweep_.ranges.rbegin()->second].id, sweep_.covering[sweep_.ranges.rbegin()->second]};
+  for (std::size_t i = 0; i < sweep_.by_layer.size(); ++i) {
+    const std::set<std::uint32_t>& of_layer = sweep_.by_layer[i];
+    if (of_layer.empty()) continue;
+    const auto layer = static_cast<Layer>(i);
+    const std::uint32_t source = layer == Layer::kCommunication ? *of_layer.rbegin() : *of_layer.begin();
+    take(sources_[source], sweep_.covering[source], layer, activity);
+    break;
+  }
+  return activity;
 }
 
 // What is known of time t; `until` becomes the time at which that may change.
@@ -144,20 +217,30 @@ Activity ThreadActivity::at(Nanoseconds t, std::vector<Scan>& scans, Nanoseconds
       continue;
     }
     until = std::min(until, lane.end(scan.at));
-    consider(*scan.source, scan.at, activity, best);
+    if (is_range(*scan.source)) {
+      const EventRef range{scan.source->id, scan.at};
+      const bool inner = !activity.nvtx.valid() || lane.start(scan.at) >= trace_->lane(activity.nvtx.lane).start(activity.nvtx.index);
+      if (inner) activity.nvtx = range;
+    }
+    const Layer layer = layer_of(*scan.source, scan.at);
+    if (layer == Layer::kRange || layer > best || (layer == best && layer != Layer::kCommunication)) continue;  // of communication, the last says it
+    best = layer;
+    take(*scan.source, scan.at, layer, activity);
   }
   return activity;
 }
 
 void ThreadActivity::describe(TimeRange window, std::vector<Activity>& pieces) {
   scans_.clear();
+  const bool is_swept = has_many() && move_to(window.begin);
   for (Source& source : sources_) {
+    if (is_swept) break;
     const EventIndex at = source.cursor.seek(window.begin);
     if (at < source.cursor.lane().size() && source.cursor.lane().start(at) < window.end) scans_.push_back({&source, at});
   }
   for (Nanoseconds t = window.begin; t < window.end;) {
     Nanoseconds until = window.end;
-    Activity activity = at(t, scans_, until);
+    Activity activity = is_swept ? at_in_many(t, until) : at(t, scans_, until);
     activity.range = {t, until};
     const bool goes_on = !pieces.empty() && pieces.back().range.end == t && pieces.back().cause == activity.cause && pieces.back().call == activity.call &&
                          pieces.back().nvtx == activity.nvtx;
@@ -167,10 +250,18 @@ void ThreadActivity::describe(TimeRange window, std::vector<Activity>& pieces) {
       pieces.push_back(activity);
     t = until;
   }
+  if (is_swept) go_back();
 }
 
 EventRef ThreadActivity::innermost_range(Nanoseconds t) {
   EventRef innermost;
+  if (has_many() && (!sweep_.has_begun || t >= sweep_.time)) {
+    if (!sweep_.has_begun && !move_to(t)) return {};
+    advance(t);
+    if (!sweep_.ranges.empty()) innermost = {sources_[sweep_.ranges.rbegin()->second].id, sweep_.covering[sweep_.ranges.rbegin()->second]};
+    go_back();
+    return innermost;
+  }
   Nanoseconds begin = 0;
   for (Source& source : sources_) {
     if (source.layer != Layer::kRange && source.layer != Layer::kCommunication) continue;

@@ -5,7 +5,12 @@
 // its own.
 #pragma once
 
+#include <array>
+#include <functional>
+#include <queue>
+#include <set>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "call_class.h"
@@ -51,11 +56,13 @@ struct NameClasses {
 
 class ThreadActivity {
  public:
-  // O(tracks).
-  ThreadActivity(const Trace& trace, const ThreadTracks& tracks, ThreadId thread, NameClasses& names);
+  // Lanes of a thread that are all looked at for each moment; of more, those alone in which something begins or ends.
+  static constexpr std::size_t kFewLanes = 64;
+  // O(tracks). `few_lanes`: another number for tests.
+  ThreadActivity(const Trace& trace, const ThreadTracks& tracks, ThreadId thread, NameClasses& names, std::size_t few_lanes = kFewLanes);
 
   // Appends what the thread did in the window, in adjoining pieces that cover it. Windows must come in order of begin, or cost O(log n) a
-  // lane instead of O(1). O(lanes · events in the window).
+  // lane instead of O(1). O(lanes · events in the window); of many lanes whose windows come in order O(log n) for each event in or between windows.
   void describe(TimeRange window, std::vector<Activity>& pieces);
 
   // The innermost NVTX range at t.
@@ -76,13 +83,38 @@ class ThreadActivity {
     EventIndex at;
   };
 
+  // What covers a moment that moves on. Where one is asked for that lies before it, all lanes are looked at.
+  struct Sweep {
+    bool has_begun = false;
+    Nanoseconds time = 0;
+    std::vector<EventIndex> covering;  // by source; of no meaning where it is in none of the sets below
+    std::priority_queue<std::pair<Nanoseconds, std::uint32_t>, std::vector<std::pair<Nanoseconds, std::uint32_t>>, std::greater<>>
+        changes;                                                                            // when, of which source
+    std::vector<Nanoseconds> next;                                                          // by source: which of its changes counts
+    std::set<std::pair<Nanoseconds, std::uint32_t>> ranges;                                 // their starts, and sources
+    std::array<std::set<std::uint32_t>, static_cast<std::size_t>(Layer::kRange)> by_layer;  // sources
+  };
+
+  [[nodiscard]] bool has_many() const noexcept { return sources_.size() > few_lanes_; }
   [[nodiscard]] Activity at(Nanoseconds t, std::vector<Scan>& scans, Nanoseconds& until);
-  void consider(const Source& source, EventIndex index, Activity& activity, Layer& best);
+  [[nodiscard]] Activity at_in_many(Nanoseconds t, Nanoseconds& until);
+  [[nodiscard]] bool move_to(Nanoseconds t);  // false where it lies behind
+  void advance(Nanoseconds t);
+  void go_back();  // to where it was moved
+  void enter(std::uint32_t source, Nanoseconds t);
+  void leave(std::uint32_t source);
+  // What an event says of its thread; kRange where nothing.
+  [[nodiscard]] Layer layer_of(const Source& source, EventIndex index);
+  void take(const Source& source, EventIndex index, Layer layer, Activity& activity);
+  [[nodiscard]] static bool is_range(const Source& source) noexcept { return source.layer == Layer::kRange || source.layer == Layer::kCommunication; }
 
   const Trace* trace_;
   NameClasses* names_;
   std::vector<Source> sources_;
   std::vector<Scan> scans_;  // scratch
+  std::size_t few_lanes_;
+  Sweep sweep_;                          // of many lanes
+  std::vector<std::uint32_t> advanced_;  // sources that changed since it was moved
 };
 
 }  // namespace lanescope::analysis

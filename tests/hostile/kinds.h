@@ -18,5 +18,6 @@ namespace lanescope::test {
 [[nodiscard]] std::vector<HostileFile> compacted();
 [[nodiscard]] std::vector<HostileFile> long_texts();
 [[nodiscard]] std::vector<HostileFile> combinations();
+[[nodiscard]] std::vector<HostileFile> waits();
 
 }  // namespace lanescope::test
