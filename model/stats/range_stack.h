@@ -1,7 +1,9 @@
 // How reports tell where a range stands in the nest. Internal to reports.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "nvtx_ranges.h"
 
@@ -11,11 +13,36 @@ namespace lanescope::stats {
   return ranges[index].parent == kNoRange ? kNoInteger : ranges[ranges[index].parent].id;
 }
 
-// ":3:5:8": the ids of the ranges around this one, outermost first, and its own.
-[[nodiscard]] inline std::string range_stack(const std::vector<NvtxRange>& ranges, std::size_t index) {
-  std::string stack;
-  for (; index != kNoRange; index = ranges[index].parent) stack.insert(0, ":" + std::to_string(ranges[index].id));
-  return stack;
-}
+// Texts that say where ranges of a table stand. A text has a part for each range around, so that thousands that are open together, as in a hostile file,
+// would come to gigabytes: beyond 512 bytes for each row and 256 MiB, texts have their innermost parts alone (docs/file-format.md, Limits).
+class RangeStacks {
+ public:
+  explicit RangeStacks(std::size_t rows) noexcept : left_(kLeastBytes + kBytesOfRow * rows) {}
+
+  // ":3:5:8": the ids of the ranges around this one, outermost first, and its own; ":...:5:8" where not all are told. O(what is told).
+  [[nodiscard]] std::string ids(const std::vector<NvtxRange>& ranges, std::size_t index) {
+    std::vector<std::string> told;
+    const auto all = static_cast<std::size_t>(ranges[index].level) + 1;
+    const std::size_t most = told_of(all, 1 + std::to_string(ranges[index].id).size());
+    for (; index != kNoRange && told.size() < most; index = ranges[index].parent) told.push_back(std::to_string(ranges[index].id));
+    std::string stack = index == kNoRange ? "" : ":...";
+    for (auto id = told.rbegin(); id != told.rend(); ++id) stack.append(":").append(*id);
+    return stack;
+  }
+  // Two dashes for each range around one of this level.
+  [[nodiscard]] std::string indent(std::int64_t level) { return std::string(told_of(static_cast<std::size_t>(level), 2) * 2, '-'); }
+
+ private:
+  static constexpr std::size_t kLeastBytes = 256u << 20, kBytesOfRow = 512, kInnermost = 16;
+
+  // How many of so many parts of about `bytes` each are told.
+  std::size_t told_of(std::size_t parts, std::size_t bytes) noexcept {
+    const std::size_t told = parts * bytes <= left_ ? parts : std::min(parts, kInnermost);
+    left_ -= std::min(left_, told * bytes);
+    return told;
+  }
+
+  std::size_t left_;
+};
 
 }  // namespace lanescope::stats

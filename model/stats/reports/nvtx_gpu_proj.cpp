@@ -26,12 +26,13 @@ Table nvtx_gpu_proj_trace(const Selection& selection, const ReportOptions&) {
                integers("Orig Start", Unit::kNanoseconds), integers("Orig Duration", Unit::kNanoseconds), texts("Style"), identifiers("PID"),
                identifiers("TID"), integers("NumGPUOps"), integers("Lvl"), integers("NumChild"), identifiers("RangeId"), identifiers("ParentId"),
                texts("RangeStack")});
+  RangeStacks stacks(projections.size());
   for (const Projection& p : projections) {
     const NvtxRange& range = p.range();
     const Thread& thread = trace.threads()[p.thread];
     table.add_row(table.add_text(name_of(trace, p)), p.projected.begin, p.projected.length(), range.time.begin, range.time.length(),
                   table.add_text(std::string(style_name(range.kind))), std::int64_t{trace.processes()[thread.process].pid}, std::int64_t{thread.tid},
-                  p.operations, range.level, p.children, range.id, parent_id(*p.ranges, p.index), table.add_text(range_stack(*p.ranges, p.index)));
+                  p.operations, range.level, p.children, range.id, parent_id(*p.ranges, p.index), table.add_text(stacks.ids(*p.ranges, p.index)));
   }
   add_runs(trace, table, [&](std::size_t row) { return trace.threads()[projections[row].thread].process; });
   return table;

@@ -25,14 +25,15 @@ Table nvtx_pushpop_trace(const Selection& selection, const ReportOptions&) {
   Table table({integers("Start", Unit::kNanoseconds), integers("End", Unit::kNanoseconds), integers("Duration", Unit::kNanoseconds),
                integers("DurChild", Unit::kNanoseconds), integers("DurNonChild", Unit::kNanoseconds), texts("Name"), identifiers("PID"), identifiers("TID"),
                integers("Lvl"), integers("NumChild"), identifiers("RangeId"), identifiers("ParentId"), texts("RangeStack"), texts("NameTree")});
+  RangeStacks stacks(rows.size());
   for (const Row& row : rows) {
     const NvtxRange& range = row.range();
     const Thread& thread = trace.threads()[row.thread];
     const std::string name = range_name(trace, thread.process, range.domain, range.name);
-    const std::string indent(static_cast<std::size_t>(range.level) * 2, '-');
+    const std::string indent = stacks.indent(range.level);
     table.add_row(range.time.begin, range.time.end, range.time.length(), range.children_time, range.time.length() - range.children_time, table.add_text(name),
                   std::int64_t{trace.processes()[thread.process].pid}, std::int64_t{thread.tid}, range.level, range.children, range.id,
-                  parent_id(*row.ranges, row.index), table.add_text(range_stack(*row.ranges, row.index)), table.add_text(indent + name));
+                  parent_id(*row.ranges, row.index), table.add_text(stacks.ids(*row.ranges, row.index)), table.add_text(indent + name));
   }
   add_runs(trace, table, [&](std::size_t row) { return trace.threads()[rows[row].thread].process; });
   return table;
