@@ -258,6 +258,28 @@ def long_text(schema, insert, row, bytes_of_row, more=()):
     return write
 
 
+def shared_calls(call):
+    """Samples with a chain each, whose calls are call(number, count)."""
+    tables = (
+        "CREATE TABLE COMPOSITE_EVENTS(id INTEGER, start INTEGER, cpu INTEGER, globalTid INTEGER);"
+        "CREATE TABLE LANESCOPE_CALLS(id INTEGER PRIMARY KEY, callerId INTEGER, firstFunctionId INTEGER, lastFunctionId INTEGER, depth INTEGER);"
+        "CREATE TABLE LANESCOPE_CALL_FUNCTIONS(id INTEGER PRIMARY KEY, symbol INTEGER, module INTEGER, kernelMode INTEGER);"
+        "CREATE TABLE LANESCOPE_SAMPLING_CALLCHAINS(id INTEGER PRIMARY KEY, callId INTEGER);"
+    )
+
+    def write(path, most):
+        count = most // 75
+        inserts = [
+            ("INSERT INTO COMPOSITE_EVENTS VALUES(?,?,0,?)", ((i, i, THREAD) for i in range(1, count))),
+            ("INSERT INTO LANESCOPE_CALLS VALUES(?,?,?,?,?)", (call(i, count) for i in range(1, count))),
+            ("INSERT INTO LANESCOPE_CALL_FUNCTIONS VALUES(?,1,1,NULL)", ((i,) for i in range(1, 1000))),
+            ("INSERT INTO LANESCOPE_SAMPLING_CALLCHAINS VALUES(?,?)", ((i, i) for i in range(1, count))),
+        ]
+        with_database(path, STRINGS + tables, inserts)
+
+    return write
+
+
 INSERT_RANGE = "INSERT INTO NVTX_EVENTS VALUES(?,?,?,?,?,?,?,?)"
 INSERT_KERNEL = "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(?,?,?,?,?,?,?,?,?)"
 INSERT_CALL = "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(?,?,?,?,?,?)"
@@ -309,6 +331,10 @@ SQLITE = {
             ("INSERT INTO COMPOSITE_EVENTS VALUES(?,?,?,?)", ((i % 1000, i, 0, THREAD) for i in range(most // 50))),
         ],
     ),
+    # Call chains that share their calls, as Lanescope writes them: calls of endless functions, in circles, and one in another.
+    "shared_calls_of_many_functions": shared_calls(lambda i, count: (i, i - 1, -(1 << 63), (1 << 63) - 1, 1)),
+    "shared_calls_in_circles": shared_calls(lambda i, count: (i, count - i, 1, 2, 1)),
+    "shared_calls_of_deep_chains": shared_calls(lambda i, count: (i, i - 1, 1, 1, 1)),
     "one_deep_chain": rows(STRINGS + CHAINS, INSERT_CHAIN, lambda i: (1, i, 1, 0, i), 20),
     "mpi_calls": rows(
         STRINGS + "CREATE TABLE MPI_P2P_EVENTS(start INTEGER, \"end\" INTEGER, globalTid INTEGER, textId INTEGER, tag INTEGER, size INTEGER);",

@@ -52,6 +52,8 @@ try_traces analyze,report code_of_long_names code_of_long_symbols code_of_reloca
 try_traces info labels_of_many_sessions long_executables long_gpu_names states_of_a_long_program kernels_left_out
 try_traces kernels empty_launches many_metrics measured_launches_of_a_long_name measured_processes
 try_traces stats,analyze,report extreme_values
+try_traces analyze launches_in_deep_ranges
+try info,import shared_calls_of_many_functions.sqlite shared_calls_in_circles.sqlite shared_calls_of_deep_chains.sqlite
 try_traces report,python counters_of_many_gpus counters_of_many_groups
 try_traces python empty_texts empty_queues falling_marks kernels_of_many_dictionaries compacted_single_events
 [ ! -x "$programs/lanescope-ui" ] || try_traces viewer long_output
