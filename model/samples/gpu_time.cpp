@@ -12,6 +12,7 @@
 #include "model/kernels/pc_statistics.h"
 #include "model/samples/backtrace.h"
 #include "model/trace/kernel_records.h"
+#include "model/trace/parts.h"
 
 namespace lanescope::samples {
 namespace {
@@ -32,7 +33,9 @@ std::vector<std::vector<LaneId>> lanes_by_thread(const Trace& trace, TrackKind k
 std::string thread_text(const Trace& trace, ThreadId id) {
   const Thread& thread = trace.threads()[id];
   const Process& process = trace.processes()[thread.process];
-  std::string text = "[" + std::to_string(process.pid) + "] " + process.name;
+  const TracePart* const part = compares_runs(trace) ? part_of_process(trace, thread.process) : nullptr;
+  std::string text = part != nullptr ? part->run + "  " : std::string();
+  text += "[" + std::to_string(process.pid) + "] " + process.name;
   if (thread.tid != process.pid) text += " / [" + std::to_string(thread.tid) + "] " + thread.name;
   return text;
 }
@@ -65,7 +68,7 @@ class GpuTimeTree {
   void add_operations() {
     constexpr EventIndex kBetweenLooks = 1u << 14;  // operations between two looks at the stop token
     for (const Track& track : trace_.tracks()) {
-      if (!is_gpu_work(track.key.kind)) continue;
+      if (!is_gpu_work(track.key.kind) || (!selection_.run.empty() && run_of(trace_, track) != selection_.run)) continue;
       for (const LaneId id : track.lanes) {
         const Lane& lane = trace_.lane(id);
         const auto [first, last] = selection_.window ? lane.overlapping(*selection_.window) : std::pair<EventIndex, EventIndex>{0, lane.size()};

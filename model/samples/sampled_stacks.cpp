@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "model/trace/parts.h"
+
 namespace lanescope::samples {
 namespace {
 
@@ -42,6 +44,7 @@ std::vector<SampledStack> sampled_stacks(const Trace& trace, const SampleSelecti
   WeightByDetail by_detail;
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != kind || !is_wanted(track.key.thread)) continue;
+    if (!selection.run.empty() && run_of(trace, track) != selection.run) continue;
     for (const LaneId id : track.lanes) {
       const Lane& lane = trace.lane(id);
       const auto [first, last] = selection.window ? lane.overlapping(*selection.window) : std::pair<EventIndex, EventIndex>{0, lane.size()};

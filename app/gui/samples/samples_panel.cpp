@@ -11,8 +11,10 @@
 #include <QVBoxLayout>
 
 #include "base/breaking_line.h"
+#include "base/elided_label.h"
 #include "base/leave_field.h"
 #include "base/offered_entries.h"
+#include "model/trace/parts.h"
 #include "samples/opened_calls.h"
 #include "tables/quiet_focus.h"
 #include "timeline/core/format.h"
@@ -38,6 +40,9 @@ TrackKind kind_of_threads(StackSource source) {
   return TrackKind::kCudaApi;
 }
 
+// Of runs that are compared, what stands for one of them; for both, where it is empty.
+QString run_entry(const QString& run) { return QStringLiteral("run:") + run; }
+
 constexpr int kNothingPage = 5;       // behind the views
 constexpr int kFirstTextColumn = 4;   // of the tables
 constexpr int kNarrowestChoice = 10;  // of a choice, in a window that is narrow
@@ -53,7 +58,7 @@ SamplesPanel::SamplesPanel(SelectionState& state, QWidget* parent)
       thread_(new QComboBox(this)),
       calls_(new QComboBox(this)),
       search_(new QLineEdit(this)),
-      note_(new QLabel(this)),
+      note_(new ElidedLabel(this)),
       pages_(new QStackedWidget(this)),
       nothing_(new QLabel(this)),
       flame_(new FlameGraphView(this)),
@@ -157,7 +162,6 @@ void SamplesPanel::layOut() {
   search_->setClearButtonEnabled(true);
   search_->setMaximumWidth(fontMetrics().averageCharWidth() * 36);
   note_->setForegroundRole(QPalette::PlaceholderText);
-  note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   nothing_->setAlignment(Qt::AlignCenter);
   nothing_->setWordWrap(true);
   nothing_->setForegroundRole(QPalette::PlaceholderText);
@@ -252,20 +256,41 @@ void SamplesPanel::chooseRunner(const QString& wanted) {
   if (isVisible()) compute();
 }
 
-// Keeps what is chosen where it is still there.
+void SamplesPanel::chooseRun(const QString& run) {
+  run_ = run;
+  const int index = thread_->findData(run_entry(run));
+  if (index < 0 || !thread_->currentData().toString().startsWith(run_entry({}))) return;
+  thread_->setCurrentIndex(index);
+  if (isVisible()) compute();
+}
+
+// Keeps what is chosen where it is still there. Of two runs one is counted, unless somebody asks for both.
 void SamplesPanel::fillThreads() {
   const QVariant chosen = thread_->currentData();
-  OfferedEntries entries(1, {tr("All threads"), QString()});
+  OfferedEntries entries;
+  const bool has_runs = state_.trace() && compares_runs(*state_.trace());
+  if (has_runs) {
+    for (const TracePart& part : state_.trace()->parts())
+      entries.emplace_back(isolated(QString::fromStdString(part.label)), run_entry(QString::fromStdString(part.run)));
+    entries.emplace_back(tr("A and B as one"), run_entry({}));
+  } else {
+    entries.emplace_back(tr("All threads"), QString());
+  }
   if (const std::shared_ptr<const Trace>& trace = state_.trace()) {
     const TrackKind kind = kind_of_threads(stackSource());
     for (ProcessId process = 0; process < trace->processes().size(); ++process) {
       bool first = true;
       for (const TrackId id : trace->tracks_of(process, kind)) {
         const Track& track = trace->tracks()[id];
-        if (std::exchange(first, false))
+        if (std::exchange(first, false)) {
+          const std::string_view run = run_of(*trace, track);
           entries.emplace_back(
-              isolated(QStringLiteral("[%1] %2").arg(trace->processes()[process].pid).arg(QString::fromStdString(trace->processes()[process].name))),
+              isolated(QStringLiteral("%1[%2] %3")
+                           .arg(run.empty() ? QString() : QString::fromUtf8(run.data(), static_cast<qsizetype>(run.size())) + QStringLiteral("  "))
+                           .arg(trace->processes()[process].pid)
+                           .arg(QString::fromStdString(trace->processes()[process].name))),
               QStringLiteral("process:%1").arg(process));
+        }
         const Thread& thread = trace->threads()[track.key.thread];
         entries.emplace_back(isolated(QStringLiteral("    [%1] %2").arg(thread.tid).arg(QString::fromStdString(thread.name))),
                              QStringLiteral("thread:%1").arg(track.key.thread));
@@ -273,7 +298,8 @@ void SamplesPanel::fillThreads() {
     }
   }
   offer_entries(*thread_, entries);
-  thread_->setCurrentIndex(std::max(0, thread_->findData(chosen)));
+  const int kept = thread_->findData(chosen);
+  thread_->setCurrentIndex(std::max(0, kept >= 0 ? kept : thread_->findData(run_entry(run_))));
 }
 
 // What can be chosen of the trace as it is now; of one that grows, before it is computed again.
@@ -326,6 +352,7 @@ ProfileRequest SamplesPanel::request() const {
   selection.window = state_.boundRange();
   const QString chosen = thread_->currentData().toString();
   const Trace& trace = *state_.trace();
+  if (chosen.startsWith(run_entry({}))) selection.run = chosen.section(u':', 1).toStdString();
   if (chosen.startsWith(u"thread:")) selection.threads = {chosen.section(u':', 1).toUInt()};
   if (chosen.startsWith(u"process:"))
     for (ThreadId thread = 0; thread < trace.threads().size(); ++thread)

@@ -35,6 +35,8 @@ class SamplesPanel : public QWidget {
   void chooseView(View view);
   // Of CPU samples or, where there are none, of calls.
   void chooseThread(ThreadId thread);
+  // Of runs that are compared: "A", "B", empty for both; where no thread or process is chosen.
+  void chooseRun(const QString& run);
   void chooseProcess(ProcessId process);
   void chooseCalls(samples::CallChoice choice);
   [[nodiscard]] static bool hasChainsOf(const Trace& trace, ThreadId thread);
@@ -76,7 +78,8 @@ class SamplesPanel : public QWidget {
   SelectionState& state_;
   QComboBox* view_;
   QComboBox* source_;
-  bool source_is_chosen_ = false;  // by hand, for this trace; else it is the first of those that the trace has
+  QString run_ = QStringLiteral("A");  // that is counted of two, where no thread or process is chosen; empty: both
+  bool source_is_chosen_ = false;      // by hand, for this trace; else it is the first of those that the trace has
   QComboBox* binding_;
   QComboBox* thread_;
   QComboBox* calls_;

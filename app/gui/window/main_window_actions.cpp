@@ -155,6 +155,10 @@ void MainWindow::connectActions() {
 }
 
 void MainWindow::connectAnalysis() {
+  connect(&answered_, &AnsweredTrace::changed, this, [this] {
+    const AnsweredTrace::Choice of = answered_.choice();
+    samples_->chooseRun(of == AnsweredTrace::Choice::kBoth ? QString() : of == AnsweredTrace::Choice::kFirst ? QStringLiteral("A") : QStringLiteral("B"));
+  });
   connect(timeline_, &timeline::TimelineView::waitedForRequested, waits_, &WaitSource::follow);
   connect(waits_, &WaitSource::followed, timeline_, &timeline::TimelineView::setPath);
   connect(waits_, &WaitSource::ended, this, [this](const QString& sentence) { messages_->showAnew(sentence, MessageWeight::kNote, MessageSubject::kWaits); });

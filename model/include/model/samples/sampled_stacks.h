@@ -20,6 +20,7 @@ struct SampleSelection {
   StackSource source = StackSource::kCpuSamples;
   std::optional<TimeRange> window;  // samples that lie in it, calls that overlap it; all where there is none
   std::vector<ThreadId> threads;    // all where empty
+  std::string run = {};             // of runs that are compared, one of them, as run_of() says it; all where empty
   bool operator==(const SampleSelection&) const = default;
 };
 
