@@ -8,6 +8,7 @@
 #include <QSignalBlocker>
 #include <QStyledItemDelegate>
 
+#include "base/elided_label.h"
 #include "base/texts.h"
 #include "base/time_text.h"
 #include "samples/samples_panel.h"
@@ -61,7 +62,7 @@ BubblesPanel::BubblesPanel(SelectionState& state, AnsweredTrace& answered, QWidg
       of_(new AnsweredTraceBox(answered, this)),
       by_(new QComboBox(this)),
       threshold_text_(new QLineEdit(this)),
-      summary_(new QLabel(this)),
+      summary_(new ElidedLabel(this)),
       groups_(new ResultTable(QStringLiteral("bubbles-groups"), tr("Idle time in groups"), this)),
       gaps_(new ResultTable(QStringLiteral("bubbles-gaps"), tr("Gaps of GPUs"), this)),
       advice_(new QLabel(this)),
@@ -126,7 +127,6 @@ void BubblesPanel::layOut() {
   threshold_text_->setToolTip(tr("The shortest gap that counts, with its unit: ns, us, ms or s"));
   threshold_text_->setAccessibleName(tr("Shortest gap"));
   summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  summary_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   advice_->setContentsMargins(8, 3, 8, 3);
   advice_->setWordWrap(true);
   advice_->hide();

@@ -39,11 +39,11 @@ std::string interval_text(const auto& changed) {
 // Numbers that are written out, with units of their own.
 stats::Column written_numbers(const char* title) { return {title, stats::Unit::kNumber, stats::Texts{}}; }
 
-// Iterations, busy time and causes of idle time have words of ours; all else has its name from the trace.
+// Of anything but a kernel: iterations, busy time and causes of idle time have words of ours; all else has its name from the trace.
 std::string name_of(const DiffItem& item) {
   const bool is_ours = item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kGpuIdle;
   if (is_ours) return shown_language().translate(item.name);
-  return item.kind == DiffKind::kKernel ? timeline::compact_kernel_name(item.name) : item.name;
+  return item.name;
 }
 
 // What a row is about, and how it is judged, come before what is known of it besides: a narrow panel shows them without being scrolled.
@@ -51,8 +51,14 @@ stats::Table table_of(const TraceDiff& diff) {
   stats::Table table({stats::reals("Difference", stats::Unit::kNanoseconds), stats::reals("Change", stats::Unit::kPercent), stats::texts("Name"),
                       stats::words("Verdict"), stats::reals("A", stats::Unit::kNanoseconds), stats::reals("B", stats::Unit::kNanoseconds), stats::words("Kind"),
                       stats::words("Reason"), written_numbers("Between"), stats::integers("Count A"), stats::integers("Count B")});
+  std::vector<std::string_view> kernels;
   for (const DiffItem& item : diff.items)
-    table.add_row(item.difference(), std::isfinite(item.change) ? item.change : stats::kNoReal, table.add_text(name_of(item)),
+    if (item.kind == DiffKind::kKernel) kernels.push_back(item.name);
+  std::vector<std::string> kernel_names = timeline::distinct_kernel_names(kernels);
+  auto kernel_name = kernel_names.begin();
+  for (const DiffItem& item : diff.items)
+    table.add_row(item.difference(), std::isfinite(item.change) ? item.change : stats::kNoReal,
+                  table.add_text(item.kind == DiffKind::kKernel ? std::move(*kernel_name++) : name_of(item)),
                   table.add_text(std::string(analysis::diff_verdict_name(item.verdict))), item.first.per_iteration, item.second.per_iteration,
                   table.add_text(std::string(analysis::diff_kind_name(item.kind))), table.add_text(analysis::verdict_reason(item)),
                   table.add_text(interval_text(item)), static_cast<std::int64_t>(item.first.count), static_cast<std::int64_t>(item.second.count));

@@ -7,6 +7,7 @@
 
 #include "analysis/command_text.h"
 #include "analysis/place.h"
+#include "base/elided_label.h"
 #include "base/texts.h"
 #include "model/events/name_family.h"
 #include "model/text/to_translate.h"
@@ -76,7 +77,7 @@ FindingsPanel::FindingsPanel(AnsweredTrace& answered, QWidget* parent)
       of_(new AnsweredTraceBox(answered, this)),
       rule_(new QComboBox(this)),
       arguments_(new QLineEdit(this)),
-      command_(new QLabel(this)),
+      command_(new ElidedLabel(this)),
       findings_(new ResultTable(QStringLiteral("findings-table"), tr("Findings"), this)),
       pages_(new QTabWidget(this)),
       answer_(new QTextBrowser(this)) {
@@ -125,7 +126,6 @@ void FindingsPanel::layOut() {
   arguments_->setAccessibleName(tr("Arguments of the rule"));
   arguments_->setMaximumWidth(arguments_->fontMetrics().averageCharWidth() * 24);
   show_commands_in(*command_);
-  command_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   command_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   pages_->setDocumentMode(true);
   pages_->addTab(answer_, tr("Answer"));

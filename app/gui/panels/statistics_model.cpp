@@ -7,6 +7,7 @@
 #include "base/texts.h"
 #include "model/events/name_family.h"
 #include "tables/table_look.h"
+#include "timeline/core/describe.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
 
@@ -48,6 +49,7 @@ void StatisticsModel::setStatistics(std::shared_ptr<const Trace> trace, std::vec
   trace_ = std::move(trace);
   entries_ = std::move(statistics);
   name_of_family_.clear();
+  tellKernelsApart();
   if (grouping == Grouping::kFamilies)
     for (const NameStatistics& entry : entries_) name_of_family_.emplace(std::pair(entry.kind, name_family(trace_->name(entry.name))), entry.name);
   sortEntries();
@@ -84,7 +86,23 @@ std::optional<int> StatisticsModel::rowNamed(EventKind kind, std::string_view na
   return found == entries_.end() ? std::nullopt : std::optional(static_cast<int>(found - entries_.begin()));
 }
 
+void StatisticsModel::tellKernelsApart() {
+  kernel_names_.clear();
+  std::vector<std::string_view> whole;
+  std::vector<NameId> names;
+  for (const NameStatistics& entry : entries_) {
+    if (entry.kind != EventKind::kKernel || grouping_ != Grouping::kNames) continue;
+    whole.push_back(trace_->name(entry.name));
+    names.push_back(entry.name);
+  }
+  const std::vector<std::string> distinct = timeline::distinct_kernel_names(whole);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (distinct[i] != timeline::compact_kernel_name(whole[i])) kernel_names_.emplace(names[i], QString::fromStdString(distinct[i]));
+}
+
 QString StatisticsModel::nameOf(const NameStatistics& entry) const {
+  if (entry.kind == EventKind::kKernel)
+    if (const auto found = kernel_names_.find(entry.name); found != kernel_names_.end()) return found->second;
   const QString name = shown_name(*trace_, entry.kind, entry.name);
   return grouping_ == Grouping::kFamilies ? QString::fromStdString(name_family(name.toStdString())) : name;
 }

@@ -45,12 +45,14 @@ class StatisticsModel : public QAbstractTableModel {
   // The name of the entry that this one is part of; itself where names stand for themselves.
   [[nodiscard]] NameId entryName(EventKind kind, NameId name) const;
   void sortEntries();
+  void tellKernelsApart();
   [[nodiscard]] QString text(const NameStatistics& entry, int column) const;
 
   std::shared_ptr<const Trace> trace_;
   std::vector<NameStatistics> entries_;
   Grouping grouping_ = Grouping::kNames;
   std::map<std::pair<EventKind, std::string>, NameId> name_of_family_;  // of the entries, where they are families
+  std::map<NameId, QString> kernel_names_;                              // of kernels whose short names others have as well
   EventKind hovered_kind_ = EventKind::kKernel;
   NameId hovered_name_ = kNone;
   int sort_column_ = kTotal;

@@ -8,6 +8,7 @@
 #include <QHeaderView>
 
 #include "analysis/command_text.h"
+#include "base/elided_label.h"
 #include "base/texts.h"
 #include "events/value_chips.h"
 #include "model/events/name_family.h"
@@ -39,7 +40,7 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
       shown_(shown),
       of_(new AnsweredTraceBox(answered, this)),
       choice_(new QComboBox(this)),
-      command_(new QLabel(this)),
+      command_(new ElidedLabel(this)),
       pages_(new QStackedWidget(this)),
       model_(new StatisticsModel(this)),
       table_(new QuietFocus<QTableView>(this)),
@@ -110,7 +111,6 @@ void StatisticsPanel::layOut() {
   column->addWidget(splitter, 1);
 
   show_commands_in(*command_);
-  command_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   command_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   table_->setAccessibleName(tr("Statistics by name"));
   apply_table_look(*table_);

@@ -11,8 +11,10 @@
 #include <QMenu>
 #include <QRegularExpression>
 #include <QShortcut>
+#include <QStyle>
 
 #include "analysis/place.h"
+#include "base/elided_label.h"
 #include "base/texts.h"
 #include "tables/panel_layout.h"
 #include "timeline/core/format.h"
@@ -62,7 +64,7 @@ QueryPanel::QueryPanel(SelectionState& state, AnsweredTrace& answered, Settings&
       editor_(new QPlainTextEdit(this)),
       ask_(new QPushButton(tr("Run query"), this)),
       stop_(new QPushButton(tr("Stop"), this)),
-      message_(new QLabel(this)),
+      message_(new ElidedLabel(this)),
       failure_(new QLabel(this)),
       table_(new ResultTable(QStringLiteral("query-answer"), tr("Answer"), this)),
       chart_(new DurationChart(this)),
@@ -120,6 +122,8 @@ void QueryPanel::layOut() {
   recent_->setPopupMode(QToolButton::InstantPopup);
   recent_->setMenu(new QMenu(recent_));
   recent_->menu()->setToolTipsVisible(true);
+  recent_->setMinimumWidth(recent_->sizeHint().width() +
+                           style()->pixelMetric(QStyle::PM_MenuButtonIndicator, nullptr, recent_));  // else its arrow lies on the text
   editor_->setAccessibleName(tr("SQL query"));
   editor_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
   editor_->setPlaceholderText(
@@ -133,7 +137,6 @@ void QueryPanel::layOut() {
   chart_->hide();
   message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   message_->setTextFormat(Qt::PlainText);
-  message_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   failure_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   failure_->setTextFormat(Qt::PlainText);
   failure_->setWordWrap(true);

@@ -7,6 +7,7 @@
 #include <QShortcut>
 #include <QVBoxLayout>
 
+#include "base/elided_label.h"
 #include "tables/table_place.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"
@@ -19,7 +20,7 @@ constexpr std::uint32_t kMostLines = 50'000;  // of a file: longer ones are show
 
 }  // namespace
 
-LineView::LineView(QWidget* parent) : QWidget(parent), title_(new QLabel(this)), code_(new CodeTable(tr("Source with counts"), this)) {
+LineView::LineView(QWidget* parent) : QWidget(parent), title_(new ElidedLabel(this)), code_(new CodeTable(tr("Source with counts"), this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -28,7 +29,6 @@ LineView::LineView(QWidget* parent) : QWidget(parent), title_(new QLabel(this)),
   title_->setContentsMargins(8, 3, 8, 3);
   title_->setTextFormat(Qt::PlainText);
   title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  title_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   code_->setToolTip(tr("Double-click a line to open it in the editor. N goes to the line with the next most samples."));
   connect(code_, &QAbstractItemView::activated, this,
           [this](const QModelIndex& index) { emit lineActivated(QString::fromStdString(file_), numbers_[static_cast<std::size_t>(index.row())]); });

@@ -14,6 +14,7 @@
 #include <QTreeWidget>
 
 #include "base/catalogue_translator.h"
+#include "base/elided_label.h"
 #include "dialogs.h"
 #include "kernels/code_table.h"
 #include "main_window_fixture.h"
@@ -148,6 +149,21 @@ class RoomTest : public QObject {
     };
     QVERIFY2(wait_for([&] { return cut().isEmpty(); }), qPrintable(cut().join(u' ')));
     QVERIFY2(window.width() <= 800, qPrintable(QString::number(window.width())));
+  }
+
+  // None is cut within a letter, in a window that is narrow.
+  void linesOfPanelsAreWholeOrEndWithAnEllipsis() {
+    QStringList cut;
+    for (const QString& name : MainWindow::panelNames()) {
+      window_->showPanel(name);
+      QVERIFY(settle(*window_));
+      for (const QLabel* label : window_->findChild<QDockWidget*>(name)->findChildren<QLabel*>()) {
+        const bool may_be_cut = label->wordWrap() || dynamic_cast<const ui::ElidedLabel*>(label) != nullptr || Qt::mightBeRichText(label->text());
+        if (!label->isVisible() || may_be_cut) continue;
+        if (label->fontMetrics().horizontalAdvance(label->text()) > label->contentsRect().width()) cut += name + ": " + label->text();
+      }
+    }
+    QVERIFY2(cut.isEmpty(), qPrintable(cut.join(u'\n')));
   }
 
   // In a window that is 1280 pixels wide, as many screens are, or have room for at scale 2.
