@@ -14,6 +14,7 @@
 #include <QSocketNotifier>
 #include <QThread>
 
+#include "base/settings.h"
 #include "base/texts.h"
 #include "loading/live_recording.h"
 #include "model/file/new_file.h"
@@ -84,6 +85,7 @@ class Ending {
   void finish() const {
     LiveRecording::finishAll([this] { return takeSignal() != 0; });
     for (const QString& file : LiveRecording::filesOfAll()) {
+      Settings().addRecentFile(file);  // where whoever starts the viewer again looks for it
       const QString sentence = tr("The recording is complete: %1").arg(file) + u'\n';
       std::fputs(sentence.toLocal8Bit().constData(), stderr);
     }

@@ -287,8 +287,8 @@ class Drawing {
       svg += "<g><title>" + markup_text(shortened(shown[i]->text, kLongestTitle)) + "</title><path stroke=\"" + kNoteColor + "\" d=\"M" + number(x) + " 0V" +
              std::to_string(height) + "\"/>";
       if (!text.empty()) {
-        svg += "<rect x=\"" + number(x) + "\" y=\"0\" width=\"" + number(std::min(end - x, static_cast<double>(letters(text)) * kLetterWidth + 8)) +
-               "\" height=\"" + std::to_string(kRulerHeight - 4) + "\" fill=\"" + kNoteColor + "\"/>" + label(x + 3, kRulerHeight - 8, text, "#ffffff");
+        svg += "<rect x=\"" + number(x + 1) + "\" y=\"0\" width=\"" + number(std::min(end - x, static_cast<double>(letters(text)) * kLetterWidth + 8)) +
+               "\" height=\"" + std::to_string(kRulerHeight - 4) + "\" fill=\"#ffffff\"/>" + label(x + 4, kRulerHeight - 8, text, kNoteColor);
       }
       svg += "</g>";
     }

@@ -191,6 +191,9 @@ class EndingTest : public QObject {
     QVERIFY(ticks.size() >= 50);
     const auto said = QString::fromUtf8(viewer_.readAllStandardError());
     QVERIFY2(said.contains(fileName()), qPrintable(said));  // nobody sees it in a window any more
+    ui::Settings settings;
+    settings.readAgain();
+    QCOMPARE(settings.recentFiles().value(0), fileName());
     QVERIFY(at_end == u"ends" ? wait_for([&] { return !runs(pid_); }) : runs(pid_));
     if (at_end == u"runs-on") kill(pid_, SIGKILL);
   }
