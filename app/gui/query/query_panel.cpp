@@ -11,7 +11,6 @@
 #include <QMenu>
 #include <QRegularExpression>
 #include <QShortcut>
-#include <QStyle>
 
 #include "analysis/place.h"
 #include "base/elided_label.h"
@@ -122,8 +121,6 @@ void QueryPanel::layOut() {
   recent_->setPopupMode(QToolButton::InstantPopup);
   recent_->setMenu(new QMenu(recent_));
   recent_->menu()->setToolTipsVisible(true);
-  recent_->setMinimumWidth(recent_->sizeHint().width() +
-                           style()->pixelMetric(QStyle::PM_MenuButtonIndicator, nullptr, recent_));  // else its arrow lies on the text
   editor_->setAccessibleName(tr("SQL query"));
   editor_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
   editor_->setPlaceholderText(

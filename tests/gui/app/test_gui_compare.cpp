@@ -5,7 +5,6 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
-#include <QSet>
 
 #include "analysis/longest.h"
 #include "base/texts.h"
@@ -14,7 +13,6 @@
 #include "model/kernels/recorded_metrics.h"
 #include "model/trace/trace_builder.h"
 #include "panel_tables.h"
-#include "samples/samples_panel.h"
 #include "timeline/core/describe.h"
 #include "window/timeline/event_search.h"
 
@@ -136,96 +134,6 @@ class CompareTest : public QObject {
     QVERIFY(settled());
     QVERIFY(!window_->statistics().findChild<ui::AnsweredTraceBox*>()->isVisible());
     QCOMPARE(count_of_all(), in_a);
-  }
-
-  // An empty table says why, and how to get out of that: here, where all events that are listed are of the other run.
-  void statisticsSayWhyTheyCountNothing() {
-    window_->openBeside(faster_);
-    window_->showPanel("statistics");
-    QVERIFY(settled());
-    const QLabel& reason = window_->statistics().reason();
-    QVERIFY(!reason.isVisible());
-    for (const bool by_columns : {false, true}) {
-      window_->statistics().chooseReport(by_columns ? ui::StatisticsPanel::kColumns : "");
-      EventFilter filter;
-      filter.values.push_back({PivotColumn::kRun, std::string("B")});
-      window_->state().setFilter(filter);
-      QVERIFY(settled());
-      QVERIFY(reason.isVisible());
-      QVERIFY2(reason.text().contains("B  faster.trace"), qPrintable(reason.text()));
-      emit window_->statistics().reason().linkActivated("other");
-      QVERIFY(settled());
-      QVERIFY(!reason.isVisible());
-      QVERIFY(by_columns || window_->statistics().model().rowCount() > 0);
-
-      filter.text = "nothing has this name";
-      window_->state().setFilter(filter);
-      QVERIFY(settled());
-      QVERIFY(reason.isVisible());
-      QVERIFY2(reason.text().contains("that pass the filters"), qPrintable(reason.text()));
-      emit window_->statistics().reason().linkActivated("all");
-      QVERIFY(settled());
-      QVERIFY(!reason.isVisible());
-      QVERIFY(chooseAnswered(0));
-    }
-  }
-
-  // The parameters of two kernels stand the other way round in the other program: without them, both have one name.
-  void kernelsThatDifferHaveNamesThatDiffer() {
-    const auto recorded = [](const char* name) { return QString::fromStdString(data_file(name).string()); };
-    QVERIFY(open_and_settle(*window_, recorded("transpositions.trace")));
-    window_->showPanel("diff");
-    window_->openBeside(recorded("zoo_counts.trace"));
-    QVERIFY(settled());
-    QStringList names;
-    for (int row = 0; row < window_->diff().table().model()->rowCount(); ++row)
-      if (cell(window_->diff().table(), row, "Kind") == "Kernel") names += cell(window_->diff().table(), row, "Name");
-    QVERIFY2(names.contains("transpose_padded(float*, float const*)") && names.contains("transpose_padded(float const*, float*)"),
-             qPrintable(names.join(u'\n')));
-    QCOMPARE(QSet<QString>(names.begin(), names.end()).size(), names.size());
-
-    window_->showPanel("statistics");
-    window_->statistics().chooseReport("");
-    QVERIFY(settled());
-    QVERIFY(chooseAnswered(2));
-    const ui::StatisticsModel& model = window_->statistics().model();
-    QStringList counted;
-    for (int row = 0; row < model.rowCount(); ++row)
-      if (model.entry(row).kind == EventKind::kKernel) counted += model.nameOf(model.entry(row));
-    QVERIFY2(counted.contains("transpose_padded(float*, float const*)"), qPrintable(counted.join(u'\n')));
-    QCOMPARE(QSet<QString>(counted.begin(), counted.end()).size(), counted.size());
-  }
-
-  // As other panels: what two programs ran is not added up unless somebody asks for it.
-  void theFlameGraphIsOfOneRun() {
-    ui::SamplesPanel& panel = window_->samples();
-    window_->showPanel("samples");
-    QVERIFY(settled());
-    const auto total = [&] { return panel.profile()->top_down.total().time; };
-    const auto first_call = [&] { return QString::fromStdString(panel.profile()->top_down.function_of(1).name); };
-    const Nanoseconds of_a = total();
-    QVERIFY(of_a > 0);
-    QVERIFY(first_call().startsWith(u'['));
-    window_->openBeside(faster_);
-    QVERIFY(settled());
-    QCOMPARE(total(), of_a);
-    QVERIFY2(first_call().startsWith("A  ["), qPrintable(first_call()));
-    const auto choose = [&](int index) {
-      window_->showPanel("bubbles");
-      if (!settled() || !chooseAnswered(index)) return false;
-      window_->showPanel("samples");
-      return settled();
-    };
-    QVERIFY(choose(1));
-    const Nanoseconds of_b = total();
-    QVERIFY(of_b < of_a);  // kernels of half the length
-    QVERIFY2(first_call().startsWith("B  ["), qPrintable(first_call()));
-    QVERIFY(choose(2));
-    QCOMPARE(total(), of_a + of_b);
-    window_->alignment().findChild<QPushButton*>("close_b")->click();
-    QVERIFY(settled());
-    QCOMPARE(total(), of_a);
-    QVERIFY(first_call().startsWith(u'['));
   }
 
   // What stands in a table when B is closed is of B: who clicks it then is not led to a place of A.
@@ -744,7 +652,6 @@ class CompareTest : public QObject {
     static_cast<void>(settled());
     return panel == "report" ? window_->statistics().report().table() : panel == "query" ? window_->query().table() : window_->bubbles().gaps();
   }
-  // In the panel that is in front.
   static QByteArray content(const QString& path) {
     QFile file(path);
     return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
@@ -755,6 +662,7 @@ class CompareTest : public QObject {
     return texts;
   }
 
+  // In the panel that is in front.
   bool chooseAnswered(int index) {
     for (auto* box : window_->findChildren<ui::AnsweredTraceBox*>()) {
       if (!box->isVisible()) continue;
