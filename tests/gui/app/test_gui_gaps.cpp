@@ -134,11 +134,15 @@ class GapsTest : public QObject {
     window_->showPanel("bubbles");
     QVERIFY(settle(*window_));
     const stats::Table& groups = *window_->bubbles().groups().results().table();
+    const auto text_of = [&](std::string_view title, ui::TableRow row) {
+      const auto column = std::find_if(groups.columns().begin(), groups.columns().end(), [&](const stats::Column& each) { return each.title == title; });
+      return column == groups.columns().end() ? std::string() : std::string(groups.text(column->text(row)));
+    };
     std::map<std::string, Nanoseconds> in_loop;
     Nanoseconds outside = 0;
     for (ui::TableRow row = 0; row < groups.row_count(); ++row) {
       const Nanoseconds time = groups.columns()[0].integer(row);
-      groups.text(groups.columns()[7].text(row)) == "setup" ? outside += time : in_loop[std::string(groups.text(groups.columns()[3].text(row)))] += time;
+      text_of("When", row) == "setup" ? outside += time : in_loop[text_of("Cause", row)] += time;
     }
     for (const analysis::Finding& finding : findings_of_idle_gpus(*window_->state().trace())) {
       if (finding.recurrence == analysis::Recurrence::kOnce) {
