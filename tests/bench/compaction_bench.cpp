@@ -136,6 +136,7 @@ int main(int argc, char** argv) {
   put(figures, "compact", spent_on([&] { result = value_of(compact_trace_file(log, compact, Overwrite::kAllow, {}, {.memory_bytes = memory << 20})); }));
   const auto of_events = static_cast<double>(result.events);
   figures["events"] = result.events;
+  figures["sorted_on_disk"] = result.sorted_on_disk;
   figures["compact_peak_mebibytes"] = peak_mebibytes();
   figures["log_bytes_per_event"] = static_cast<double>(fs::file_size(log)) / of_events;
   figures["compact_bytes_per_event"] = static_cast<double>(fs::file_size(compact)) / of_events;

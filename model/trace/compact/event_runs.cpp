@@ -13,10 +13,27 @@ namespace {
 using Row = EventRuns::Row;
 
 constexpr std::size_t kBlockRows = 4'096;
-constexpr std::uint64_t kSharesOfGrowth = 2;                                  // arrays of rows have room for as many again
-constexpr std::size_t kLeastEarly = std::size_t{2} * LaneSegment::kCapacity;  // rows of a track that some are handed on of
+constexpr std::uint64_t kSharesOfGrowth = 2;  // arrays of rows have room for as many again
+constexpr std::size_t kLeastEarly = 64;       // rows of a track that some are handed on of
+constexpr Nanoseconds kLatenessesKept = 2;    // what comes may come later than anything so far
 
-bool comes_first(const Row& a, const Row& b) noexcept { return a.start != b.start ? a.start < b.start : a.duration > b.duration; }
+// More of them would make lanes give up their events before they are full (LaneWriter), which depends on the order of all.
+constexpr std::uint32_t kMostDepths = 64;
+
+// A function object, which sorting compiles in.
+constexpr auto comes_first = [](const Row& a, const Row& b) noexcept {
+  if (a.start != b.start) return a.start < b.start;
+  return a.duration != b.duration ? a.duration > b.duration : a.depth < b.depth;
+};
+
+void set(Row& row, const Event& event, std::uint32_t depth) noexcept {
+  row.start = event.start;
+  row.duration = event.duration;
+  row.name = event.name;
+  row.correlation = event.correlation;
+  row.detail = event.detail;
+  row.depth = depth;
+}
 
 // A row as differences from the one before: times and correlation ids ascend, mostly.
 void append(const Row& row, const Row& before, std::string& bytes) {
@@ -96,52 +113,103 @@ void EventRuns::sort(Track& track) {
 void EventRuns::take(TrackId id, std::span<const Event> events, std::span<const std::uint32_t> depths) {
   if (!condition_) return;
   if (id >= tracks_.size()) tracks_.resize(id + std::size_t{1});
-  Track& track = tracks_[id];
-  const std::size_t before = track.rows.size();
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    const Event& event = events[i];
-    track.rows.push_back({event.start, event.duration, event.name, event.correlation, event.detail, depths.empty() ? kNoDepth : depths[i]});
-  }
-  track.has_depths |= !depths.empty();
-  const auto is_too_early = [&](const Row& row) { return comes_first(row, track.last_handed); };
-  if (track.handed == Handed::kInOrder && std::any_of(track.rows.begin() + static_cast<std::ptrdiff_t>(before), track.rows.end(), is_too_early))
-    track.handed = Handed::kTooEarly;
   size_ += events.size();
+  Track& track = tracks_[id];
+  if (take_by_depths(id, events, depths)) return;
+  const std::size_t before = track.rows.size();
+  track.rows.resize(before + events.size());
+  Row* row = track.rows.data() + before;
+  Nanoseconds latest = track.latest, lateness = track.lateness;
+  bool too_early = false;
+  for (std::size_t i = 0; i < events.size(); ++i, ++row) {
+    const Event& event = events[i];
+    set(*row, event, depths.empty() ? kNoDepth : depths[i]);
+    too_early |= comes_first(*row, track.last_handed);
+    latest = std::max(latest, event.start);
+    lateness = std::max(lateness, latest - event.start);
+  }
+  track.latest = latest;
+  track.lateness = lateness;
+  track.has_depths |= !depths.empty();
+  if (track.handed == Handed::kInOrder && too_early) track.handed = Handed::kTooEarly;
   rows_in_memory_ += events.size();
+  if (track.rows.size() >= track.window) hand_on_settled(id);
   if (rows_in_memory_ >= most_rows_now()) make_room();
 }
 
+// Ranges that nest come when they end, outer ones long after they began, but those of each depth come one behind the other: each goes to the lane of its
+// depth at once, as it would were all in order, since no lane is ever taken by one of another depth. False where the events are not such, and stay here.
+bool EventRuns::take_by_depths(TrackId id, std::span<const Event> events, std::span<const std::uint32_t> depths) {
+  Track& track = tracks_[id];
+  const bool is_begun = track.handed == Handed::kByDepths;
+  if (!is_begun && (depths.empty() || track.has_depths || track.handed != Handed::kNothing || !track.rows.empty() || !may_hand_on(track))) return false;
+  bool fits = taker_ != nullptr && depths.size() == events.size() && taker_->held_bytes() < most_rows_ / 2 * sizeof(Row);
+  std::vector<Row> rows(fits ? events.size() : 0);
+  for (std::size_t i = 0; i < rows.size() && fits; ++i) {
+    set(rows[i], events[i], depths[i]);
+    fits = depths[i] < kMostDepths;
+    if (!fits) break;
+    if (depths[i] >= track.last_of_depths.size())
+      track.last_of_depths.resize(depths[i] + std::size_t{1}, {std::numeric_limits<Nanoseconds>::min(), 0, 0, 0, 0, 0});
+    Row& last = track.last_of_depths[depths[i]];
+    fits = !comes_first(rows[i], last) && last.start + last.duration <= rows[i].start;
+    last = rows[i];
+  }
+  if (!fits) {
+    if (is_begun) track.handed = Handed::kTooEarly;
+    return false;
+  }
+  track.handed = Handed::kByDepths;
+  condition_ = taker_->take_early(id, rows);
+  return true;
+}
+
 // Without those that the taker holds.
-std::uint64_t EventRuns::most_rows_now() const { return most_rows_ - (taker_ == nullptr ? 0 : std::min<std::uint64_t>(taker_->held(), most_rows_ / 2)); }
+std::uint64_t EventRuns::most_rows_now() const {
+  return most_rows_ - (taker_ == nullptr ? 0 : std::min<std::uint64_t>(taker_->held_bytes() / sizeof(Row), most_rows_ / 2));
+}
 
 // Of the tracks that have most, the first half of what they have is handed on; where that can't be, all of it goes to the file.
 void EventRuns::make_room() {
   std::vector<TrackId> order(tracks_.size());
   for (TrackId id = 0; id < order.size(); ++id) order[id] = id;
   std::stable_sort(order.begin(), order.end(), [&](TrackId a, TrackId b) { return tracks_[a].rows.size() > tracks_[b].rows.size(); });
+  const auto has_room = [&](std::uint64_t rows) { return rows_in_memory_ <= rows || !condition_; };
   const std::uint64_t wanted = most_rows_now() / 2;  // so that there is some for a while
-  const auto has_room = [&] { return rows_in_memory_ <= wanted || !condition_; };
   for (const TrackId id : order) {
-    if (tracks_[id].rows.size() < kLeastEarly || has_room()) break;
-    if (may_hand_on(tracks_[id])) hand_on(id);
+    if (tracks_[id].rows.size() < kLeastEarly || has_room(wanted)) break;
+    if (may_hand_on(tracks_[id])) hand_on(id, tracks_[id].rows.size() / 2);
   }
+  if (has_room(most_rows_now() / 4 * 3)) return;  // what was written once is not handed on any more
   for (const TrackId id : order) {
-    if (has_room()) break;
+    if (has_room(wanted)) break;
     if (!may_hand_on(tracks_[id]) || tracks_[id].rows.size() < kLeastEarly) spill(tracks_[id]);
   }
   for (const TrackId id : order)
-    if (!has_room()) spill(tracks_[id]);
+    if (!has_room(wanted)) spill(tracks_[id]);
 }
 
 // Events of some depth may last as long as the recording, and come when they end.
 bool EventRuns::may_hand_on(const Track& track) const {
-  return taker_ != nullptr && !track.has_depths && track.runs.empty() && track.handed != Handed::kTooEarly && taker_->held() < most_rows_ / 2;
+  return taker_ != nullptr && !track.has_depths && track.runs.empty() && track.handed != Handed::kTooEarly &&
+         taker_->held_bytes() < most_rows_ / 2 * sizeof(Row);
 }
 
-void EventRuns::hand_on(TrackId id) {
+// All that nothing is likely to come before any more, while it is at hand, but for a quarter of the window.
+void EventRuns::hand_on_settled(TrackId id) {
+  Track& track = tracks_[id];
+  if (!may_hand_on(track)) return;
+  sort(track);
+  const Nanoseconds until = track.latest - std::min(kLatenessesKept * track.lateness, track.latest - track.rows.front().start);
+  const auto settled = std::lower_bound(track.rows.begin(), track.rows.end(), until, [](const Row& row, Nanoseconds time) { return row.start < time; });
+  const std::size_t count = std::min<std::size_t>(static_cast<std::size_t>(settled - track.rows.begin()), track.rows.size() - kWindow / 4);
+  if (count >= kWindow / 4) hand_on(id, count);
+  track.window = std::max(kWindow, 2 * track.rows.size());
+}
+
+void EventRuns::hand_on(TrackId id, std::size_t count) {
   Track& track = tracks_[id];
   sort(track);
-  const std::size_t count = track.rows.size() / 2;
   condition_ = taker_->take_early(id, Rows(track.rows).first(count));
   track.handed = Handed::kInOrder;
   track.last_handed = track.rows[count - 1];
@@ -188,6 +256,7 @@ Result<void> EventRuns::settle() {
 }
 
 Result<void> EventRuns::write(Rows rows, Run& run) {
+  written_ += rows.size();
   for (std::string bytes; !rows.empty(); bytes.clear()) {
     const Rows block = rows.first(std::min(rows.size(), kBlockRows));
     rows = rows.subspan(block.size());

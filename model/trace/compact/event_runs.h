@@ -1,5 +1,6 @@
-// Sorts the events of many tracks, of which memory holds a part. What is beyond it is handed on, where a track's events came in order so far: who
-// takes them early need not sort them again. Else it goes to a temporary file, as runs that are in order and are merged when they are asked for.
+// Sorts the events of many tracks, of which memory holds a part. Most tracks come nearly in order: what lies far enough behind the latest event is handed
+// on while others come, and who takes it early need not sort it again. What else is beyond memory goes to a temporary file, as runs that are in order and
+// are merged when they are asked for.
 // Internal to model/trace.
 //
 // Threads: one at a time.
@@ -7,6 +8,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -35,13 +37,13 @@ class EventRuns final : public EventSink {
   class EarlyTaker {
    public:
     virtual ~EarlyTaker() = default;
-    // Of a track, in order, behind those that it took before.
+    // Of a track, in order, behind those that it took before: of one without depths, of all of them, else of those of their depth.
     [[nodiscard]] virtual Result<void> take_early(TrackId track, Rows rows) = 0;
     // Calls use(rows) with all that it took of the track, as some runs that are in order, one after the other: run by run, with empty rows behind
     // each. Forgets them.
     [[nodiscard]] virtual Result<void> give_back(TrackId track, const std::function<Result<void>(Rows)>& use) = 0;
-    // How many of those that it took it has in memory.
-    [[nodiscard]] virtual std::size_t held() const = 0;
+    // What those that it took take in memory.
+    [[nodiscard]] virtual std::uint64_t held_bytes() const = 0;
   };
 
   // Events take about `memory_bytes` at most. The file is made in `folder` when it is needed.
@@ -58,10 +60,12 @@ class EventRuns final : public EventSink {
   // Why events could not be kept; success where all were.
   [[nodiscard]] const Result<void>& condition() const noexcept { return condition_; }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  // How many of them went to the temporary file, some perhaps more than once.
+  [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
   [[nodiscard]] std::size_t track_count() const noexcept { return tracks_.size(); }
 
   // Calls use(rows) with all events of a track that are not handed on: those that begin first come first, of these the longest, of these those
-  // that were taken first. Ends where use() fails. The track is empty afterwards. O(n log runs).
+  // of less depth, of these those that were taken first. Ends where use() fails. The track is empty afterwards. O(n log runs).
   [[nodiscard]] Result<void> drain(TrackId track, const std::function<Result<void>(Rows)>& use);
 
  private:
@@ -75,7 +79,8 @@ class EventRuns final : public EventSink {
   using Run = std::vector<Block>;
   enum class Handed : std::uint8_t {
     kNothing,
-    kInOrder,  // none has come since that comes before `last_handed`
+    kInOrder,   // none has come since that comes before `last_handed`
+    kByDepths,  // all are, each behind the end of the one before of its depth
     kTooEarly,
   };
   struct Track {
@@ -85,12 +90,19 @@ class EventRuns final : public EventSink {
     Handed handed = Handed::kNothing;
     bool has_depths = false;
     Row last_handed{};
+    std::vector<Row> last_of_depths;
+    Nanoseconds latest = std::numeric_limits<Nanoseconds>::min();  // start of any
+    Nanoseconds lateness = 0;                                      // how far one came behind the latest before it, at most
+    std::size_t window = kWindow;                                  // rows of which some may be handed on
   };
+  static constexpr std::size_t kWindow = 16'384;
 
   [[nodiscard]] std::uint64_t most_rows_now() const;
+  [[nodiscard]] bool take_by_depths(TrackId track, std::span<const Event> events, std::span<const std::uint32_t> depths);
   void make_room();
   [[nodiscard]] bool may_hand_on(const Track& track) const;
-  void hand_on(TrackId track);
+  void hand_on_settled(TrackId track);
+  void hand_on(TrackId track, std::size_t count);
   void spill(Track& track);
   void take_back(TrackId track);
   [[nodiscard]] Result<void> write(Rows rows, Run& run);
@@ -100,6 +112,7 @@ class EventRuns final : public EventSink {
   std::vector<Track> tracks_;
   std::uint64_t rows_in_memory_ = 0;
   std::uint64_t size_ = 0;
+  std::uint64_t written_ = 0;
   EarlyTaker* taker_ = nullptr;
   ScratchFile file_;
   Result<void> condition_;

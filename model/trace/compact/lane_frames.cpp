@@ -1,7 +1,5 @@
 #include "model/trace/compact/lane_frames.h"
 
-#include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "ingest/columns.h"
@@ -9,83 +7,10 @@
 #include "lanescope/trace.pb.h"
 #include "model/file/limits.h"
 #include "model/file/wire.h"
-#include "model/trace/summary_pyramid.h"
+#include "segment_encoder.h"
 
 namespace lanescope {
 namespace {
-
-constexpr std::size_t kLongestVarint = 10;  // bytes
-
-// Appends a column of numbers; nothing where all are 0 and `empty` says that it may be left out.
-enum class ZeroColumn { kKept, kLeftOut };
-template <typename ValueOf>
-void append_column(std::uint32_t field, std::size_t count, ZeroColumn zeros, std::string& bytes, ValueOf value_of) {
-  thread_local std::string column;
-  if (column.size() < count * kLongestVarint) column.resize(count * kLongestVarint);
-  auto* at = reinterpret_cast<unsigned char*>(column.data());
-  std::uint64_t any = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint64_t value = value_of(i);
-    any |= value;
-    for (; value >= 0x80; value >>= 7) *at++ = static_cast<unsigned char>(value | 0x80);
-    *at++ = static_cast<unsigned char>(value);
-  }
-  if (any == 0 && zeros == ZeroColumn::kLeftOut) return;
-  append_field(field, std::string_view(column.data(), static_cast<std::size_t>(at - reinterpret_cast<unsigned char*>(column.data()))), bytes);
-}
-
-// Sums by name: a table of places in `sums`, open at both ends.
-class NameSums {
- public:
-  NameSums() : places_(kFewest, 0) {}
-
-  void add(NameId name, Nanoseconds duration) {
-    SegmentHead::NameSum& sum = of(name, duration);
-    ++sum.count;
-    sum.total += duration;
-    sum.least = std::min(sum.least, duration);
-    sum.greatest = std::max(sum.greatest, duration);
-  }
-  // Those with the most time, most first.
-  std::vector<SegmentHead::NameSum> most(std::size_t count) && {
-    const auto more = [](const auto& a, const auto& b) { return a.total != b.total ? a.total > b.total : a.name < b.name; };
-    const auto end = sums_.begin() + static_cast<std::ptrdiff_t>(std::min(count, sums_.size()));
-    std::partial_sort(sums_.begin(), end, sums_.end(), more);
-    sums_.erase(end, sums_.end());
-    return std::move(sums_);
-  }
-
- private:
-  static constexpr std::size_t kFewest = 256;  // a power of two, as the table's size always is
-
-  SegmentHead::NameSum& of(NameId name, Nanoseconds duration) {
-    if (last_ < sums_.size() && sums_[last_].name == name) return sums_[last_];
-    std::size_t at = place(name);
-    if (places_[at] == 0) {
-      sums_.push_back({name, 0, 0, duration, duration});
-      places_[at] = static_cast<std::uint32_t>(sums_.size());
-      if (2 * sums_.size() > places_.size()) grow();
-      last_ = sums_.size() - 1;
-    } else {
-      last_ = places_[at] - 1;
-    }
-    return sums_[last_];
-  }
-  [[nodiscard]] std::size_t place(NameId name) const {
-    const std::size_t mask = places_.size() - 1;
-    std::size_t at = (name * 0x9e3779b97f4a7c15ull >> 32) & mask;
-    while (places_[at] != 0 && sums_[places_[at] - 1].name != name) at = (at + 1) & mask;
-    return at;
-  }
-  void grow() {
-    places_.assign(2 * places_.size(), 0);
-    for (std::size_t i = 0; i < sums_.size(); ++i) places_[place(sums_[i].name)] = static_cast<std::uint32_t>(i + 1);
-  }
-
-  std::vector<SegmentHead::NameSum> sums_;
-  std::vector<std::uint32_t> places_;  // 1 + position in sums_
-  std::size_t last_ = 0;
-};
 
 // Whether no column is longer than it may be: known before any is made.
 bool is_within_limits(std::string_view payload) {
@@ -103,23 +28,9 @@ std::uint64_t unsigned_of(Nanoseconds value) { return static_cast<std::uint64_t>
 }  // namespace
 
 std::string encode_lane_segment(FileLane lane, std::span<const Event> events, Nanoseconds epoch) {
-  using Fields = proto::LaneSegment;
-  const std::size_t n = events.size();
-  std::string bytes;
-  bytes.reserve(8 * n + 64);
-  append_field(Fields::kTrackFieldNumber, lane.track, bytes);
-  append_field(Fields::kLaneFieldNumber, lane.lane, bytes);
-  append_field(Fields::kFirstStartFieldNumber, zigzag(events.front().start + epoch), bytes);
-  const auto delta_of = [&](std::size_t i, auto member) {
-    return zigzag(static_cast<std::int64_t>(events[i].*member) - (i == 0 ? 0 : static_cast<std::int64_t>(events[i - 1].*member)));
-  };
-  append_column(Fields::kGapFieldNumber, n, ZeroColumn::kKept, bytes,
-                [&](std::size_t i) { return i == 0 ? 0 : unsigned_of(events[i].start - events[i - 1].end()); });
-  append_column(Fields::kDurationFieldNumber, n, ZeroColumn::kLeftOut, bytes, [&](std::size_t i) { return unsigned_of(events[i].duration); });
-  append_column(Fields::kNameFieldNumber, n, ZeroColumn::kLeftOut, bytes, [&](std::size_t i) { return std::uint64_t{events[i].name}; });
-  append_column(Fields::kCorrelationDeltaFieldNumber, n, ZeroColumn::kLeftOut, bytes, [&](std::size_t i) { return delta_of(i, &Event::correlation); });
-  append_column(Fields::kDetailDeltaFieldNumber, n, ZeroColumn::kLeftOut, bytes, [&](std::size_t i) { return delta_of(i, &Event::detail); });
-  return bytes;
+  SegmentEncoder encoder;
+  encoder.add(events);
+  return encoder.payload(lane, epoch);
 }
 
 std::optional<LaneSegmentEvents> decode_lane_segment(std::string_view payload, std::vector<Event> memory) {
@@ -154,34 +65,9 @@ std::optional<LaneSegmentEvents> decode_lane_segment(std::string_view payload, s
 }
 
 SegmentHead head_of(FileLane lane, std::span<const Event> events, Nanoseconds epoch) {
-  SegmentHead head;
-  head.lane = lane;
-  head.first_start = events.front().start + epoch;
-  head.last_start = events.back().start + epoch;
-  head.end = events.back().end() + epoch;
-  head.least_correlation = head.greatest_correlation = events.front().correlation;
-  for (const Event& event : events) {
-    head.busy += event.duration;
-    head.least_correlation = std::min(head.least_correlation, event.correlation);
-    head.greatest_correlation = std::max(head.greatest_correlation, event.correlation);
-  }
-  if (events.size() < SegmentHead::kPartEvents) return head;
-  NameSums names;
-  for (const Event& event : events) names.add(event.name, event.duration);
-  head.names = std::move(names).most(SegmentHead::kMostNames);
-  for (auto rest = events; events.size() > SegmentHead::kPartEvents && !rest.empty();) {
-    const auto part = rest.first(std::min<std::size_t>(rest.size(), SegmentHead::kPartEvents));
-    LaneSummary sum;
-    Nanoseconds busy = 0;
-    for (const Event& event : part) {
-      busy += event.duration;
-      sum.vote(event.name, event.duration);
-      sum.consider_longest(0, event.duration);
-    }
-    head.parts.push_back({part.front().start + epoch, busy, sum.dominant, sum.weight, sum.longest_duration});
-    rest = rest.subspan(part.size());
-  }
-  return head;
+  SegmentEncoder encoder;
+  encoder.add(events);
+  return encoder.head(lane, epoch);
 }
 
 std::string encode_segment_head(const SegmentHead& head) {

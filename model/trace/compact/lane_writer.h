@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <future>
+#include <memory>
 #include <vector>
 
 #include "event_runs.h"
@@ -15,14 +16,17 @@
 #include "model/file/scratch_file.h"
 #include "model/file/trace_file.h"
 #include "model/trace/compact/lane_frames.h"
+#include "segment_encoder.h"
 
 namespace lanescope {
 
 class LaneWriter final : public EventRuns::EarlyTaker {
  public:
   using Rows = EventRuns::Rows;
-  // The file is made in `folder` when it is needed. Fails once the segments make a file of more than `most_bytes`.
-  LaneWriter(const std::filesystem::path& folder, std::uint64_t most_bytes) : most_bytes_(most_bytes), frames_(folder, std::string(EventRuns::kNeed)) {}
+  // The files are made in `folder` when they are needed: events that are in no segment yet go there, too, where they take more than `memory_bytes`, but for
+  // the last 1,024 of each lane. Fails once the segments make a file of more than `most_bytes`.
+  LaneWriter(const std::filesystem::path& folder, std::uint64_t memory_bytes, std::uint64_t most_bytes)
+      : memory_bytes_(memory_bytes), most_bytes_(most_bytes), frames_(folder, std::string(EventRuns::kNeed)), parts_(folder, std::string(EventRuns::kNeed)) {}
 
   // Is added to the starts of events. Requires: nothing was taken, or all was given back.
   void set_epoch(Nanoseconds epoch) noexcept { epoch_ = epoch; }
@@ -30,7 +34,7 @@ class LaneWriter final : public EventRuns::EarlyTaker {
 
   [[nodiscard]] Result<void> take_early(TrackId track, Rows rows) override;
   [[nodiscard]] Result<void> give_back(TrackId track, const std::function<Result<void>(Rows)>& use) override;
-  [[nodiscard]] std::size_t held() const override { return held_; }
+  [[nodiscard]] std::uint64_t held_bytes() const override { return held_bytes_; }
 
   // From now on segments go to the file; tracks come one after the other.
   [[nodiscard]] Result<void> begin(TraceFileWriter& file);
@@ -51,22 +55,38 @@ class LaneWriter final : public EventRuns::EarlyTaker {
     std::uint32_t bytes = 0;
     FrameContent content;
     std::string head;
+    Event last;
+  };
+  static constexpr std::size_t kEncodedAtOnce = SegmentHead::kPartEvents;
+  // Events that are in no segment yet: some as they came, those before them as they will stand in the frame.
+  struct OpenLane {
+    std::unique_ptr<SegmentEncoder> encoder;  // null while there are none
+    std::vector<Event> last;
+    std::size_t most_last = kEncodedAtOnce;  // how many of these make a part of the segment full
+    [[nodiscard]] std::size_t size() const noexcept { return last.size() + (encoder ? encoder->size() : 0); }
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return last.size() * sizeof(Event) + (encoder ? encoder->memory_bytes() : 0); }
   };
   struct Track {
     LaneOrder order;
-    std::vector<std::vector<Event>> lanes;  // events that are in no segment yet
+    std::vector<OpenLane> lanes;
+    std::size_t held = 0;    // events in them
+    bool by_depths = false;  // events were taken in the order of their depths, each to its own lane
     std::vector<Waiting> waiting;
   };
   struct Segment {
     FileLane lane;
     std::uint32_t instance = 0;
-    std::vector<Event> events;
+    std::unique_ptr<SegmentEncoder> events;
     std::vector<std::byte> frame;
     FrameContent content;
     std::string head;
   };
 
   [[nodiscard]] Result<void> place(TrackId track, Rows rows);
+  // The lane that is to be handed over then; kNone where there is none.
+  [[nodiscard]] std::uint32_t append(Track& track, std::uint32_t lane, const EventRuns::Row& row);
+  void encode(OpenLane& lane);
+  [[nodiscard]] Result<void> set_aside();
   [[nodiscard]] Result<void> hand_over(FileLane lane);
   // Those that are ready are encoded on other threads; those that were before are put where they go.
   [[nodiscard]] Result<void> begin_encoding();
@@ -77,21 +97,28 @@ class LaneWriter final : public EventRuns::EarlyTaker {
   [[nodiscard]] Result<void> put(Segment& segment);
   [[nodiscard]] Result<std::vector<std::byte>> frame_of(const Waiting& waiting) const;
 
-  static constexpr std::size_t kMostHeld = std::size_t{8} << 20;            // events of a track that are in lanes, and in no segment
+  static constexpr std::size_t kMostHeld = std::size_t{8} << 20;  // events of a track that are in lanes, and in no segment
+  static constexpr std::size_t kMostReady = 1'024;                // segments, which may be of an event each
+  static constexpr std::size_t kMostSpare = 64;
+  static constexpr std::size_t kLeastEncoded = 64;
+  static constexpr std::size_t kLeastAside = 1'024;                         // bytes of a lane, which are written at once
   static constexpr std::size_t kReadyPerCore = 4 * LaneSegment::kCapacity;  // events that wait to be encoded at once
 
-  std::uint64_t most_bytes_;
+  const std::uint64_t memory_bytes_;
+  const std::uint64_t most_bytes_;
   Nanoseconds epoch_ = 0;
   std::vector<Track> tracks_;
-  std::size_t held_ = 0;
-  std::size_t held_of_track_ = 0;  // of the one between begin_track() and end_track()
+  std::uint64_t held_bytes_ = 0;
+  std::uint64_t aside_from_ = memory_bytes_;  // held bytes from which some are set aside
   std::vector<Segment> ready_;
   std::size_t events_ready_ = 0;
   ScratchFile frames_;
+  ScratchFile parts_;  // of segments
   TraceFileWriter* file_ = nullptr;
   TrackId track_ = kNone;
   std::uint32_t instance_ = 0;
   std::uint64_t written_ = 0;
+  std::vector<std::unique_ptr<SegmentEncoder>> spare_;  // whose memory serves for the next segments
   std::vector<Segment> encoding_;
   std::future<void> encoded_;  // last: what runs uses the above
 };

@@ -18,8 +18,8 @@ bool ingest(const ChunkTarget& into, const ApiCallColumns& c) {
     time = sum(time, c.start_delta[i]);
     correlation = sum(correlation, c.correlation_delta[i]);
     detail.result = optional_value(c.result, i);
-    events.push_back({time, static_cast<Nanoseconds>(c.duration[i]), into.dictionary.strings[c.name[i]], static_cast<std::uint32_t>(correlation),
-                      into.builder.intern(detail)});
+    events.emplace_back(time, static_cast<Nanoseconds>(c.duration[i]), into.dictionary.strings[c.name[i]], static_cast<std::uint32_t>(correlation),
+                        into.builder.intern(detail));
   }
   TrackKey key{TrackKind::kCudaApi, into.process};
   key.thread = into.builder.thread(into.process, c.thread);

@@ -5,6 +5,7 @@
 
 #include "answers.h"
 #include "lanescope/trace.pb.h"
+#include "long_recording.h"
 #include "model/export/trace_file_export.h"
 #include "model/file/frame.h"
 #include "model/import/open_trace.h"
@@ -135,6 +136,22 @@ TEST_CASE("a long recording gives the same file whether its events wait, go to l
     INFO(mebibytes << " MiB");
     CHECK((compacted_with(mebibytes << 20) == whole));
   }
+}
+
+TEST_CASE("a recording that comes nearly in order is not sorted on the disk, and is the same file in next to no memory") {
+  const TemporaryFolder folder;
+  const fs::path log = folder.path() / "log.trace";
+  write_long_program(log, 500'000);
+  const Compacted whole = compacted(log, folder.path() / "whole.trace");
+  CHECK(whole.sorted_on_disk == 0);
+  for (const std::uint64_t kibibytes : {2'048, 256}) {
+    INFO(kibibytes << " KiB");
+    const Compacted result = compacted(log, folder.path() / "compact.trace", {.memory_bytes = kibibytes << 10});
+    if (kibibytes == 2'048) CHECK(result.sorted_on_disk == 0);
+    CHECK(result.events == whole.events);
+    CHECK((bytes_of(folder.path() / "compact.trace") == bytes_of(folder.path() / "whole.trace")));
+  }
+  check_same(*loaded(log), *loaded(folder.path() / "compact.trace"));
 }
 
 TEST_CASE("every recording is the same trace once it is compacted") {

@@ -2,6 +2,7 @@
 #include <map>
 #include <random>
 
+#include "compact/segment_encoder.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/trace_file.h"
 #include "model/trace/compact/lane_frames.h"
@@ -10,6 +11,7 @@
 #include "support/paths.h"
 
 using namespace lanescope;
+using lanescope::test::TemporaryFolder;
 
 namespace {
 
@@ -57,6 +59,37 @@ TEST_CASE("no segment is longer than any may be") {
       events[i] = {(Nanoseconds{1} << 44) * i, Nanoseconds{1} << 43, odd ? kNone : 0, odd ? kNone : 0, odd ? kNone : 0};
     }
     CHECK(encode_lane_segment({kNone, kNone}, events, kEpoch).size() <= most_segment_bytes(count));
+  }
+}
+
+TEST_CASE("a segment that is made in pieces, some of them set aside, is the same") {
+  const TemporaryFolder folder;
+  const std::vector<Event> events = random_events(9, 9'000);
+  SegmentEncoder encoder;
+  ScratchFile file(folder.path(), "");
+  for (const int round : {1, 2}) {
+    INFO(round);
+    std::span rest(events);
+    for (const std::size_t count : {1u, 1'023u, 3'000u, 5u, 4'971u}) {
+      encoder.add(rest.first(count));
+      rest = rest.subspan(count);
+      if (count == 5) continue;
+      REQUIRE(encoder.set_aside(file));
+      CHECK(encoder.memory_bytes() < 16'384);
+    }
+    REQUIRE(rest.empty());
+    REQUIRE(encoder.bring_back(file));
+    CHECK(encoder.size() == events.size());
+    const auto decoded = decode_lane_segment(encoder.payload({3, 7}, kEpoch));
+    REQUIRE(decoded);
+    REQUIRE(decoded->events.size() == events.size());
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      Event event = decoded->events[i];
+      event.start -= kEpoch;
+      REQUIRE(event == events[i]);
+    }
+    CHECK(encoder.head({3, 7}, kEpoch) == head_of({3, 7}, events, kEpoch));
+    encoder.clear();
   }
 }
 

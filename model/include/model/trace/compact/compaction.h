@@ -27,7 +27,8 @@ struct CompactionOptions {
 
 struct Compacted {
   std::uint64_t events = 0;
-  FileCondition source;  // what was wrong with the recording; the new file says so, too
+  std::uint64_t sorted_on_disk = 0;  // of them, those that went through the temporary file of sorted runs, some perhaps more than once
+  FileCondition source;              // what was wrong with the recording; the new file says so, too
 };
 
 // Compacts a .trace file of any form. `destination` may be the recording itself, with Overwrite::kAllow. Fails with one sentence where the
