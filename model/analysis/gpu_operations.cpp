@@ -72,7 +72,7 @@ void GpuOperations::add_lane(LaneId id, TimeRange time) {
 
 // Once all lanes are known.
 void GpuOperations::begin() {
-  for (Head& head : heads_) head.start = start(sources_[head.source], head.event.index);
+  for (Head& head : heads_) head.start = start(head.source, head.event.index);
   std::make_heap(heads_.begin(), heads_.end(), std::greater<>());
 }
 
@@ -87,32 +87,54 @@ std::optional<Nanoseconds> GpuOperations::busy_until(const Trace& trace, std::sp
   return latest;
 }
 
-// Of one that is not behind those it was called for before.
-Nanoseconds GpuOperations::start(Source& source, EventIndex index) {
-  const bool is_held = source.segment && index - source.segment_begin < source.segment->size();
-  if (!is_held) {
-    if (!source.lane->holds_segments() && sources_.size() > kMostHeld) return source.lane->start(index);
-    source.segment = source.lane->segment(index / LaneSegment::kCapacity);
-    source.segment_begin = index - index % LaneSegment::kCapacity;
+// The segment of an event that is not before those it was called for so far; null where it is not held.
+const LaneSegment* GpuOperations::segment(std::uint32_t number, EventIndex index) {
+  Source& source = sources_[number];
+  if (source.segment && index - source.segment_begin < source.segment->size()) return source.segment.get();
+  source.segment.reset();
+  const bool is_one_of_many = !source.lane->holds_segments() && sources_.size() > kMostHeld;
+  if (is_one_of_many && !source.is_held) {
+    if (++source.asked < kAskedBeforeHeld) return nullptr;
+    source.asked = 0;
+    std::uint32_t& place = held_[held_count_ % kHeldOfMany];
+    if (held_count_++ >= kHeldOfMany) {
+      sources_[place].segment.reset();
+      sources_[place].is_held = false;
+    }
+    place = number;
+    source.is_held = true;
   }
-  return source.segment->start(index - source.segment_begin);
+  source.segment = source.lane->segment(index / LaneSegment::kCapacity);
+  source.segment_begin = index - index % LaneSegment::kCapacity;
+  return source.segment.get();
+}
+
+// That of a segment's first event is known without the segment, which is not read before its turn.
+Nanoseconds GpuOperations::start(std::uint32_t number, EventIndex index) {
+  const Lane& lane = *sources_[number].lane;
+  if (index % LaneSegment::kCapacity == 0) return lane.segment_start(index / LaneSegment::kCapacity);
+  const LaneSegment* const held = segment(number, index);
+  return held != nullptr ? held->start(index % LaneSegment::kCapacity) : lane.start(index);
+}
+
+Nanoseconds GpuOperations::duration(std::uint32_t number, EventIndex index) {
+  const LaneSegment* const held = segment(number, index);
+  return held != nullptr ? held->duration(index % LaneSegment::kCapacity) : sources_[number].lane->duration(index);
 }
 
 std::optional<GpuOperation> GpuOperations::next() {
   if (heads_.empty() || stop_.stop_requested()) return std::nullopt;
   Head& first = heads_.front();
-  Source& source = sources_[first.source];
   const EventIndex index = first.event.index, following = index + 1;
-  const Nanoseconds duration = source.segment ? source.segment->duration(index - source.segment_begin) : source.lane->duration(index);
-  const GpuOperation operation{{first.start, first.start + duration}, first.event};
-  if (following == source.end) {
+  const GpuOperation operation{{first.start, first.start + duration(first.source, index)}, first.event};
+  if (Source& source = sources_[first.source]; following == source.end) {
     source.segment.reset();
     std::pop_heap(heads_.begin(), heads_.end(), std::greater<>());
     heads_.pop_back();
     return operation;
   }
   const EventRef next{first.event.lane, following};
-  const Head head{start(source, following), next, first.source};
+  const Head head{start(first.source, following), next, first.source};
   replace_first(head);
   return operation;
 }

@@ -1,6 +1,8 @@
 // The work of one GPU, all processes and streams together, in order of start.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -67,18 +69,26 @@ class GpuOperations {
     const Lane* lane;
     EventIndex end;  // of the lane's events that count
     EventIndex segment_begin = 0;
-    std::shared_ptr<const LaneSegment> segment;  // null where segments are decoded on demand, and lanes are too many to hold one of each
+    std::shared_ptr<const LaneSegment> segment;  // null where segments are decoded on demand, and those of other lanes are held
+    std::uint32_t asked = 0;                     // how often without holding it
+    bool is_held = false;                        // among held_
   };
-  static constexpr std::size_t kMostHeld = 32;  // lanes of which a segment is held that would else be given up
+  static constexpr std::size_t kMostHeld = 32;   // lanes of which a segment is held that would else be given up
+  static constexpr std::size_t kHeldOfMany = 8;  // where there are more lanes: those that events come of
+  static constexpr std::uint32_t kAskedBeforeHeld = 256;
   void add_lane(LaneId id, TimeRange time);
   void begin();
   void replace_first(const Head& head);
-  [[nodiscard]] Nanoseconds start(Source& source, EventIndex index);
+  [[nodiscard]] Nanoseconds start(std::uint32_t source, EventIndex index);
+  [[nodiscard]] Nanoseconds duration(std::uint32_t source, EventIndex index);
+  [[nodiscard]] const LaneSegment* segment(std::uint32_t source, EventIndex index);
 
   const Trace* trace_;
   std::stop_token stop_;
   std::vector<Source> sources_;
-  std::vector<Head> heads_;  // a heap, the earliest on top
+  std::array<std::uint32_t, kHeldOfMany> held_{};  // sources, in turns
+  std::size_t held_count_ = 0;                     // that were ever put there
+  std::vector<Head> heads_;                        // a heap, the earliest on top
 };
 
 // How long these tracks, of GPU work, were busy before each of the times, since the first of them. Requires: `times` ascend. O(n + operations

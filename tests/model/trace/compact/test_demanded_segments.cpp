@@ -4,7 +4,9 @@
 #include <fstream>
 #include <random>
 #include <thread>
+#include <tuple>
 
+#include "../../../../model/analysis/gpu_operations.h"
 #include "answers.h"
 #include "long_recording.h"
 #include "model/export/text_export.h"
@@ -228,6 +230,42 @@ TEST_CASE("to ask for the work of a call reads no calls where there is none, and
   CHECK(decoded_by(401, all) == 3);         // the call, copies and kernels; not the calls of the other thread
   CHECK(decoded_by(400, of_kernels) == 2);  // the call and kernels
   CHECK(decoded_by(402, all) == 4);
+}
+
+TEST_CASE("to go through the work of a GPU reads each segment once, though there is no memory for one of each stream") {
+  constexpr std::uint32_t kStreams = 100, kKernels = 2'000;
+  const TemporaryFolder folder;
+  {
+    TraceBuilder builder;
+    builder.provenance().finished = true;
+    const ProcessId process = builder.process_of_instance(1);
+    builder.process(process).pid = 1;
+    const GpuId gpu = builder.gpu({.name = "GPU", .uuid = "1"});
+    builder.set_device(process, 0, {.name = "GPU", .uuid = "1"});
+    for (std::uint32_t stream = 0; stream < kStreams; ++stream) {  // one behind the other, but for the last few kernels of each
+      std::vector<Event> kernels;
+      for (std::uint32_t i = 0; i < kKernels; ++i)
+        kernels.push_back({(Nanoseconds{stream} * (kKernels - 3) + i) * 1'000, 900, builder.intern("kernel"), stream * kKernels + i + 1, 0});
+      builder.add({.kind = TrackKind::kKernels, .process = process, .gpu = gpu, .context = 1, .stream = 7 + stream}, std::move(kernels));
+    }
+    REQUIRE(export_trace_file(*builder.snapshot(), folder.path() / "log.trace", Overwrite::kAllow));
+  }
+  compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+  const auto operations_of = [](const Trace& trace) {
+    std::vector<std::tuple<Nanoseconds, Nanoseconds, LaneId, EventIndex>> all;
+    analysis::GpuOperations operations(trace, GpuId{0});
+    while (const auto operation = operations.next())
+      all.emplace_back(operation->range.begin, operation->range.end, operation->event.lane, operation->event.index);
+    return all;
+  };
+  const auto in_memory = operations_of(*loaded(folder.path() / "compact.trace"));
+  REQUIRE(in_memory.size() == kStreams * kKernels);
+  CHECK(std::is_sorted(in_memory.begin(), in_memory.end(), [](const auto& a, const auto& b) { return std::get<0>(a) < std::get<0>(b); }));
+  const Budget nothing(1);
+  const auto file = opened_in_file(folder.path() / "compact.trace");
+  const std::uint64_t before = SegmentCache::of_process().use().decoded;
+  CHECK(operations_of(*file) == in_memory);
+  CHECK(SegmentCache::of_process().use().decoded - before == kStreams);
 }
 
 TEST_CASE("a lane answers the same from its file to many threads, while its segments come and go") {
