@@ -200,7 +200,8 @@ void EventRuns::hand_on_settled(TrackId id) {
   Track& track = tracks_[id];
   if (!may_hand_on(track)) return;
   sort(track);
-  const Nanoseconds until = track.latest - std::min(kLatenessesKept * track.lateness, track.latest - track.rows.front().start);
+  const Nanoseconds most = (track.latest - track.rows.front().start) / kLatenessesKept;  // else none has settled
+  const Nanoseconds until = track.latest - kLatenessesKept * std::min(track.lateness, most);
   const auto settled = std::lower_bound(track.rows.begin(), track.rows.end(), until, [](const Row& row, Nanoseconds time) { return row.start < time; });
   const std::size_t count = std::min<std::size_t>(static_cast<std::size_t>(settled - track.rows.begin()), track.rows.size() - kWindow / 4);
   if (count >= kWindow / 4) hand_on(id, count);

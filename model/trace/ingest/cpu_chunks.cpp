@@ -14,12 +14,16 @@ bool ingest(const ChunkTarget& into, const ApiCallColumns& c) {
   std::int64_t correlation = 0;
   ApiDetail detail;
   detail.domain = c.driver ? ApiDomain::kDriver : ApiDomain::kRuntime;
+  DetailId id = 0;
   for (int i = 0; i < n; ++i) {
     time = sum(time, c.start_delta[i]);
     correlation = sum(correlation, c.correlation_delta[i]);
-    detail.result = optional_value(c.result, i);
-    events.emplace_back(time, static_cast<Nanoseconds>(c.duration[i]), into.dictionary.strings[c.name[i]], static_cast<std::uint32_t>(correlation),
-                        into.builder.intern(detail));
+    // Most calls succeed.
+    if (const auto result = optional_value(c.result, i); i == 0 || result != detail.result) {
+      detail.result = result;
+      id = into.builder.intern(detail);
+    }
+    events.emplace_back(time, static_cast<Nanoseconds>(c.duration[i]), into.dictionary.strings[c.name[i]], static_cast<std::uint32_t>(correlation), id);
   }
   TrackKey key{TrackKind::kCudaApi, into.process};
   key.thread = into.builder.thread(into.process, c.thread);
