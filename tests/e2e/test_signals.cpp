@@ -97,12 +97,21 @@ class Terminal {
     pid_ = forkpty(&screen_, nullptr, nullptr, nullptr);
     if (pid_ == 0) become_lanescope(folder, std::move(arguments), {}, STDOUT_FILENO, STDERR_FILENO);
   }
-  ~Terminal() { close(screen_); }
+  ~Terminal() {
+    if (screen_ >= 0) close(screen_);
+  }
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
   void wait_for(const std::string& text) {
     while (shown_.find(text) == std::string::npos) REQUIRE(read_more());
+  }
+  // Nobody is there any more.
+  int close_and_wait() {
+    close(std::exchange(screen_, -1));
+    int status = 0;
+    REQUIRE(waitpid(pid_, &status, 0) == pid_);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
   void press_control_z() { REQUIRE(write(screen_, "\x1a", 1) == 1); }
   void press_control_c() { REQUIRE(write(screen_, "\x03", 1) == 1); }
@@ -156,6 +165,19 @@ TEST_CASE("Ctrl+C in a terminal ends the program once, and the recording with it
   CHECK(trace->provenance().finished);
   CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") == 1'000);
   CHECK(trace->processes()[0].end_kind == ProcessEndKind::kExited);
+}
+
+// The kernel tells the session's first process alone; a shell would tell its jobs.
+TEST_CASE("a terminal that is closed ends the program of a recorder that it began with, as it would end the program") {
+  const TemporaryFolder folder;
+  const bool is_handled = GENERATE(false, true);
+  const std::string end = folder.path() / "end";
+  const std::string handler = is_handled ? "trap 'echo hung up > " + end + "; exit 5' HUP; " : "";
+  Terminal terminal(folder.path(), {"profile", "-t", "nvtx", "-o", "run", "sh", "-c", handler + "echo ready; for i in $(seq 500); do sleep 0.02; done"});
+  terminal.wait_for("ready");
+  CHECK(terminal.close_and_wait() == (is_handled ? 5 : 128 + SIGHUP));
+  CHECK(std::filesystem::exists(end) == is_handled);
+  CHECK(load(folder.path() / "run.trace")->provenance().finished);
 }
 
 TEST_CASE("Ctrl+C twice ends the recording of a program that does not listen") {

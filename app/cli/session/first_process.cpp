@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "collector/session/process_beside.h"
+#include "session/group_witness.h"
 
 namespace lanescope::cli {
 namespace {
@@ -25,8 +26,7 @@ void wait_for_ended(pid_t recorder) {
     wait_for_ended(recorder);
     siginfo_t signal{};
     if (sigwaitinfo(&all, &signal) < 0 || signal.si_signo == SIGCHLD) continue;
-    const bool comes_to_all = signal.si_code == SI_KERNEL;  // of a terminal, to its foreground
-    if (!comes_to_all) kill(recorder, signal.si_signo);
+    if (!is_from_terminal_to_all(signal)) kill(recorder, signal.si_signo);
   }
 }
 

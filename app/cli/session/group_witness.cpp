@@ -74,6 +74,8 @@ std::uint64_t pending_signals(pid_t process) {
   return pending;
 }
 
+bool is_from_terminal_to_all(const siginfo_t& signal) { return signal.si_code == SI_KERNEL && (signal.si_signo != SIGHUP || getsid(0) != getpid()); }
+
 GroupWitness GroupWitness::start(const std::vector<std::string>& command) {
   std::string arguments;
   for (const std::string& word : command) arguments += word + '\0';

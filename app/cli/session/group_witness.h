@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <csignal>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@ namespace lanescope::cli {
 
 // Signals that came to a process and that it holds back: bit n - 1 for signal n, as the kernel has them. None of one that is gone.
 [[nodiscard]] std::uint64_t pending_signals(pid_t process);
+
+// Whether a signal that has just come to us is the terminal's, and so came to all of its foreground: Ctrl+C does, and a hangup that the end of the
+// session's first process brings. Of a terminal that is closed, that first process alone hears; where that is us, it is for us to pass on.
+[[nodiscard]] bool is_from_terminal_to_all(const siginfo_t& signal);
 
 class GroupWitness {
  public:

@@ -242,7 +242,7 @@ bool RecorderSignals::has_come_to(pid_t program, const siginfo_t& signal) {
   }
   if (is_from_terminal(signal)) {
     witness_.forget(signal.si_signo);
-    return true;
+    return is_from_terminal_to_all(signal);
   }
   // In a group of its own, it gets what is sent to ours from us alone.
   return getpgid(program) == getpgrp() && witness_.has_got(signal.si_signo);
