@@ -1,10 +1,18 @@
 // Stacks by libdw (elfutils).
+#include <elf.h>
 #include <elfutils/libdwfl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <string_view>
 
 #include "collector/attach/foreign_file.h"
+#include "collector/attach/memory_map.h"
 #include "inject/stack_frames.h"
 
 namespace lanescope::attach {
@@ -27,6 +35,7 @@ struct StackFrames::Session {
   static bool set_registers(Dwfl_Thread* thread, void* argument);
   static int add_frame(Dwfl_Frame* frame, void* argument);
 
+  [[nodiscard]] bool lacks_tables(std::uint64_t address) const;
   [[nodiscard]] Frame describe(std::uint64_t address, bool with_name) const;
 };
 
@@ -34,6 +43,23 @@ namespace {
 
 constexpr std::size_t kMaximumFrames = 512;
 constexpr std::size_t kNamedFrames = 16;  // the innermost ones: naming a frame takes a look at all symbols of its file
+
+constexpr std::string_view kRemoved = " (deleted)";  // the kernel says it behind the path of a file that has no name any more
+
+// A file that was removed or replaced since it was mapped. Mapped files can be opened by who may do much; its program by who may look at it.
+std::optional<ForeignFile> open_removed_file(pid_t process, const std::string& name, std::uint64_t begin) {
+  const std::string of_process = "/proc/" + std::to_string(process);
+  const std::vector<Mapping> map = read_memory_map(process).value_or(std::vector<Mapping>());
+  const auto mapping = std::find_if(map.begin(), map.end(), [&](const Mapping& each) { return each.begin == begin && each.path == name; });
+  if (mapping != map.end()) {
+    char range[64];
+    std::snprintf(range, sizeof(range), "/map_files/%" PRIx64 "-%" PRIx64, mapping->begin, mapping->end);
+    if (std::optional<ForeignFile> file = open_file(of_process + range)) return file;
+  }
+  std::error_code unknown;
+  if (std::filesystem::read_symlink(of_process + "/exe", unknown) != name) return std::nullopt;
+  return open_file(of_process + "/exe");
+}
 
 // Unwind tables and symbols of the loaded files themselves are enough.
 int find_no_debug_information(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*, GElf_Word, char**) { return -1; }
@@ -50,7 +76,9 @@ int StackFrames::Session::find_elf(Dwfl_Module* module, void** data, const char*
   const auto* session = static_cast<const Session*>(*data);
   if (session == nullptr) return -1;
   if (name[0] == '/') {
-    std::optional<ForeignFile> file = open_file_of(session->process, name);
+    const bool is_removed = std::string_view(name).ends_with(kRemoved);
+    std::optional<ForeignFile> file = is_removed ? open_removed_file(session->process, name, base) : std::nullopt;
+    if (!file) file = open_file_of(session->process, name);
     if (!file) file = open_file(name);  // where it has changed its root, the kernel's map has paths from ours
     if (!file) return -1;
     *file_name = strdup(name);
@@ -90,7 +118,21 @@ int StackFrames::Session::add_frame(Dwfl_Frame* frame, void* argument) {
   if (!dwfl_frame_pc(frame, &address, &is_interrupted)) return DWARF_CB_ABORT;
   const bool with_name = session.stack.frames.size() < kNamedFrames;
   session.stack.frames.push_back(session.describe(is_interrupted ? address : address - 1, with_name));
+  if (session.lacks_tables(address)) return DWARF_CB_ABORT;
   return session.stack.frames.size() < kMaximumFrames ? DWARF_CB_OK : DWARF_CB_ABORT;
+}
+
+// Of a file with tables that could not be opened: the next frame would be a guess by a register that most such code uses for other things, and could
+// seem to be anywhere, as in the loader. Code that was made as the program runs, which keeps to that register, is no such file.
+bool StackFrames::Session::lacks_tables(std::uint64_t address) const {
+  Dwfl_Module* module = dwfl_addrmodule(dwfl, address);
+  GElf_Addr bias = 0;
+  Dwarf_Addr begin = 0;
+  if (module == nullptr || dwfl_module_getelf(module, &bias) != nullptr ||
+      dwfl_module_info(module, nullptr, &begin, nullptr, nullptr, nullptr, nullptr, nullptr) == nullptr)
+    return false;
+  const auto mark = memory->read<std::array<char, SELFMAG>>(begin);
+  return mark && std::memcmp(mark->data(), ELFMAG, SELFMAG) == 0;
 }
 
 Frame StackFrames::Session::describe(std::uint64_t address, bool with_name) const {

@@ -100,6 +100,26 @@ TEST_CASE("a program that waits in a system call takes the agent in and goes on 
   check_end(target);
 }
 
+TEST_CASE("a program whose file was removed or replaced since it began takes the agent in") {
+  if (!follows_stacks()) return;
+  const test::TemporaryFolder folder;
+  const std::filesystem::path copy = folder.path() / "program";
+  std::filesystem::copy_file(target_program(), copy);
+  RunningTarget target({copy.string(), "read"});
+  target.wait_until_in(SYS_read);
+  const bool is_replaced = GENERATE(false, true);
+  if (is_replaced) {
+    std::filesystem::copy_file("/bin/sh", folder.path() / "other");
+    std::filesystem::rename(folder.path() / "other", copy);
+  } else {
+    std::filesystem::remove(copy);
+  }
+  if (GENERATE(false, true)) std::filesystem::copy_file("/bin/sh", copy.string() + " (deleted)");  // the path that the kernel shows
+  attach_once(target.pid());
+  target.send("hello");
+  check_end(target);
+}
+
 TEST_CASE("a program whose loader is still at work, as on a slow file system, is waited for") {
   const test::TemporaryFolder folder;
   const std::string fifo = (folder.path() / "library.so").string();
