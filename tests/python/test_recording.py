@@ -26,11 +26,11 @@ class Recorded(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def run_program(self, text, code=0, environment=(), interpreter=(sys.executable,)):
+    def run_program(self, text, code=0, environment=(), interpreter=(sys.executable,), timeout=600):
         """Runs Python text with the package imported; returns what it printed, and its errors."""
         text = "import os, sys, time, threading, warnings, lanescope\nfrom lanescope import annotate\nQUIET = {'sample': 'none', 'cpuctxsw': 'none'}\n" + textwrap.dedent(text)
         variables = {**os.environ, "PYTHONPATH": str(ROOT / "app" / "python"), "XDG_RUNTIME_DIR": str(self.folder), **dict(environment)}
-        done = subprocess.run([*interpreter, "-B", "-c", text], cwd=self.folder, env=variables, capture_output=True, text=True, timeout=600)
+        done = subprocess.run([*interpreter, "-B", "-c", text], cwd=self.folder, env=variables, capture_output=True, text=True, timeout=timeout)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout, done.stderr
 

@@ -12,11 +12,12 @@ import re
 import socket
 from typing import Callable, Optional
 
+from ._descriptors import Descriptor
 from ._errors import RecordingError
+from ._process import LOOK
 
 _PR_SET_PTRACER = 0x59616D61
 _LARGEST_ANSWER = 64 << 10
-_LOOK = 0.2      # s, between looks whether the recorder still runs
 _PATIENCE = 10_000  # ms, for libraries that are loaded to be taken over
 _INJECTION_VARIABLES = ("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH")
 
@@ -28,7 +29,7 @@ def allow_reading(recorder: int) -> None:
 
 def await_answer(connection: socket.socket, recorder_runs: Callable[[], bool]) -> "Optional[tuple[str, bytes]]":
     """The paths of the agent and of the session's socket; none where the recorder needs no agent, or has ended."""
-    connection.settimeout(_LOOK)
+    connection.settimeout(LOOK)
     while True:
         try:
             answer = connection.recv(_LARGEST_ANSWER)
@@ -64,10 +65,13 @@ class Agent:
         except (OSError, AttributeError) as problem:
             raise RecordingError(f"The agent {self.path} can't be loaded: {problem}.") from problem
 
-    def join(self, connection: socket.socket, session: bytes) -> None:
-        """Takes the connection over."""
+    def join(self, descriptor: Descriptor, connection: socket.socket, session: bytes) -> None:
+        """Takes the connection over, which is that descriptor's."""
         connection.settimeout(None)  # the agent waits for answers
+        descriptor.give_away()  # and sees to it in children
         code = self._attach(b"fd:%d:%s" % (connection.fileno(), session))
+        if code != 0:
+            connection.close()
         if code == errno.EBUSY:
             raise RecordingError("This process is being recorded already, by a recorder that it did not start. End that recording first.")
         if code != 0:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
+import select
 import selectors
 import signal
 import socket
@@ -14,15 +16,19 @@ import subprocess
 import threading
 from typing import Any, Optional
 
-from . import _nvtx, program
+from . import _descriptors, _nvtx, program
 from ._agent import Agent, LibrariesToCome, allow_reading, await_answer
+from ._descriptors import Descriptor
 from ._errors import RecordingError
+from ._process import LOOK, Patience, Process
 
 _PREFIX = "lanescope: "  # of sentences, as the program prints them
 _BUSY = "Looking up the names of the code that ran"  # tells someone who waits at a terminal why; nothing is missing
 _LARGEST_ANSWER = 64 << 10
 _LONGEST_FOLDER = 56  # bytes, as app/cli/session/session_directory.h has it
+_ERRORS = 2  # the descriptor of the recorder to which it prints
 _count = 0
+_left: "list[Recorder]" = []  # that were no longer waited for
 
 
 def arguments_of(options: "dict[str, Any]") -> "list[str]":
@@ -55,21 +61,19 @@ def _session_socket(name: str) -> str:
     return os.path.join(folder, name + ".session")
 
 
-def _above_standard(descriptor: int) -> int:
-    """The same with a number above 2, where a child has its standard streams: this process may have closed its own."""
-    if descriptor > 2:
-        return descriptor
-    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
-    os.close(descriptor)
-    return moved
-
-
-def _end_of(pid: int) -> "list[int]":
-    """A descriptor that can be read once this process is gone; none where the kernel (before 5.3) or Python (before 3.9) has none."""
+def _end_of(pid: int) -> "list[Descriptor]":
+    """What can be read once this process is gone; nothing where the kernel (before 5.3) has no such thing."""
     try:
-        return [os.pidfd_open(pid)] if pid else []
+        return [Descriptor(os.pidfd_open(pid))] if pid else []
     except (AttributeError, OSError):
         return []
+
+
+def _can_be_read(descriptor: Descriptor) -> bool:
+    """Now or within a look; its end, too."""
+    poll = select.poll()
+    poll.register(descriptor.number, select.POLLIN)
+    return bool(poll.poll(LOOK * 1000))
 
 
 class Recorder:
@@ -85,73 +89,80 @@ class Recorder:
             self._folder = os.getcwd()
         except OSError as error:
             raise RecordingError(f"The folder of this process is gone ({error.strerror}): enter another one, or files have no place.") from error
+        self._place = os.path.join(self._folder, _session_socket(self.name))  # from now on: the program may change its environment, folder and user
         self._last_word = ""  # that it printed
         self.pid = 0
         self._code: Optional[int] = None  # that it ended with; None where it could not say so
+        self._is_unheard = False  # ended, and this process could not listen to how
         self._has_begun = False
         self._has_spoken = threading.Event()  # begun, or ended
         self._has_ended = threading.Event()
         self._to_come: Optional[LibrariesToCome] = None
         found = program.find()
-        opened: "list[int]" = []
+        _left[:] = [each for each in _left if not each._process.is_gone()]
+        if _left:
+            raise RecordingError(f"The recorder of an earlier recording of this process has not ended yet: it is process {_left[0].pid}.")
         try:
-            for end in socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET):
-                opened.append(_above_standard(end.detach()))
-            for _ in range(2):
-                opened += map(_above_standard, os.pipe())
+            ours, theirs, told, tells, says, speaks, *self._bell = _descriptors.make(sockets=1, pipes=3)
         except OSError as error:
-            for descriptor in opened:
-                os.close(descriptor)
             raise RecordingError(f"The recorder can't be started: {error.strerror}.") from error
-        ours, theirs = (socket.socket(fileno=descriptor) for descriptor in opened[:2])
-        told, tells, says, speaks = opened[2:]
+        self._told, self._says, self._tells_number = told, says, tells.number
         with ours:
-            with theirs:
-                command = [found, "attach", f"--from-inside={theirs.fileno()}", f"--tell={tells}", f"--session-new={self.name}", *arguments,
-                           str(os.getpid())]
-                try:  # a session of its own: Ctrl+C in the terminal is ours, and ends the recording in order
-                    self._starter = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=speaks,
-                                                     pass_fds=[theirs.fileno(), tells], start_new_session=True)
-                except OSError as error:
-                    os.close(told)
-                    os.close(says)
-                    raise RecordingError(f"{command[0]} can't be run: {error.strerror}.") from error
-                finally:
-                    os.close(tells)
-                    os.close(speaks)
+            command = [found, "attach", f"--from-inside={theirs.number}", f"--tell={tells.number}", f"--session-new={self.name}", str(os.getpid()), *arguments]
+            try:  # a session of its own: Ctrl+C in the terminal is ours, and ends the recording in order
+                with theirs, tells, speaks:
+                    self._starter = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=speaks.number,
+                                                     pass_fds=[theirs.number, tells.number], start_new_session=True)
+            except OSError as error:
+                self._close()
+                raise RecordingError(f"{command[0]} can't be run: {error.strerror}.") from error
             self._records = b""
             self._words = b""
-            while not self.pid and self._take_records(told):
-                pass
+            while not self.pid:
+                if _can_be_read(told):
+                    if not self._take_records(told.number):
+                        break
+                elif self._starter.poll():
+                    break  # refused, though a child that was forked meanwhile without Python may have the other end
+            self._process = Process(self.pid)
+            self._hang_bell()
             if self.pid != self._starter.pid:  # it goes on in a process of its own, or says why it can't
                 code = self._starter.wait()
                 self._code = None if self.pid else code
-            self._reader = threading.Thread(target=self._read, args=(told, says), name="lanescope", daemon=True)
+            self._reader = self._new_reader()
             try:
                 self._reader.start()
                 self._enter(ours)
             except BaseException as problem:
                 ours.close()
-                self._ask_for_end()
+                with contextlib.suppress(RecordingError):
+                    self._ask_for_end()
                 if self._reader.ident is None:  # a limit, or the interpreter's end
-                    os.close(told)
-                    os.close(says)
+                    self._close()
                     raise RecordingError(f"No thread can be started to listen to the recorder: {problem}.") from problem
-                self.await_end()
+                with contextlib.suppress(RecordingError):
+                    self.await_end()
                 raise
 
-    def _enter(self, ours: socket.socket) -> None:
+    def _enter(self, ours: Descriptor) -> None:
         if self.pid:
             allow_reading(self.pid)
+        connection = ours.as_socket()
         try:
-            ours.send(b"ready")
+            connection.send(b"ready")
         except OSError:
             pass  # it has ended, and says why
-        paths = await_answer(ours, self._runs)
+        patience = Patience(self._process, "begun")
+
+        def runs() -> bool:
+            patience.look()
+            return self._runs()
+
+        paths = await_answer(connection, runs)
         agent = Agent(paths[0]) if paths else None
         if agent and paths:
-            agent.join(ours, paths[1])
-        self._has_spoken.wait()
+            agent.join(ours, connection, paths[1])
+        self._await(self._has_spoken, "begun")
         if not self._has_begun:
             self.await_end()
             raise RecordingError(self.failure() or "The recorder ended before it began.")
@@ -160,31 +171,47 @@ class Recorder:
             self._to_come = LibrariesToCome(agent.path)
             _nvtx.install(agent.library)
 
-    def _read(self, told: int, says: int) -> None:
-        """What it tells, and what it prints, until it has said how it ended, or is gone."""
+    def _new_reader(self) -> threading.Thread:
+        return threading.Thread(target=self._read, args=(self._told, self._says), name="lanescope", daemon=True)
+
+    def _close(self) -> None:
+        for each in (self._told, self._says, *self._bell):
+            each.close()
+
+    def _read(self, told: Descriptor, says: Descriptor) -> None:
+        """What it tells, and what it prints, until it has said how it ended, or is gone; or until the program closes these descriptors."""
         takes = {told: self._take_records, says: self._take_words}
         gone = _end_of(self.pid)
-        is_gone = False
-        with selectors.DefaultSelector() as selector:
-            for descriptor in [*takes, *gone]:
-                selector.register(descriptor, selectors.EVENT_READ)
+        is_gone = self._process.is_gone()
+        with selectors.PollSelector() as selector:  # without a descriptor of its own, and what it waits for it keeps open meanwhile
+            for each in [*takes, *gone]:
+                selector.register(each.number, selectors.EVENT_READ)
             while told in takes and not is_gone:
-                ready = [key.fd for key, _ in selector.select()]
-                is_gone = any(descriptor in ready for descriptor in gone)
-                for descriptor in [each for each in takes if each in ready]:
-                    if not takes[descriptor](descriptor):
-                        selector.unregister(descriptor)
-                        os.close(descriptor)
-                        del takes[descriptor]
+                ready = [key.fd for key, _ in selector.select(None if gone else 1.0)]
+                for each in [each for each in takes if not each.is_open()]:
+                    selector.unregister(each.number)
+                    del takes[each]
+                if told not in takes:
+                    return  # end() sees to what becomes of it
+                if not gone or gone[0].number in ready:
+                    is_gone = self._process.is_gone()
+                    for each in gone if not is_gone else ():  # the program has closed it
+                        selector.unregister(each.number)
+                        gone = []
+                for each in [each for each in takes if each.number in ready]:
+                    if not takes[each](each.number):
+                        selector.unregister(each.number)
+                        each.close()
+                        del takes[each]
         # What is in them is all that comes, though a child that was forked meanwhile may have their other ends for as long as it lives.
-        for descriptor, take in takes.items():
-            os.set_blocking(descriptor, False)
-            with contextlib.suppress(BlockingIOError):
-                while take(descriptor):
-                    pass
-            os.close(descriptor)
-        for descriptor in gone:
-            os.close(descriptor)
+        for each, take in takes.items():
+            with each, contextlib.suppress(BlockingIOError):
+                if each.is_open():
+                    os.set_blocking(each.number, False)
+                    while take(each.number):
+                        pass
+        for each in gone:
+            each.close()
         self._has_ended.set()
         self._has_spoken.set()
 
@@ -222,12 +249,49 @@ class Recorder:
     def _runs(self) -> bool:
         return not self._has_ended.is_set()
 
+    def _hang_bell(self) -> None:
+        """A pipe that asks it to end with the rights that this process has now: it may become another user."""
+        if not self.pid:
+            return
+        bell = self._bell[0].number
+        with contextlib.suppress(AttributeError, OSError):
+            fcntl.fcntl(bell, fcntl.F_SETOWN, self.pid)
+            fcntl.fcntl(bell, fcntl.F_SETSIG, signal.SIGTERM)
+            fcntl.fcntl(bell, fcntl.F_SETFL, fcntl.fcntl(bell, fcntl.F_GETFL) | os.O_ASYNC)
+
     def _ask_for_end(self) -> None:
-        if self.pid and self._runs():
-            try:
-                os.kill(self.pid, signal.SIGTERM)
-            except OSError:
-                pass  # it has just ended
+        if not self.pid or not self._runs() or self._process.is_gone():
+            return
+        try:
+            os.kill(self.pid, signal.SIGTERM)
+        except ProcessLookupError:
+            pass  # it has just ended
+        except OSError as error:
+            hears, rings = self._bell
+            if not hears.is_open() or not rings.is_open():
+                raise RecordingError(f"The recorder of this process (process {self.pid}) can't be asked to end: {error.strerror}. "
+                                     "The recording ends with this process.") from error
+            os.write(rings.number, b"\0")
+
+    def _listen_anew(self) -> None:
+        """Where the program has closed what it did not open, the recorder still has the other ends: what it tells at its end is read of them."""
+        if not self._runs() or self._told.is_open():
+            return
+        self._says.close()
+        before, anew = (self._told, self._says), []
+        try:
+            for number, each in zip((self._tells_number, _ERRORS), before):
+                anew.append(Descriptor(os.open(f"/proc/{self.pid}/fd/{number}", os.O_RDONLY)))
+                if not anew[-1].is_same(each):
+                    raise OSError(errno.ESTALE, "another program's")
+            self._told, self._says = anew
+            reader = self._new_reader()
+            reader.start()
+            self._reader = reader
+        except (OSError, RuntimeError):  # it is another user's, or gone; or there can be no thread
+            self._told, self._says = before
+            for each in anew:
+                each.close()
 
     def failure(self) -> str:
         """Its last words."""
@@ -245,20 +309,44 @@ class Recorder:
 
     def ask(self, **request: Any) -> "dict[str, Any]":
         """What `lanescope start` and `stop` ask of a session."""
+        patience = Patience(self._process, "answered")
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
             try:
-                connection.connect(_session_socket(self.name))
+                connection.settimeout(LOOK)
+                connection.connect(self._place)
                 connection.send(json.dumps(request).encode())
-                answer = json.loads(connection.recv(_LARGEST_ANSWER) or b"{}")
+                while True:
+                    try:
+                        answer = json.loads(connection.recv(_LARGEST_ANSWER) or b"{}")
+                        break
+                    except socket.timeout:
+                        patience.look()
             except (OSError, ValueError) as error:
                 raise RecordingError(f"The recorder of this process does not answer: {error}.") from error
         if "error" in answer:
             raise RecordingError(str(answer["error"]))
         return dict(answer)
 
+    def _await(self, event: threading.Event, waited_for: str) -> None:
+        """Fails where it stands still, or takes very long."""
+        patience = Patience(self._process, waited_for)
+        while not event.wait(LOOK):
+            if self._process.is_gone() and not self._reader.is_alive() and not self._has_ended.is_set():
+                self._is_unheard = True
+                self._has_ended.set()
+                self._has_spoken.set()
+            patience.look()
+
     def await_end(self) -> None:
-        """Returns once it has ended, by itself or by end()."""
-        self._reader.join()
+        """Returns once it has ended, by itself or by end(). Fails where it stands still, or takes very long."""
+        try:
+            self._await(self._has_ended, "ended")
+        except RecordingError:
+            _left.append(self)
+            raise
+        for each in self._bell:
+            each.close()
+        self._reader.join(LOOK)
         self._starter.wait()
         if self.pid and self.pid != self._starter.pid:
             with contextlib.suppress(ChildProcessError):  # it is a child of ours where this process is the first one of a container
@@ -268,9 +356,16 @@ class Recorder:
         """Ends the recording in order, and waits until its files are complete. Fails where they are not."""
         if self._to_come:
             self._to_come.end()
+        self._listen_anew()
         self._ask_for_end()
         self.await_end()
+        if self._is_unheard:
+            raise RecordingError("This process has closed the descriptors on which the recorder tells of its end (os.closerange for one): "
+                                 "what was recorded is in its file, and what is missing there is not known.")
         if self._code is None:
             raise RecordingError("The recorder was killed; what it had written can be read.")
         if self._code != 0:
             raise RecordingError(self.failure() or f"The recorder ended with {self._code}.")
+
+
+os.register_at_fork(after_in_child=_left.clear)
