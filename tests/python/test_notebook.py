@@ -83,6 +83,19 @@ class Magics(unittest.TestCase):
             self.assertIsInstance(self.shell.run_cell("%%lanescope -t nvtx -s none --cpuctxsw=none\nx = = 1").error_in_exec, SyntaxError)
             self.assertTrue(self.shell.run_cell("%%lanescope -t nvtx -s none --cpuctxsw=none\n1").success)
 
+    def test_what_is_wrong_with_an_option_is_said_before_the_cell_runs(self):
+        for options, said in (("-r nonsense", "There is no report nonsense"), ("-r nvtx_sum:nonsense", "has no modifier nonsense"), ("-r nvtx_sum,osrt_sum", "One report is shown"),
+                              ("--report", "-r needs"), ("-v 1x", "name of a variable"), ("--variable", "name of a variable"), ("--output", "-o needs"),
+                              ("--sample", "--sample needs a value"), ("-f --sample", "--sample needs a value"), ("--trace -s none", "--trace needs a value")):
+            with self.subTest(options=options):
+                text, pages = self.run_cell(f"%%lanescope {options}\nprint('it' + ' ran')")
+                self.assertIn(said, text)
+                self.assertNotIn("it ran", text)
+                self.assertEqual(pages, [])
+        text, _ = self.run_cell("%lanescope --sample none answer_of_none = 3")
+        self.assertIn("--sample needs a value", text)
+        self.assertEqual(list(pathlib.Path().iterdir()), [])
+
     def test_a_recording_of_a_training(self):
         path = support.recording("torch_training_workers0")
         summary = _notebook.Summary(path)

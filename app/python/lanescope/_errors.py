@@ -8,6 +8,10 @@ class TraceError(Exception):
 class ProgramError(TraceError):
     """The program is not there, or it failed; the message is what it said."""
 
+    def __init__(self, message: str, code: int = 0) -> None:
+        super().__init__(message)
+        self.code = code  # that it ended with; 0 where it did not run
+
 
 class RecordingError(RuntimeError):
     """What keeps this process from being recorded; the message is one sentence, mostly the recorder's."""

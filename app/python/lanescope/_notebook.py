@@ -130,6 +130,13 @@ class LanescopeMagics(Magics):  # type: ignore[misc]
         if cell is None and not statement:
             raise ValueError(USAGE)
         variable, report = options.pop("variable", None), options.pop("report", "cuda_gpu_kern_sum")
+        if variable is not None and not (isinstance(variable, str) and variable.isidentifier()):
+            raise ValueError(f"-v needs the name of a variable.\n{USAGE}")
+        if not isinstance(report, str):
+            raise ValueError(f"-r needs the name of a report.\n{USAGE}")
+        program.check_report(report)  # before the cell runs, which may take long
+        if not isinstance(options.get("output", ""), str):
+            raise ValueError(f"-o needs the name of a file.\n{USAGE}")
         if "output" not in options:
             if self._folder is None:
                 LanescopeMagics._folder = tempfile.TemporaryDirectory(prefix="lanescope-")

@@ -32,21 +32,23 @@ _left: "list[Recorder]" = []  # that were no longer waited for
 
 
 def arguments_of(options: "dict[str, Any]") -> "list[str]":
-    """Options of the command line, as keyword arguments: `max_file_size="1G"` is --max-file-size=1G, a list is one with commas."""
-    arguments = []
+    """Options of the command line, as keyword arguments: `max_file_size="1G"` is --max-file-size=1G, a list is one with commas. For the end of a command."""
+    arguments, bare = [], []
     for name, value in options.items():
         option = "--" + {"force": "force-overwrite"}.get(name, name).replace("_", "-")
         if value is None:
             continue
-        if isinstance(value, bool):
-            arguments.append(option if value else f"{option}=false")
+        if value is True and option != "--force-overwrite":
+            bare.append(option)
+        elif isinstance(value, bool):
+            arguments.append(f"{option}={str(value).lower()}")
         elif isinstance(value, dict):
             arguments += [f"{option}={key}={text}" for key, text in value.items()]
         elif isinstance(value, (list, tuple, set, frozenset)):
             arguments.append(f"{option}={','.join(map(str, value))}")
         else:
             arguments.append(f"{option}={value}")
-    return arguments
+    return arguments + bare  # one that needs a value finds none behind it
 
 
 def _session_socket(name: str) -> str:

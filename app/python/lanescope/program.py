@@ -18,6 +18,8 @@ from typing import Any
 from ._errors import ProgramError as ProgramError
 from ._errors import RecordingWarning
 
+_WRONG_USAGE = 2
+
 
 def find() -> str:
     """The path of `lanescope`."""
@@ -50,7 +52,7 @@ def _run(arguments: "list[str]") -> "tuple[str, str]":
     except OSError as error:
         raise ProgramError(f"{program} can't be run: {error.strerror}.") from error
     if done.returncode != 0:
-        raise ProgramError(done.stderr.decode("utf-8", errors="replace").strip() or f"{program} ended with {done.returncode}.")
+        raise ProgramError(done.stderr.decode("utf-8", errors="replace").strip() or f"{program} ended with {done.returncode}.", done.returncode)
     return done.stdout.decode("utf-8", errors="replace"), done.stderr.decode("utf-8", errors="replace")
 
 
@@ -61,6 +63,17 @@ def run_json(arguments: "list[str]") -> Any:
         if line and not line.startswith("SKIPPED: "):
             warnings.warn(line, RecordingWarning, stacklevel=3)
     return json.loads(text) if text.strip() else []
+
+
+def check_report(name: str) -> None:
+    """Fails where `lanescope stats` has no such report, or more than one is named."""
+    if "," in name:
+        raise ProgramError(f"One report is shown, not \"{name}\".")
+    try:
+        _run(["stats", "-q", "-r", name, os.devnull])
+    except ProgramError as error:
+        if error.code == _WRONG_USAGE:  # else it is the file that can't be read
+            raise
 
 
 def rule_tables(path: "os.PathLike[str] | str", rules: "list[str]", *options: str) -> "dict[str, list[dict[str, Any]]]":
