@@ -1,25 +1,25 @@
 #!/bin/bash
 # What `lanescope analyze` says of a PyTorch training loop with one fault after the other, as people have them, on a machine with a GPU and PyTorch: a plain
 # `lanescope profile python3 train.py`, no NVTX. Use: faults.sh [LANESCOPE]. Prints a line for each check, and ends with the number of failures. Takes three
-# minutes.
+# minutes. A wait in each step costs some 1 % of it here, below what gpu_bubbles tells of otherwise.
 here=$(dirname "$(realpath "$0")")
 lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
 program=$here/../programs/gpu/training_faults.py
 folder=$(mktemp -d); cd "$folder" || exit 1
 failures=0
-# check FAULT STEPS PATTERN WHAT: a line among the first three findings that are paid again and again has the pattern.
+# check FAULT STEPS PATTERN WHAT [RULE]: a line among the first three findings has the pattern; with a rule, a line of its first two.
 check() {
-  timeout 120 "$lanescope" profile -q -f -o "$1" python3 "$program" "$1" --steps "$2" > "$1.messages" 2>&1 || tail -3 "$1.messages"
-  "$lanescope" analyze -f column "$1.trace" > "$1.answer" 2> /dev/null
+  timeout 120 "$lanescope" profile -f -o "$1" python3 "$program" "$1" --steps "$2" > "$1.messages" 2>&1 || tail -3 "$1.messages"
+  "$lanescope" analyze -f column ${5:+-r "$5"} "$1.trace" > "$1.answer" 2> /dev/null
   local step; step=$(sed -n "s/^$1: //p" "$1.messages")
-  if awk '/^[0-9]+\. /{n++} n <= 3' "$1.answer" | grep -q -- "$3"; then echo "PASS $1 ($step): $4"; else
+  if awk -v most="${5:+2}" '/^[0-9]+\. /{n++} n <= (most ? most : 3)' "$1.answer" | grep -q -- "$3"; then echo "PASS $1 ($step): $4"; else
     echo "FAIL $1 ($step): $4"; failures=$((failures + 1)); sed 's/^/      /' "$1.answer" | head -24
   fi
 }
 check none 40 'was idle for .*([01]\.[0-9] %) in the time in which its work repeats' "the GPU is busy"
-check loss_each_step 40 'after it had waited for the GPU (cudaStreamSynchronize)' "the wait is what costs"
-check accuracy_on_host 40 'after it had waited for the GPU (cudaMemcpyAsync)' "the copy to the host is what costs"
-check synchronize_to_time 40 'after it had waited for the GPU (cudaDeviceSynchronize)' "the wait is what costs"
+check loss_each_step 40 'after it had waited for the GPU (cudaStreamSynchronize)' "the wait is what costs" gpu_bubbles:share=0.3
+check accuracy_on_host 40 'after it had waited for the GPU (cudaMemcpyAsync)' "the copy to the host is what costs" gpu_bubbles:share=0.3
+check synchronize_to_time 40 'after it had waited for the GPU (cudaDeviceSynchronize)' "the wait is what costs" gpu_bubbles:share=0.3
 check pageable_copies 40 'rule pageable' "pageable copies"
 check empty_cache 40 'mostly in cudaFree' "memory is freed in each step"
 check checkpoint 40 'crc32' "torch.save, which computes checksums"
@@ -30,7 +30,7 @@ check new_shapes 8 'torch.backends.cudnn.benchmark' "kernels are compiled for ea
 check full_precision 40 'rule fp32_products' "tensor cores are not used"
 check scalars_to_device 40 'rule sync_storm' "many waits"
 check anomaly_detection 40 'rule gpu_bubbles' "the CPU is behind"
-"$lanescope" profile -q -f --python-sampling -o lines python3 "$program" garbage_collection --steps 8 > lines.messages 2>&1
+"$lanescope" profile -f --python-sampling -o lines python3 "$program" garbage_collection --steps 8 > lines.messages 2>&1
 if "$lanescope" analyze -f column lines.trace | grep -q 'ran CPU code: .*training_faults.py:[0-9]* (9[0-9] %\|ran CPU code: .*training_faults.py:[0-9]* (100 %'; then
   echo "PASS garbage_collection, Python sampled: its line is named"
 else
