@@ -120,12 +120,12 @@ class TestGuiRecordForm : public QObject {
     const QString taken = QString::fromStdString((folder.path() / "taken.trace").string());
     QVERIFY(QFile(taken).open(QIODevice::WriteOnly));
     const auto places = [&] {
-      QList<QRect> places;
+      QList<QRect> found;
       QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
       for (const QWidget* field : launch.findChildren<QWidget*>())
         if (qobject_cast<const QLineEdit*>(field) || qobject_cast<const QAbstractButton*>(field) || qobject_cast<const QTabWidget*>(field))
-          if (field->isVisible()) places << QRect(field->mapTo(&launch, QPoint()), field->size());
-      return places;
+          if (field->isVisible()) found << QRect(field->mapTo(&launch, QPoint()), field->size());
+      return found;
     };
     auto* output = field<QLineEdit>(launch, QStringLiteral("Output file"));
     const auto accept = [&](const QString& program, const QString& file) {
