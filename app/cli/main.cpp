@@ -1,6 +1,9 @@
+#include <cstdlib>
 #include <iostream>
 #include <string_view>
 
+#include "collector/remote/serve.h"
+#include "collector/session/discard_notes.h"
 #include "collector/session/inheritance.h"
 #include "output/message_reserve.h"
 #include "output/printable_stream.h"
@@ -23,6 +26,10 @@ int main(int argc, char** argv) {
 #endif
   lanescope::session::keep_inheritance();
   const lanescope::cli::MessageReserve reserve(std::cerr);
+  if (const char* notes = std::getenv(lanescope::remote::kDiscardNotes)) {
+    lanescope::session::note_discards_in(notes);
+    unsetenv(lanescope::remote::kDiscardNotes);  // the environment is what programs get
+  }
   const lanescope::cli::PrintableStream output(std::cout), errors(std::cerr);
   return lanescope::cli::run({argv + 1, argv + argc});
 }

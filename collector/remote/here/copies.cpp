@@ -101,13 +101,25 @@ bool Copies::are_equal(const proto::RemoteReply::End& end) {
     if (++equal > kMostFiles) return false;
   }
   by_number_.clear();
-  std::erase_if(copies_, [&end](Copy& copy) {
+  std::erase_if(copies_, [this, &end](Copy& copy) {
     const auto is_copy = [&copy](const proto::RemotePosition& there) { return there.name() == copy.name; };
     if (std::any_of(end.files().begin(), end.files().end(), is_copy)) return false;
-    if (!copy.is_kept) copy.file.discard();
-    return true;
+    return !keep_what_came(copy, end);
   });
   return true;
+}
+
+// Returns whether the copy stays one.
+bool Copies::keep_what_came(Copy& copy, const proto::RemoteReply::End& end) {
+  const auto names = [&copy](const auto& each) { return std::find(each.begin(), each.end(), copy.name) != each.end(); };
+  const bool was_removed = names(end.removed());
+  if (copy.is_kept || (was_removed && copy.file.sums().size() == 0)) return false;
+  if (names(end.thrown_away())) {
+    copy.file.discard();
+    return false;
+  }
+  lost_.push_back({copy.file.is_in_place() ? copy.file.path() : std::filesystem::path(), copy.name, was_removed});
+  return copy.file.is_in_place();  // else it was worth less than what it was to replace
 }
 
 Result<void> Copies::finish() {

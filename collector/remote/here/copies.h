@@ -38,8 +38,15 @@ class Copies {
   // nothing may be taken. Says so once.
   [[nodiscard]] bool must_ask_again() { return std::exchange(has_found_beginning_, false); }
   Result<void> take(const proto::RemoteReply::Bytes& bytes);
-  // Whether the copies hold what is there. Those of files that were thrown away there are thrown away, too.
+  // Whether the copies hold what is there. Those of files that their recorder has thrown away are thrown away, too. Others that are not there any
+  // more are all that is left of them: they are kept as they are, and lost() tells of them.
   [[nodiscard]] bool are_equal(const proto::RemoteReply::End& end);
+  struct Lost {
+    std::filesystem::path copy;  // of what had come
+    std::string name;            // there
+    bool was_removed = false;    // as was said there; else nothing was said of it
+  };
+  [[nodiscard]] const std::vector<Lost>& lost() const noexcept { return lost_; }
   // They take their places. Until then, one that replaces a file may not have.
   Result<void> finish();
 
@@ -50,9 +57,10 @@ class Copies {
   struct Copy {
     std::string name;  // there
     LocalCopy file;
-    bool is_kept = false;   // all of it was here before, and nobody has said yet that it is a beginning of what is there
-    bool is_whole = false;  // a recording that had ended was here before: what is there is the same, or another one
+    bool is_kept = false;     // all of it was here before, and nobody has said yet that it is a beginning of what is there
+    bool is_whole = false;    // a recording that had ended was here before: what is there is the same, or another one
   };
+  bool keep_what_came(Copy& copy, const proto::RemoteReply::End& end);
   Result<LocalCopy> make(const proto::RemoteReply::File& file, const std::filesystem::path& path);
 
   Of of_;
@@ -63,6 +71,7 @@ class Copies {
   std::list<Copy> copies_;  // as they came
   std::map<std::uint32_t, Copy*> by_number_;
   std::size_t made_ = 0;
+  std::vector<Lost> lost_;
 };
 
 }  // namespace lanescope::remote

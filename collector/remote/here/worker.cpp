@@ -363,12 +363,30 @@ void Worker::take_end(const proto::RemoteReply::End& end) {
   outcome_.code = end.code();
   outcome_.signal = end.signal();
   if (const Result<void> finished = copies_.finish(); !finished) return fail(finished.error());
-  if (!is_recording() || settings_.keeps_recording()) {
+  const bool may_be_removed = task<ForeignCommand>() != nullptr || tell_lost(end);
+  if (!is_recording() || !may_be_removed || settings_.keeps_recording()) {
     state_ = State::kOver;
     return;
   }
   is_all_here_ = true;
   discard();
+}
+
+bool Worker::tell_lost(const proto::RemoteReply::End& end) {
+  bool is_all_told = true;
+  for (const Copies::Lost& lost : copies_.lost()) {
+    is_all_told = is_all_told && lost.was_removed;
+    const std::string what = settings_.target + (lost.was_removed ? ": " + lost.name + " was removed there while it was copied, and not by its recorder."
+                                                                  : " does not say what became of " + lost.name + " there.");
+    if (outcome_.failure) settings_.tell(outcome_.failure->text);
+    outcome_.failure = Error{what + (lost.copy.empty() ? " What had come of it was not worth replacing the file here."
+                                                       : " What had come of it is in " + lost.copy.string() + ", which is cut off.")};
+  }
+  if (is_recording() && is_all_told && !end.is_all() && end.files().empty()) {
+    settings_.tell(settings_.target + " does not say what became of the files there. They are not removed.");
+    return false;
+  }
+  return is_all_told;
 }
 
 void Worker::discard() {

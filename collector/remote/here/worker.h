@@ -55,6 +55,8 @@ class Worker {
   void request();
   void follow();
   void discard();
+  // What is gone there without its recorder's doing is said. Returns whether what is there may be removed.
+  bool tell_lost(const proto::RemoteReply::End& end);
   void look_at_wish();
   void tell_noise();
   void keep_link_alive();

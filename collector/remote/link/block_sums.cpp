@@ -35,6 +35,7 @@ bool BlockSums::append_file(int descriptor, std::uint64_t end, const std::functi
   constexpr std::size_t kPiece = 1u << 20;
   std::vector<char> piece(std::min<std::uint64_t>(kPiece, end - std::min(end, size_)));
   while (size_ < end) {
+    errno = 0;
     const ssize_t size = pread(descriptor, piece.data(), std::min<std::uint64_t>(piece.size(), end - size_), static_cast<off_t>(size_));
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) return false;

@@ -25,7 +25,8 @@ class BlockSums {
 
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   void append(std::string_view bytes);
-  // Takes in what a file has at size(), up to `end`. Calls `between` after each megabyte. Returns whether so much could be read.
+  // Takes in what a file has at size(), up to `end`. Calls `between` after each megabyte. Returns whether so much could be read;
+  // errno says why not, 0 where the file has less.
   bool append_file(int descriptor, std::uint64_t end, const std::function<void()>& between = {});
   // As if only the first bytes had come, of the file that they were written to.
   bool cut(std::uint64_t size, int descriptor);

@@ -5,6 +5,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <set>
 
 #include "link/block_sums.h"
 #include "model/file/trace_file.h"
@@ -32,13 +36,22 @@ struct OpenFile {
 
 namespace {
 
-// A file, and nothing else: no pipe holds us, no device is touched.
+// A file, and nothing else: no pipe holds us, no device is touched. Where there is none, errno says why; ENOENT alone: nothing is there.
 std::optional<OpenFile> open_file(const fs::path& path) {
+  const auto is_file = [](const struct stat& facts) {
+    if (!S_ISREG(facts.st_mode)) errno = S_ISDIR(facts.st_mode) ? EISDIR : ENODEV;
+    return S_ISREG(facts.st_mode);
+  };
   struct stat before {};
-  if (stat(path.c_str(), &before) != 0 || !S_ISREG(before.st_mode)) return std::nullopt;
+  if (stat(path.c_str(), &before) != 0) {
+    const int reason = errno;
+    errno = reason == ENOENT && lstat(path.c_str(), &before) == 0 ? ELOOP : reason;  // a link that leads nowhere is something
+    return std::nullopt;
+  }
+  if (!is_file(before)) return std::nullopt;
   OpenFile opened{FileDescriptor(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC))};
   struct stat facts {};
-  if (!opened.descriptor.valid() || fstat(opened.descriptor.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
+  if (!opened.descriptor.valid() || fstat(opened.descriptor.get(), &facts) != 0 || !is_file(facts)) return std::nullopt;
   opened.size = static_cast<std::uint64_t>(facts.st_size);
   opened.owner_alone = (facts.st_mode & (S_IRGRP | S_IROTH)) == 0;
   opened.inode = facts.st_ino;
@@ -64,6 +77,11 @@ std::string piece_of(int descriptor, std::uint64_t offset, std::uint64_t size) {
   const ssize_t read = pread(descriptor, piece.data(), piece.size(), static_cast<off_t>(offset));
   piece.resize(read > 0 ? static_cast<std::size_t>(read) : 0);
   return piece;
+}
+
+bool has_mark(const OpenFile& opened) {
+  return piece_of(opened.descriptor.get(), 0, std::min<std::uint64_t>(opened.size, sizeof(kFileMagic))) ==
+         std::string_view(reinterpret_cast<const char*>(kFileMagic), sizeof(kFileMagic));
 }
 
 // A copy would be taken for a recording. One that has just begun may be empty, and what is of a newer format is copied, too.
@@ -97,15 +115,19 @@ RecordingState Followed::state() const {
   return {TraceFileWriter::is_being_written(request_.file()) ? Progress::kRuns : Progress::kEnded, 0, 0};
 }
 
-void Followed::find_files() {
+int Followed::find_files() {
   const auto add = [this](const std::string& name, const fs::path& path) {
     const auto number = static_cast<std::uint32_t>(files_.size() + 1);
     files_.try_emplace(name, File{path, number, 0, 0, false});
   };
-  if (folder_.empty()) return add("file", request_.file());
+  if (folder_.empty()) {
+    add("file", request_.file());
+    return 0;
+  }
   std::error_code failed;
   for (fs::directory_iterator entry(folder_, failed); !failed && entry != fs::directory_iterator(); entry.increment(failed))
     if (entry->path().extension() == ".trace") add(entry->path().filename(), entry->path());
+  return failed.value();
 }
 
 void Followed::announce(Link& link, const std::string& name, File& file, const OpenFile& opened) {
@@ -174,11 +196,11 @@ bool Followed::send_some(Link& link) {
   // Asked for before the files are looked at: of one that has ended, all is there.
   const RecordingState state = this->state();
   std::error_code failed;
-  if (!folder_.empty() && !std::filesystem::is_directory(folder_, failed)) return send_refusal(link);
+  if (!folder_.empty() && !std::filesystem::is_directory(folder_, failed)) return refuse_as_gone(link);
   const auto now = Clock::now();
   if (state.progress != Progress::kLost && state.progress != Progress::kUnknown) running_ = now;
   const bool is_over = state.progress == Progress::kEnded || now - running_ > kUntilLost;
-  find_files();
+  const int unlisted = find_files();
   bool is_all_sent = true;
   for (auto& [name, file] : files_) is_all_sent = send_file(link, name, file) && is_all_sent;
   if (!folder_.empty()) is_all_sent = send_texts(link, is_over) && is_all_sent;
@@ -186,16 +208,22 @@ bool Followed::send_some(Link& link) {
     send_standing(link);
     return true;
   }
+  // What can't be seen or read now is not gone: nobody may take it for that.
+  if (unlisted != 0) return refuse(link, folder_.string() + " can't be listed: " + std::strerror(unlisted) + ".");
   return send_end(link, state);
 }
 
-// Somebody else has fetched it to its end, or removed it.
-bool Followed::send_refusal(Link& link) {
+bool Followed::refuse(Link& link, const std::string& sentence) {
   proto::RemoteReply reply;
   reply.set_request(number_);
-  reply.mutable_refusal()->set_sentence("The recording " + request_.recording() + " is not there any more: it was fetched, or removed, meanwhile.");
+  reply.mutable_refusal()->set_sentence(sentence);
   link.send(reply);
   return false;
+}
+
+// Somebody else has fetched it to its end, or removed it.
+bool Followed::refuse_as_gone(Link& link) {
+  return refuse(link, "The recording " + request_.recording() + " is not there any more: it was fetched, or removed, meanwhile.");
 }
 
 void Followed::send_standing(Link& link) {
@@ -226,19 +254,51 @@ bool Followed::send_end(Link& link, const RecordingState& state) {
   for (const auto& [name, file] : files_) {
     const std::optional<OpenFile> opened = open_file(file.path);
     BlockSums sums;
-    if (!opened || !sums.append_file(opened->descriptor.get(), opened->size, with_pulses(link))) continue;  // it was thrown away, or all of it
+    if (!opened && errno == ENOENT) continue;  // name_missing() says of it
+    if (!opened || !sums.append_file(opened->descriptor.get(), opened->size, with_pulses(link)))
+      return refuse(link, file.path.string() + " can't be read to its end: " + (errno != 0 ? std::strerror(errno) : "it became shorter meanwhile") + ".");
     auto& position = *end.add_files();
     position.set_name(name);
     position.set_size(sums.size());
     position.set_tail(sums.all());
   }
+  name_missing(end);
+  // Who hears that a file was removed has the folder removed, and with it what has only got another name.
+  if (const fs::path renamed = end.removed().empty() ? fs::path() : renamed_file(); !renamed.empty())
+    return refuse(link, end.removed(0) + " has got another name, so it seems: " + renamed.string() + " is a recording. Copy it yourself.");
   end.set_is_known(state.progress == Progress::kEnded);
   end.set_code(state.code);
   end.set_signal(state.signal);
   std::error_code failed;
-  if (!folder_.empty() && !std::filesystem::is_directory(folder_, failed)) return send_refusal(link);  // else who has copied it would take its files away
+  if (!folder_.empty() && !std::filesystem::is_directory(folder_, failed)) return refuse_as_gone(link);  // else who has copied it would take its files away
   link.send(reply);
   return false;
+}
+
+// A recording in the folder that is called otherwise than recordings are.
+fs::path Followed::renamed_file() const {
+  if (folder_.empty()) return {};
+  std::error_code failed;
+  for (fs::directory_iterator entry(folder_, failed); !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
+    if (entry->path().extension() == ".trace") continue;
+    if (const std::optional<OpenFile> opened = open_file(entry->path()); opened && has_mark(*opened)) return entry->path();
+  }
+  return {};
+}
+
+// Files that were there, or of which copies are on the other side.
+void Followed::name_missing(proto::RemoteReply::End& end) const {
+  std::set<std::string> missing;
+  for (const auto& [name, file] : files_) missing.insert(name);
+  for (const proto::RemotePosition& copy : request_.files()) missing.insert(copy.name());
+  for (const proto::RemotePosition& there : end.files()) missing.erase(there.name());
+  std::set<std::string> noted;
+  if (!folder_.empty()) {
+    std::ifstream notes(folder_ / kThrownAway);
+    for (std::string name; std::getline(notes, name);) noted.insert(name);
+  }
+  for (const std::string& name : missing) (noted.contains(name) ? end.add_thrown_away(name) : end.add_removed(name));
+  end.set_is_all(true);
 }
 
 }  // namespace lanescope::remote

@@ -40,15 +40,19 @@ class Followed {
 
   Followed(const proto::RemoteRequest::Follow& request, std::uint32_t number) : request_(request), number_(number) {}
   [[nodiscard]] RecordingState state() const;
-  void find_files();
+  // Returns why they could not be listed (errno), or 0.
+  int find_files();
   bool send_file(Link& link, const std::string& name, File& file);
   // `behind`: what stands before this file in its stream, in bytes. Returns whether all of it is sent.
   bool send_text(Link& link, proto::RemoteReply::Stream stream, const char* name, std::uint64_t behind, std::uint64_t& sent);
   bool send_texts(Link& link, bool is_over);
   void announce(Link& link, const std::string& name, File& file, const OpenFile& opened);
-  bool send_refusal(Link& link);
+  bool refuse(Link& link, const std::string& sentence);
+  bool refuse_as_gone(Link& link);
   void send_standing(Link& link);
   bool send_end(Link& link, const RecordingState& state);
+  [[nodiscard]] std::filesystem::path renamed_file() const;
+  void name_missing(proto::RemoteReply::End& end) const;
 
   proto::RemoteRequest::Follow request_;
   std::uint32_t number_;

@@ -159,6 +159,7 @@ bool lead(int descriptor, const fs::path& path, int flags) {
   if (!request.folder().empty() && chdir(request.folder().c_str()) != 0)
     fail("The folder " + request.folder() + " can't be entered: " + std::strerror(errno) + ".");
   setenv(kMessageReserve, (folder / kReserve).c_str(), 1);
+  setenv(kDiscardNotes, (folder / kThrownAway).c_str(), 1);
   execv(program.c_str(), pointers.data());
   fail("The recorder can't be started: " + std::string(std::strerror(errno)) + ".");
   _exit(1);

@@ -36,6 +36,7 @@ struct RecordingState {
 inline constexpr const char* kOutput = "output";
 inline constexpr const char* kMessages = "messages";
 inline constexpr const char* kReserve = "messages-reserve";
+inline constexpr const char* kThrownAway = "thrown-away";
 
 class Recordings {
  public:

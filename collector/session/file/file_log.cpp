@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "clock.h"
+#include "collector/session/discard_notes.h"
 #include "model/file/memory_limits.h"
 
 namespace lanescope::session {
@@ -246,6 +247,7 @@ bool FileLog::finish(proto::SessionEnd& end) {
 
 void FileLog::discard() {
   while (!held_.empty()) let_oldest_go();
+  note_discard(file_->path());
   file_->discard();
   file_.reset();
 }

@@ -95,6 +95,7 @@ void end_before_stop(bool names_requests, bool is_stop_refused) {
   const std::uint32_t stop = next_request().number();
   end.set_request(names_requests ? follow : 0);
   end.mutable_end()->set_is_known(true);
+  end.mutable_end()->set_is_all(true);
   say(end);
   proto::RemoteReply done;
   done.set_request(names_requests ? stop : 0);
@@ -105,6 +106,28 @@ void end_before_stop(bool names_requests, bool is_stop_refused) {
     say(done);
   const proto::RemoteRequest discard = next_request();
   if (discard.has_discard()) refuse(names_requests ? discard.number() : 0, "It is dear to somebody.", true);
+  wait_for_ever();
+}
+
+// A recording that was copied, and in the end is not there. Then what is removed, which nobody may ask for unless all was accounted for.
+void end_without_file(const std::string& way) {
+  greet(1, true);
+  proto::RemoteReply done, end, removed;
+  done.set_request(next_request().number());
+  done.mutable_done();
+  say(done);
+  const std::uint32_t follow = next_request().number();
+  name_file(1, "recording1.trace");
+  send_bytes(1, 0, "bytes");
+  end.set_request(follow);
+  end.mutable_end()->set_is_known(true);
+  end.mutable_end()->set_is_all(!way.ends_with("unsaid"));
+  if (way.ends_with("thrown away")) end.mutable_end()->add_thrown_away("recording1.trace");
+  if (way.ends_with("removed")) end.mutable_end()->add_removed("recording1.trace");
+  say(end);
+  removed.set_request(next_request().number());
+  removed.mutable_done();
+  say(removed);
   wait_for_ever();
 }
 
@@ -184,6 +207,7 @@ void behave(const std::string& way) {
     for (;;) put("Last login: \x1b[2J today\n");
   if (way == "exits") return;
   if (way.find("end before stop") != std::string::npos) end_before_stop(way.starts_with("numbered"), way.ends_with("refused"));
+  if (way.starts_with("end without file")) end_without_file(way);
   if (way == "terminal echo") {  // what we are sent, as a terminal shows it
     std::string shown;
     for (const char byte : read_some()) {

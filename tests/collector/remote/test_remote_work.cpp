@@ -12,77 +12,19 @@
 #include <sstream>
 #include <thread>
 
-#include "collector/remote/remote_work.h"
-#include "model/file/frame.h"
+#include "machines.h"
 #include "support/catch.h"
-#include "support/paths.h"
 
 using namespace lanescope;
 using namespace lanescope::remote;
+using lanescope::test::content;
+using lanescope::test::Machines;
+using lanescope::test::random_bytes;
+using lanescope::test::write_file;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string content(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-// That begin as recordings do.
-std::string random_bytes(std::size_t size, unsigned seed = 1) {
-  std::mt19937 random(seed);
-  std::string bytes(size, '\0');
-  std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<char>(random()); });
-  return bytes.replace(0, sizeof(kFileMagic), reinterpret_cast<const char*>(kFileMagic), sizeof(kFileMagic));
-}
-
-void write_file(const fs::path& path, std::string_view bytes) { std::ofstream(path, std::ios::binary) << bytes; }
-
-// A folder of the side where the user is, and one of the other.
-class Machines {
- public:
-  Machines() {
-    std::signal(SIGPIPE, SIG_IGN);
-    fs::create_directory(here());
-    fs::create_directory(there());
-    setenv("XDG_CACHE_HOME", (folder_.path() / "cache").c_str(), 1);
-    setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1);
-  }
-  [[nodiscard]] fs::path here() const { return folder_.path() / "here"; }
-  [[nodiscard]] fs::path there() const { return folder_.path() / "there"; }
-  [[nodiscard]] fs::path recordings() const { return folder_.path() / "cache" / "lanescope" / "recordings"; }
-
-  // Through a transport that is cut as these lines say (cut_link.cpp).
-  [[nodiscard]] WorkSettings settings(Task task, const std::string& cuts = "") const {
-    write_file(folder_.path() / "cuts", cuts);
-    WorkSettings settings;
-    settings.target = "command:test";
-    settings.command = {test::program("lanescope_test_cut_link").string(), (folder_.path() / "cuts").string(), test::program("lanescope").string(), "serve",
-                        "--stdio"};
-    settings.version = "test";
-    settings.task = std::move(task);
-    settings.overwrite = Overwrite::kAllow;
-    settings.patience = {.greeting = 5min, .silence = 5min, .first_pause = 0ms, .longest_pause = 1ms, .without_link = 5min};
-    settings.place = [this](std::size_t number) -> Result<fs::path> { return here() / (std::to_string(number) + ".trace"); };
-    settings.print = [this](TextStream stream, std::string_view bytes) { printed_[static_cast<std::size_t>(stream)].append(bytes); };
-    settings.tell = [](const std::string&) {};
-    return settings;
-  }
-  [[nodiscard]] const std::string& output() const { return printed_[0]; }
-  [[nodiscard]] const std::string& messages() const { return printed_[1]; }
-  [[nodiscard]] std::size_t files_here() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(here()), fs::directory_iterator())); }
-  [[nodiscard]] std::size_t recordings_there() const {
-    std::error_code missing;
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(recordings(), missing), fs::directory_iterator()));
-  }
-  void forget_output() const { printed_ = {}; }
-
- private:
-  test::TemporaryFolder folder_;
-  mutable std::array<std::string, 2> printed_;
-};
 
 std::string lines_of_cuts(unsigned seed, int count, unsigned most) {
   std::mt19937 random(seed);

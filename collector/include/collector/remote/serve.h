@@ -16,6 +16,10 @@ namespace lanescope::remote {
 // it was made before the program began, which shares that standard error and may fill the disk.
 inline constexpr const char* kMessageReserve = "LANESCOPE_MESSAGE_RESERVE";
 
+// The variable that names a file to such a recorder: what it throws away is noted there (collector/session/discard_notes.h). A file that is gone and
+// not noted was removed by somebody else, and the copy of it elsewhere is all that is left.
+inline constexpr const char* kDiscardNotes = "LANESCOPE_DISCARD_NOTES";
+
 struct ServeSettings {
   std::filesystem::path program;  // lanescope, for recorders and commands
   std::string version;
