@@ -174,6 +174,7 @@ pid_t start_recorder(const fs::path& folder, const proto::RemoteRequest::Record&
   const pid_t recorder = fork();
   if (recorder != 0) return recorder;
   gate.reset();
+  setsid();  // it leads a group, in which its program is: what asks for the end goes to all of them, as a terminal would send it
   char nothing = 0;
   if (read(inner.get(), &nothing, 1) != 1) _exit(1);
   become_recorder(folder, request, program);
@@ -315,7 +316,10 @@ Result<void> Recordings::stop(const std::string& name) {
   if (progress == Progress::kElsewhere) return begun_elsewhere(name, recorder->host);
   // Held first, then looked at: the number may be another's by now.
   const FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, recorder->process, 0)));
-  if (process.valid() && start_of(recorder->process) == recorder->start) syscall(SYS_pidfd_send_signal, process.get(), SIGINT, nullptr, 0);
+  if (!process.valid() || start_of(recorder->process) != recorder->start) return {};
+  // Behind a shell or a launcher, the program alone may hear of it. An older lanescope's recorder leads no group.
+  if (getpgid(recorder->process) != recorder->process || kill(-recorder->process, SIGINT) != 0)
+    syscall(SYS_pidfd_send_signal, process.get(), SIGINT, nullptr, 0);
   return {};
 }
 

@@ -183,6 +183,19 @@ TEST_CASE("a wish to stop ends the program there, and all that it has done is co
   CHECK_THAT(machines.messages(), contains_text("nothing dropped"));
 }
 
+TEST_CASE("a wish to stop reaches what a shell has started there, as Ctrl+C in a terminal does, and each process once") {
+  const Machines machines;
+  const std::string waits = "echo ready; for i in $(seq 1000); do sleep 0.02; done";
+  const std::string inner = "trap \"echo inner; exit 4\" INT; " + waits;
+  WorkSettings settings = machines.settings(NewRecording{
+      "profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "trap 'echo outer' INT; sh -c '" + inner + "'; echo $?; exit 3"}, ""});
+  settings.wish = [&machines] { return machines.output().find("ready") == std::string::npos ? Wish::kGoOn : Wish::kStop; };
+  const WorkOutcome outcome = work_on(settings);
+  REQUIRE_FALSE(outcome.failure);
+  CHECK(outcome.code == 3);
+  CHECK(machines.output() == "ready\ninner\nouter\n4\n");
+}
+
 TEST_CASE("a wish to stop that meets a broken link ends the program there as soon as there is one again") {
   const Machines machines;
   const std::string program = test::program("lanescope_program_nvtx_endless").string();
