@@ -1,6 +1,10 @@
 #include "processes/strays.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -23,6 +27,28 @@ constexpr std::string_view kBecomesAnother =
     "it became this program (exec) while it was recorded by lanescope attach, which follows the programs that ran, and forked children of theirs. Attach to "
     "it, or put lanescope profile in front of the program.";
 
+// The first process of its namespace, as that of a container is: orphans of all others in there become its children.
+bool is_first_of_its_namespace(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("NSpid:")) return line.substr(line.find_last_of(" \t") + 1) == "1";
+  return pid == 1;
+}
+
+// Of a process whose first thread has ended: that one looks like an ended process until all have.
+bool others_run(pid_t pid) {
+  std::error_code failed;
+  for (std::filesystem::directory_iterator task("/proc/" + std::to_string(pid) + "/task", failed); !failed && task != std::filesystem::directory_iterator();
+       task.increment(failed)) {
+    std::ifstream file(task->path() / "stat");
+    std::string text;
+    std::getline(file, text);
+    const std::size_t state = text.rfind(')') + 2;  // behind its name
+    if (text.rfind(')') != std::string::npos && state < text.size() && text[state] != 'Z' && text[state] != 'X') return true;
+  }
+  return false;
+}
+
 bool runs_this_program(pid_t pid) {
   std::error_code failed;
   return std::filesystem::equivalent("/proc/" + std::to_string(pid) + "/exe", "/proc/self/exe", failed) && !failed;
@@ -30,7 +56,12 @@ bool runs_this_program(pid_t pid) {
 
 }  // namespace
 
-StrayProcesses::StrayProcesses(pid_t attached) : attached_(attached), own_program_(program_of(getpid()).value_or("")), newest_(newest_task()) {
+StrayProcesses::StrayProcesses(pid_t attached)
+    : attached_(attached),
+      session_(getsid(attached)),
+      takes_all_orphans_(is_first_of_its_namespace(attached)),
+      own_program_(program_of(getpid()).value_or("")),
+      newest_(newest_task()) {
   family_[attached].known_program = program_state(attached).number;
   for (const pid_t pid : attach::process_numbers())
     if (parent_of_process(pid) == attached) others_.insert(pid);
@@ -75,6 +106,7 @@ bool StrayProcesses::has_become_another(pid_t pid) const {
 
 std::optional<StrayProcesses::Stray> StrayProcesses::see(const cpu::SeenProcess& seen) {
   if (way_ || seen.membership == cpu::Membership::kOutside) return std::nullopt;
+  are_threads_seen_ = are_threads_seen_ || seen.pid == attached_;
   const bool begins_recorder = seen.executed && seen.pid != attached_ && (seen.executable == own_program_ || is_of_recorder(seen.parent));
   if (begins_recorder || others_.contains(seen.parent))
     others_.insert(seen.pid);
@@ -99,7 +131,7 @@ std::optional<StrayProcesses::Stray> StrayProcesses::see(const cpu::SeenProcess&
 void StrayProcesses::find_children() {
   const pid_t newest = newest_task();
   const pid_t before = std::exchange(newest_, newest);
-  if (newest == before) return;
+  if (newest == before || are_threads_seen_) return;
   if (before != 0 && newest > before && newest - before <= kMostNumbers) {
     for (pid_t number = before + 1; number <= newest; ++number) take_on(number);
     return;
@@ -110,15 +142,23 @@ void StrayProcesses::find_children() {
 void StrayProcesses::take_on(pid_t pid) {
   if (family_.size() >= kMostMembers || family_.contains(pid) || others_.contains(pid)) return;
   if (const auto parent = family_.find(parent_of_process(pid)); parent != family_.end()) {
+    if (parent->first == attached_ && may_be_inherited(pid) && !program_state(pid).number.is_same(parent->second.known_program)) return;
     Member child;
     child.known_program = parent->second.known_program;  // it is the same until it calls exec
     family_.emplace(pid, child);
   }
 }
 
+// Who begins a session of its own leads it; what else is in another one began in that.
+bool StrayProcesses::may_be_inherited(pid_t pid) const {
+  if (takes_all_orphans_) return true;
+  const pid_t session = getsid(pid);
+  return session != pid && session != session_ && session != getsid(attached_) && !family_.contains(session);
+}
+
 StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined) {
   const ProgramState program = program_state(pid);
-  if (!program.runs) return Finding::kGone;
+  if (!program.runs) return others_run(pid) ? Finding::kNothing : Finding::kGone;
   if (program.number.is_known() && program.number.is_same(member.known_program)) return Finding::kNothing;
   if (!way_ && is_of_recorder(pid)) return Finding::kRecorder;
   const bool has_begun = has_arguments(pid);

@@ -3,7 +3,9 @@
 // become another program (exec), and itself, too; the agent goes with forked children alone.
 //
 // They are found by looking, so one that lives for less than about 20 ms may be missed, or for less than a look of ours takes where all processors are
-// busy; and so is one whose parent ended before it was seen. Those of an attached process are missed by none of it where their threads are recorded.
+// busy; and so is one whose parent ended before it was seen. Those of an attached process are missed by none of it where their threads are recorded:
+// then what was seen counts alone. Where they are not, children of an attached process that may be orphans of others, which the kernel has given to
+// it (to the first process of a container each of them, to a subreaper those of other sessions), are none of it unless they are seen with its program.
 #pragma once
 
 #include <sys/types.h>
@@ -65,6 +67,8 @@ class StrayProcesses {
   };
   void find_children();
   void take_on(pid_t pid);
+  // Whether a child of the attached process may be an orphan that it got from the kernel.
+  [[nodiscard]] bool may_be_inherited(pid_t pid) const;
   enum class Finding { kNothing, kStray, kRecorder, kGone };
   [[nodiscard]] Finding look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined);
   // Of an attached process: whether it, or a process that it comes of, is a recorder that was started meanwhile.
@@ -75,6 +79,9 @@ class StrayProcesses {
 
   std::optional<Way> way_;                    // none: of an attached process
   pid_t attached_ = 0;                        // 0: of a launched process
+  pid_t session_ = 0;                         // of the attached process, as it was at first
+  bool takes_all_orphans_ = false;            // the attached process, of its namespace: it is the first there
+  bool are_threads_seen_ = false;             // of the attached process, and with them each program of a process that comes of it
   std::string own_program_;                   // path of ours; empty of a launched process
   std::set<pid_t> others_;                    // children of the attached process that are none of the recording's
   std::map<pid_t, Member> family_;            // that live

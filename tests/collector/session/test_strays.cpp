@@ -3,15 +3,20 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -289,6 +294,149 @@ TEST_CASE("of a process that was attached to, programs that were seen are told o
   CHECK_FALSE(strays.see(of_recorder));  // the number is of another process now
   of_recorder.executed = true;
   CHECK(strays.see(of_recorder));
+}
+
+TEST_CASE("of a process that was attached to, orphans of another session that the kernel gives to it are no strays") {
+  REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+  int go[2], orphan[2];
+  REQUIRE((pipe(go) == 0 && pipe(orphan) == 0));
+  const pid_t shell = fork();
+  if (shell == 0) {
+    setsid();
+    char letter = 0;
+    if (read(go[0], &letter, 1) != 1) _exit(1);
+    const pid_t pid = fork();
+    if (pid == 0) execl("/bin/sleep", "sleep", "100000", nullptr);
+    static_cast<void>(write(orphan[1], &pid, sizeof(pid)));
+    _exit(0);
+  }
+  StrayProcesses strays(getpid());
+  REQUIRE(write(go[1], "", 1) == 1);
+  pid_t inherited = 0;
+  REQUIRE(read(orphan[0], &inherited, sizeof(inherited)) == sizeof(inherited));
+  REQUIRE(waitpid(shell, nullptr, 0) == shell);
+  const Child child(inherited);
+  wait_until_it_runs(inherited, "sleep");
+  REQUIRE(parent_of_process(inherited) == getpid());
+  for (int i = 0; i < 100; ++i, usleep(1000)) CHECK(strays.look(none_is_joined).empty());
+  // Its own children, also those that begin a session, are.
+  const Child stray(start_program({}));
+  CHECK(next_of(strays).pid == stray.pid());
+  const pid_t leads = fork();
+  if (leads == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setsid();
+    execl("/bin/sleep", "sleep", "100000", nullptr);
+    _exit(125);
+  }
+  const Child leader(leads);
+  CHECK(next_of(strays).pid == leads);
+  REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 0) == 0);
+  for (const int each : {go[0], go[1], orphan[0], orphan[1]}) close(each);
+}
+
+TEST_CASE("of the first process of a container, orphans are no strays, and children that were seen with its program are") {
+  int go[2], orphan[2], child_goes[2];
+  REQUIRE((pipe(go) == 0 && pipe(orphan) == 0 && pipe(child_goes) == 0));
+  const pid_t outside = fork();
+  if (outside == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (unshare(CLONE_NEWPID) != 0) _exit(3);
+    const pid_t first = fork();
+    if (first == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      char letter = 0;
+      if (read(go[0], &letter, 1) != 1 || fork() != 0)
+        for (;;) pause();
+      if (read(child_goes[0], &letter, 1) == 1) execl("/bin/sleep", "sleep", "100000", nullptr);
+      _exit(1);
+    }
+    static_cast<void>(write(orphan[1], &first, sizeof(first)));
+    char letter = 0;
+    // A shell beside it, whose orphan the first process gets.
+    if (read(go[0], &letter, 1) != 1) _exit(1);
+    const pid_t shell = fork();
+    if (shell == 0 && fork() != 0) _exit(0);
+    if (shell == 0) {
+      execl("/bin/sleep", "sleep", "100000", nullptr);
+      _exit(125);
+    }
+    waitpid(shell, nullptr, 0);
+    static_cast<void>(write(orphan[1], &shell, sizeof(shell)));
+    for (;;) pause();
+  }
+  close(orphan[1]);
+  const Child host(outside);
+  pid_t first = 0;
+  if (read(orphan[0], &first, sizeof(first)) != sizeof(first)) {
+    WARN("Only root can make namespaces of processes: not tested.");
+    return;
+  }
+  const auto children = [first] {
+    std::ifstream file("/proc/" + std::to_string(first) + "/task/" + std::to_string(first) + "/children");
+    return std::vector<pid_t>(std::istream_iterator<pid_t>(file), {});
+  };
+  StrayProcesses strays(first);
+  REQUIRE(write(go[1], "", 1) == 1);  // one of the two takes it, then the other
+  REQUIRE(write(go[1], "", 1) == 1);
+  pid_t shell = 0;
+  REQUIRE(read(orphan[0], &shell, sizeof(shell)) == sizeof(shell));
+  const auto sleeper = [&children] {
+    for (const pid_t pid : children())
+      if (program_state(pid).name == "sleep" && program_state(pid).number.is_known()) return pid;
+    return 0;
+  };
+  while (children().size() < 2 || sleeper() == 0) usleep(1000);  // the orphan, and its own
+  const pid_t inherited = sleeper();
+  for (int i = 0; i < 100; ++i, usleep(1000)) CHECK(strays.look(none_is_joined).empty());
+  REQUIRE(write(child_goes[1], "", 1) == 1);
+  const StrayProcesses::Stray told = next_of(strays);
+  CHECK(told.pid != inherited);
+  CHECK(parent_of_process(told.pid) == first);
+  for (const int each : {go[0], go[1], orphan[0], child_goes[0], child_goes[1]}) close(each);
+}
+
+TEST_CASE("of an attached process whose threads are seen, no program is told of that was not seen") {
+  StrayProcesses strays(getpid());
+  lanescope::cpu::SeenProcess seen;
+  seen.pid = getpid();
+  CHECK_FALSE(strays.see(seen));
+  const Child child(start_program({}));
+  wait_until_it_runs(child.pid(), "sleep");
+  for (int i = 0; i < 100; ++i, usleep(1000)) CHECK(strays.look(none_is_joined).empty());
+  seen.pid = child.pid();
+  seen.parent = getpid();
+  seen.executed = true;
+  CHECK(strays.see(seen));
+  for (int i = 0; i < 100; ++i, usleep(1000)) CHECK(strays.look(none_is_joined).empty());
+}
+
+TEST_CASE("children of a process whose first thread has ended are looked for") {
+  int ready[2], go[2];
+  REQUIRE((pipe(ready) == 0 && pipe(go) == 0));
+  const pid_t pid = fork();
+  if (pid == 0) {
+    std::thread([&] {
+      while (program_state(getpid()).runs) usleep(1000);
+      static_cast<void>(write(ready[1], "", 1));
+      char letter = 0;
+      if (read(go[0], &letter, 1) == 1) start_program({});
+      for (;;) pause();
+    }).detach();
+    syscall(SYS_exit, 0);
+  }
+  const Child headless(pid);
+  char letter = 0;
+  REQUIRE(read(ready[0], &letter, 1) == 1);
+  REQUIRE_FALSE(program_state(pid).runs);
+  StrayProcesses strays(pid, {kVariable, "/bin/sleep"});
+  for (int i = 0; i < 50; ++i, usleep(1000)) CHECK(strays.look(none_is_joined).empty());
+  REQUIRE(write(go[1], "", 1) == 1);
+  const StrayProcesses::Stray told = next_of(strays);
+  CHECK(told.pid != pid);
+  CHECK_THAT(told.who, contains_text("sleep"));
+  kill(told.pid, SIGKILL);
+  for (const int each : {ready[0], ready[1], go[0], go[1]}) close(each);
 }
 
 TEST_CASE("a process that an agent has joined is told of once the agent is gone") {
