@@ -9,7 +9,7 @@ namespace lanescope {
 
 enum class FileLock {
   kOurs,    // nobody else writes the file while the descriptor is open
-  kNone,    // the file system knows no locks: nobody is kept out
+  kNone,    // the file system, or a filter of system calls, gives no locks: nobody is kept out
   kShared,  // nobody writes it now, but somebody may begin to: NFS gives no more to a descriptor that can only read
   kOthers,  // somebody writes it
 };
@@ -17,8 +17,7 @@ enum class FileLock {
 inline FileLock lock_by(int descriptor, int operation, FileLock gained) {
   while (flock(descriptor, operation | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
-    const bool knows_none = errno == ENOSYS || errno == EOPNOTSUPP || errno == ENOLCK || errno == EINVAL;
-    return knows_none ? FileLock::kNone : FileLock::kOthers;
+    return errno == EWOULDBLOCK ? FileLock::kOthers : FileLock::kNone;  // whatever else it says, nobody holds one
   }
   return gained;
 }
