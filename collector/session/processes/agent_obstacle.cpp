@@ -24,6 +24,16 @@ bool read_at(int file, std::uint64_t place, void* to, std::size_t bytes) {
   return pread(file, to, bytes, static_cast<off_t>(place)) == static_cast<ssize_t>(bytes);
 }
 
+// It has a name for others to load it by. A loader that was given a program has one, and loads the agent beside that program.
+bool is_library(int file, const std::vector<Elf64_Phdr>& segments) {
+  constexpr std::size_t kMostEntries = 1024;  // more than libraries have
+  const auto dynamic = std::find_if(segments.begin(), segments.end(), [](const Elf64_Phdr& each) { return each.p_type == PT_DYNAMIC; });
+  if (dynamic == segments.end()) return false;
+  std::vector<Elf64_Dyn> entries(std::min<std::size_t>(dynamic->p_filesz / sizeof(Elf64_Dyn), kMostEntries));
+  if (!read_at(file, dynamic->p_offset, entries.data(), entries.size() * sizeof(Elf64_Dyn))) return false;
+  return std::any_of(entries.begin(), entries.end(), [](const Elf64_Dyn& each) { return each.d_tag == DT_SONAME; });
+}
+
 std::optional<std::string> obstacle_in(int file) {
   Elf64_Ehdr header{};
   if (!read_at(file, 0, &header, sizeof(header)) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
@@ -31,7 +41,7 @@ std::optional<std::string> obstacle_in(int file) {
   std::vector<Elf64_Phdr> segments(std::min<std::size_t>(header.e_phnum, kMostSegments));
   if (segments.empty() || !read_at(file, header.e_phoff, segments.data(), segments.size() * sizeof(Elf64_Phdr))) return std::nullopt;
   const auto interpreter = std::find_if(segments.begin(), segments.end(), [](const Elf64_Phdr& each) { return each.p_type == PT_INTERP; });
-  if (interpreter == segments.end()) return "it is linked statically";
+  if (interpreter == segments.end()) return is_library(file, segments) ? std::nullopt : std::optional<std::string>("it is linked statically");
   std::array<char, 256> path{};
   if (!read_at(file, interpreter->p_offset, path.data(), std::min<std::size_t>(interpreter->p_filesz, path.size() - 1))) return std::nullopt;
   if (attach::is_musl(path.data())) return "it uses musl as its C library";
@@ -48,6 +58,7 @@ bool has_lost_its_folder(pid_t pid, const std::string& executable) {
 
 std::optional<std::string> agent_obstacle(pid_t pid, const std::string& executable) {
   if (has_lost_its_folder(pid, executable)) return "the folder that its file lay in is gone, from which its loader would find the agent";
+  if (attach::is_musl(executable)) return "it uses musl as its C library";  // it runs through musl's loader
   std::optional<attach::ForeignFile> file = attach::open_file_of(pid, executable);
   if (!file && access(("/proc/" + std::to_string(pid)).c_str(), F_OK) != 0) file = attach::open_file(executable);  // it has ended
   return file ? obstacle_in(file->descriptor.get()) : std::nullopt;
