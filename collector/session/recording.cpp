@@ -125,6 +125,15 @@ Result<BroughtAgent> bring_agent(pid_t pid, const std::filesystem::path& agent, 
   return BroughtAgent{std::move(connection), std::move(injection->warnings)};
 }
 
+// Where /proc is of another namespace of processes than ours, what it says of a number is about another process.
+std::optional<std::string> said_of_proc() {
+  std::error_code missing;
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self", missing);
+  if (missing || own == std::to_string(getpid())) return std::nullopt;
+  return "/proc is of another namespace of processes, where others have the numbers that ours have here: names of processes and threads are those of others. "
+         "Mount it anew, as unshare --mount-proc does, and record again.";
+}
+
 // Ends when this child of ours does, with its exit code as a shell sees it.
 [[noreturn]] void stand_for(pid_t child) {
   int status = 0;
@@ -176,6 +185,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
   Result<OutputRelay> relay = OutputRelay::start(request.target_output);
   if (!relay) return relay.error();
   TargetEnvironment environment = target_environment(request, our_environment(), agent, socket->address());
+  if (const std::optional<std::string> warning = said_of_proc()) environment.warnings.push_back(*warning);
 
   Result<WaitingProcess> process =
       WaitingProcess::start({request.command, environment.variables, request.working_directory, relay->write_end(OutputStream::kStandardOutput),

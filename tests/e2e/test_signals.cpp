@@ -398,8 +398,8 @@ TEST_CASE("signals that mean nothing to who attaches do not end its recording") 
 namespace {
 
 // The exit code and the output of a shell's script in a namespace of processes of its own, whose first one runs it; no code where that can't be had.
-std::pair<int, std::string> run_as_first_process(const std::filesystem::path& folder, const std::string& command) {
-  const std::string line = "cd " + folder.string() + "; unshare --fork --pid --mount-proc " + command + " 2> messages";
+std::pair<int, std::string> run_as_first_process(const std::filesystem::path& folder, const std::string& command, const char* proc = "--mount-proc ") {
+  const std::string line = "cd " + folder.string() + "; unshare --fork --pid " + proc + command + " 2> messages";
   std::FILE* const pipe = popen(line.c_str(), "r");
   std::string output;
   char buffer[4096];
@@ -429,4 +429,18 @@ TEST_CASE("a recorder that is the first process of a container leaves none that 
     CHECK(output == "0\nasked\n");
     CHECK(load(folder.path() / "x.trace")->provenance().finished);
   }
+}
+
+TEST_CASE("a recorder says that /proc is of another namespace of processes than its own") {
+  const TemporaryFolder folder;
+  if (run_as_first_process(folder.path(), "true").first != 0) {
+    WARN("Only root can make namespaces of processes: not tested.");
+    return;
+  }
+  const bool is_own = GENERATE(false, true);
+  const std::string command = program("lanescope").string() + " profile -t nvtx -s none --cpuctxsw=none -o x true";
+  CHECK(run_as_first_process(folder.path(), command, is_own ? "--mount-proc " : "").first == 0);
+  std::ostringstream messages;
+  messages << std::ifstream(folder.path() / "messages").rdbuf();
+  CHECK((messages.str().find("/proc is of another namespace of processes") != std::string::npos) != is_own);
 }
