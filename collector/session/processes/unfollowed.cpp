@@ -1,11 +1,30 @@
 #include "processes/unfollowed.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 
 #include "clock.h"
 
 namespace lanescope::session {
+
+// None of one that is gone: its number may be another's by now.
+std::optional<UnfollowedProcesses::Process> UnfollowedProcesses::process_of(const std::string& who) {
+  constexpr int kFieldsBetween = 19;  // from the state, which follows the name, to the start
+  Process process;
+  if (who.empty() || std::from_chars(who.data() + 1, who.data() + who.size(), process.pid).ec != std::errc()) return std::nullopt;
+  std::ifstream file("/proc/" + std::to_string(process.pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 2)));
+  std::string skipped;
+  for (int field = 0; field < kFieldsBetween; ++field) fields >> skipped;
+  if (!(fields >> process.start)) return std::nullopt;
+  return process;
+}
 
 void UnfollowedProcesses::write(const std::string& sentence) {
   proto::Diagnostic diagnostic;
@@ -19,8 +38,13 @@ void UnfollowedProcesses::write(const std::string& sentence) {
 
 void UnfollowedProcesses::add(const std::string& who, const std::string& reason) {
   constexpr std::uint64_t kNamed = 16;
-  if (++count_ > kNamed) return;
-  ++written_;
+  constexpr std::size_t kMostKnown = 65'536;
+  const std::optional<Process> process = process_of(who);
+  const bool is_known = process && counted_.contains(*process);
+  if (process && counted_.size() < kMostKnown) counted_.insert(*process);
+  if (!is_known) ++count_;
+  if (++sentences_ > kNamed) return;
+  if (!is_known) ++written_;
   const std::string sentence = who + ": this process could not be followed, so nothing is recorded of what it did: " + reason;
   write(sentence);
   report_(sentence);

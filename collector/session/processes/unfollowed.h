@@ -3,8 +3,11 @@
 
 #include <sys/types.h>
 
+#include <compare>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "file/frame_log.h"
@@ -16,7 +19,8 @@ class UnfollowedProcesses {
   using Report = std::function<void(const std::string& sentence)>;
   UnfollowedProcesses(FrameLog& log, Report report) : log_(log), report_(std::move(report)) {}
 
-  // `who`: "[4711] python"; `reason`: the end of a sentence that says why, and what to do.
+  // `who`: "[4711] python"; `reason`: the end of a sentence that says why, and what to do. One that lives is counted once, however many programs of it are
+  // told of.
   void add(const std::string& who, const std::string& reason);
   // So many more, of which nothing is known.
   void add(std::uint64_t others) { count_ += others; }
@@ -27,12 +31,20 @@ class UnfollowedProcesses {
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
 
  private:
+  struct Process {
+    pid_t pid = 0;
+    std::uint64_t start = 0;  // in the kernel's ticks
+    auto operator<=>(const Process&) const = default;
+  };
+  static std::optional<Process> process_of(const std::string& who);
   void write(const std::string& sentence);
 
   FrameLog& log_;
   Report report_;
   std::uint64_t count_ = 0;
-  std::uint64_t written_ = 0;  // of them, in files
+  std::uint64_t written_ = 0;    // of them, in files
+  std::uint64_t sentences_ = 0;  // in files; of one process there may be several
+  std::set<Process> counted_;
 };
 
 // Of a problem (errno) that lay between an agent and us.
