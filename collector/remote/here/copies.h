@@ -57,8 +57,8 @@ class Copies {
   struct Copy {
     std::string name;  // there
     LocalCopy file;
-    bool is_kept = false;     // all of it was here before, and nobody has said yet that it is a beginning of what is there
-    bool is_whole = false;    // a recording that had ended was here before: what is there is the same, or another one
+    bool is_kept = false;   // all of it was here before, and nobody has said yet that it is a beginning of what is there
+    bool is_whole = false;  // a recording that had ended was here before: what is there is the same, or another one
   };
   bool keep_what_came(Copy& copy, const proto::RemoteReply::End& end);
   Result<LocalCopy> make(const proto::RemoteReply::File& file, const std::filesystem::path& path);
