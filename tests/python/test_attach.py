@@ -30,7 +30,8 @@ class Attached(Recorded):
             ends.callback(target.kill)
             self.assertEqual(target.stdout.readline(), "ready\n")
             command = [program(), "attach", "-s", "none", "--cpuctxsw=none", "-o", "x", "-f", *options, str(target.pid)]
-            recorder = ends.enter_context(subprocess.Popen(command, cwd=self.folder, env=variables, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE))
+            recorder = ends.enter_context(subprocess.Popen(command, cwd=self.folder, env=variables, text=True, stdout=subprocess.DEVNULL,
+                                                           stderr=subprocess.PIPE))
             ends.callback(recorder.kill)
             said = recorder.stderr.readline()
             if "ptrace" in said or "not permitted" in said:

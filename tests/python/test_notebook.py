@@ -84,7 +84,8 @@ class Magics(unittest.TestCase):
             self.assertTrue(self.shell.run_cell("%%lanescope -t nvtx -s none --cpuctxsw=none\n1").success)
 
     def test_what_is_wrong_with_an_option_is_said_before_the_cell_runs(self):
-        for options, said in (("-r nonsense", "There is no report nonsense"), ("-r nvtx_sum:nonsense", "has no modifier nonsense"), ("-r nvtx_sum,osrt_sum", "One report is shown"),
+        for options, said in (("-r nonsense", "There is no report nonsense"), ("-r nvtx_sum:nonsense", "has no modifier nonsense"),
+                              ("-r nvtx_sum,osrt_sum", "One report is shown"),
                               ("--report", "-r needs"), ("-v 1x", "name of a variable"), ("--variable", "name of a variable"), ("--output", "-o needs"),
                               ("--sample", "--sample needs a value"), ("-f --sample", "--sample needs a value"), ("--trace -s none", "--trace needs a value")):
             with self.subTest(options=options):

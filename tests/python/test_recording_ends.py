@@ -7,6 +7,7 @@ import textwrap
 import unittest
 from unittest import mock
 
+from support import program
 from test_recording import Recorded
 
 from lanescope import RecordingError, _descriptors, _process
@@ -121,6 +122,26 @@ class Ends(Recorded):
                 """, code=code, timeout=60)
                 os.kill(int(errors.split("kill -CONT ")[1].split()[0]), signal.SIGKILL)
                 self.assertIn("RecordingWarning: The recorder of this process was stopped", errors)
+
+    def test_a_recorder_that_is_stopped_before_it_begins(self):
+        stopped = self.folder / "stopped"
+        for text, said in (("#!/bin/sh\nkill -STOP $$\n", "did not begin: it was stopped"),
+                           ("#!/bin/sh\n(sleep 1; kill -KILL $$)&\nkill -STOP $$\n", "ended before it began")):
+            stopped.write_text(text)
+            stopped.chmod(0o755)
+            output, _ = self.run_program("""
+                before = os.listdir("/proc/self/fd")
+                try:
+                    lanescope.start("x.trace", trace="nvtx", **QUIET)
+                except lanescope.RecordingError as error:
+                    print(error)
+                assert os.listdir("/proc/self/fd") == before
+                os.environ["LANESCOPE"] = os.environ["REAL"]
+                with lanescope.record("y.trace", trace="nvtx", force=True, **QUIET):
+                    with annotate("work"): pass
+            """, timeout=60, environment={"LANESCOPE": str(stopped), "REAL": program()})
+            self.assertIn(said, output)
+            self.assertEqual(self.ranges("y.trace"), ["work"])
 
     def test_a_loop_goes_on_though_the_recorder_of_its_steps_was_stopped(self):
         output, errors = self.run_program("""

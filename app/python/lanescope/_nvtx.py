@@ -157,7 +157,7 @@ def _count_of_loads() -> Callable[[], int]:
 
     def count() -> int:
         visit(ctypes.cast(take, ctypes.c_void_p), None)
-        return first.loaded
+        return int(first.loaded)
 
     return count
 

@@ -94,6 +94,7 @@ class Recorder:
         self._place = os.path.join(self._folder, _session_socket(self.name))  # from now on: the program may change its environment, folder and user
         self._last_word = ""  # that it printed
         self.pid = 0
+        self._process = Process(0)
         self._code: Optional[int] = None  # that it ended with; None where it could not say so
         self._is_unheard = False  # ended, and this process could not listen to how
         self._has_begun = False
@@ -120,12 +121,15 @@ class Recorder:
                 raise RecordingError(f"{command[0]} can't be run: {error.strerror}.") from error
             self._records = b""
             self._words = b""
-            while not self.pid:
-                if _can_be_read(told):
-                    if not self._take_records(told.number):
-                        break
-                elif self._starter.poll():
-                    break  # refused, though a child that was forked meanwhile without Python may have the other end
+            try:
+                self._await_first_word()
+            except BaseException as problem:
+                self._starter.kill()
+                self._starter.wait()
+                self._close()
+                if isinstance(problem, RecordingError):
+                    raise RecordingError("The recorder did not begin: it was stopped, or stands still.") from problem
+                raise
             self._process = Process(self.pid)
             self._hang_bell()
             if self.pid != self._starter.pid:  # it goes on in a process of its own, or says why it can't
@@ -145,6 +149,18 @@ class Recorder:
                 with contextlib.suppress(RecordingError):
                     self.await_end()
                 raise
+
+    def _await_first_word(self) -> None:
+        """Until it has said which process it is, or that it refuses."""
+        patience = Patience(Process(self._starter.pid), "begun")
+        while not self.pid:
+            if _can_be_read(self._told):
+                if not self._take_records(self._told.number):
+                    return
+            elif self._starter.poll():
+                return  # though a child that was forked meanwhile without Python may have the other end
+            else:
+                patience.look()
 
     def _enter(self, ours: Descriptor) -> None:
         if self.pid:
