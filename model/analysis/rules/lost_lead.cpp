@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace lanescope::analysis {
+namespace {
+
+// A stream's queue holds some thousand launches: a wait that lies further back was made up for. It bounds the work, too, of a thread that launches on many
+// GPUs.
+constexpr EventIndex kMostCallsBetween = 10'000;
+
+}  // namespace
 
 // An asynchronous copy that takes as long has waited as well: pageable memory makes it.
 bool LostLead::waits(const Lane& calls, EventIndex call) {
@@ -19,7 +26,8 @@ Nanoseconds LostLead::take(const IdleGap& gap, Nanoseconds idle) {
   const Lane& calls = trace_.lane(lane);
   Thread& thread = threads_[{gap.gpu, lane}];
   const EventIndex launch = calls.lower_bound(trace_.lane(gap.launch.lane).start(gap.launch.index));
-  for (EventIndex i = thread.next_call; i < launch; ++i) {
+  const EventIndex first = std::max(thread.next_call, launch - std::min(launch, kMostCallsBetween));
+  for (EventIndex i = first; i < launch; ++i) {
     if (!waits(calls, i) || loop_.recurrence(track.key.process, calls.start(i), calls.end(i)) != Recurrence::kRecurring) continue;
     thread.lost += calls.duration(i);
     blocked_[calls.name(i)] += calls.duration(i);

@@ -21,7 +21,7 @@ class LostLead {
   LostLead(const Trace& trace, const Loop& loop) : trace_(trace), loop_(loop), classes_(trace, classify_cuda_call) {}
 
   // What of so much idle time of a gap is due to waits of its launching thread; they account for as much less then. Requires: the gap's launch is valid, and
-  // gaps come by GPU and time. O(1) for each call between the launches.
+  // gaps come by GPU and time. O(1) for each call between the launches, 10,000 at most.
   [[nodiscard]] Nanoseconds take(const IdleGap& gap, Nanoseconds idle);
   // The call whose waits blocked longest; 0 where there was none.
   [[nodiscard]] NameId call() const noexcept;

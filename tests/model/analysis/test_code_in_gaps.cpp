@@ -152,6 +152,21 @@ TEST_CASE("where the CPU is behind the GPU all the time, waits cost nothing that
   CHECK_THAT(finding.seen, !contains_text("behind waits"));
 }
 
+TEST_CASE("a wait that lies many calls back was made up for") {
+  // Once, behind a wait of 5 ms and as many calls, the GPU is idle for 5 ms in which the CPU runs code.
+  const auto idle_behind = [](int calls) {
+    Scenario program;
+    program.kernel("k", 0, 5'000, 6'000, 5 * kMillisecond);
+    program.call("cudaStreamSynchronize", 10'000, 5 * kMillisecond);
+    Nanoseconds t = 5 * kMillisecond + 1'000;
+    for (int i = 0; i < calls; ++i, t += 400) program.call("cudaGetDevice", t, t + 100);
+    program.kernel("k", t + 5 * kMillisecond, t + 5 * kMillisecond + 5'000, t + 5 * kMillisecond + 6'000, t + 6 * kMillisecond);
+    return first_bubble_of(*program.trace()).seen;
+  };
+  CHECK_THAT(idle_behind(1'000), contains_text("behind waits for the GPU (cudaStreamSynchronize)"));
+  CHECK_THAT(idle_behind(11'000), !contains_text("behind waits"));
+}
+
 TEST_CASE("a burst of kernels that setup launches is no loop, however many they are") {
   Scenario program;
   for (int i = 0; i < 800; ++i) program.kernel("fill", i * 5'000, i * 5'000 + 3'000, i * 5'000 + 4'000, i * 5'000 + 6'000);
