@@ -54,6 +54,15 @@ bool runs_this_program(pid_t pid) {
   return std::filesystem::equivalent("/proc/" + std::to_string(pid) + "/exe", "/proc/self/exe", failed) && !failed;
 }
 
+// Its beginning, where it is longer than a sentence has room for.
+std::string beginning_of(const std::string& value) {
+  constexpr std::size_t kMostBytes = 100;
+  if (value.size() <= kMostBytes) return value;
+  std::size_t end = kMostBytes;
+  while (end > 0 && (static_cast<unsigned char>(value[end]) & 0xC0) == 0x80) --end;  // within a character
+  return value.substr(0, end) + "...";
+}
+
 }  // namespace
 
 StrayProcesses::StrayProcesses(pid_t attached)
@@ -201,7 +210,7 @@ std::string StrayProcesses::changed_variable(pid_t pid) const {
     const auto found = variables.find(std::string(each.name));
     if (found != variables.end() && found->second.find(way_->agent.string()) != std::string::npos) continue;
     return "its program was started " +
-           (found == variables.end() ? "without " + std::string(each.name) : "with " + std::string(each.name) + "=" + found->second) +
+           (found == variables.end() ? "without " + std::string(each.name) : "with " + std::string(each.name) + "=" + beginning_of(found->second)) +
            ", by which the agent comes: its " + std::string(each.brings) +
            " are not recorded. Have it keep what the variable held, put lanescope profile in front of that program, or attach to it.";
   }

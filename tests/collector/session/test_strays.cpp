@@ -101,6 +101,12 @@ TEST_CASE("a process whose program was started with another library in the place
   const StrayProcesses::Stray told = next_of(strays);
   CHECK(told.pid == changed.pid());
   CHECK(told.reason.find("started with LD_PRELOAD=libm.so.6, by which the agent comes: its calls into the C library are not recorded.") != std::string::npos);
+  const std::string many = "LD_PRELOAD=a" + std::string(50'000, ':');  // as glibc takes it: one library, and empty names
+  const Child of_many(start_program({many.c_str(), "NVTX_INJECTION64_PATH=/bin/sleep", with.c_str()}));
+  const StrayProcesses::Stray cut = next_of(strays);
+  CHECK(cut.pid == of_many.pid());
+  CHECK(cut.reason.find("LD_PRELOAD=a:::") != std::string::npos);
+  CHECK(cut.reason.size() < 400);
   const Child without(start_program({"LD_PRELOAD=/bin/sleep", with.c_str()}));
   const StrayProcesses::Stray other = next_of(strays);
   CHECK(other.pid == without.pid());
