@@ -127,9 +127,12 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
 }
 
 void ProcessTable::note_unfollowed(pid_t pid, const std::string& reason) {
-  if (TargetProcess* const process = find(pid)) process->note_unfollowed();
-  const std::string executable = describe_process(pid).executable;
-  unfollowed_.add("[" + std::to_string(pid) + "] " + executable.substr(executable.rfind('/') + 1), reason);
+  std::string executable = describe_process(pid).executable;
+  if (TargetProcess* const process = find(pid)) {
+    process->note_unfollowed();
+    if (executable.empty()) executable = process->description().executable;  // it has ended meanwhile
+  }
+  unfollowed_.add("[" + std::to_string(pid) + "] " + (executable.empty() ? "(ended)" : executable.substr(executable.rfind('/') + 1)), reason);
 }
 
 void ProcessTable::note_agent_obstacle(pid_t pid, const std::string& executable) {

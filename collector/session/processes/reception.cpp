@@ -46,7 +46,7 @@ std::vector<Reception::Guest> Reception::receive() {
       guests.push_back({Outcome::kArrived, greeting, std::move(silent.connection)});
       if (socket_) socket_->sign(guests.back().answer);
     }
-    if (is_ours && state == GreetingState::kOtherLayout) guests.push_back({Outcome::kOtherLayout, greeting, {}});
+    if (is_ours && state == GreetingState::kOtherLayout) guests.push_back({Outcome::kOtherLayout, greeting, std::move(silent.connection)});
     return true;
   });
   send_old_strangers_away();

@@ -23,7 +23,7 @@ class Reception {
 
   enum class Outcome {
     kArrived,       // an agent of ours
-    kOtherLayout,   // one of another version of Lanescope
+    kOtherLayout,   // one of another version of Lanescope; it waits, and so can be looked at, until its connection is closed
     kNoDescriptor,  // sent away: we have no descriptor for it; of the greeting, only pid is set
   };
   struct Guest {
