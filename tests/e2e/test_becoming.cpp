@@ -1,4 +1,6 @@
 // Programs that become something else while they are recorded: none of their ranges is lost, however late the recorder hears of it.
+#include <algorithm>
+
 #include "recorder.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -52,4 +54,31 @@ TEST_CASE("the same where the agent is there before the program begins") {
   const auto way = GENERATE(Way{"rt", 1}, Way{"pt", 0}, Way{"px", 0});
   check_all_ranges({}, way, "nvtx,osrt");
   check_all_ranges({"sh", "-c", ""}, way, "nvtx,osrt");
+}
+
+// The kernel's records of these calls come up to half a second later, and may tell of a fork and of what followed at once.
+TEST_CASE("a program ends when another one takes its place, which has what comes then") {
+  const std::string becomes = program("lanescope_program_nvtx_becomes").string();
+  const auto [traces, script, other] =
+      GENERATE_COPY(table<std::string, std::string, std::string>({{"nvtx,osrt", "unset LD_PRELOAD; sleep 0.7; ls / > /dev/null", "ls"},
+                                                                  {"nvtx", becomes + " rs 0; true", "sleep"},
+                                                                  {"nvtx", "sleep 0.7; (" + becomes + " rps 0); true", "sleep"},
+                                                                  {"nvtx,osrt", becomes + " rs 0; true", "sleep"}}));
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", traces, "-o", "x", "bash", "-c", script});
+  INFO(script << ": " << ran.messages);
+  const auto trace = load(folder.path() / "x.trace");
+  int replaced = 0;
+  for (ProcessId id = 0; id < trace->processes().size(); ++id) {
+    const Process& process = trace->processes()[id];
+    if (process.end_kind != ProcessEndKind::kReplaced) continue;
+    REQUIRE(process.end);
+    CHECK(*process.end >= process.start);
+    for (ProcessId next = 0; next < trace->processes().size(); ++next) {
+      if (next == id || trace->processes()[next].pid != process.pid || trace->processes()[next].name != other) continue;
+      CHECK(trace->processes()[next].start >= *process.end);
+      ++replaced;
+    }
+  }
+  CHECK(replaced == 1);
 }

@@ -35,6 +35,7 @@ Observation::Observation(EventSet events, const CpuSettings& settings, Outbox& o
 
 Observation::RecordPointer Observation::make(SeenProcess description) {
   description.key = ++last_key_;
+  if (description.program_start == 0) description.program_start = description.start;
   const ProcessKey key = description.key;
   return std::make_shared<ProcessRecord>(
       std::move(description), sample_period(settings_),

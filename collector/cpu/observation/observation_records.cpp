@@ -124,6 +124,7 @@ void Observation::take_exec(const Record& record, std::string_view name) {
     processes_[record.who.pid] = process;
   }
   process->description.forked = false;
+  process->description.program_start = time_of(record);
   process->description.executed = !expected;
   process->description.executable.clear();
   process->description.arguments.clear();

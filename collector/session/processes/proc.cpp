@@ -20,6 +20,7 @@
 #include <system_error>
 #include <thread>
 
+#include "clock.h"
 #include "collector/attach/process_list.h"
 #include "collector/attach/process_text.h"
 
@@ -79,6 +80,7 @@ std::uint64_t random_bytes_of(pid_t pid) {
 
 constexpr std::size_t kState = 0;
 constexpr std::size_t kParent = 1;
+constexpr std::size_t kStart = 19;       // field 22 of proc(5)
 constexpr std::size_t kStackStart = 25;  // field 28 of proc(5)
 constexpr std::size_t kExitStatus = 49;  // field 52 of proc(5)
 
@@ -180,6 +182,16 @@ std::int64_t clock_shift(pid_t pid) {
 pid_t parent_of_process(pid_t pid) {
   const std::string status = process_text(folder_of(pid) / "status");
   return line_of(status, "Tgid:") == std::to_string(pid) ? std::atoi(line_of(status, "PPid:").c_str()) : 0;
+}
+
+bool is_there_since(pid_t pid, std::int64_t time) {
+  const std::vector<std::string> fields = stat_fields(pid);
+  if (fields.size() <= kStart) return false;
+  timespec since_boot{};  // with the time in which the machine slept, which the other clock leaves out
+  clock_gettime(CLOCK_BOOTTIME, &since_boot);
+  const std::int64_t slept = since_boot.tv_sec * 1'000'000'000 + since_boot.tv_nsec - monotonic_now();
+  const std::int64_t tick = 1'000'000'000 / sysconf(_SC_CLK_TCK);
+  return std::strtoll(fields[kStart].c_str(), nullptr, 10) * tick - slept <= time;
 }
 
 ProgramState program_state(pid_t pid) {

@@ -60,6 +60,9 @@ struct ProgramNumber {
   }
 };
 
+// Whether a process of this number was there at `time` (CLOCK_MONOTONIC ns), and is there still, as exactly as the kernel tells: to within 10 ms.
+[[nodiscard]] bool is_there_since(pid_t pid, std::int64_t time);
+
 struct ProgramState {
   bool runs = false;  // the process is there, and has not ended
   std::string name;   // as the kernel shortens it

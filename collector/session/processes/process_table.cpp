@@ -29,6 +29,14 @@ bool same_program(const ProcessDescription& a, const ProcessDescription& b) {
   return same_file(a.executable, b.executable) && (a.arguments.empty() || b.arguments.empty() || a.arguments == b.arguments);
 }
 
+// When an agent reported, which may be a while ago where the recorder was busy: CLOCK_MONOTONIC ns; now where it says what can't be.
+std::int64_t time_of(const channel::Hello& hello, std::int64_t shift) {
+  constexpr std::int64_t kLongestWait = 10'000'000'000;  // ns
+  const std::int64_t now = monotonic_now();
+  const bool is_sane = hello.time > now - kLongestWait - shift && hello.time <= now - shift;
+  return is_sane ? hello.time + shift : now;
+}
+
 }  // namespace
 
 void ProcessTable::share_memory(std::uint64_t free) {
@@ -84,6 +92,7 @@ TargetProcess* ProcessTable::find(pid_t pid) {
 
 void ProcessTable::replace_or_adopt(const Greeting& greeting) {
   const ProcessDescription description = describe_process(greeting.pid);
+  const std::int64_t since = time_of(greeting.hello, clock_shift(greeting.pid));
   TargetProcess* process = find(greeting.pid);
   if (process != nullptr) {
     // Of the launched one it is not known otherwise that it has become another one of the same file.
@@ -91,10 +100,10 @@ void ProcessTable::replace_or_adopt(const Greeting& greeting) {
                                                        : same_file(process->description().executable, description.executable);
     const bool first_words = !process->is_connected() && is_same;
     if (first_words) return;
-    finish(*process, TargetProcess::Ending{proto::PROCESS_END_REPLACED, {}});
+    finish(*process, TargetProcess::Ending{proto::PROCESS_END_REPLACED, {}, since});
     std::erase_if(live_, [&](const auto& each) { return each.get() == process; });
   }
-  add(greeting.pid, description, {greeting.hello.agent_version, greeting.hello.forked != 0});
+  add(greeting.pid, description, {greeting.hello.agent_version, greeting.hello.forked != 0, since});
 }
 
 void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, channel::Welcome answer, Joining joining) {
@@ -402,14 +411,14 @@ std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
     if (const std::optional<StrayProcesses::Stray> stray = strays_->see(seen)) note_stray(*stray);
   if (TargetProcess* process = find(seen.pid)) {
     // What is seen comes up to half a second later than what agents say: this program's agent may have joined since.
-    const bool has_joined_since = process->is_connected() && seen.start <= process->joined();
+    const bool has_joined_since = process->is_connected() && seen.program_start <= process->joined();
     if (has_joined_since || (same_program(describe(seen), process->description()) && !seen_instances_.contains(process->instance()))) {
       seen_instances_.insert(process->instance());
       return process->instance();
     }
-    finish(*process, TargetProcess::Ending{proto::PROCESS_END_REPLACED, {}});  // it called exec
+    finish(*process, TargetProcess::Ending{proto::PROCESS_END_REPLACED, {}, seen.program_start});  // it called exec
     std::erase_if(live_, [&](const auto& each) { return each.get() == process; });
-    const std::uint32_t instance = add(seen.pid, describe(seen), {{}, seen.forked, seen.start}).instance();
+    const std::uint32_t instance = add(seen.pid, describe(seen), {{}, seen.forked, seen.program_start}).instance();
     seen_instances_.insert(instance);
     note_agent_obstacle(seen.pid, seen.executable);
     return instance;
@@ -424,17 +433,20 @@ std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
     seen_instances_.insert(instance);
     return instance;
   }
-  for (ObservedProcess& before : observed_)
-    if (before.pid() == seen.pid) before.write_end({proto::PROCESS_END_REPLACED, {}}, seen.start);
+  for (ObservedProcess& other : observed_)
+    if (other.pid() == seen.pid) other.write_end({proto::PROCESS_END_REPLACED, {}}, seen.program_start);
   std::erase_if(observed_, [&](const ObservedProcess& before) { return before.pid() == seen.pid; });
   ++joined_;
   const bool is_ours = seen.membership != cpu::Membership::kOutside;
-  observed_.emplace_back(joined_, seen, is_ours ? place(joined_, seen.pid) : proto::JobPlace(), log_);
+  const auto before = ended_seen_.find(seen.pid);
+  cpu::SeenProcess program = seen;
+  if (before != ended_seen_.end()) program.start = seen.program_start;  // its time before that is known already
+  observed_.emplace_back(joined_, program, is_ours ? place(joined_, seen.pid) : proto::JobPlace(), log_);
   if (is_ours) note_agent_obstacle(seen.pid, seen.executable);
-  if (const auto before = ended_seen_.find(seen.pid); before != ended_seen_.end()) {
+  if (before != ended_seen_.end()) {
     // That was its program before an exec; how the process ended is how this one did.
     proto::ProcessEnd replaced;
-    replaced.set_time(seen.start);
+    replaced.set_time(seen.program_start);
     replaced.set_kind(proto::PROCESS_END_REPLACED);
     replaced.set_unreturned_buffers(before->second.unreturned_buffers);
     log_.write({proto::FRAME_PROCESS_END, before->second.instance}, replaced);

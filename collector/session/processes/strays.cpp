@@ -114,7 +114,12 @@ bool StrayProcesses::has_become_another(pid_t pid) const {
 }
 
 std::optional<StrayProcesses::Stray> StrayProcesses::see(const cpu::SeenProcess& seen) {
-  if (way_ || seen.membership == cpu::Membership::kOutside) return std::nullopt;
+  if (seen.membership == cpu::Membership::kOutside) return std::nullopt;
+  if (way_) {
+    const bool is_new = seen.executed && family_.size() < kMostMembers && !family_.contains(seen.pid);
+    if (is_new && is_there_since(seen.pid, seen.start)) family_.emplace(seen.pid, Member{});
+    return std::nullopt;
+  }
   are_threads_seen_ = are_threads_seen_ || seen.pid == attached_;
   const bool begins_recorder = seen.executed && seen.pid != attached_ && (seen.executable == own_program_ || is_of_recorder(seen.parent));
   if (begins_recorder || others_.contains(seen.parent))

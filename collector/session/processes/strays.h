@@ -3,8 +3,8 @@
 // become another program (exec), and itself, too; the agent goes with forked children alone.
 //
 // They are found by looking, so one that lives for less than about 20 ms may be missed, or for less than a look of ours takes where all processors are
-// busy; and so is one whose parent ended before it was seen. Those of an attached process are missed by none of it where their threads are recorded:
-// then what was seen counts alone. Where they are not, children of an attached process that may be orphans of others, which the kernel has given to
+// busy; and so is one whose parent ended before it was found, unless its threads are recorded. Those of an attached process are missed by none of it where
+// their threads are recorded: then what was seen counts alone. Where they are not, children of an attached process that may be orphans of others, which the kernel has given to
 // it (to the first process of a container each of them, to a subreaper those of other sessions), are none of it unless they are seen with its program.
 #pragma once
 
@@ -49,7 +49,8 @@ class StrayProcesses {
   // takes some hundreds at a time. One that `is_joined` is looked at again until it is not: its agent came with the program that it ran before,
   // and is gone as soon as we hear of it.
   std::vector<Stray> look(const std::function<bool(pid_t)>& is_joined);
-  // Of an attached process: that a process was seen, which may be told already. It may have ended by now. None of what nobody has to be told of.
+  // That a process was seen, which may have ended by now. Of an attached process: one that is to be told of and was not yet. Of a launched one, what has
+  // become a program is looked at from here on, whatever became of its parent, and none is returned.
   std::optional<Stray> see(const cpu::SeenProcess& seen);
   // Those that have become programs, since the last call, that an agent can join as far as their environment says.
   [[nodiscard]] std::vector<pid_t> take_begun() { return std::exchange(begun_, {}); }

@@ -62,7 +62,8 @@ TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescripti
   proto::ProcessStart start;
   start.set_pid(static_cast<std::uint32_t>(pid));
   start.set_parent_pid(static_cast<std::uint32_t>(description_.parent));
-  start.set_time(agent.since != 0 ? agent.since : monotonic_now());
+  start_ = agent.since != 0 ? agent.since : monotonic_now();
+  start.set_time(start_);
   start.set_executable(description_.executable);
   for (const std::string& argument : description_.arguments) start.add_arguments(argument);
   start.set_forked(agent.forked);
@@ -487,7 +488,8 @@ void TargetProcess::finish(std::optional<Ending> known) {
   ending_ = ending;
   if (ending.kind == proto::PROCESS_END_DETACHED) tell_late_begin();
   drain();
-  const std::int64_t end = ended_ != 0 ? ended_ : monotonic_now();
+  const std::int64_t seen = ended_ != 0 ? ended_ : monotonic_now();
+  const std::int64_t end = ending.time != 0 ? std::clamp(ending.time, std::min(start_, seen), seen) : seen;
   assembler_.finish(end);
   flush_chunks();
   begin_naming();

@@ -126,6 +126,7 @@ class TargetProcess {
   struct Ending {
     proto::ProcessEndKind kind = proto::PROCESS_END_UNKNOWN;
     ExitStatus status;
+    std::int64_t time = 0;  // CLOCK_MONOTONIC ns; 0: when it was seen
   };
   // Writes all that is left, and ProcessEnd. How it ended is found out here unless it is known. Nothing may be called afterwards but
   // completeness().
@@ -173,6 +174,7 @@ class TargetProcess {
   ThreadNames thread_names_;
   FileDescriptor pidfd_;
   FileDescriptor connection_;
+  std::int64_t start_ = 0;  // CLOCK_MONOTONIC ns
   std::int64_t joined_ = 0;
   std::unique_ptr<TargetMemory> memory_;
   std::optional<Heirs> heirs_;       // once finished

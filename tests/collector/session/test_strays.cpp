@@ -417,6 +417,41 @@ TEST_CASE("of an attached process whose threads are seen, no program is told of 
   for (int i = 0; i < 100; ++i, usleep(1000)) CHECK(strays.look(none_is_joined).empty());
 }
 
+TEST_CASE("a process whose parent has ended before it was found is told of where it was seen, unless its number is another's by now") {
+  // A daemon's two forks: whose child it is by then, the kernel decides.
+  REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+  int numbers[2];
+  REQUIRE(pipe2(numbers, O_CLOEXEC) == 0);
+  const pid_t parent = fork();
+  REQUIRE(parent >= 0);
+  if (parent == 0) {
+    const pid_t grandchild = fork();
+    if (grandchild == 0) execle("/bin/sleep", "sleep", "100000", nullptr, std::vector<const char*>{"ANY=1", nullptr}.data());
+    _exit(write(numbers[1], &grandchild, sizeof(grandchild)) == sizeof(grandchild) ? 0 : 1);
+  }
+  pid_t daemon = 0;
+  REQUIRE(read(numbers[0], &daemon, sizeof(daemon)) == sizeof(daemon));
+  REQUIRE(waitpid(parent, nullptr, 0) == parent);
+  const Child child(daemon);
+  wait_until_it_runs(daemon, "sleep");
+
+  StrayProcesses strays(parent, {kVariable, {}, {}});
+  for (int i = 0; i < 50; ++i, usleep(1000)) CHECK(strays.look(none_is_joined).empty());
+  lanescope::cpu::SeenProcess seen;
+  seen.pid = daemon;
+  seen.executed = true;
+  seen.start = 1;  // ns after the machine's start: that was another process
+  CHECK_FALSE(strays.see(seen));
+  for (int i = 0; i < 50; ++i, usleep(1000)) CHECK(strays.look(none_is_joined).empty());
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  seen.start = now.tv_sec * 1'000'000'000 + now.tv_nsec;
+  CHECK_FALSE(strays.see(seen));
+  CHECK(next_of(strays).pid == daemon);
+  for (int descriptor : numbers) close(descriptor);
+  REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 0) == 0);
+}
+
 TEST_CASE("children of a process whose first thread has ended are looked for") {
   int ready[2], go[2];
   REQUIRE((pipe(ready) == 0 && pipe(go) == 0));

@@ -1,7 +1,7 @@
 // A target that becomes something else before or between its ranges, as programs of people do: sets its title, starts itself anew, or runs from memory.
 //
 // nvtx_becomes WAYS RANGES: WAYS are letters, done in order: a range (r), its title over its arguments (t), itself anew, once (x), from a file that exists in
-// memory alone, once (m), a pause of 100 ms (p). Then RANGES ranges, one a millisecond.
+// memory alone, once (m), another program, `sleep`, for 0.3 s (s), a pause of 100 ms (p). Then RANGES ranges, one a millisecond.
 #include <nvtx3/nvToolsExt.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -63,6 +63,7 @@ int main(int count, char** arguments) {
     if (ways[i] == 'p') pause_for(100);
     if (ways[i] == 't') set_title(count, arguments);
     if (ways[i] == 'x') begin_anew(-1, "/proc/self/exe", arguments, ways.c_str() + i + 1);
+    if (ways[i] == 's') execl("/bin/sleep", "sleep", "0.3", nullptr);
     if (ways[i] == 'm') begin_anew(copy_in_memory(), "", arguments, ways.c_str() + i + 1);
   }
   for (int i = 0; i < ranges; ++i) {

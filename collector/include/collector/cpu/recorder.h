@@ -39,12 +39,13 @@ struct SeenProcess {
   ProcessKey key = 0;
   pid_t pid = 0;
   pid_t parent = 0;
-  std::int64_t start = 0;              // CLOCK_MONOTONIC ns; when it was first seen, if it ran before
-  std::string executable;              // path; empty when not known
+  std::int64_t start = 0;  // CLOCK_MONOTONIC ns; when it was first seen, if it ran before; of a program that followed one that was told of, as below
+  std::string executable;  // path; empty when not known
   std::vector<std::string> arguments;  // empty when it had ended before we could ask
   bool forked = false;                 // it runs its parent's program
   bool executed = false;               // it was seen to become this program (exec); not so of the one that was launched
   Membership membership = Membership::kRecorded;
+  std::int64_t program_start = 0;  // CLOCK_MONOTONIC ns at which it became the program that it is said to run (exec); `start` where it was not seen to
 };
 
 // Who takes what was recorded. A process is announced before anything else is said about it; described() and recorded() are said of the whole
