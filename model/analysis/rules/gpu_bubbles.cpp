@@ -221,10 +221,22 @@ Message advice_for_code(const Trace& trace, const samples::ChainCounts& chains, 
   return advice;
 }
 
+// Whether a thread that ran did so only to wait: OpenMP's workers turn in circles between parallel regions.
+bool waits_by_running(const Trace& trace, const samples::ChainCounts& chains) {
+  constexpr std::array<std::string_view, 8> kWaits{"gomp_barrier_wait", "gomp_team_barrier_wait", "gomp_team_end", "do_spin", "do_wait", "__kmp_", "kmp_flag_",
+                                                   "sched_yield"};
+  double share = 0;
+  for (const samples::MostSampled& each : samples::most_sampled(trace, chains, samples::ChainPart::kInnermost, std::numeric_limits<std::size_t>::max())) {
+    const std::string_view name = trace.name(each.function);
+    if (std::any_of(kWaits.begin(), kWaits.end(), [&](std::string_view beginning) { return name.starts_with(beginning); })) share += each.share;
+  }
+  return share >= kMost;
+}
+
 // What another thread did while this cause kept the launching one; empty where none ran for most of the time.
 std::optional<BusyThread> busy_meanwhile(const Trace& trace, const CauseInLoop& cause) {
   std::optional<BusyThread> busy = busiest_meanwhile(trace, samples::ThreadSamples(trace), cause.still.chosen());
-  if (busy && busy->share < kMost) busy.reset();
+  if (busy && (busy->share < kMost || waits_by_running(trace, busy->samples))) busy.reset();
   return busy;
 }
 
@@ -236,12 +248,14 @@ Message meanwhile_text(const Trace& trace, const BusyThread& busy) {
                   {"sampled", sampled.empty() ? Message() : Message(": {functions}", {{"functions", sampled}})}});
 }
 
-// Behind what cause the wait has, where the thread that ran meanwhile tells more.
+// Behind what cause the wait has, where the thread that ran meanwhile tells more. Not of one that is known to have waited for data: no lock is waited for in
+// such a call.
 Message advice_for_blocked(const Trace& trace, const BusyThread& busy, const Message& advice) {
   if (!runs_python(trace, busy.samples))
     return followed_by(advice, "Look at what the other thread does: the launching one may wait for a lock that it holds, or for what it makes.");
-  return "One thread of a process runs Python at a time, and this one goes on running it: the launching thread waits for Python's lock (GIL), or for what this "
-         "thread makes. Move its work to another process (multiprocessing; a DataLoader with workers), or into code that gives the lock back (NumPy, PyTorch). "
+  return "One thread of a process runs Python at a time, and this one goes on running it: the launching thread may wait for Python's lock (GIL), or for what "
+         "this thread makes. Move its work to another process (multiprocessing; a DataLoader with workers), or into code that gives the lock back (NumPy, "
+         "PyTorch). "
          "-t cuda,nvtx,python-gil shows who holds it.";
 }
 
@@ -346,7 +360,7 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
   set_place(trace, own.longest_gap, finding);
   finding.cost = own.total;
   finding.advice = advice_for_code(trace, cause.samples, Message(idle_advice(sum)));
-  if (busy) finding.advice = advice_for_blocked(trace, *busy, finding.advice);
+  if (busy && group.cause != IdleCause::kOsQueue) finding.advice = advice_for_blocked(trace, *busy, finding.advice);
   return finding;
 }
 

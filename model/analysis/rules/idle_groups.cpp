@@ -51,12 +51,15 @@ FamilyId phase_of(const std::vector<FamilyId>& enclosing, FamilyId loop) {
 // Whether the thread stood still for what another one may have held or owed.
 bool is_blocked(IdleCause cause) noexcept { return cause == IdleCause::kOsBlocked || cause == IdleCause::kOsLock || cause == IdleCause::kOsQueue; }
 
-// Lays idle time of a gap to the waits in front of it: the end of a wait itself first, then launching and the code between.
+// Lays idle time of a gap to the waits in front of it: the end of a wait itself first, then launching and the code between. In a long gap the thread did
+// something else than to launch, perhaps with what it had waited for: what the waits cost is used up there, and the code is what to look at.
 void lay_to_waits(LostLead& lead, const IdleGap& gap, const std::array<Nanoseconds, kIdleCauses>& in_gap, IdleGroups& collected) {
   const auto of = [&](IdleCause cause) { return in_gap[static_cast<std::size_t>(cause)]; };
   static_cast<void>(lead.take(gap, of(IdleCause::kSynchronize) + of(IdleCause::kCopy)));
-  for (const IdleCause cause : {IdleCause::kCpuCode, IdleCause::kLaunch})
-    collected.recurring[static_cast<std::size_t>(cause)].behind_waits += lead.take(gap, of(cause));
+  for (const IdleCause cause : {IdleCause::kCpuCode, IdleCause::kLaunch}) {
+    const Nanoseconds due = lead.take(gap, of(cause));
+    if (gap.range.length() <= kShortGap) collected.recurring[static_cast<std::size_t>(cause)].behind_waits += due;
+  }
 }
 
 struct ShortGaps {

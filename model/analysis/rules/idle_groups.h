@@ -66,7 +66,7 @@ struct CauseInLoop {
   std::map<FamilyId, Within> within;       // its time in ranges of a family, whatever lies between
   std::map<FamilyId, Nanoseconds> phases;  // its time by the outermost range inside the loop's: these do not overlap
   samples::ChainCounts samples;            // of CPU code: what its threads were seen to run
-  Nanoseconds behind_waits = 0;            // of CPU code and launches: what is due to waits of the same threads (lost_lead.h)
+  Nanoseconds behind_waits = 0;            // of CPU code and launches in short gaps: what is due to waits of the same threads (lost_lead.h)
   StillTimes still;                        // of threads that were blocked: when
 };
 

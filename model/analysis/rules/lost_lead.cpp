@@ -5,9 +5,9 @@
 namespace lanescope::analysis {
 namespace {
 
-// A stream's queue holds some thousand launches: a wait that lies further back was made up for. It bounds the work, too, of a thread that launches on many
-// GPUs.
-constexpr EventIndex kMostCallsBetween = 10'000;
+// A stream's queue holds 1,024 launches, each of which may come with a call that asks for something: a wait that lies further back was made up for. It bounds
+// the work, too, of a thread that launches on many GPUs.
+constexpr EventIndex kMostCallsBetween = 2'048;
 
 }  // namespace
 
@@ -29,12 +29,18 @@ Nanoseconds LostLead::take(const IdleGap& gap, Nanoseconds idle) {
   const EventIndex first = std::max(thread.next_call, launch - std::min(launch, kMostCallsBetween));
   for (EventIndex i = first; i < launch; ++i) {
     if (!waits(calls, i) || loop_.recurrence(track.key.process, calls.start(i), calls.end(i)) != Recurrence::kRecurring) continue;
-    thread.lost += calls.duration(i);
+    thread.waits.push_back({i, calls.duration(i)});
     blocked_[calls.name(i)] += calls.duration(i);
   }
   thread.next_call = std::max(thread.next_call, launch);
-  const Nanoseconds due = std::min(idle, thread.lost);
-  thread.lost -= due;
+  while (!thread.waits.empty() && thread.waits.front().call + kMostCallsBetween < launch) thread.waits.pop_front();
+  Nanoseconds due = 0;
+  while (!thread.waits.empty() && due < idle) {
+    const Nanoseconds own = std::min(idle - due, thread.waits.front().lost);
+    due += own;
+    thread.waits.front().lost -= own;
+    if (thread.waits.front().lost == 0) thread.waits.pop_front();
+  }
   return due;
 }
 

@@ -153,18 +153,85 @@ TEST_CASE("where the CPU is behind the GPU all the time, waits cost nothing that
 }
 
 TEST_CASE("a wait that lies many calls back was made up for") {
-  // Once, behind a wait of 5 ms and as many calls, the GPU is idle for 5 ms in which the CPU runs code.
+  // Five times, behind a wait of 5 ms and as many calls, the CPU runs code for 0.4 ms in front of each of ten kernels.
   const auto idle_behind = [](int calls) {
     Scenario program;
-    program.kernel("k", 0, 5'000, 6'000, 5 * kMillisecond);
-    program.call("cudaStreamSynchronize", 10'000, 5 * kMillisecond);
-    Nanoseconds t = 5 * kMillisecond + 1'000;
-    for (int i = 0; i < calls; ++i, t += 400) program.call("cudaGetDevice", t, t + 100);
-    program.kernel("k", t + 5 * kMillisecond, t + 5 * kMillisecond + 5'000, t + 5 * kMillisecond + 6'000, t + 6 * kMillisecond);
+    Nanoseconds t = 0;
+    for (int step = 0; step < 5; ++step) {
+      program.kernel("long", t, t + 5'000, t + 6'000, t + 5 * kMillisecond);
+      program.call("cudaStreamSynchronize", t + 10'000, t + 5 * kMillisecond);
+      t += 5 * kMillisecond + 1'000;
+      for (int i = 0; i < calls; ++i, t += 200) program.call("cudaGetDevice", t, t + 100);
+      for (int i = 0; i < 10; ++i, t += 420 * kMicrosecond) program.kernel("k", t, t + 5'000, t + 6'000, t + 26'000);
+    }
     return first_bubble_of(*program.trace()).seen;
   };
   CHECK_THAT(idle_behind(1'000), contains_text("behind waits for the GPU (cudaStreamSynchronize)"));
-  CHECK_THAT(idle_behind(11'000), !contains_text("behind waits"));
+  CHECK_THAT(idle_behind(2'100), !contains_text("behind waits"));
+}
+
+TEST_CASE("waits of training leave nothing to say about validation that its own code holds up") {
+  // Of each epoch: 20 steps of 1,200 kernels that the GPU has in its queue until a wait, then 20 steps of 95 ms of code and a kernel of 5 ms.
+  Scenario program;
+  Nanoseconds t = 0;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    for (int step = 0; step < 20; ++step) {
+      Nanoseconds gpu = t + 10'000;
+      for (int k = 0; k < 1'200; ++k, gpu += 83 * kMicrosecond) program.kernel("k", t + k * 5'000, t + k * 5'000 + 3'000, gpu, gpu + 83 * kMicrosecond);
+      program.call("cudaStreamSynchronize", t + 6'010 * kMicrosecond, gpu + 1'000);
+      t = gpu + 2'000;
+    }
+    for (int step = 0; step < 20; ++step) {
+      t += 95 * kMillisecond;
+      program.kernel("validate", t, t + 5'000, t + 6'000, t + 5 * kMillisecond);
+      t += 5 * kMillisecond;
+    }
+  }
+  const Finding finding = first_bubble_of(*program.trace());
+  CHECK(finding.key == "cpu_code");
+  CHECK_THAT(finding.title, !contains_text("waited for the GPU"));
+  CHECK_THAT(finding.advice, contains_text("Make this code faster"));
+}
+
+TEST_CASE("code that uses what a wait brought is what to look at, however long the wait was") {
+  Scenario program;  // each 20 ms of the GPU's work, 15 ms of code with its result
+  Nanoseconds t = 0;
+  for (int step = 0; step < 50; ++step) {
+    program.kernel("k", t, t + 5'000, t + 6'000, t + 20 * kMillisecond);
+    program.call("cudaStreamSynchronize", t + 10'000, t + 20 * kMillisecond + 2'000);
+    t += 35 * kMillisecond;
+  }
+  const Finding finding = first_bubble_of(*program.trace());
+  CHECK(finding.key == "cpu_code");
+  CHECK_THAT(finding.title, !contains_text("waited for the GPU"));
+}
+
+TEST_CASE("a thread that waits for data waits for no lock, whoever runs meanwhile, and who runs in circles holds none") {
+  const auto blocked = [](const char* call, const char* function) {
+    Scenario program;
+    Scenario other = program.on_another_thread();
+    TraceBuilder& builder = *program.builder();
+    const CallNodeId node =
+        builder.call_node({0, builder.code_location({CodeKind::kNative, builder.intern("/usr/lib/libworker.so"), 0, 100}, {builder.intern(function), 0, 0})});
+    std::vector<SampleEvent> samples;
+    for (int step = 0; step < 10; ++step) {
+      const Nanoseconds t = step * 10 * kMillisecond;
+      program.kernel("k", t, t + 5'000, t + 6'000, t + kMillisecond);
+      program.state(ThreadState::kRunning, t, t + 2 * kMillisecond);
+      program.state(ThreadState::kBlocked, t + 2 * kMillisecond, t + 10 * kMillisecond);
+      program.os_call(call, t + 2 * kMillisecond, t + 10 * kMillisecond);
+      other.state(ThreadState::kRunning, t, t + 10 * kMillisecond);
+      for (int i = 0; i < 10; ++i) samples.push_back({t + i * kMillisecond, 0, {node, SampleOrigin::kTimer, kNone, 1'000}});
+    }
+    add_samples(builder, program.process(), 101, samples);
+    return first_bubble_of(*program.trace());
+  };
+  const Finding data = blocked("poll", "compute");
+  CHECK(data.key == "os_queue");
+  CHECK_THAT(data.seen, contains_text("Meanwhile thread [101]"));
+  CHECK_THAT(data.advice, !contains_text("lock"));
+  CHECK_THAT(blocked("pthread_cond_wait", "compute").advice, contains_text("a lock that it holds"));
+  CHECK_THAT(blocked("pthread_cond_wait", "gomp_barrier_wait_end").seen, !contains_text("Meanwhile"));
 }
 
 TEST_CASE("a burst of kernels that setup launches is no loop, however many they are") {
