@@ -504,7 +504,7 @@ void TraceBuilder::add(const TrackKey& key, std::vector<Event> events, std::span
   const TrackId id = state_->track_id(key);
   valid_depths.resize(depths.empty() ? 0 : events.size());
   state_->count_events(key, events.size());
-  if (state_->sink) return state_->sink->take(id, events, valid_depths);
+  if (state_->sink) return state_->sink->take(id, std::move(events), std::move(valid_depths));
   TrackState& track = state_->tracks[id];
   track.changed = true;
   // All lanes above the deepest are made, though there may be nothing on them.

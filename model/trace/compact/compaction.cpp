@@ -14,6 +14,7 @@
 #include "model/file/scratch_file.h"
 #include "model/trace/compact/gpu_message.h"
 #include "model/trace/frame_ingest.h"
+#include "sink_thread.h"
 #include "table_frames.h"
 
 namespace lanescope {
@@ -36,7 +37,8 @@ class Compaction {
         runs_(options.memory_bytes, folder),
         lanes_(folder, options.memory_bytes / 8, limits::compacted_bytes_of(reader.size())),
         aside_(folder, std::string(EventRuns::kNeed)),
-        builder_(runs_),
+        placing_(runs_),
+        builder_(placing_),
         ingest_(builder_) {}
 
   Result<Compacted> run() {
@@ -64,9 +66,11 @@ class Compaction {
       if (auto kept = keep(step->stored, *step->frame); !kept) return kept;
       ingest_.add(*step->frame);
       if (step->stored.header.type == proto::FRAME_SESSION_START) begin_session();
-      if (!runs_.condition()) return runs_.condition();
+      if (runs_.has_failed()) break;
       if (auto go_on = report(kShareOfReading * step->fraction); !go_on) return go_on;
     }
+    placing_.wait();
+    if (!runs_.condition()) return runs_.condition();
     condition_ = reader_.condition();
     malformed_ = ingest_.malformed();
     trace_ = builder_.snapshot();
@@ -75,6 +79,7 @@ class Compaction {
 
   // Events may go to lanes once it is known what their times count from. Should that change, they are placed anew.
   void begin_session() {
+    placing_.wait();
     const Nanoseconds epoch = builder_.provenance().monotonic_epoch;
     if (epoch != lanes_.epoch()) runs_.take_back_all();
     lanes_.set_epoch(epoch);
@@ -245,7 +250,8 @@ class Compaction {
   const CompactionProgress& progress_;
   EventRuns runs_;
   LaneWriter lanes_;
-  ScratchFile aside_;  // frames that are as the recording has them
+  ScratchFile aside_;   // frames that are as the recording has them
+  SinkThread placing_;  // of events in the runs, while others are read
   TraceBuilder builder_;
   FrameIngest ingest_;
   FileCondition condition_;

@@ -110,8 +110,13 @@ void EventRuns::sort(Track& track) {
   track.sorted = track.rows.size();
 }
 
-void EventRuns::take(TrackId id, std::span<const Event> events, std::span<const std::uint32_t> depths) {
+void EventRuns::take(TrackId id, std::vector<Event> events, std::vector<std::uint32_t> depths) {
   if (!condition_) return;
+  add(id, events, depths);
+  if (!condition_) has_failed_.store(true, std::memory_order_relaxed);
+}
+
+void EventRuns::add(TrackId id, std::span<const Event> events, std::span<const std::uint32_t> depths) {
   if (id >= tracks_.size()) tracks_.resize(id + std::size_t{1});
   size_ += events.size();
   Track& track = tracks_[id];

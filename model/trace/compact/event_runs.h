@@ -3,9 +3,10 @@
 // are merged when they are asked for.
 // Internal to model/trace.
 //
-// Threads: one at a time.
+// Threads: one at a time, but for what says otherwise.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -52,13 +53,15 @@ class EventRuns final : public EventSink {
   // From now on events of no depth may go to the taker, which outlives this; null: no more.
   void hand_on_to(EarlyTaker* taker) noexcept { taker_ = taker; }
   // Once writing has failed, events are no longer kept.
-  void take(TrackId track, std::span<const Event> events, std::span<const std::uint32_t> depths) override;
+  void take(TrackId track, std::vector<Event> events, std::vector<std::uint32_t> depths) override;
   // Takes back what was handed on of all tracks.
   void take_back_all();
   // To be called once all events are there: takes back what was handed on of tracks of which something came later that comes before it.
   [[nodiscard]] Result<void> settle();
   // Why events could not be kept; success where all were.
   [[nodiscard]] const Result<void>& condition() const noexcept { return condition_; }
+  // Whether some could not, so far. Any thread may ask.
+  [[nodiscard]] bool has_failed() const noexcept { return has_failed_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   // How many of them went to the temporary file, some perhaps more than once.
   [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
@@ -97,6 +100,7 @@ class EventRuns final : public EventSink {
   };
   static constexpr std::size_t kWindow = 16'384;
 
+  void add(TrackId track, std::span<const Event> events, std::span<const std::uint32_t> depths);
   [[nodiscard]] std::uint64_t most_rows_now() const;
   [[nodiscard]] bool take_by_depths(TrackId track, std::span<const Event> events, std::span<const std::uint32_t> depths);
   void make_room();
@@ -116,6 +120,7 @@ class EventRuns final : public EventSink {
   EarlyTaker* taker_ = nullptr;
   ScratchFile file_;
   Result<void> condition_;
+  std::atomic<bool> has_failed_ = false;
 };
 
 }  // namespace lanescope

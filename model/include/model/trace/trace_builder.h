@@ -25,7 +25,7 @@ class EventSink {
  public:
   virtual ~EventSink() = default;
   // Events of one track, in any order; a depth for each, or none, as add() of the builder has them. `track` is its position in the trace.
-  virtual void take(TrackId track, std::span<const Event> events, std::span<const std::uint32_t> depths) = 0;
+  virtual void take(TrackId track, std::vector<Event> events, std::vector<std::uint32_t> depths) = 0;
 };
 
 // A lane that somebody else made: the one of this number on its track.

@@ -142,6 +142,7 @@ TEST_CASE("a folder where nothing can be written is told") {
   EventRuns runs(1, "/proc");
   const std::vector<Event> events(10'000);
   runs.take(0, events, {});
+  CHECK(runs.has_failed());
   REQUIRE_FALSE(runs.condition());
   CHECK(runs.condition().error().text.find("/proc") != std::string::npos);
 }
