@@ -1,6 +1,5 @@
 // tail: iterations that take longer than the others, and what differs in them.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,6 +12,7 @@
 #include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
+#include "gpu_iterations.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/loop.h"
 #include "model/events/event_values.h"
@@ -21,53 +21,6 @@
 
 namespace lanescope::analysis {
 namespace {
-
-// What the time of an iteration is made of, seen from the GPUs of its process.
-// Behind the idle causes stands GPU work that the iteration enqueued, whenever it was done: but for communication; communication that nothing else runs
-// beside; and such as far as it is known to be waiting for a rank that came later.
-constexpr std::size_t kWork = kIdleCauses, kCommunicating = kIdleCauses + 1, kWaiting = kIdleCauses + 2;
-constexpr std::size_t kComponents = kIdleCauses + 3;
-using Components = std::array<Nanoseconds, kComponents>;
-
-struct Iteration {
-  EventRef range;
-  TimeRange time;
-};
-
-// Of one process: in order, none of which overlaps another. There may be millions, of which nothing but the time is known.
-struct Iterations {
-  struct OfGpu {
-    std::array<std::vector<Nanoseconds>, kComponents> components;  // of each; empty where it is 0 in all
-    std::vector<Nanoseconds> reading;                              // likewise, counters of kernels: for how long the GPU was idle for it
-    std::vector<Nanoseconds> busy;                                 // likewise: for how long the GPU worked in its time, whoever enqueued that
-    [[nodiscard]] Nanoseconds busy_in(std::size_t iteration) const { return busy.empty() ? 0 : busy[iteration]; }
-    [[nodiscard]] Nanoseconds of(std::size_t iteration, std::size_t component) const {
-      return components[component].empty() ? 0 : components[component][iteration];
-    }
-    [[nodiscard]] Nanoseconds enqueued(std::size_t iteration) const { return of(iteration, kWork) + of(iteration, kCommunicating) + of(iteration, kWaiting); }
-  };
-  struct Origin {  // of waiting in an iteration
-    std::size_t iteration = 0;
-    std::uint32_t rank = 0;  // of LoopWork::of_ranks
-    Nanoseconds time = 0;
-  };
-  std::vector<Iteration> all;
-  std::map<GpuId, OfGpu> gpus;
-  std::vector<Origin> origins;
-
-  void add(std::vector<Nanoseconds>& times, std::size_t iteration, Nanoseconds time) const {
-    if (time == 0) return;
-    times.resize(all.size());
-    times[iteration] += time;
-  }
-  // Without what reading counters of kernels took, which was asked for.
-  [[nodiscard]] Nanoseconds length(std::size_t iteration) const {
-    Nanoseconds longest = 0;  // all GPUs are idle for one and the same reading
-    for (const auto& [gpu, of_gpu] : gpus)
-      if (!of_gpu.reading.empty()) longest = std::max(longest, of_gpu.reading[iteration]);
-    return all[iteration].time.length() - longest;
-  }
-};
 
 // Whether it is known of communication how much of it is waiting for other ranks.
 enum class Waiting : std::uint8_t { kIsKnown, kIsUnknown };
@@ -102,20 +55,38 @@ Message component_name(std::size_t component, Waiting waiting) {
   return Message("idle GPU: {cause}", {{"cause", Message(idle_cause_name(static_cast<IdleCause>(component)))}});
 }
 
-std::set<GpuId> gpus_of(const Trace& trace, ProcessId process) {
+std::vector<GpuId> gpus_of(const Trace& trace, ProcessId process) {
   std::set<GpuId> gpus;
   for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches})
     for (const TrackId track : trace.tracks_of(process, kind)) gpus.insert(trace.tracks()[track].key.gpu);
-  return gpus;
+  return {gpus.begin(), gpus.end()};
 }
+
+// When the first operation of a GPU began, of which many processes may ask.
+class FirstWork {
+ public:
+  explicit FirstWork(const Trace& trace) : trace_(trace), tracks_(trace) {}
+  [[nodiscard]] std::optional<Nanoseconds> of(std::span<const GpuId> gpus) {
+    std::optional<Nanoseconds> first;
+    for (const GpuId gpu : gpus) {
+      const auto [known, is_new] = begins_.try_emplace(gpu);
+      if (is_new)
+        if (const auto operation = GpuOperations(trace_, tracks_.of(gpu), GpuOperations::kEver, {}).next()) known->second = operation->range.begin;
+      if (known->second) first = std::min(first.value_or(*known->second), *known->second);
+    }
+    return first;
+  }
+
+ private:
+  const Trace& trace_;
+  GpuTracks tracks_;
+  std::map<GpuId, std::optional<Nanoseconds>> begins_;
+};
 
 // Without those that the recording saw too little of: most of whose time lies before the first GPU work that it has; and those in which counters of
 // kernels were read, where enough are left.
-Iterations iterations_of(const RuleContext& context, const ReadingTimes& readings, const IterationSeries& series, const std::set<GpuId>& gpus) {
+Iterations iterations_of(const RuleContext& context, const ReadingTimes& readings, const IterationSeries& series, std::optional<Nanoseconds> first_work) {
   const Trace& trace = context.trace;
-  std::optional<Nanoseconds> first_work;
-  for (const GpuId gpu : gpus)
-    if (const auto operation = GpuOperations(trace, gpu).next()) first_work = std::min(first_work.value_or(operation->range.begin), operation->range.begin);
   Iterations iterations;
   const std::vector<TimeRange> times = iteration_times(trace, series);
   const std::size_t warms_up = warm_up_iterations(trace, series);
@@ -134,90 +105,6 @@ Iterations iterations_of(const RuleContext& context, const ReadingTimes& reading
     if (context.time.contains(times[i].begin) && (!first_work || times[i].begin + times[i].length() / 2 >= *first_work) && !is_disturbed(times[i]))
       iterations.all.push_back({series.ranges[i], times[i]});
   return iterations;
-}
-
-void add_busy(const RuleContext& context, const std::set<GpuId>& gpus, Iterations& iterations) {
-  std::vector<Nanoseconds> times;
-  for (const Iteration& iteration : iterations.all) times.insert(times.end(), {iteration.time.begin, iteration.time.end});
-  const GpuTracks tracks(context.trace);
-  for (const GpuId gpu : gpus) {
-    const std::vector<Nanoseconds> busy = busy_before(context.trace, tracks.of(gpu), times, context.stop);
-    std::vector<Nanoseconds>& of_gpu = iterations.gpus[gpu].busy;
-    for (std::size_t i = 0; i < iterations.all.size(); ++i) iterations.add(of_gpu, i, busy[2 * i + 1] - busy[2 * i]);
-  }
-}
-
-// Hands a time of a GPU to the iterations that it lies in.
-void add_within(TimeRange time, std::vector<Nanoseconds>& times, const Iterations& iterations) {
-  const std::vector<Iteration>& all = iterations.all;
-  auto iteration = std::upper_bound(all.begin(), all.end(), time.begin, [](Nanoseconds t, const Iteration& candidate) { return t < candidate.time.end; });
-  for (; iteration != all.end() && iteration->time.begin < time.end; ++iteration)
-    iterations.add(times, static_cast<std::size_t>(iteration - all.begin()), time.intersected(iteration->time).length());
-}
-
-const KernelWait* find_wait(std::span<const KernelWait> waits, EventRef kernel) {
-  const auto found = std::lower_bound(waits.begin(), waits.end(), kernel, [](const KernelWait& wait, EventRef one) { return wait.kernel < one; });
-  return found != waits.end() && found->kernel == kernel ? &*found : nullptr;
-}
-
-// Work counts to the iteration that enqueued it: a program that runs ahead pays for the work of many in the one that waits. Work of other
-// processes, and such whose launch is not known, counts where it was done.
-void add_enqueued(const RuleContext& context, std::span<const KernelWait> waits, ProcessId process, const std::set<GpuId>& gpus, Iterations& iterations) {
-  const Trace& trace = context.trace;
-  const LaunchIndex& launches = context.launches();
-  const GpuTracks tracks(trace);
-  NameMemo<bool> communicates(trace, is_communication_name);
-  const TimeRange since_first{iterations.all.front().time.begin, GpuOperations::kEver.end};
-  const Nanoseconds last_end = iterations.all.back().time.end;
-  for (const GpuId gpu : gpus) {
-    Iterations::OfGpu& of_gpu = iterations.gpus[gpu];
-    Nanoseconds covered = GpuOperations::kEver.begin, communicated = covered;  // what runs at once counts once
-    ComputedTime beside(trace, tracks.of(gpu), communicates, ComputedTime::Copies::kCount);
-    GpuOperations operations(trace, tracks.of(gpu), since_first, context.stop);
-    while (const std::optional<GpuOperation> operation = operations.next()) {
-      const Lane& lane = trace.lane(operation->event.lane);
-      EventRef launch;
-      if (trace.track_of(operation->event.lane).key.process == process)
-        launch = launches.find(process, lane.correlation(operation->event.index), operation->range.begin);
-      const Nanoseconds enqueued = launch.valid() ? trace.lane(launch.lane).start(launch.index) : operation->range.begin;
-      if (launch.valid() && enqueued >= last_end) break;
-      const bool is_communication = trace.track_of(operation->event.lane).key.kind == TrackKind::kKernels && communicates(lane.name(operation->event.index));
-      Nanoseconds& until = is_communication ? communicated : covered;
-      const TimeRange further{std::max(operation->range.begin, until), operation->range.end};
-      if (further.end <= further.begin) continue;
-      until = further.end;
-      if (!launch.valid() && !is_communication) {
-        add_within(further, of_gpu.components[kWork], iterations);
-        continue;
-      }
-      const auto iteration = std::upper_bound(iterations.all.begin(), iterations.all.end(), enqueued,
-                                              [](Nanoseconds t, const Iteration& candidate) { return t < candidate.time.end; });
-      if (iteration == iterations.all.end() || iteration->time.begin > enqueued) continue;
-      const auto number = static_cast<std::size_t>(iteration - iterations.all.begin());
-      if (!is_communication) {
-        iterations.add(of_gpu.components[kWork], number, further.length());
-        continue;
-      }
-      const Nanoseconds alone = further.length() - beside.within(further);
-      const KernelWait* const wait = find_wait(waits, operation->event);
-      const Nanoseconds waited = wait == nullptr ? 0 : std::min(alone, wait->exposed);
-      iterations.add(of_gpu.components[kCommunicating], number, alone - waited);
-      iterations.add(of_gpu.components[kWaiting], number, waited);
-      if (waited > 0) iterations.origins.push_back({number, wait->origin, waited});
-    }
-  }
-}
-
-enum class Overhead : std::uint8_t {
-  kDiffers,       // is a cause of idle time as all are
-  kReadsCounters  // was asked for
-};
-
-// Hands a piece of a GPU's idle time to the iterations that it lies in.
-void add_idle(GpuId gpu, const IdlePart& part, Overhead overhead, Iterations& iterations) {
-  Iterations::OfGpu& of_gpu = iterations.gpus[gpu];
-  const bool reads = part.cause == IdleCause::kOverhead && overhead == Overhead::kReadsCounters;
-  add_within(part.range, reads ? of_gpu.reading : of_gpu.components[static_cast<std::size_t>(part.cause)], iterations);
 }
 
 // Of those from the first on that are compared.
@@ -305,13 +192,7 @@ stats::Table empty_table() {
                        stats::texts("What Differs Most"), stats::texts("Process"), stats::texts("Iteration")});
 }
 
-// The iterations of a process.
-struct OfProcess {
-  const IterationSeries* series = nullptr;
-  Iterations iterations;
-};
-
-// Those of them that are slow, and take enough time to be a finding.
+// The iterations of a process that are slow, and take enough time to be a finding.
 struct Slow {
   const OfProcess* of = nullptr;
   Finding finding;
@@ -507,23 +388,14 @@ Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& ar
   stats::Table table = empty_table();
   const Ranks ranks = all.empty() ? Ranks() : ranks_of(trace, work);
   std::vector<OfProcess> found;
-  std::map<GpuId, std::vector<std::size_t>> by_gpu;  // of those found, which use it
+  std::map<ProcessId, std::vector<GpuId>> gpus;
+  FirstWork first_work(trace);
   for (const IterationSeries& series : all) {
-    const std::set<GpuId> gpus = gpus_of(trace, series.process);
-    Iterations iterations = iterations_of(context, readings, series, gpus);
-    if (iterations.all.empty()) continue;
-    add_busy(context, gpus, iterations);
-    add_enqueued(context, ranks.waits, series.process, gpus, iterations);
-    for (const GpuId gpu : gpus) by_gpu[gpu].push_back(found.size());
-    found.push_back({&series, std::move(iterations)});
+    const std::vector<GpuId>& of_process = gpus.try_emplace(series.process, gpus_of(trace, series.process)).first->second;
+    Iterations iterations = iterations_of(context, readings, series, first_work.of(of_process));
+    if (!iterations.all.empty()) found.push_back({&series, std::move(iterations)});
   }
-  if (!by_gpu.empty())
-    visit_idle(context, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
-      const auto users = by_gpu.find(gap.gpu);
-      if (users == by_gpu.end()) return;
-      for (const std::size_t user : users->second)
-        for (const IdlePart& part : parts) add_idle(gap.gpu, part, overhead, found[user].iterations);
-    });
+  add_what_gpus_did(context, ranks.waits, gpus, overhead, found);
   const auto is_first = [&](const OfProcess& one) { return one.series->process == found.front().series->process; };
   const Named named = std::all_of(found.begin(), found.end(), is_first) ? Named::kRange : Named::kRangeAndProcess;
   std::vector<Slow> slow;
