@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -16,6 +17,11 @@ constexpr std::size_t kAlikenesses = 10;      // correlations from 0 to there th
 constexpr std::size_t kLeastPeriods = 6;      // that a series must have for blocks of them
 constexpr std::size_t kLeastParts = 5;        // of a series, as long as the other, that tell how means of so few spread
 constexpr std::ptrdiff_t kMostShift = 8;      // by how many steps the beginnings of two runs may differ; warm-up is told of each by itself
+constexpr double kLeastApart = 0.8;           // of the spread of samples of two speeds, what lies between these; of normal ones of one speed 0.64
+constexpr double kFarApart = 0.95;            // the same, where the speed changes once, which few samples can't show to be no chance
+constexpr double kLeastKept = 3;              // samples, of each speed then: one at the beginning or the end is no speed
+constexpr double kManyStretches = 8;          // of one speed: so many spread as blocks of samples do
+constexpr double kFewStretches = 2.5;         // standard deviations below the number of stretches by chance
 constexpr std::size_t kMostSearched = 3'000;  // samples; a period is seen in them, and many items are searched
 
 // The incomplete beta function's continued fraction (Abramowitz and Stegun 26.5.8), by Lentz's method.
@@ -249,6 +255,52 @@ MeanChange::Pairs MeanChange::pairs_of(std::span<const double> first, std::span<
   return pairs;
 }
 
+// Two speeds are told by the border that parts the samples best (Otsu 1979), where little of their spread is left on its sides; that each is kept for some
+// time, by how few stretches there are on one side of it (Wald and Wolfowitz 1940).
+MeanChange::Speeds MeanChange::speeds_of(std::span<const double> series) {
+  series = series.first(std::min(series.size(), kMostSearched));
+  std::vector<double> sorted;  // without zeros, which come first and may be most
+  std::copy_if(series.begin(), series.end(), std::back_inserter(sorted), [](double sample) { return sample != 0; });
+  std::sort(sorted.begin(), sorted.end());
+  const double mean = mean_of(series);
+  const auto n = static_cast<double>(series.size()), zeros = n - static_cast<double>(sorted.size());
+  double squares = zeros * mean * mean, below = -zeros * mean, most = 0, border = 0, below_border = 0, slower = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const double left = zeros + static_cast<double>(i), last = i == 0 ? 0 : sorted[i - 1];
+    if (left > 0 && sorted[i] != last) {
+      const double between = below * below / left + below * below / (n - left);
+      if (between > most) {
+        most = between;
+        border = (last + sorted[i]) / 2;
+        below_border = below;
+        slower = n - left;
+      }
+    }
+    below += sorted[i] - mean;
+    squares += (sorted[i] - mean) * (sorted[i] - mean);
+  }
+  if (most < kLeastApart * squares || squares == 0) return {};
+  double stretches = 1;
+  for (std::size_t i = 1; i < series.size(); ++i)
+    if ((series[i] > border) != (series[i - 1] > border)) ++stretches;
+  const double twice = 2 * slower * (n - slower), expected = 1 + twice / n, variance = twice * (twice - n) / (n * n * (n - 1));
+  const bool once = stretches == 2 && std::min(slower, n - slower) >= kLeastKept && most >= kFarApart * squares;
+  if (!once && (stretches + 0.5 - expected) > -kFewStretches * std::sqrt(variance)) return {};
+  const double fast = (mean * (n - slower) + below_border) / (n - slower);
+  Speeds speeds{stretches, 0, 0, mean - fast, (mean - fast) * (n - slower) / slower};
+  std::vector<double> means;
+  for (std::size_t begin = 0, i = 1; i <= series.size(); ++i) {
+    if (i < series.size() && (series[i] > border) == (series[i - 1] > border)) continue;
+    const auto length = static_cast<double>(i - begin);
+    means.push_back(mean_of(series.subspan(begin, i - begin)));
+    speeds.unevenness += length * length / (n * n);
+    begin = i;
+  }
+  const double center = mean_of(means);
+  for (const double each : means) speeds.distances += (each - center) * (each - center);
+  return speeds;
+}
+
 // Of a first-order autoregressive series (Hamilton, Time Series Analysis, 1994, section 5.2).
 MeanChange::Alikeness::OfSide MeanChange::of_side(const Spreads& spreads, double alike) noexcept {
   const double spread = (spreads.distances - 2 * alike * spreads.neighbours + alike * alike * spreads.interior) / (1 - alike * alike);
@@ -307,7 +359,12 @@ MeanChange MeanChange::of_samples(std::span<const double> first, std::span<const
   Side before = side_of(first, kBlocks, first_period), after = side_of(second, kBlocks, second_period);
   compare_with_parts(before, first, second, second_period);
   compare_with_parts(after, second, first, first_period);
-  return {before, after, pairs_of(first, second, first_period, second_period), Spread::kOwn, kMostAlike};
+  Pairs pairs = pairs_of(first, second, first_period, second_period);
+  if (first_period == 1 && second_period == 1 && !pairs.any()) {
+    before.speeds = speeds_of(first);
+    after.speeds = speeds_of(second);
+  }
+  return {before, after, std::move(pairs), Spread::kOwn, kMostAlike};
 }
 
 MeanChange MeanChange::of_runs(std::span<const double> first, std::span<const double> second) {
@@ -315,7 +372,24 @@ MeanChange MeanChange::of_runs(std::span<const double> first, std::span<const do
   return {side_of(first, first.size(), 1), side_of(second, second.size(), 1), {}, many ? Spread::kOwn : Spread::kCommon, 0};
 }
 
-double MeanChange::probability(double ratio) const {
+double MeanChange::probability(double ratio) const { return std::max(probability_of_steps(ratio), probability_by_speeds(ratio)); }
+
+// A side that shows both speeds in few stretches may as well have shown them for longer or shorter, and the other one of them alone: what goes beyond the
+// speeds, or beyond what stretches differ by, is no choice of these.
+double MeanChange::probability_by_speeds(double ratio) const {
+  const Speeds &first = first_.speeds, &second = second_.speeds;
+  const bool are_few = std::min(first.stretches, second.stretches) < kManyStretches;
+  if (!are_few || (!first.change() && !second.change())) return 0;
+  const double difference = second_.mean - ratio * first_.mean, distance = std::abs(difference);
+  const double by_choice = difference < 0 ? ratio * first.below + second.above : ratio * first.above + second.below;
+  const double beyond = probability_of(std::max(0.0, distance - by_choice), ratio);
+  const double degrees = first.stretches + second.stretches - 2;
+  const double variance = (ratio * ratio * first.distances + second.distances) / degrees;
+  if (variance <= 0) return beyond;
+  return std::min(beyond, student_two_sided(distance / std::sqrt(variance * (first.unevenness + second.unevenness)), degrees));
+}
+
+double MeanChange::probability_of_steps(double ratio) const {
   constexpr double kRounding = 1e-12;
   const double expected = ratio * first_.mean, difference = second_.mean - expected, distance = std::abs(difference);
   if (distance <= kRounding * std::max(second_.mean, expected)) return 1;

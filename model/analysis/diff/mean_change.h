@@ -40,6 +40,14 @@ class MeanChange {
     double interior = 0;    // the same without the first and the last block
     double neighbours = 0;  // products of the distances of blocks that adjoin
   };
+  // Of a series that goes over between two speeds, and keeps each for some time: how long it did tells more than how many samples there are.
+  struct Speeds {
+    double stretches = 1;         // of one speed each
+    double distances = 0;         // squares of the distances of their means from the mean of these
+    double unevenness = 1;        // of independent stretches of one length, the variance of a mean by that of one of them
+    double below = 0, above = 0;  // how far the speeds lie from the mean of the series
+    [[nodiscard]] bool change() const noexcept { return stretches > 1; }
+  };
   // A series in blocks of neighbours; of one that repeats itself, in blocks of whole periods.
   struct Side {
     double mean = 0;
@@ -50,6 +58,7 @@ class MeanChange {
     double parts = 0;              // how many of them there are; 0 where too few, or this side is not much the shorter one
     double below = 0, above = 0;   // how far their means lie from the other side's mean, at the most
     bool may_lack_period = false;  // the other side repeats itself, and this one is too short to show whether it does
+    Speeds speeds;
   };
   // Blocks of samples of both sides that belong together, as the same step has the same to do in every run.
   struct Pairs {
@@ -75,6 +84,10 @@ class MeanChange {
   static void compare_with_parts(Side& side, std::span<const double> series, std::span<const double> other, std::size_t other_period);
   static Pairs pairs_of(std::span<const double> first, std::span<const double> second, std::size_t first_period, std::size_t second_period);
   static Alikeness::OfSide of_side(const Spreads& spreads, double alike) noexcept;
+  static Speeds speeds_of(std::span<const double> series);
+  // The same, where a side goes over between two speeds, by the stretches of one speed.
+  [[nodiscard]] double probability_by_speeds(double ratio) const;
+  [[nodiscard]] double probability_of_steps(double ratio) const;
   void weigh_alikenesses(std::span<const Spreads> relative, double most_alike);
   [[nodiscard]] Spreads spreads_of_pairs(double ratio) const;
   // How likely the means would differ by so much.

@@ -202,6 +202,104 @@ TEST_CASE("a few steps without what is rare and irregular differ from many with 
   CHECK(alarms <= at_most(0.01, kPairs));
 }
 
+namespace {
+
+// Steps of a program that goes over between two speeds by chance, and keeps each for so many steps on average.
+struct TwoSpeeds {
+  double fast = 50, slow = 50;  // steps on average
+  double slower = 0.2;
+  double noise = 0.02;
+};
+std::vector<double> steps_of(const TwoSpeeds& program, std::size_t count, std::mt19937_64& random) {
+  std::normal_distribution<double> noise(1, program.noise);
+  std::uniform_real_distribution<double> uniform;
+  bool is_slow = uniform(random) < program.slow / (program.slow + program.fast);
+  std::vector<double> series;
+  for (std::size_t i = 0; i < count; ++i) {
+    series.push_back((is_slow ? 1 + program.slower : 1) * noise(random));
+    if (uniform(random) < 1 / (is_slow ? program.slow : program.fast)) is_slow = !is_slow;
+  }
+  return series;
+}
+// Whether it has each of the speeds for three steps or more, one behind the other.
+bool shows_both(const TwoSpeeds& program, const std::vector<double>& series) {
+  std::size_t most_fast = 0, most_slow = 0, fast = 0, slow = 0;
+  for (const double step : series) {
+    const bool is_slow = step > 1 + program.slower / 2;
+    slow = is_slow ? slow + 1 : 0;
+    fast = is_slow ? 0 : fast + 1;
+    most_slow = std::max(most_slow, slow);
+    most_fast = std::max(most_fast, fast);
+  }
+  return std::min(most_fast, most_slow) >= 3;
+}
+
+}  // namespace
+
+TEST_CASE("steps of one of two speeds differ by chance alone from those of a run that shows both") {
+  constexpr std::size_t kPairs = 1'000;
+  const TwoSpeeds program =
+      GENERATE(TwoSpeeds{50, 50}, TwoSpeeds{90, 10, 0.5}, TwoSpeeds{10, 90, 0.5}, TwoSpeeds{200, 50, 0.5}, TwoSpeeds{8, 8, 0.5}, TwoSpeeds{15, 15, 0.3});
+  const auto [few, many] = GENERATE(std::pair(5, 5), std::pair(10, 10), std::pair(20, 20), std::pair(5, 20), std::pair(10, 40), std::pair(50, 50),
+                                    std::pair(5, 100), std::pair(20, 250), std::pair(100, 100), std::pair(20, 500), std::pair(200, 200));
+  std::mt19937_64 random(59);
+  std::size_t alarms = 0;
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    const std::vector<double> a = steps_of(program, static_cast<std::size_t>(few), random), b = steps_of(program, static_cast<std::size_t>(many), random);
+    if (!shows_both(program, a) && !shows_both(program, b)) continue;  // then nothing tells that there are two
+    alarms += MeanChange::of_samples(a, b).probability() <= 0.005;
+  }
+  INFO(program.fast << " and " << program.slow << " steps, of " << few << " and " << many);
+  CHECK(alarms <= at_most(0.01, kPairs));
+}
+
+TEST_CASE("steps of one speed are not taken for two, and changes of them are found as before") {
+  constexpr std::size_t kPairs = 400;
+  struct Power {
+    std::size_t few, many;
+    double noise, change;
+    double least;  // of pairs, in which it is to be found
+  };
+  const Power power = GENERATE(Power{10, 10, 0.02, 1.1, 0.98}, Power{20, 20, 0.05, 1.1, 0.93}, Power{20, 20, 0.02, 1.05, 0.98}, Power{10, 250, 0.05, 1.3, 0.98},
+                               Power{50, 50, 0.05, 1.1, 0.99}, Power{200, 200, 0.05, 1.03, 0.9});
+  std::mt19937_64 random(61);
+  std::normal_distribution<double> noise(1, power.noise);
+  std::size_t found = 0;
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    std::vector<double> a(power.few), b(power.many);
+    for (double& step : a) step = power.change * noise(random);
+    for (double& step : b) step = noise(random);
+    found += MeanChange::of_samples(a, b).probability() <= 0.005;
+  }
+  INFO(power.few << " and " << power.many << " steps");
+  CHECK(static_cast<double>(found) >= power.least * kPairs);
+}
+
+TEST_CASE("of a program of two speeds, a change of both is found where it keeps them often enough") {
+  constexpr std::size_t kPairs = 300;
+  const TwoSpeeds program{15, 15, 0.2};
+  std::mt19937_64 random(67);
+  std::size_t found = 0;
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    std::vector<double> a = steps_of(program, 200, random);
+    for (double& step : a) step *= 1.3;
+    found += MeanChange::of_samples(a, steps_of(program, 200, random)).probability() <= 0.005;
+  }
+  CHECK(found >= kPairs * 9 / 10);
+}
+
+TEST_CASE("what goes over to another speed at the same step of both runs is no noise") {
+  std::mt19937_64 random(71);
+  std::normal_distribution<double> noise(1, 0.02);
+  std::vector<double> a, b;  // inputs of two lengths, in one order; the second run is 5 % slower
+  for (std::size_t i = 0; i < 60; ++i) {
+    const double length = i < 25 ? 1 : 2;
+    a.push_back(length * noise(random));
+    b.push_back(1.05 * length * noise(random));
+  }
+  CHECK(MeanChange::of_samples(a, b).probability() <= 0.005);
+}
+
 TEST_CASE("a change is found beside what fewer than six times happens, and the interval holds it") {
   constexpr std::size_t kPairs = 500;
   struct Shape {
