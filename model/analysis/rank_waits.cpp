@@ -173,9 +173,21 @@ void lay_to_origins(const MatchedCollectives& matched, std::span<std::vector<Ran
   }
 }
 
+// What each member of a collective did beside the one that came last.
+void add_beside(std::span<const Member> members, RankWaits& into) {
+  if (into.beside.empty()) return;
+  Nanoseconds longest = 0;
+  for (const Member& member : members) longest = std::max(longest, member.waited);
+  for (const Member& member : members.subspan(1)) {
+    RankWaits::Beside& beside = into.beside[members.front().rank * into.ranks.size() + member.rank];
+    beside.longest += longest;
+    beside.late += longest - member.waited;
+  }
+}
+
 // Where most collectives could not be matched.
 void take_totals(std::span<const RankWork> ranks, RankWaits& into) {
-  into = {std::vector<RankWait>(ranks.size()), false, {}};
+  into = {std::vector<RankWait>(ranks.size()), false, {}, {}};
   const RankWork* least = nullptr;
   for (const RankWork& rank : ranks)
     if (rank.collective_operations > 0 && (least == nullptr || rank.collectives.total() < least->collectives.total())) least = &rank;
@@ -193,7 +205,7 @@ void take_totals(std::span<const RankWork> ranks, RankWaits& into) {
 }  // namespace
 
 RankWaits find_rank_waits(std::span<const RankWork> ranks, const ComputedWithin& computed) {
-  RankWaits found{std::vector<RankWait>(ranks.size()), true, {}};
+  RankWaits found{std::vector<RankWait>(ranks.size()), true, {}, {}};
   const MatchedCollectives matched = match_collectives(ranks);
   std::uint64_t kernels = 0;
   std::vector<std::vector<Nanoseconds>> waited(ranks.size());
@@ -205,8 +217,10 @@ RankWaits find_rank_waits(std::span<const RankWork> ranks, const ComputedWithin&
     take_totals(ranks, found);
     return found;
   }
+  if (ranks.size() <= RankWaits::kMostBeside) found.beside.resize(ranks.size() * ranks.size());
   for (const MatchedCollectives::Collective& collective : matched.collectives) {
     const auto members = matched.of(collective);
+    add_beside(members, found);
     RankWait& last = found.ranks[members.front().rank];
     ++last.last;
     for (const Member& member : members) {

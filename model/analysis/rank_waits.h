@@ -39,6 +39,14 @@ struct RankWaits {
   // collectives take longer than those of the rank that communicates least, and nothing is known of single kernels.
   bool are_matched = true;
   std::vector<KernelWait> kernels;  // by kernel
+  // What another rank did in collectives to which one came last.
+  struct Beside {
+    Nanoseconds longest = 0;  // the longest wait of any rank in each of these, together
+    Nanoseconds late = 0;     // by how much less this one waited than that: it came late as well
+  };
+  std::vector<Beside> beside;  // by the rank that came last, and then by the other; empty of more than kMostBeside ranks
+  static constexpr std::size_t kMostBeside = 512;
+  [[nodiscard]] Beside beside_of(std::size_t last, std::size_t other) const { return beside.empty() ? Beside() : beside[last * ranks.size() + other]; }
 };
 
 // For how long a rank, by its number, computed in a time of its own clock. The times of each rank ascend.

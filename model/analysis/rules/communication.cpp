@@ -7,6 +7,7 @@
 #include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
+#include "latecomers.h"
 #include "model/analysis/idle.h"
 #include "model/events/event_values.h"
 
@@ -141,6 +142,10 @@ constexpr const char* kEqualWork =
     "Give each rank the same work: equal shares of data, sequences of similar length, balanced pipeline stages; check that no GPU is "
     "slowed down.";
 
+constexpr const char* kHeldUp =
+    "Look at what its GPU waits for (gpu_bubbles): something on its CPU holds it up that the others do not have, such as reading data, "
+    "logging, saving checkpoints, or a processor that others use.";
+
 Finding describe_longest(const Trace& trace, const LoopWork& work, std::size_t ranks, const RankWork& least, const RankWork& most, Nanoseconds sum) {
   const Nanoseconds mean = sum / static_cast<Nanoseconds>(ranks), excess = most.compute.total() - mean;
   Finding finding;
@@ -170,11 +175,11 @@ IdleSum cause_of_delay(const RuleContext& context, const LoopWork& work, const R
   return {static_cast<IdleCause>(most - causes.begin()), {}, 0, *most, 0};
 }
 
-// The rank that others wait for most, and what there is to compare it with.
+// A rank that others wait for, and what there is to compare it with.
 struct Latecomer {
   const RankWork& rank;
   const RankWait& wait;
-  Nanoseconds of_each_other;    // what each of the others keeps the rest waiting for, on average
+  Nanoseconds of_each_other;    // what each of the others, but for such as are late as well, keeps the rest waiting for, on average
   Nanoseconds others;           // how many communicate as well
   Nanoseconds of_others;        // how long these communicate, on average
   Nanoseconds computed_longer;  // than these do, on average; negative where it computed less
@@ -186,17 +191,69 @@ struct Latecomer {
 
 bool communicates(const RankWork& rank) { return rank.communication.total() > 0; }
 
+// The ranks that may wait for each other.
+struct Meeting {
+  std::vector<std::size_t> numbers;  // of LoopWork::of_ranks()
+  std::vector<const RankWork*> ranks;
+  std::vector<const RankWait*> waits;
+};
+
 // Requires: another one of the ranks communicates.
-Latecomer latecomer_of(std::span<const RankWork* const> ranks, std::span<const RankWait* const> waits, std::size_t late) {
-  Nanoseconds others = 0, communication = 0, compute = 0, caused = 0;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    if (i == late || !communicates(*ranks[i])) continue;
+Latecomer latecomer_of(const Meeting& meeting, std::size_t late, std::span<const std::size_t> late_as_well) {
+  Nanoseconds others = 0, communication = 0, compute = 0, caused = 0, rest = 0;
+  for (std::size_t i = 0; i < meeting.ranks.size(); ++i) {
+    const RankWork& rank = *meeting.ranks[i];
+    if (i == late || !communicates(rank)) continue;
     ++others;
-    communication += ranks[i]->communication.total();
-    compute += ranks[i]->compute.total();
-    caused += waits[i]->caused;
+    communication += rank.communication.total();
+    compute += rank.compute.total();
+    if (std::find(late_as_well.begin(), late_as_well.end(), i) != late_as_well.end()) continue;
+    ++rest;
+    caused += meeting.waits[i]->caused;
   }
-  return {*ranks[late], *waits[late], caused / others, others, communication / others, ranks[late]->compute.total() - compute / others};
+  const RankWork& rank = *meeting.ranks[late];
+  return {rank, *meeting.waits[late], rest > 0 ? caused / rest : 0, others, communication / others, rank.compute.total() - compute / others};
+}
+
+// Whether a rank computes longer than by chance, as far as steps tell.
+bool is_no_chance(const Trace& trace, const LoopWork& work, std::span<const std::size_t> numbers, std::size_t rank) {
+  const TimeBySteps computing = computing_by_steps(trace, work, numbers);
+  if (computing.steps() == 0) return true;
+  const std::vector<std::size_t> found = ranks_that_stand_out(computing);
+  return std::find(found.begin(), found.end(), rank) != found.end();
+}
+
+// Those that keep the others waiting for much longer than the rest do, beyond chance; and those that came as late as one of them to the same collectives.
+struct Latecomers {
+  std::vector<std::size_t> in_turn;  // places in Meeting, the one that is waited for most first
+  std::vector<std::size_t> as_late;  // beside these
+  [[nodiscard]] bool has(std::size_t rank) const {
+    return std::find(in_turn.begin(), in_turn.end(), rank) != in_turn.end() || std::find(as_late.begin(), as_late.end(), rank) != as_late.end();
+  }
+};
+
+Latecomers latecomers_of(const Trace& trace, const LoopWork& work, const Meeting& meeting, double waiting) {
+  // Of the longest wait for one, what another one did not wait: of equal ranks two thirds in a step, of each of them in turn.
+  constexpr double kAsLate = 0.75;
+  Latecomers late;
+  if (std::count_if(meeting.ranks.begin(), meeting.ranks.end(), [](const RankWork* one) { return communicates(*one); }) < 2) return late;
+  const auto share = [&](std::size_t rank, Nanoseconds time) { return percent_of(time, work.span(meeting.ranks[rank]->gpu, meeting.ranks[rank]->extent)); };
+  std::vector<std::size_t> found;
+  if (work.rank_waits().are_matched) {
+    found = ranks_that_stand_out(waiting_by_steps(trace, work, meeting.numbers));
+  } else {
+    const auto by_caused = [](const RankWait* a, const RankWait* b) { return a->caused < b->caused; };
+    found = {static_cast<std::size_t>(std::max_element(meeting.waits.begin(), meeting.waits.end(), by_caused) - meeting.waits.begin())};
+  }
+  for (const std::size_t rank : found)
+    if (meeting.waits[rank]->caused > 0 && share(rank, latecomer_of(meeting, rank, found).waited_longer()) >= waiting) late.in_turn.push_back(rank);
+  for (const std::size_t rank : late.in_turn)
+    for (std::size_t other = 0; other < meeting.ranks.size(); ++other) {
+      const RankWaits::Beside beside = work.rank_waits().beside_of(meeting.numbers[rank], meeting.numbers[other]);
+      const bool is_as_late = static_cast<double>(beside.late) >= kAsLate * static_cast<double>(beside.longest);
+      if (is_as_late && beside.late > 0 && share(rank, beside.late) >= waiting && !late.has(other)) late.as_late.push_back(other);
+    }
+  return late;
 }
 
 Message latecomer_title(const Trace& trace, const LoopWork& work, const Latecomer& late) {
@@ -247,9 +304,59 @@ Finding describe_latecomer(const RuleContext& context, const LoopWork& work, con
   if (const IdleSum cause = cause_of_delay(context, work, rank); cause.total >= late.waited() / 4)
     finding.seen = followed_by(
         finding.seen, Message("Its GPU was idle for {time} {why}.", {{"time", duration_text(cause.total)}, {"why", Message(idle_cause_clause(cause.cause))}}));
-  finding.advice =
-      "Look at what its GPU waits for (gpu_bubbles): something on its CPU holds it up that the others do not have, such as reading data, "
-      "logging, saving checkpoints, or a processor that others use.";
+  finding.advice = kHeldUp;
+  return finding;
+}
+
+// Of several.
+Finding describe_latecomers(const Trace& trace, const LoopWork& work, const Meeting& meeting, const Latecomers& late) {
+  constexpr std::size_t kMostNamed = 4;
+  Finding finding;
+  finding.rule = "imbalance";
+  Message names;
+  Nanoseconds caused = 0, all = 0;
+  for (const RankWait* const wait : meeting.waits) all += wait->caused;
+  std::size_t explained = 0;
+  for (std::size_t i = 0; i < late.in_turn.size(); ++i) {
+    const Latecomer one = latecomer_of(meeting, late.in_turn[i], late.in_turn);
+    caused += one.wait.caused;
+    explained += one.computing_explains_it() ? 1 : 0;
+    const Message label = rank_label(trace, one.rank);
+    if (i < kMostNamed) names = listed(std::move(names), Message("{rank} {share}", {{"rank", label}, {"share", percent_text(one.wait.caused, all)}}));
+    if (i < kMostNamed && one.computed_longer > 0)
+      finding.seen = followed_by(std::move(finding.seen),
+                                 Message("{rank} came last {times}, and computed for {longer} longer than the others do on average.",
+                                         {{"rank", label}, {"times", counted(one.wait.last, "time")}, {"longer", duration_text(one.computed_longer)}}));
+    else if (i < kMostNamed)
+      finding.seen = followed_by(std::move(finding.seen), Message("{rank} came last {times}, though it computed no longer.",
+                                                                  {{"rank", label}, {"times", counted(one.wait.last, "time")}}));
+  }
+  const Latecomer most = latecomer_of(meeting, late.in_turn.front(), late.in_turn);
+  const Nanoseconds waited = caused / most.others;
+  const std::vector<Message::Value> values{{"ranks", counted(late.in_turn.size() + late.as_late.size(), "rank")},
+                                           {"first", rank_label(trace, most.rank)},
+                                           {"time", duration_text(waited)},
+                                           {"share", percent_text(waited, work.span(most.rank.gpu, most.rank.extent))},
+                                           {"loop", work.text()},
+                                           {"names", names}};
+  finding.title =
+      late.in_turn.size() == 1
+          ? Message("{ranks} came last to collectives, {first} and such as came as late: the others waited for them for {time} on average ({share} of {loop}).",
+                    values)
+          : Message("{ranks} came last to collectives: the others waited for them for {time} on average ({share} of {loop}), by rank: {names}.", values);
+  if (!late.as_late.empty()) {
+    Message as_late;
+    for (std::size_t i = 0; i < std::min(kMostNamed, late.as_late.size()); ++i)
+      as_late = listed(std::move(as_late), rank_label(trace, *meeting.ranks[late.as_late[i]]));
+    finding.seen = followed_by(
+        std::move(finding.seen),
+        Message("As late to the same collectives, for the most part: {names}. Nothing is won before these come earlier, too.", {{"names", as_late}}));
+  }
+  finding.place.range = most.wait.longest.empty() ? most.rank.extent : most.wait.longest;
+  finding.place.gpu = most.rank.gpu;
+  finding.place.process = most.rank.process;
+  finding.cost = caused;
+  finding.advice = 2 * explained >= late.in_turn.size() ? Message(kEqualWork) : Message(kHeldUp);
   return finding;
 }
 
@@ -302,13 +409,14 @@ Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArgum
 Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   const LoopWork& work = loop_work(context);
-  std::vector<const RankWork*> ranks;
-  std::vector<const RankWait*> waits;
+  Meeting meeting;
+  const auto& [numbers, ranks, waits] = meeting;
   for (std::size_t i = 0; i < work.of_ranks().size(); ++i) {
     const RankWork& rank = work.of_ranks()[i];
     if (!work.steps(rank) || rank.compute.total() == 0 || !meets_others(trace, rank)) continue;
-    ranks.push_back(&rank);
-    waits.push_back(&work.rank_waits().ranks[i]);
+    meeting.numbers.push_back(i);
+    meeting.ranks.push_back(&rank);
+    meeting.waits.push_back(&work.rank_waits().ranks[i]);
   }
   RuleAnswer answer;
   if (ranks.size() < 2) {
@@ -330,16 +438,16 @@ Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArgument
                   ranks[i]->first, table.add_text(rank_label(trace, *ranks[i])));
   const auto by_compute = [](const RankWork* a, const RankWork* b) { return a->compute.total() < b->compute.total(); };
   const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), by_compute);
-  const bool computes_longer = percent_of((*most)->compute.total() - mean, mean) >= arguments.real("excess");
-  if (computes_longer) answer.findings.push_back(describe_longest(trace, work, ranks.size(), **least, **most, sum));
-  const auto late = static_cast<std::size_t>(
-      std::max_element(waits.begin(), waits.end(), [](const RankWait* a, const RankWait* b) { return a->caused < b->caused; }) - waits.begin());
-  if (waits[late]->caused > 0 && std::count_if(ranks.begin(), ranks.end(), [](const RankWork* one) { return communicates(*one); }) > 1) {
-    const Latecomer latecomer = latecomer_of(ranks, waits, late);
-    const bool is_said = computes_longer && ranks[late] == *most && latecomer.computing_explains_it();
-    if (!is_said && percent_of(latecomer.waited_longer(), work.span(ranks[late]->gpu, ranks[late]->extent)) >= arguments.real("waiting"))
-      answer.findings.push_back(describe_latecomer(context, work, latecomer));
-  }
+  const auto longest = static_cast<std::size_t>(most - ranks.begin());
+  const Latecomers late = latecomers_of(trace, work, meeting, arguments.real("waiting"));
+  const bool computes_longer = percent_of((*most)->compute.total() - mean, mean) >= arguments.real("excess") && is_no_chance(trace, work, numbers, longest);
+  const bool is_one = late.in_turn.size() + late.as_late.size() == 1;
+  const bool is_said = computes_longer && is_one && late.in_turn.front() == longest && latecomer_of(meeting, longest, late.in_turn).computing_explains_it();
+  if (computes_longer && (late.in_turn.empty() || is_one)) answer.findings.push_back(describe_longest(trace, work, ranks.size(), **least, **most, sum));
+  if (is_one && !is_said)
+    answer.findings.push_back(describe_latecomer(context, work, latecomer_of(meeting, late.in_turn.front(), late.in_turn)));
+  else if (!is_one && !late.in_turn.empty())
+    answer.findings.push_back(describe_latecomers(trace, work, meeting, late));
   rank(answer.findings);
   if (answer.findings.empty())
     answer.message = "The ranks compute for about the same time, and none keeps the others waiting for much longer than the rest do.";

@@ -6,6 +6,7 @@
 
 #include "../../../model/analysis/gpu_operations.h"
 #include "../../../model/analysis/rank_waits.h"
+#include "../../../model/analysis/rules/latecomers.h"
 #include "answers.h"
 #include "model/analysis/idle.h"
 #include "model/analysis/trace_diff.h"
@@ -313,6 +314,121 @@ TEST_CASE("of ranks that are late in turn none is blamed, since none has what th
   }
   // Of its own step, the second one adds one of five milliseconds: less than 5 % of the loop.
   CHECK(answer(*builder->snapshot(), "imbalance").findings.empty());
+}
+
+namespace {
+
+// What each rank does in each step until all of them meet: behind `late` on its CPU it computes.
+struct Step {
+  std::vector<Nanoseconds> late, compute;
+};
+std::shared_ptr<const Trace> trace_of(const std::vector<Step>& steps) {
+  const auto builder = std::make_shared<TraceBuilder>();
+  Nanoseconds t = 10 * kMillisecond;
+  std::vector<Scenario> ranks;
+  for (std::size_t i = 0; i < steps.front().compute.size(); ++i) {
+    ranks.emplace_back(builder, 100 + static_cast<std::uint32_t>(i));
+    ranks.back().on_gpu(static_cast<std::uint32_t>(i));
+  }
+  for (std::size_t number = 0; number < steps.size(); ++number) {
+    const Step& step = steps[number];
+    Nanoseconds last = 0;
+    for (std::size_t i = 0; i < ranks.size(); ++i) last = std::max(last, t + 10'000 + step.late[i] + step.compute[i]);
+    const Nanoseconds end = last + 200'000;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const Nanoseconds begin = t + step.late[i];
+      ranks[i].kernel("gemm", begin, begin + 5'000, begin + 10'000, begin + 10'000 + step.compute[i]);
+      ranks[i].kernel("ncclDevKernel_AllReduce", begin + 6'000, begin + 11'000, begin + 10'000 + step.compute[i], end, 20);
+      ranks[i].call("cudaStreamSynchronize", begin + 12'000, end + 4'000);
+      ranks[i].range("step " + std::to_string(number), t, end + 5'000);
+    }
+    t = end + 6'000;
+  }
+  return builder->snapshot();
+}
+
+// Equal ranks whose work of 5 ms varies evenly by a share from step to step; the last one computes `longer` in each.
+std::vector<Step> varying(std::size_t ranks, std::size_t steps, double share, Nanoseconds longer, std::mt19937_64& random) {
+  std::uniform_real_distribution<double> part(-share, share);
+  std::vector<Step> all(steps);
+  for (Step& step : all) {
+    step.late.assign(ranks, 0);
+    for (std::size_t i = 0; i < ranks; ++i) step.compute.push_back(static_cast<Nanoseconds>(5'000'000 * (1 + part(random))));
+    step.compute.back() += longer;
+  }
+  return all;
+}
+
+// Who comes last makes all others wait for as long as they were earlier.
+TimeBySteps waiting_of(const std::vector<Step>& steps) {
+  TimeBySteps waiting{steps.front().compute.size(), {}};
+  for (const Step& step : steps) {
+    const auto last = std::max_element(step.compute.begin(), step.compute.end());
+    std::vector<Nanoseconds> of_step(step.compute.size());
+    for (const Nanoseconds compute : step.compute) of_step[static_cast<std::size_t>(last - step.compute.begin())] += *last - compute;
+    waiting.times.insert(waiting.times.end(), of_step.begin(), of_step.end());
+  }
+  return waiting;
+}
+
+}  // namespace
+
+TEST_CASE("of equal ranks, one in a hundred programs has one that stands out, however much its work varies and however few steps there are") {
+  constexpr int kPrograms = 400;
+  const std::size_t ranks = GENERATE(2u, 4u, 8u), steps = GENERATE(3u, 5u, 8u, 20u, 40u);
+  const double share = GENERATE(0.1, 0.3);
+  std::mt19937_64 random(ranks * 100 + steps);
+  int named = 0;
+  for (int i = 0; i < kPrograms; ++i) named += ranks_that_stand_out(waiting_of(varying(ranks, steps, share, 0, random))).empty() ? 0 : 1;
+  INFO(ranks << " ranks, " << steps << " steps that vary by " << share);
+  CHECK(named <= 13);  // 4 are expected, and more than 13 in one of 10,000
+}
+
+TEST_CASE("a rank that computes longer in each step stands out, and alone") {
+  constexpr int kPrograms = 100;
+  const auto [ranks, steps] = GENERATE(table<std::size_t, std::size_t>({{2, 20}, {4, 10}, {4, 20}, {8, 20}}));
+  std::mt19937_64 random(3);
+  int named = 0;
+  for (int i = 0; i < kPrograms; ++i)
+    named += ranks_that_stand_out(waiting_of(varying(ranks, steps, 0.1, 600'000, random))) == std::vector<std::size_t>{ranks - 1} ? 1 : 0;
+  INFO(ranks << " ranks, " << steps << " steps");
+  CHECK(named >= 90);
+}
+
+TEST_CASE("of equal ranks with few steps whose work varies, imbalance blames none") {
+  const std::size_t ranks = GENERATE(2u, 4u), steps = GENERATE(5u, 20u);
+  int found = 0;
+  std::mt19937_64 random(ranks + steps);
+  for (int i = 0; i < 25; ++i) found += answer(*trace_of(varying(ranks, steps, 0.3, 0, random)), "imbalance").findings.empty() ? 0 : 1;
+  INFO(ranks << " ranks, " << steps << " steps");
+  CHECK(found <= 2);
+}
+
+TEST_CASE("two ranks that are late in turn are both named, with what began with each") {
+  // Of four, the second is 3 ms late in two steps of three, the fourth 2 ms in the third.
+  std::vector<Step> steps(21, {{0, 0, 0, 0}, {5'000'000, 5'000'000, 5'000'000, 5'000'000}});
+  for (std::size_t i = 0; i < steps.size(); ++i) steps[i].late[i % 3 == 2 ? 3 : 1] = (i % 3 == 2 ? 2 : 3) * kMillisecond;
+  const std::vector<Finding> found = answer(*trace_of(steps), "imbalance").findings;
+  REQUIRE(found.size() == 1);
+  constexpr Nanoseconds kSecond = 14 * 3 * 3 * kMillisecond, kFourth = 7 * 3 * 2 * kMillisecond;  // three others each time
+  CHECK(static_cast<double>(found[0].cost) == Approx(kSecond + kFourth).epsilon(0.001));
+  CHECK_THAT(found[0].title, contains_text("2 ranks came last") && contains_text("by rank: [101] program on GPU 1 75 %, [103] program on GPU 3 25 %."));
+  CHECK_THAT(found[0].title, contains_text("waited for them for 56.0 ms on average"));
+  CHECK_THAT(found[0].seen, contains_text("[101] program on GPU 1 came last 14 times") && contains_text("[103] program on GPU 3 came last 7 times"));
+  CHECK_THAT(found[0].advice, contains_text("something on its CPU"));
+}
+
+TEST_CASE("ranks that are late together are named beside the one that comes last by a little") {
+  std::vector<Step> steps(20, {{0, 0, 0, 0}, {5'000'000, 5'000'000, 5'000'000, 5'000'000}});
+  for (Step& step : steps) {
+    step.late[2] = 3 * kMillisecond;
+    step.late[0] = 3 * kMillisecond - 20'000;
+  }
+  const std::vector<Finding> found = answer(*trace_of(steps), "imbalance").findings;
+  REQUIRE(found.size() == 1);
+  CHECK_THAT(found[0].title, contains_text("2 ranks came last") && contains_text("[102]"));
+  CHECK_THAT(found[0].seen, contains_text("As late to the same collectives, for the most part: [100]"));
+  CHECK(static_cast<double>(found[0].cost) == Approx(20 * (2 * 3 * kMillisecond + 20'000)).epsilon(0.001));
 }
 
 TEST_CASE("that a rank computed no longer is said only where it did not") {
