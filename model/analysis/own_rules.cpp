@@ -53,6 +53,9 @@ constexpr std::array kImbalanceOptions{
     RuleOption{"waiting", OptionType::kReal, "5",
                "percent of the time that the others must wait for a rank that comes last, with nothing to compute, longer than for the rest"},
 };
+constexpr std::array kPipelineOptions{
+    RuleOption{"share", OptionType::kReal, "1", "percent of the time that each stage must wait in sends and receives"},
+};
 constexpr std::array kTailOptions{
     RuleOption{"slower", OptionType::kReal, "20", "percent above the median from which an iteration is slow"},
     RuleOption{"share", OptionType::kReal, "1", "percent of all iterations' time that slow ones must take more"},
@@ -109,6 +112,9 @@ const std::array kRules{
          kCommOptions, find_comm_overlap},
     Rule{"imbalance", "Ranks with unequal work", "Ranks that compute longer than the others, or come later to collectives, where the others wait for them.",
          RuleOrigin::kLanescope, kImbalanceOptions, find_imbalance},
+    Rule{"pipeline_bubbles", "Stages of a pipeline that wait for each other",
+         "Ranks that send and receive in a pipeline, and wait while it fills and drains, or for a stage that takes longer.", RuleOrigin::kLanescope,
+         kPipelineOptions, find_pipeline_bubbles},
     Rule{"tail", "Slow iterations", "Iterations (NVTX ranges that repeat) that take longer than the median, and what differs in them.", RuleOrigin::kLanescope,
          kTailOptions, find_tail, Rule::Needs::kIdleTime},
     Rule{"small_grid", "Kernels with fewer blocks than multiprocessors",

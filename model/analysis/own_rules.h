@@ -26,6 +26,7 @@ Result<RuleAnswer> find_one_stream(const RuleContext& context, const RuleArgumen
 Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArguments& arguments);
 Result<RuleAnswer> find_comm_overlap(const RuleContext& context, const RuleArguments& arguments);
 Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArguments& arguments);
+Result<RuleAnswer> find_pipeline_bubbles(const RuleContext& context, const RuleArguments& arguments);
 Result<RuleAnswer> find_tail(const RuleContext& context, const RuleArguments& arguments);
 Result<RuleAnswer> find_small_grids(const RuleContext& context, const RuleArguments& arguments);
 Result<RuleAnswer> find_tail_waves(const RuleContext& context, const RuleArguments& arguments);

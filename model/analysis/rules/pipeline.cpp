@@ -1,0 +1,252 @@
+// pipeline_bubbles: stages of a pipeline that wait for each other in sends and receives.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "../gpu_operations.h"
+#include "../loop_work.h"
+#include "../own_rules.h"
+#include "../wording.h"
+#include "model/events/event_values.h"
+
+namespace lanescope::analysis {
+namespace {
+
+// What a rank did in a step, which is what it enqueued there.
+constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max() / 16;
+struct StageStep {
+  Nanoseconds computes_from = kNever;
+  Nanoseconds waited = 0;  // in sends and receives, while nothing was computed
+  Nanoseconds filled = 0;  // of that, before its first computation
+  std::uint64_t transfers = 0;
+};
+
+struct StageRank {
+  const RankWork* rank = nullptr;
+  std::vector<StageStep> steps;
+  Nanoseconds waited = 0, filled = 0;  // in all of them
+  std::size_t stage = 0;
+};
+
+// The step that each operation belongs to, by its launch.
+class StepOfOperation {
+ public:
+  StepOfOperation(const RuleContext& context, ProcessId process, std::span<const TimeRange> steps) : context_(context), process_(process), steps_(steps) {}
+  [[nodiscard]] std::optional<std::size_t> operator()(EventRef operation, Nanoseconds begin) const {
+    const EventRef launch = context_.launches().find(process_, context_.trace.lane(operation.lane).correlation(operation.index), begin);
+    const Nanoseconds enqueued = launch.valid() ? context_.trace.lane(launch.lane).start(launch.index) : begin;
+    const auto found = std::upper_bound(steps_.begin(), steps_.end(), enqueued, [](Nanoseconds t, const TimeRange& step) { return t < step.end; });
+    if (found == steps_.end() || found->begin > enqueued) return std::nullopt;
+    return static_cast<std::size_t>(found - steps_.begin());
+  }
+
+ private:
+  const RuleContext& context_;
+  ProcessId process_;
+  std::span<const TimeRange> steps_;
+};
+
+bool sends_and_receives(const RankWork& rank) {
+  return std::any_of(rank.communication_kernels->begin(), rank.communication_kernels->end(), [](const CommunicationKernel& one) { return !one.is_collective; });
+}
+
+StageRank stage_of(const RuleContext& context, const GpuTracks& tracks, NameMemo<bool>& communicates, const RankWork& rank, std::span<const TimeRange> steps) {
+  const Trace& trace = context.trace;
+  StageRank found{&rank, std::vector<StageStep>(steps.size()), 0, 0, 0};
+  const StepOfOperation step_of(context, rank.process, steps);
+  GpuOperations operations(trace, tracks.of(rank.gpu, rank.process), rank.extent, context.stop);
+  while (const std::optional<GpuOperation> operation = operations.next()) {
+    const TrackKind kind = trace.track_of(operation->event.lane).key.kind;
+    if (kind == TrackKind::kMemory) continue;
+    if (kind == TrackKind::kKernels && communicates(trace.lane(operation->event.lane).name(operation->event.index))) continue;
+    if (const auto step = step_of(operation->event, operation->range.begin))
+      found.steps[*step].computes_from = std::min(found.steps[*step].computes_from, operation->range.begin);
+  }
+  std::map<NameId, Nanoseconds> shortest;  // the transfer alone
+  for (const CommunicationKernel& kernel : *rank.communication_kernels)
+    if (!kernel.is_collective) {
+      const auto known = shortest.try_emplace(kernel.name, kernel.range.length()).first;
+      known->second = std::min(known->second, kernel.range.length());
+    }
+  ComputedTime computed(trace, tracks.of(rank.gpu, rank.process), communicates);
+  Nanoseconds until = std::numeric_limits<Nanoseconds>::min();  // of two at once, the time counts once
+  for (const CommunicationKernel& kernel : *rank.communication_kernels) {
+    if (kernel.is_collective) continue;
+    const std::optional<std::size_t> number = step_of(kernel.event, kernel.range.begin);
+    if (!number) continue;
+    StageStep& step = found.steps[*number];
+    ++step.transfers;
+    const TimeRange wait{std::max(until, kernel.range.begin), kernel.range.end - shortest[kernel.name]};
+    if (wait.end <= wait.begin) continue;
+    until = wait.end;
+    const auto exposed = [&](TimeRange time) { return time.end > time.begin ? time.length() - computed.within(time) : 0; };
+    const Nanoseconds border = std::clamp(step.computes_from, wait.begin, wait.end);
+    const Nanoseconds before = exposed({wait.begin, border});
+    step.filled += before;
+    step.waited += before + exposed({border, wait.end});
+  }
+  for (const StageStep& step : found.steps) {
+    found.waited += step.waited;
+    found.filled += step.filled;
+  }
+  return found;
+}
+
+// Puts the ranks in the order of their stages: a stage begins to compute when the one in front of it has, and waits for it in a receive until then. Returns how
+// many stages there are; 0 where it is no pipeline.
+std::size_t order_by_stage(std::vector<StageRank>& ranks, std::size_t steps) {
+  constexpr Nanoseconds kLeastApart = 4;  // stages' waits lie apart by a fourth of the largest distance or more
+  constexpr std::size_t kMostOfTen = 8;   // steps in which the order is the same
+  constexpr Nanoseconds kBehind = 8;  // by an eighth of what it waits longer, a stage begins to compute behind the one in front of it: of ranks that wait for
+                                      // one that is late, all begin at once
+  std::stable_sort(ranks.begin(), ranks.end(), [](const StageRank& a, const StageRank& b) { return a.filled < b.filled; });
+  Nanoseconds largest = 0;
+  for (std::size_t i = 1; i < ranks.size(); ++i) largest = std::max(largest, ranks[i].filled - ranks[i - 1].filled);
+  if (largest == 0) return 0;
+  for (std::size_t i = 1; i < ranks.size(); ++i)
+    ranks[i].stage = ranks[i - 1].stage + (kLeastApart * (ranks[i].filled - ranks[i - 1].filled) >= largest ? 1 : 0);
+  const std::size_t stages = ranks.back().stage + 1;
+  if (ranks.size() % stages != 0) return 0;
+  const std::size_t replicas = ranks.size() / stages;
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    if (ranks[i].stage != i / replicas) return 0;
+  for (std::size_t i = replicas; i < ranks.size(); ++i) {
+    std::size_t in_order = 0;
+    for (std::size_t step = 0; step < steps; ++step) {
+      const StageStep &before = ranks[i - replicas].steps[step], &behind = ranks[i].steps[step];
+      const Nanoseconds longer = behind.filled - before.filled;
+      in_order += longer > 0 && kBehind * (behind.computes_from - before.computes_from) >= longer ? 1 : 0;
+    }
+    if (10 * in_order < kMostOfTen * steps) return 0;
+  }
+  return stages;
+}
+
+// How many micro-batches a step has, by how often its stages send and receive; none where that does not tell. A stage receives and sends each once forward and
+// once backward, each in a kernel of its own: 2 m at both ends, 4 m between. Of a pipeline that only goes forward, half of these, and its first stage waits for
+// nobody. Or, one forward and one backward in turn, in pairs, but for what fills and drains it: m + p - 1 at the first, m + 1 at the last, 2 m + 2 (p - 1 - s)
+// + 1 at stage s between.
+std::optional<std::uint64_t> micro_batches(std::span<const StageRank> ranks, std::size_t stages, std::size_t steps) {
+  if (stages == 2) return std::nullopt;  // all schedules send as often at both
+  std::vector<std::uint64_t> transfers(stages);
+  for (const StageRank& rank : ranks)
+    for (std::size_t step = 0; step < steps; ++step) {
+      std::uint64_t& of_stage = transfers[rank.stage];
+      if (of_stage == 0) of_stage = rank.steps[step].transfers;
+      if (rank.steps[step].transfers != of_stage || of_stage == 0) return std::nullopt;
+    }
+  const std::uint64_t first = transfers.front(), last = transfers.back(), p = stages;
+  const auto are_between = [&](auto expected) {
+    for (std::size_t stage = 1; stage + 1 < stages; ++stage)
+      if (transfers[stage] != expected(stage)) return false;
+    return true;
+  };
+  const bool alone = first == last && are_between([&](std::size_t) { return 2 * first; });
+  const std::uint64_t m = last - 1;
+  const bool paired = last > 1 && m + 1 >= p && first == m + p - 1 && are_between([&](std::size_t stage) { return 2 * m + 2 * (p - 1 - stage) + 1; });
+  if (alone == paired) return std::nullopt;
+  if (paired) return m;
+  Nanoseconds of_first = 0, of_last = 0;
+  for (const StageRank& rank : ranks) (rank.stage == 0 ? of_first : of_last) += rank.stage == 0 || rank.stage + 1 == stages ? rank.waited : 0;
+  if (20 * of_first < of_last) return first;
+  return 4 * of_first > of_last && first % 2 == 0 ? std::optional(first / 2) : std::nullopt;
+}
+
+Message stage_label(const Trace& trace, const RankWork& rank) {
+  const std::string file = file_of_process(trace, rank.process), process = process_label(trace, rank.process);
+  return Message("{process} on {gpu}", {{"process", file.empty() ? process : file + ": " + process}, {"gpu", gpu_label(trace, rank.gpu)}});
+}
+
+Finding describe(const Trace& trace, const LoopWork& work, std::span<const StageRank> ranks, std::size_t stages, std::optional<std::uint64_t> batches) {
+  Finding finding;
+  finding.rule = "pipeline_bubbles";
+  Nanoseconds spans = 0;
+  std::vector<Nanoseconds> of_stage(stages);
+  for (const StageRank& rank : ranks) {
+    finding.cost += rank.waited;
+    spans += work.span(rank.rank->gpu, rank.rank->extent);
+    of_stage[rank.stage] += rank.waited;
+  }
+  const auto most = std::max_element(ranks.begin(), ranks.end(), [](const StageRank& a, const StageRank& b) { return a.waited < b.waited; });
+  const auto count = static_cast<Nanoseconds>(ranks.size());
+  finding.title = Message(
+      "The {stages} of a pipeline waited for each other in sends and receives for {time} on average ({share} of {loop}); the longest, {rank}, for {most}.",
+      {{"stages", counted(stages, "stage")},
+       {"time", duration_text(finding.cost / count)},
+       {"share", percent_text(finding.cost, spans)},
+       {"loop", work.text()},
+       {"rank", stage_label(trace, *most->rank)},
+       {"most", duration_text(most->waited)}});
+  constexpr std::size_t kMostNamed = 8;
+  Message times;
+  for (std::size_t stage = 0; stage < std::min(kMostNamed, stages); ++stage)
+    times = listed(std::move(times), Message::verbatim(duration_text(of_stage[stage] / (count / static_cast<Nanoseconds>(stages)))));
+  finding.seen =
+      Message(stages > kMostNamed ? "Stage by stage, from the first on: {times}, ..." : "Stage by stage, from the first on: {times}.", {{"times", times}});
+  const auto p = static_cast<Nanoseconds>(stages);
+  if (batches)
+    finding.seen = followed_by(
+        std::move(finding.seen),
+        Message("Micro-batches a step: {batches}. While the pipeline fills and drains, each stage is without work for {share} of it: (p - 1) / (m + p - 1).",
+                {{"batches", std::to_string(*batches)}, {"share", percent_text(p - 1, static_cast<Nanoseconds>(*batches) + p - 1)}}));
+  else
+    finding.seen = followed_by(std::move(finding.seen), Message("How many micro-batches a step has can't be told from its sends and receives."));
+  finding.place.range = most->rank->communication.longest_alone();
+  finding.place.gpu = most->rank->gpu;
+  finding.place.process = most->rank->process;
+  finding.advice =
+      "More micro-batches a step, or a schedule that interleaves parts of the stages, leave less to fill and drain; waiting beyond that is of stages of unlike "
+      "length: give each the same work.";
+  return finding;
+}
+
+}  // namespace
+
+Result<RuleAnswer> find_pipeline_bubbles(const RuleContext& context, const RuleArguments& arguments) {
+  const Trace& trace = context.trace;
+  const LoopWork& work = loop_work(context);
+  RuleAnswer answer;
+  answer.message = "No ranks of a pipeline were found: such as wait for each other in sends and receives, one behind the other in each step.";
+  constexpr std::size_t kLeastSteps = 3;
+  std::map<ProcessId, std::vector<TimeRange>> steps;
+  for (const IterationSeries& series : work.iterations())
+    if (const auto [known, is_new] = steps.try_emplace(series.process); is_new) {
+      known->second = iteration_times(trace, series);
+      known->second.erase(known->second.begin(), known->second.begin() + static_cast<std::ptrdiff_t>(warm_up_iterations(trace, series)));
+    }
+  bool any = false;  // what the ranks do is not asked where none sends
+  for (NameId name = 0; name < trace.name_count() && !any; ++name) any = is_send_or_receive_name(trace.name(name));
+  if (!any || steps.size() < 2) return answer;
+  const GpuTracks tracks(trace);
+  NameMemo<bool> communicates(trace, is_communication_name);
+  std::vector<StageRank> ranks;
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  for (const RankWork& rank : work.of_ranks()) {
+    const auto of_process = steps.find(rank.process);
+    if (!work.steps(rank) || of_process == steps.end() || !sends_and_receives(rank)) continue;
+    least = std::min(least, of_process->second.size());
+    ranks.push_back(stage_of(context, tracks, communicates, rank, of_process->second));
+  }
+  if (ranks.size() < 2 || least < kLeastSteps) return answer;
+  const std::size_t stages = order_by_stage(ranks, least);
+  const auto share_of = [&](const StageRank& rank) { return percent_of(rank.waited, work.span(rank.rank->gpu, rank.rank->extent)); };
+  const auto waits = [&](const StageRank& rank) {
+    return rank.stage == 0 || share_of(rank) >= arguments.real("share");
+  };  // what only goes forward waits for no other
+  if (stages < 2 || !std::all_of(ranks.begin(), ranks.end(), waits)) return answer;
+  stats::Table table({stats::integers("Stage"), stats::integers("Waiting", stats::Unit::kNanoseconds), stats::reals("Waiting", stats::Unit::kPercent),
+                      stats::integers("To Fill", stats::Unit::kNanoseconds), stats::integers("Sends and Receives"), stats::texts("Rank")});
+  for (const StageRank& rank : ranks) {
+    std::uint64_t transfers = 0;
+    for (const StageStep& step : rank.steps) transfers += step.transfers;
+    table.add_row(static_cast<std::int64_t>(rank.stage), rank.waited, share_of(rank), rank.filled, static_cast<std::int64_t>(transfers),
+                  table.add_text(stage_label(trace, *rank.rank)));
+  }
+  answer.message = {};
+  answer.tables.push_back({"pipeline_bubbles", "Waiting of the stages of a pipeline", std::move(table)});
+  answer.findings.push_back(describe(trace, work, ranks, stages, micro_batches(ranks, stages, least)));
+  return answer;
+}
+
+}  // namespace lanescope::analysis
