@@ -130,7 +130,7 @@ class Page {
     line("Recorded", date_text(from.utc_epoch));
     line("By", from.producer);
     line("GPUs", gpus);
-    line("Length", timeline::format_duration(trace_.extent().length()));
+    line("Length", timeline::format_duration(trace_.scope().length()));
     line("Events", timeline::format_count(trace_.event_count()));
     line("Contents", completeness_text(trace_));
     line("File", from.condition);
@@ -142,7 +142,7 @@ class Page {
     return picture_of(trace_, tree_, contents_, idle_, communication_, range, marked);
   }
 
-  [[nodiscard]] std::string whole_picture() { return picture(trace_.extent(), std::nullopt); }
+  [[nodiscard]] std::string whole_picture() { return picture(trace_.scope(), std::nullopt); }
 
   [[nodiscard]] std::string viewer_command(TimeRange range) const {
     return "lanescope-ui " + quoted(options_.file) + " --range " + std::to_string(range.begin) + "ns:" + std::to_string(range.end) + "ns";
@@ -228,7 +228,7 @@ Result<bool> write_page(const std::shared_ptr<const Trace>& trace, const PageOpt
 std::string timeline_svg(const std::shared_ptr<const Trace>& trace) {
   const timeline::RowTree tree(*trace);
   timeline::ContentCache contents(trace);
-  return picture_of(*trace, tree, contents, timeline::IdleTime(trace, kShortestGap), timeline::CommunicationTime(*trace), trace->extent(), std::nullopt);
+  return picture_of(*trace, tree, contents, timeline::IdleTime(trace, kShortestGap), timeline::CommunicationTime(*trace), trace->scope(), std::nullopt);
 }
 
 }  // namespace lanescope::report

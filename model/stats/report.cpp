@@ -224,9 +224,13 @@ const Report* find_report(std::string_view name) noexcept {
 ReportSeries::ReportSeries(const Trace& trace) : trace_(trace), index_(std::make_shared<SharedLaunchIndex>()) {}
 
 Result<Table> ReportSeries::make(const Report& report, const ReportOptions& options) const {
-  const auto selection = Selection::of(trace_, options, index_);
+  // Of a part that was saved, what was kept beside it is not to be counted.
+  ReportOptions asked = options;
+  if (const std::optional<SavedPart>& part = trace_.provenance().part)
+    asked.time_range = asked.time_range ? asked.time_range->intersected(part->time) : part->time;
+  const auto selection = Selection::of(trace_, asked, index_);
   if (!selection) return selection.error();
-  Table table = report.make(*selection, options);
+  Table table = report.make(*selection, asked);
   if (options.rows) table.truncate(*options.rows);
   return table;
 }

@@ -131,7 +131,7 @@ std::optional<Nanoseconds> shift_by_utc(const Trace& first, const Trace& second)
   return b - a;
 }
 
-Nanoseconds shift_by_start(const Trace& first, const Trace& second) noexcept { return first.extent().begin - second.extent().begin; }
+Nanoseconds shift_by_start(const Trace& first, const Trace& second) noexcept { return first.scope().begin - second.scope().begin; }
 
 std::optional<Nanoseconds> shift_by_boot(const Trace& first, const Trace& second) noexcept {
   const Provenance& a = first.provenance();

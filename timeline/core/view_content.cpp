@@ -129,13 +129,24 @@ Nanoseconds row_busy(const LevelContent& content, TimeRange range, std::size_t s
   return sum / static_cast<Nanoseconds>(sharers);
 }
 
-TimeRange bounds_of(const Trace& trace, Clock clock) noexcept {
-  TimeRange extent = trace.extent();
-  if (clock && *clock > extent.end) extent = {extent.empty() ? std::min<Nanoseconds>(0, *clock) : extent.begin, *clock};
+namespace {
+
+TimeRange bounds_of_time(TimeRange extent) noexcept {
   if (extent.empty()) return {extent.begin, extent.begin + kEmptyLength};
   const TimeRange wide = padded(extent, kMargin);
   return wide.length() >= kShortestRange ? wide : TimeRange{wide.begin, wide.begin + kShortestRange};
 }
+
+}  // namespace
+
+TimeRange bounds_of(const Trace& trace, Clock clock) noexcept {
+  TimeRange extent = trace.scope();
+  if (const std::optional<SavedPart>& part = trace.provenance().part) extent.begin = std::min(extent.begin, part->first_launch);
+  if (clock && *clock > extent.end) extent = {extent.empty() ? std::min<Nanoseconds>(0, *clock) : extent.begin, *clock};
+  return bounds_of_time(extent);
+}
+
+TimeRange opening_range(const Trace& trace) noexcept { return trace.provenance().part ? bounds_of_time(trace.scope()) : bounds_of(trace); }
 
 TimeRange range_after(const Sight& sight, TimeRange bounds, Nanoseconds end) noexcept {
   switch (sight.moves) {

@@ -298,7 +298,7 @@ void TimelineView::askForTime() {
     if (!begin || sides.size() > 2) return false;
     const auto end = sides.size() == 1 ? begin : parse_time(sides.back().toStdString());
     if (!end || (sides.size() > 1 && *end <= *begin)) return false;
-    if (const TimeRange extent = trace() ? trace()->extent() : TimeRange{}; !extent.empty() && (*end < extent.begin || *begin >= extent.end)) {
+    if (const TimeRange extent = trace() ? trace()->scope() : TimeRange{}; !extent.empty() && (*end < extent.begin || *begin >= extent.end)) {
       const Nanoseconds resolution = std::max<Nanoseconds>(1, extent.length() / 1'000);
       const auto shown = [resolution](Nanoseconds time) { return QString::fromStdString(format_time(time, resolution)); };
       const QPoint below = parts_->prompt->mapToGlobal(QPoint(0, parts_->prompt->height()));

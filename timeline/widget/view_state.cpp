@@ -273,7 +273,7 @@ void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
   if (!trace) trace = empty_trace();
   adopt(std::make_unique<ViewContent>(trace, projecting_at_once(*trace)));
   if (content_->is_on_demand()) make_ready(trace);  // with the shares of all rows
-  range_ = bounds();
+  range_ = opening_range(*trace);
   history_ = ViewHistory(range_);
   set_scroll(0);
   emit traceChanged(Change::kAnother);

@@ -40,6 +40,13 @@ std::string signal_text(const Process& process) {
   return is_memory_fault ? text + ", at address " + address.data() : text;
 }
 
+// "500.000 ms, from 9.000 s to 9.500 s of the recording"; empty where it is all of it.
+std::string part_text(const Trace& trace) {
+  const std::optional<SavedPart>& part = trace.provenance().part;
+  if (!part) return {};
+  return duration_text(part->time.length()) + ", from " + duration_text(part->time.begin) + " to " + duration_text(part->time.end) + " of the recording";
+}
+
 std::string end_text(const Process& process) {
   switch (process.end_kind) {
     case ProcessEndKind::kUnknown:
@@ -224,6 +231,7 @@ void print_heading(const std::string& file, const Trace& trace, const EventCount
   print_line("Clock", clock_text(from));
   // As the recorder counted them: what processors did follows from what threads did.
   const std::uint64_t derived = counts.by_kind.at("processor_states");
+  print_line("Part", part_text(trace));
   print_line("Span", duration_text(trace.extent().length()) + ", " + counted(trace.event_count() - derived, "event") +
                          (derived == 0 ? "" : ", and " + counted(derived, "state") + " of processors made of them"));
   print_line("GPU metrics", metrics_text(trace));

@@ -175,7 +175,9 @@ std::string info_json(const std::string& file, const Trace& trace, const EventCo
                    {"labels", Json::object()},
                    {"clocks", Json::array()},
                    {"span", {{"begin_ns", trace.extent().begin}, {"end_ns", trace.extent().end}, {"duration_ns", trace.extent().length()}}},
+                   {"part", nullptr},
                    {"event_count", trace.event_count()}};
+  if (from.part) document["part"] = {{"begin_ns", from.part->time.begin}, {"end_ns", from.part->time.end}, {"duration_ns", from.part->time.length()}};
   for (const Label& label : from.labels) document["labels"][label.key] = label.value;
   for (const ClockReading& reading : from.clocks) document["clocks"].push_back(json_of(reading));
   for (const EventKind& kind : kEventKinds) document["counts"][std::string(kind.key)] = counts.by_kind.at(kind.key);

@@ -54,8 +54,8 @@ void TracePair::alignInitially() {
   shift_ = shift_by_start(*first_.trace, *second_.trace);
   const std::optional<Nanoseconds> utc = shift_by_utc(*first_.trace, *second_.trace);
   if (!utc) return;
-  const TimeRange extent = second_.trace->extent();
-  if (first_.trace->extent().intersected({extent.begin + *utc, extent.end + *utc}).empty()) return;
+  const TimeRange extent = second_.trace->scope();
+  if (first_.trace->scope().intersected({extent.begin + *utc, extent.end + *utc}).empty()) return;
   alignment_ = Alignment::kUtc;
   shift_ = *utc;
 }

@@ -21,7 +21,7 @@ void SelectionState::setTrace(std::shared_ptr<const Trace> trace, TraceChange ch
     trace_ = std::move(trace);
     setShownRow(std::nullopt);
     setFilter({});
-    visible_range_ = trace_ ? trace_->extent() : TimeRange{};
+    visible_range_ = trace_ ? trace_->scope() : TimeRange{};
   } else {
     const std::shared_ptr<const Trace> before = std::exchange(trace_, std::move(trace));
     selection_.moveTo(trace_);

@@ -377,7 +377,7 @@ void StatisticsPanel::computeUtilisation() {
     utilisation_->setUtilisation({});
     return showUtilisation();
   }
-  const TimeRange range = answered_.boundRange().value_or(trace->extent());
+  const TimeRange range = answered_.boundRange().value_or(trace->scope());
   // Its axis is that of the timeline, where B is shifted.
   utilisation_job_.start([this, trace, range, shown = answered_.shown(range), source = utilisation_source_](const LatestJob::Context& job) mutable {
     if (!source || source->trace() != trace)

@@ -16,7 +16,7 @@ void show_view(MainWindow& window, const OpeningView& view) {
 
 // Of a trace without events, there is nothing anyway.
 Result<void> check_view(MainWindow& window, const OpeningView& view) {
-  const TimeRange extent = window.state().trace() ? window.state().trace()->extent() : TimeRange{};
+  const TimeRange extent = window.state().trace() ? window.state().trace()->scope() : TimeRange{};
   if (!view.range || extent.empty() || !view.range->intersected(extent).empty()) return {};
   const Nanoseconds resolution = std::max<Nanoseconds>(1, extent.length() / 1'000);
   const auto text = [resolution](Nanoseconds time) { return QString::fromStdString(timeline::format_time(time, resolution)); };

@@ -419,7 +419,7 @@ Samples Samples::of_work(const Trace& trace, const std::map<ProcessId, Repeating
 
 Samples Samples::of_slices(const Trace& trace, std::size_t slices) {
   Samples samples;
-  const TimeRange extent = trace.extent();
+  const TimeRange extent = trace.scope();
   const auto edge = [&](std::size_t i) {
     return i == slices ? extent.end + 1
                        : extent.begin + static_cast<Nanoseconds>(static_cast<double>(extent.length()) * static_cast<double>(i) / static_cast<double>(slices));

@@ -21,7 +21,7 @@ class LaunchesOfPart {
     }
   }
 
-  EventsByLane find() {
+  KeptLaunches find() {
     for (const Track& track : trace_.tracks()) {
       if (!is_gpu_work(track.key.kind)) continue;
       for (const LaneId id : track.lanes) {
@@ -40,7 +40,7 @@ class LaunchesOfPart {
       std::sort(events.begin(), events.end());
       events.erase(std::unique(events.begin(), events.end()), events.end());
     }
-    return std::move(more_);
+    return {std::move(more_), first_};
   }
 
  private:
@@ -52,6 +52,7 @@ class LaunchesOfPart {
     const auto [first, last] = selection_.events(trace_, call.lane);
     if (call.index >= first + kCallsBeforeLaunch && call.index < last) return;  // all of it is selected
     const Event event = trace_.event(call);
+    first_ = std::min(first_.value_or(event.start), event.start);
     for (EventIndex i = call.index - std::min(call.index, kCallsBeforeLaunch); i <= call.index; ++i) add({call.lane, i});
     const ThreadId thread = trace_.track_of(call.lane).key.thread;
     if (thread >= threads_.size()) return;
@@ -100,17 +101,18 @@ class LaunchesOfPart {
   const LaunchIndex& launches_;
   std::vector<LanesOfThread> threads_;
   EventsByLane more_;
+  std::optional<Nanoseconds> first_;
   EventRef last_call_;
   std::uint64_t looks_ = 0;
 };
 
 }  // namespace
 
-EventsByLane launches_of_part(const Trace& trace, const ExportSelection& selection) {
-  return selection.window ? launches_of_part(trace, selection, LaunchIndex(trace, selection.stop)) : EventsByLane();
+KeptLaunches launches_of_part(const Trace& trace, const ExportSelection& selection) {
+  return selection.window ? launches_of_part(trace, selection, LaunchIndex(trace, selection.stop)) : KeptLaunches();
 }
 
-EventsByLane launches_of_part(const Trace& trace, const ExportSelection& selection, const LaunchIndex& launches) {
+KeptLaunches launches_of_part(const Trace& trace, const ExportSelection& selection, const LaunchIndex& launches) {
   return LaunchesOfPart(trace, selection, launches).find();
 }
 

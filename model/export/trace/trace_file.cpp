@@ -41,6 +41,14 @@ Provenance origin_of(const Trace& trace) {
   return origin;
 }
 
+// What a file of this selection is a part of; none where it is of all the time that the trace is about. A part of a part lies in both.
+std::optional<SavedPart> part_of(const Trace& trace, const ExportSelection& selection, const KeptLaunches& launches) {
+  if (!selection.window) return trace.provenance().part;
+  const TimeRange time = selection.window->intersected(trace.scope());
+  if (time.empty() || time == trace.extent()) return std::nullopt;
+  return SavedPart{time, std::min(launches.first.value_or(time.begin), time.begin)};
+}
+
 proto::SessionStart session_start(const Provenance& from) {
   proto::SessionStart start;
   start.set_epoch(from.monotonic_epoch);
@@ -62,6 +70,11 @@ proto::SessionStart session_start(const Provenance& from) {
   if (!own) {
     start.set_source_format(from.format);
     start.set_source_producer(from.producer);
+  }
+  if (from.part) {
+    start.set_part_begin(from.part->time.begin + from.monotonic_epoch);
+    start.set_part_end(from.part->time.end + from.monotonic_epoch);
+    start.set_part_launches(from.part->first_launch + from.monotonic_epoch);
   }
   return start;
 }
@@ -173,7 +186,9 @@ class TraceFileExport {
         epoch_(trace.provenance().monotonic_epoch) {}
 
   Result<void> write() {
-    put(proto::FRAME_SESSION_START, 0, session_start(origin_of(trace_)));
+    Provenance origin = origin_of(trace_);
+    origin.part = part_of(trace_, selection_, launches_);
+    put(proto::FRAME_SESSION_START, 0, session_start(origin));
     for (const ClockReading& reading : trace_.provenance().clocks) put(proto::FRAME_CLOCK_SYNC, 0, described(reading, epoch_));
     put_counters(kNone, 0);
     for (ProcessId id = 0; id < trace_.processes().size(); ++id) put_process(id);
@@ -253,7 +268,7 @@ class TraceFileExport {
     put(proto::FRAME_PROCESS_START, process.instance, start);
     put(proto::FRAME_RESOURCES, process.instance, resources(trace_, tables_, id));
 
-    TraceChunks chunks(trace_, id, selection_, launches_, [&](const proto::EventChunk& chunk, std::uint32_t events) {
+    TraceChunks chunks(trace_, id, selection_, launches_.events, [&](const proto::EventChunk& chunk, std::uint32_t events) {
       put(proto::FRAME_EVENTS, process.instance, chunk, events);
       return written_.has_value();
     });
@@ -339,7 +354,7 @@ class TraceFileExport {
   const Tables tables_;
   const KernelRecordsWriter kernel_records_;
   const ExportSelection& selection_;
-  const EventsByLane launches_;
+  const KeptLaunches launches_;
   TraceFileWriter& writer_;
   std::int64_t epoch_;
   std::vector<std::byte> frame_;

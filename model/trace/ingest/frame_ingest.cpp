@@ -134,6 +134,14 @@ struct FrameIngest::State {
 
   Nanoseconds since_epoch(std::int64_t monotonic) const { return sum(monotonic, -epoch); }
 
+  // None where the file holds no part, or times that make no sense.
+  std::optional<SavedPart> saved_part(const proto::SessionStart& message) const {
+    const TimeRange time{since_epoch(message.part_begin()), since_epoch(message.part_end())};
+    if (time.empty() || !is_near(time.begin) || !is_near(time.end)) return std::nullopt;
+    const Nanoseconds first_launch = since_epoch(message.part_launches());
+    return SavedPart{time, is_near(first_launch) ? std::min(first_launch, time.begin) : time.begin};
+  }
+
   bool session_start(const proto::SessionStart& message) {
     if (!is_near(message.epoch())) return false;
     epoch = message.epoch();
@@ -152,6 +160,7 @@ struct FrameIngest::State {
     provenance.boot_id = message.boot_id();
     provenance.labels.clear();
     for (const proto::Label& label : message.labels()) provenance.labels.push_back({label.key(), label.value()});
+    provenance.part = saved_part(message);
     dictionary_bytes += bytes_of(provenance);
     if (!message.source_format().empty()) {
       provenance.format = message.source_format();

@@ -91,6 +91,25 @@ class ExportTest : public QObject {
     QVERIFY2(window_->messages().text().startsWith("Wrote ") && window_->messages().messages().size() == 1, qPrintable(window_->messages().text()));
   }
 
+  // States of threads that reach into a part are in it whole, and begin seconds before it: the window shows the part all the same.
+  void aPartOpensOnTheTimeThatWasSaved() {
+    QVERIFY(open_and_settle(*window_, QString::fromStdString(data_file("torch_loader_samples.trace").string())));
+    const TimeRange asked{9'000'000'000, 9'500'000'000};
+    window_->state().setSelectedRange(asked);
+    const QString part = saved("part_of_seconds.trace", AllRows);
+    const auto read = open_trace(part.toStdString());
+    QVERIFY(read);
+    QVERIFY((*read)->extent().begin < asked.begin - 5'000'000'000);
+    QVERIFY(open_and_settle(*window_, part));
+    const TimeRange shown = window_->timelineView().visibleRange();
+    QVERIFY(shown.begin <= asked.begin && asked.end <= shown.end && shown.length() < asked.length() * 11 / 10);
+    // All that can be gone to are, besides, the calls that enqueued its GPU work.
+    window_->timelineView().zoomToFit();
+    const TimeRange all = window_->timelineView().visibleRange();
+    QVERIFY(all.begin <= asked.begin && asked.end <= all.end && all.length() < asked.length() * 3 / 2);
+    QVERIFY(!window_->state().boundRange());
+  }
+
   // The kind that was chosen is written, whatever stands behind a dot of the name; and a suffix says another one in any case of letters.
   void theKindThatIsChosenIsWritten() {
     const auto written = [&](const QString& name, const QString& kind) {

@@ -1,10 +1,15 @@
 // A part of a recording's time that was saved answers as the whole does of that time.
+#include <algorithm>
 #include <map>
+#include <sstream>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "model/analysis/idle.h"
 #include "model/export/trace_file_export.h"
+#include "model/stats/format.h"
+#include "model/stats/report.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -45,6 +50,15 @@ Causes causes_within(const Trace& trace, std::uint32_t gpu, TimeRange time) {
   return causes;
 }
 
+// Sorted: where keys are equal, the order of rows is that of the file.
+std::vector<std::string> rows_of(const stats::Table& table) {
+  std::istringstream text(stats::format_table(table, stats::Format::kCsv));
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(text, line);) rows.push_back(line);
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
 }  // namespace
 
 TEST_CASE("a saved part says why GPUs were idle as the whole does of that time, also where its work was launched before") {
@@ -83,4 +97,46 @@ TEST_CASE("a saved part says why GPUs were idle as the whole does of that time, 
         CHECK(
             (is_of_time || kind == TrackKind::kCudaApi || kind == TrackKind::kNvtxRanges || kind == TrackKind::kBacktraces || kind == TrackKind::kProcessors));
       }
+}
+
+TEST_CASE("reports of a saved part are those of the whole of that time, whatever was kept beside it") {
+  const auto name = GENERATE(as<std::string>(), "torch_loader_samples", "cause_stream_wait", "cause_lock", "cuda_streams", "torch_training_workers4",
+                             "unified_memory", "ranks_compute", "jax_training");
+  const auto tenth = GENERATE(1, 5, 8);
+  const auto form = GENERATE(FileForm::kLog, FileForm::kCompacted);
+  INFO(name << ", from " << tenth << " tenths on");
+  const auto whole = load_trace(test::data_file(name + ".trace"));
+  REQUIRE(whole);
+  const TimeRange all = (*whole)->extent();
+  ExportSelection selection;
+  selection.window = TimeRange{all.begin + all.length() * tenth / 10, all.begin + all.length() * (tenth + 2) / 10};
+  const test::TemporaryFolder folder;
+  REQUIRE(export_trace_file(**whole, folder.path() / "part.trace", Overwrite::kRefuse, selection, form));
+  const auto part = load_trace(folder.path() / "part.trace");
+  REQUIRE(part);
+  if ((*part)->event_count() == 0) return;  // where nothing was recorded
+  CHECK((*part)->scope() == *selection.window);
+  stats::ReportOptions of_time;
+  of_time.time_range = selection.window;
+  for (const stats::Report& report : stats::reports()) {
+    // Idle time lies between operations: what a GPU did before the part is not known of it.
+    if (report.name == "gpu_idle_sum") continue;
+    INFO(report.name);
+    const auto expected = stats::make_report(report, **whole, of_time), found = stats::make_report(report, **part, {});
+    REQUIRE((expected && found));
+    CHECK(rows_of(*found) == rows_of(*expected));
+  }
+
+  // A part of the part is of both.
+  const TimeRange middle{all.begin + all.length() * (tenth + 1) / 10, all.begin + all.length() * (tenth + 2) / 10};
+  ExportSelection again;
+  again.window = TimeRange{middle.begin, all.end};
+  REQUIRE(export_trace_file(**part, folder.path() / "again.trace", Overwrite::kRefuse, again, form));
+  const auto half = load_trace(folder.path() / "again.trace");
+  REQUIRE(half);
+  CHECK((*half)->scope() == middle);
+  REQUIRE(export_trace_file(**half, folder.path() / "copy.trace", Overwrite::kRefuse, {}, form));
+  const auto copy = load_trace(folder.path() / "copy.trace");
+  REQUIRE(copy);
+  CHECK((*copy)->scope() == middle);
 }

@@ -221,6 +221,12 @@ struct ClockReading {
   std::uint64_t maximum_error = 0;
 };
 
+// A part of a recording that was saved. Events that reach into it are there whole, and so are, in front of it, the calls that enqueued its GPU work.
+struct SavedPart {
+  TimeRange time;                // that was asked for
+  Nanoseconds first_launch = 0;  // start of the first of these calls; that of the time where there is none
+};
+
 struct Provenance {
   std::string format;    // "Lanescope", "Nsight Systems SQLite", "Chrome JSON"
   std::string producer;  // "lanescope 0.1.0", "NVIDIA Nsight Systems 2025.3.1"
@@ -239,6 +245,7 @@ struct Provenance {
   std::string boot_id;                 // of its kernel
   std::vector<Label> labels;           // what the user said of the recording
   std::vector<ClockReading> clocks;    // by time
+  std::optional<SavedPart> part;       // none: the trace is a whole recording
   bool outline_only = false;           // from the file's outline: events stand for sums over time, and their details are not known yet
   std::string condition;               // one sentence on what is missing or damaged; empty when nothing is
 };
@@ -263,6 +270,8 @@ class Trace {
   [[nodiscard]] const Provenance& provenance() const noexcept { return provenance_; }
   // From the first event's start to the last event's end; of counters, where there are no events; {0, 0} when there is neither.
   [[nodiscard]] TimeRange extent() const noexcept { return extent_; }
+  // What the trace is about, and sums are of: of a part that was saved, the time that was asked for; else the extent.
+  [[nodiscard]] TimeRange scope() const noexcept { return provenance_.part && !extent_.empty() ? provenance_.part->time : extent_; }
   [[nodiscard]] std::uint64_t event_count() const noexcept { return event_count_; }
 
   [[nodiscard]] const std::vector<Process>& processes() const noexcept { return processes_; }

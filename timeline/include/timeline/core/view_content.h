@@ -28,6 +28,8 @@ using Clock = std::optional<Nanoseconds>;
 
 // What a view can show of a trace: all of it, to the clock where that is later, with some room before and after.
 [[nodiscard]] TimeRange bounds_of(const Trace& trace, Clock clock = std::nullopt) noexcept;
+// What is shown of a trace at first: all of it, but of a part that was saved not what lies in front of it.
+[[nodiscard]] TimeRange opening_range(const Trace& trace) noexcept;
 
 // How long a row is busy in a part of time: while at least one of its lanes is; of several sharers, on average.
 [[nodiscard]] Nanoseconds row_busy(const LevelContent& content, TimeRange range, std::size_t sharers);
