@@ -133,7 +133,7 @@ TEST_CASE("threads that called nothing and hardly ran are one line") {
   CHECK(rows_of(2).size() == 5);  // of two, one line would save one
 }
 
-TEST_CASE("of many processes those are open at first that use the GPU, else those that ran longest") {
+TEST_CASE("of many processes those are open and stand first that use the GPU, else those that ran longest") {
   const auto open_of = [](int with_cuda) {
     TraceBuilder builder;
     for (std::uint32_t i = 1; i <= 20; ++i) {
@@ -151,11 +151,31 @@ TEST_CASE("of many processes those are open at first that use the GPU, else thos
     std::vector<std::string> open;
     for (const Row& row : tree.rows())
       if (row.kind == RowKind::kProcess && row.expanded_initially) open.push_back(row.key);
+    const std::vector<RowIndex>& processes = tree.row(*tree.find("processes")).children;
+    for (std::size_t i = 0; i < open.size(); ++i) CHECK(tree.row(processes[i]).key == open[i]);
+    CHECK(processes.size() == 20);
     return open;
   };
   CHECK(open_of(0) == std::vector<std::string>{"process:5", "process:10", "process:15", "process:20"});
   CHECK(open_of(2) == std::vector<std::string>{"process:1", "process:2"});
   CHECK(open_of(20).size() == 20);
+}
+
+TEST_CASE("of a wrapper's many short processes none stands in front of the program that it starts") {
+  TraceBuilder builder;
+  for (std::uint32_t i = 1; i <= 44; ++i) {
+    const ProcessId process = builder.process_of_instance(i);
+    builder.process(process).pid = 100 + i;
+    builder.process(process).start = i;
+    const ThreadStateSpan states[] = {{i, i == 44 ? 10'000 : 10 * i, {ThreadState::kRunning, 0}}};
+    add_thread_states(builder, process, 100 + i, states);
+  }
+  const RowTree tree(*builder.snapshot());
+  const std::vector<RowIndex>& processes = tree.row(*tree.find("processes")).children;
+  CHECK(tree.row(processes[0]).key == "process:44");
+  CHECK(tree.row(processes[0]).expanded_initially);
+  CHECK(tree.row(processes[1]).key == "process:1");
+  CHECK_FALSE(tree.row(processes[1]).expanded_initially);
 }
 
 TEST_CASE("a closed thread without states shows its calls, not their backtraces once more") {

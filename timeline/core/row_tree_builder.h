@@ -61,7 +61,8 @@ class RowTreeBuilder {
   void add_processors();
   void add_machine();
   void open_first_threads(RowIndex process);
-  void open_first_processes(RowIndex root, const std::vector<ProcessId>& shown);
+  // Returns how many are open at first: those that stand first.
+  [[nodiscard]] std::size_t put_first_what_matters(std::vector<ProcessId>& shown);
   void add_thread(RowIndex parent, const std::string& process_key, ThreadId thread, const Tracks& tracks);
   // Whether nothing is known of a thread but that it hardly ever ran.
   [[nodiscard]] bool is_quiet(const Tracks& tracks);

@@ -1,6 +1,7 @@
 // Rows of what the processors did: the strip of a thread's states, its samples, and the processors themselves.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "model/trace/demanded_segments.h"
 #include "row_tree_builder.h"
@@ -86,18 +87,18 @@ bool RowTreeBuilder::is_quiet(const Tracks& tracks) {
   return time.known > 0 && share_of(time.running, time.known) < kMostRunning;
 }
 
-// Of many processes, those that call CUDA or set ranges are open at first. Where there are none, those that ran longest are: a script starts
-// dozens of others.
-void RowTreeBuilder::open_first_processes(RowIndex root, const std::vector<ProcessId>& shown) {
+// Of many processes, those that call CUDA or set ranges stand first, and are open. Where there are none, those that ran longest do: a script starts
+// dozens of others before the program that it is for.
+std::size_t RowTreeBuilder::put_first_what_matters(std::vector<ProcessId>& shown) {
   constexpr std::size_t kOpenProcesses = 4;
-  if (shown.size() <= kOpenProcesses) return;
-  struct Candidate {
-    RowIndex row = 0;
+  constexpr Nanoseconds kOfLongest = 10;  // what ran for less than the tenth part of the longest is a detail beside it
+  if (shown.size() <= kOpenProcesses) return shown.size();
+  struct Work {
     bool uses_gpu_or_ranges = false;
     Nanoseconds running = 0;
   };
-  std::map<ProcessId, Candidate> by_process;
-  for (std::size_t i = 0; i < shown.size(); ++i) by_process[shown[i]].row = tree_.rows_[root].children[i];
+  std::map<ProcessId, Work> by_process;
+  for (const ProcessId process : shown) by_process[process] = {};
   for (const Track& track : trace_.tracks()) {
     const auto found = by_process.find(track.key.process);
     if (found == by_process.end()) continue;
@@ -108,15 +109,19 @@ void RowTreeBuilder::open_first_processes(RowIndex root, const std::vector<Proce
         for (const SegmentSums::Sum& sum : sums_.of_lane(trace_, lane, SegmentSums::By::kName))
           if (trace_.name(sum.key) == thread_state_name(ThreadState::kRunning)) found->second.running += sum.total;
   }
-  std::vector<Candidate> candidates;
-  for (const ProcessId process : shown) candidates.push_back(by_process[process]);
-  const auto first = std::stable_partition(candidates.begin(), candidates.end(), [](const Candidate& each) { return each.uses_gpu_or_ranges; });
-  std::size_t open = static_cast<std::size_t>(first - candidates.begin());
-  if (open == 0) {
-    std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.running > b.running; });
-    open = kOpenProcesses;
+  std::set<ProcessId> matter;
+  for (const auto& [process, work] : by_process)
+    if (work.uses_gpu_or_ranges) matter.insert(process);
+  if (matter.empty()) {
+    std::vector<ProcessId> longest = shown;
+    std::stable_sort(longest.begin(), longest.end(), [&](ProcessId a, ProcessId b) { return by_process[a].running > by_process[b].running; });
+    longest.resize(kOpenProcesses);
+    const Nanoseconds least = by_process[longest.front()].running / kOfLongest;
+    std::erase_if(longest, [&](ProcessId process) { return by_process[process].running < least; });
+    matter.insert(longest.begin(), longest.end());
   }
-  for (std::size_t i = 0; i < candidates.size(); ++i) tree_.rows_[candidates[i].row].expanded_initially = i < open;
+  std::stable_partition(shown.begin(), shown.end(), [&](ProcessId process) { return matter.contains(process); });
+  return matter.size();
 }
 
 void RowTreeBuilder::add_processors() {
