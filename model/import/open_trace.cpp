@@ -372,6 +372,8 @@ bool is_of_same_recording(const Trace& part, const Trace& whole) {
          (a.empty() || (b.begin <= a.begin && a.end <= b.end)) && RowsOfRecording(part).are_among(RowsOfRecording(whole));
 }
 
+constexpr std::string_view kSameRecording = " is left out: it holds the same recording as ";
+
 // Of files with the same recording, the one that has most of it; of equals one whose events stay in the file, then the first.
 class DistinctRecordings {
  public:
@@ -392,7 +394,7 @@ class DistinctRecordings {
         rivals.push_back(i);
         chosen_.push_back(i);
       } else {
-        same_.push_back(names[i] + " is left out: it holds the same recording as " + names[*whole] + ".");
+        same_.push_back(names[i] + std::string(kSameRecording) + names[*whole] + ".");
       }
     }
     std::sort(chosen_.begin(), chosen_.end());
@@ -514,6 +516,11 @@ Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem
   combined = combine();
   if (!combined) return cancelled;
   return combined;
+}
+
+std::size_t count_left_out_as_same(const Trace& trace) {
+  return static_cast<std::size_t>(std::count_if(trace.diagnostics().begin(), trace.diagnostics().end(),
+                                                [](const DiagnosticMessage& message) { return message.text.find(kSameRecording) != std::string::npos; }));
 }
 
 Unreadable unreadable_of(std::span<const std::filesystem::path> named) {

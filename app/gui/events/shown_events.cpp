@@ -5,6 +5,7 @@
 
 #include <QElapsedTimer>
 
+#include "events/value_chips.h"
 #include "model/events/event_query.h"
 #include "model/trace/demanded_segments.h"
 
@@ -92,6 +93,21 @@ QString ShownEvents::whyNone() const {
   return tr("There are no events %1.<br><a href='all'>List all events</a>").arg(reasons.join(u' '));
 }
 
+QString ShownEvents::whyNotAll() const {
+  QStringList reasons;
+  if (state_.shownRow()) reasons += tr("on this row");
+  const EventFilter& filter = state_.filter();
+  QStringList what;
+  if (!filter.text.empty()) what += QString::fromStdString(filter.text);
+  for (const ColumnValue& value : filter.values) what += value_text(value);
+  if (!what.isEmpty())
+    reasons += tr("that pass the filters of Events (%1)").arg(what.join(QStringLiteral(", ")).toHtmlEscaped());
+  else if (filter != EventFilter{})
+    reasons += tr("that pass the filters of Events");
+  if (reasons.isEmpty()) return {};
+  return tr("Counted are only events %1. <a href='all'>Count all events</a>").arg(reasons.join(u' '));
+}
+
 void ShownEvents::gather(TraceChange change) {
   grown_.cancel();
   if (change == TraceChange::kOther) moved_.cancel();
@@ -105,6 +121,8 @@ void ShownEvents::gather(TraceChange change) {
   }
   EventFilter filter = state_.filter();
   filter.window = state_.boundRange();
+  // In front of a part that was saved are calls that launched its work: they are of no time that the window shows.
+  if (const std::optional<SavedPart>& part = trace->provenance().part; part && !filter.window) filter.window = part->time;
   job_.start([this, trace, row = state_.shownRow(), filter, change, however_many = however_many_](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();

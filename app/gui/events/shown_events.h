@@ -47,6 +47,8 @@ class ShownEvents : public QObject {
   void listAllTheSame();
   // Why there are none in a list(), and a link to list all: "There are no events on this row…". Requires: a trace.
   [[nodiscard]] QString whyNone() const;
+  // That not all events of the trace are listed, on account of a row or of filters, and a link to list all; empty where all are, or those of a part of time.
+  [[nodiscard]] QString whyNotAll() const;
   void listAll();  // of the whole trace, whatever row, part of time and filter were chosen
   [[nodiscard]] bool isGathering() const { return job_.isRunning() || moved_.isPending() || grown_.isPending(); }
   // Lists of later states of the trace come only while this does not run, which takes a list in.

@@ -235,13 +235,14 @@ void StatisticsPanel::showWhyNothing() {
   nothing_->setVisible(!why.isEmpty());
 }
 
-// Empty where something is counted.
+// Empty where all is counted.
 QString StatisticsPanel::whyNothing() const {
   if (shown_.areTooMany())
     return tr("There are more than %1 events. Choose a row, a part of time or a filter, or give the events more memory (View > Memory for "
               "events).<br><a href='same'>Add up all of them</a>")
         .arg(text_of(timeline::format_count(most_listed(*state_.trace()))));
-  if (!computed_ || !is_nothing_counted_) return {};
+  if (!computed_) return {};
+  if (!is_nothing_counted_) return shown_.whyNotAll();
   if (!taken_ || taken_->count() == 0) return shown_.whyNone();
   const auto other = static_cast<qsizetype>(otherChoice());
   return tr("All events that are listed are of %1.<br><a href='other'>Count these</a>").arg(answered_.choices().value(other).toHtmlEscaped());

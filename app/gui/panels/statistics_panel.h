@@ -37,7 +37,7 @@ class StatisticsPanel : public QWidget {
   void chooseReport(const QString& name);
 
   [[nodiscard]] const StatisticsModel& model() const { return *model_; }
-  [[nodiscard]] QLabel& reason() { return *nothing_; }  // why nothing is counted; out of sight where something is
+  [[nodiscard]] QLabel& reason() { return *nothing_; }  // why nothing, or not all, is counted; out of sight where all is
   [[nodiscard]] ReportPage& report() { return *report_; }
   [[nodiscard]] PivotPage& pivot() { return *pivot_; }
   [[nodiscard]] QString command() const { return command_->text(); }
@@ -95,7 +95,7 @@ class StatisticsPanel : public QWidget {
   int fitted_ = 0;  // width of the names, as it was set last; 0: not yet
   ReportPage* report_;
   PivotPage* pivot_;
-  QLabel* nothing_;  // why nothing is listed
+  QLabel* nothing_;  // why nothing, or not all, is listed
   QSplitter* charts_;
   DurationChart* durations_;
   UtilisationChart* utilisation_;  // of GPUs, where there is room for both

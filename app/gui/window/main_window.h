@@ -182,6 +182,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   void chooseLanguage(const QString& code);  // empty: the desktop's
   void chooseMemory();
   void tellProblems();  // of files whose events are read when they are needed
+  void tellLeftOut();
 
   WheelRule wheel_rule_;
   Layout layout_;

@@ -11,6 +11,7 @@
 #include "base/diagnostic_text.h"
 #include "base/texts.h"
 #include "model/events/carried_filter.h"
+#include "model/import/open_trace.h"
 #include "model/trace/demanded_segments.h"
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
@@ -72,6 +73,7 @@ void MainWindow::connectSession() {
     messages_->settle(MessageSubject::kExport);  // of which a part alone could be saved so far
     diagnostics_->setFiles(session_.files());
     notes_keeper_->open(path, state_.trace() && !pair().isOpen() ? state_.trace()->parts() : std::vector<TracePart>());
+    tellLeftOut();
     emit opened(path);
   });
   connect(&session_, &SessionController::failed, this, [this](const QString& sentence, const QString& path) {
@@ -121,6 +123,16 @@ void MainWindow::placeNotes() {
     notes_keeper_->openPair(pair().first().path, pair().second().path, state_.trace()->parts().back().clock);
   else if (!pair().isOpen() && notes_keeper_->hasSeveral() && state_.trace() && state_.trace()->parts().empty())
     notes_keeper_->open(session_.file());
+}
+
+// Who opens the files of 64 ranks and sees two is told why.
+void MainWindow::tellLeftOut() {
+  if (!state_.trace() || pair().isOpen()) return;
+  const std::size_t left_out = count_left_out_as_same(*state_.trace());
+  if (left_out == 0) return;
+  const std::size_t files = left_out + std::max<std::size_t>(1, state_.trace()->parts().size());
+  messages_->show(tr("%1 of %2 files are left out: they hold the same recordings as others. Diagnostics > Messages names them.").arg(left_out).arg(files),
+                  MessageWeight::kNote);
 }
 
 // That events can't be read any more is found where they are needed, on any thread.

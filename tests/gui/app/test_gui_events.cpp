@@ -201,6 +201,27 @@ class EventsTest : public QObject {
     QCOMPARE(text->text(), QString());
   }
 
+  // A double-click on a name leaves the others out of the statistics as well: that is said there, with the way back.
+  void statisticsSayThatAFilterLeavesEventsOut() {
+    window_->showPanel("statistics");
+    QVERIFY(settle(*window_));
+    const QLabel& reason = window_->statistics().reason();
+    QVERIFY(!reason.isVisible());
+    auto* names = window_->statistics().findChild<QTableView*>();
+    const int before = names->model()->rowCount();
+    QVERIFY(before > 1);
+    const QString name = names->model()->index(0, 0).data().toString();
+    double_click(*names, names->visualRect(names->model()->index(0, 0)).center());
+    QVERIFY(settle(*window_));
+    QCOMPARE(names->model()->rowCount(), 1);
+    QVERIFY(reason.isVisible());
+    QVERIFY2(reason.text().contains(name.toHtmlEscaped()), qPrintable(reason.text()));
+    emit window_->statistics().reason().linkActivated("all");
+    QVERIFY(settle(*window_));
+    QCOMPARE(names->model()->rowCount(), before);
+    QVERIFY(!reason.isVisible());
+  }
+
   void linesChosenWithTheMouseAreCopiedByKey() {
     QTest::mouseClick(table_->viewport(), Qt::LeftButton, Qt::NoModifier, row_position(*table_, 1));
     QTest::mouseClick(table_->viewport(), Qt::LeftButton, Qt::ShiftModifier, row_position(*table_, 3));

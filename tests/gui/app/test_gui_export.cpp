@@ -108,6 +108,12 @@ class ExportTest : public QObject {
     const TimeRange all = window_->timelineView().visibleRange();
     QVERIFY(all.begin <= asked.begin && asked.end <= all.end && all.length() < asked.length() * 3 / 2);
     QVERIFY(!window_->state().boundRange());
+    const QTableView& events = *events_table(*window_);
+    QVERIFY(events.model()->rowCount() > 10);
+    for (int row = 0; row < events.model()->rowCount(); ++row) {
+      const EventRef event = window_->events().findChild<ui::EventTableModel*>()->event(row);
+      QVERIFY((*read)->event(event).end() >= asked.begin && (*read)->event(event).start <= asked.end);
+    }
   }
 
   // The kind that was chosen is written, whatever stands behind a dot of the name; and a suffix says another one in any case of letters.

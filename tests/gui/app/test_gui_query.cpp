@@ -21,6 +21,7 @@
 #include "gestures.h"
 #include "panels/duration_chart.h"
 #include "timeline/core/viewport.h"
+#include "window/look/theme.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -55,6 +56,20 @@ class QueryTest : public QObject {
     QVERIFY(selected.valid());
     QCOMPARE(window_->state().trace()->event(selected).start, kFirstKernel);
     QVERIFY(window_->timelineView().visibleRange().length() < 2 * kKernelDuration);
+  }
+
+  // The sign of its menu stands beside the word: it was a few pixels in the corner, over the last letter.
+  void theButtonOfRecentQueriesHasRoomForItsArrow() {
+    constexpr int kArrow = 14;           // px
+    ui::apply_theme(ui::Theme::kLight);  // whose style the program has
+    window_ = window_of(known_);
+    QVERIFY(window_);
+    window_->showPanel("query");
+    QVERIFY(settle(*window_));
+    const auto* recent = window_->query().findChild<QToolButton*>();
+    QVERIFY(recent != nullptr && recent->menu() != nullptr);
+    const int end_of_text = (recent->width() + recent->fontMetrics().horizontalAdvance(recent->text())) / 2;
+    QVERIFY2(end_of_text <= recent->width() - kArrow, qPrintable(QString::number(end_of_text)));
   }
 
   void howAQueryIsRunIsSaidUntilOneIs() {

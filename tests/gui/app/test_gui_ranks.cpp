@@ -112,6 +112,18 @@ class RanksTest : public QObject {
     QVERIFY(window_->windowTitle().startsWith(QString::fromStdString(folder_.path().filename().string())));
   }
 
+  // Not in Diagnostics alone: who opens four files and sees two wants to know why.
+  void filesThatAreLeftOutAreTold() {
+    const TemporaryFolder folder;
+    for (const char* name : {"a.trace", "b.trace", "c.trace"}) QVERIFY(QFile::copy(files_[0], QString::fromStdString((folder.path() / name).string())));
+    QVERIFY(QFile::copy(files_[1], QString::fromStdString((folder.path() / "d.trace").string())));
+    QVERIFY(open_and_settle(*window_, QString::fromStdString(folder.path().string())));
+    QCOMPARE(parts(), std::size_t{2});
+    QVERIFY2(window_->messages().text().contains("2 of 4 files are left out"), qPrintable(window_->messages().text()));
+    QVERIFY(open_and_settle(*window_, QString::fromStdString(folder_.path().string())));
+    QVERIFY2(window_->messages().text().isEmpty(), qPrintable(window_->messages().text()));
+  }
+
   void notesOfEachFileAreShownAtItsTimesAndStayBesideIt() {
     const QString first = files_[1] + ".notes", second = files_[0] + ".notes";
     const auto write = [](const QString& path, const QByteArray& text) {

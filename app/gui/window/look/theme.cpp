@@ -9,6 +9,7 @@
 #include <QPlainTextEdit>
 #include <QProxyStyle>
 #include <QStyleOption>
+#include <QToolButton>
 
 namespace lanescope::ui {
 namespace {
@@ -45,6 +46,12 @@ class RoomyStyle : public QProxyStyle {
   RoomyStyle() : QProxyStyle(QStringLiteral("Fusion")), desktop_(QApplication::palette()) {}
   [[nodiscard]] const QPalette& desktop() const { return desktop_; }  // as it was before
   void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter, const QWidget* widget) const override {
+    if (element == PE_IndicatorArrowDown && has_text_and_menu(widget)) {
+      // Fusion's is a few pixels in the corner, into which the text reaches.
+      QStyleOption arrow = *option;
+      arrow.rect = visualRect(option->direction, widget->rect(), {widget->width() - kMenuArrow, 0, kMenuArrow - kCellMargin, widget->height()});
+      return QProxyStyle::drawPrimitive(element, &arrow, painter, widget);
+    }
     if (element == PE_PanelScrollAreaCorner) return painter->fillRect(option->rect, option->palette.color(QPalette::Window));
     QProxyStyle::drawPrimitive(element, option, painter, widget);
     if (element == PE_FrameMenu) {  // else a dark menu is not told from what is below it
@@ -130,10 +137,18 @@ class RoomyStyle : public QProxyStyle {
   }
   QSize sizeFromContents(ContentsType type, const QStyleOption* option, const QSize& contents, const QWidget* widget) const override {
     const QSize size = QProxyStyle::sizeFromContents(type, option, contents, widget);
+    if (type == CT_ToolButton && has_text_and_menu(widget)) return size.grownBy({kMenuArrow / 2, 0, kMenuArrow / 2, 0});  // the text stays in the middle
     return type == CT_PushButton ? size.expandedTo({contents.width() + 2 * kButtonMargin, 0}) : size;
   }
 
  private:
+  static bool has_text_and_menu(const QWidget* widget) {
+    const auto* button = qobject_cast<const QToolButton*>(widget);
+    return button != nullptr && button->menu() != nullptr && button->popupMode() == QToolButton::InstantPopup && button->icon().isNull() &&
+           !button->text().isEmpty();
+  }
+
+  static constexpr int kMenuArrow = 18;       // px
   static constexpr int kCellMargin = 5;       // px
   static constexpr int kButtonMargin = 11;    // px
   static constexpr int kShortestHandle = 24;  // px of a scroll bar

@@ -46,6 +46,9 @@ enum class Unreadable { kFails, kIsLeftOut };
                                                                const LoadProgress& progress = {}, Unreadable unreadable = Unreadable::kFails,
                                                                std::vector<std::string>* same_recording = nullptr);
 
+// How many files were left out of a trace because others hold the same recording. O(diagnostics).
+[[nodiscard]] std::size_t count_left_out_as_same(const Trace& trace);
+
 // What is to become of a file that can't be read: who names a folder wants what is in it, who names files wants each.
 [[nodiscard]] Unreadable unreadable_of(std::span<const std::filesystem::path> named);
 
