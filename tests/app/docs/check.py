@@ -68,6 +68,24 @@ for path in pages:
             wrong.append(f"{path.relative_to(root)} links to {target}, which is not there")
 
 
+def outline(page):
+    """What a page and its translation share: levels of headings, rows of tables, items of lists, and code to run."""
+    text = page.read_text()
+    prose = re.sub(r"```.*?```", "", text, flags=re.S)
+    return {"headings": re.findall(r"^#+(?= )", prose, flags=re.M), "rows of tables": [line.count("|") for line in prose.splitlines() if line.startswith("|")],
+            "items of lists": len(re.findall(r"^- ", prose, flags=re.M)), "examples in Python": re.findall(r"```python\n(.*?)```", text, flags=re.S)}
+
+
+for translation in sorted((root / "docs/zh").glob("*.md")):
+    page = root / "docs" / translation.name
+    if not page.exists():
+        wrong.append(f"docs/zh/{translation.name} is the translation of no page")
+        continue
+    ours, theirs = outline(page), outline(translation)
+    wrong += [f"docs/zh/{page.name} has other {part} than docs/{page.name}" for part in ours if ours[part] != theirs[part]]
+    if f"](zh/{page.name})" not in page.read_text() or f"](../{page.name})" not in translation.read_text():
+        wrong.append(f"docs/{page.name} and docs/zh/{page.name} do not name each other")
+
 
 def examples(text):
     """Each command behind a $, with the lines that follow it up to the next."""
