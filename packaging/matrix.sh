@@ -2,7 +2,8 @@
 # matrix.sh [FOLDER] [SYSTEM...]: installs the packages of FOLDER (build/packages) into bare roots of Debian 11, 12, 13 and Ubuntu 22.04, 24.04, 26.04,
 # records a program with NVTX ranges there, prints what was recorded, and removes them again; one line a package and system. The viewer and the C
 # interface, where FOLDER has them, are installed with apt on Debian 12 and Ubuntu 24.04; the viewer draws a recorded trace, a program in C reads it. The
-# viewer's archive draws it in roots with glibc 2.36 and newer, in which nothing else is installed.
+# viewer's archive draws it in roots with glibc 2.36 and newer, in which nothing else is installed. The .rpm, where rpm is installed here, is put into
+# these roots by rpm --root, and by dnf --installroot where dnf and createrepo_c are: an RPM distribution's root itself can't be had from Debian's archive.
 #
 # Needs root, debootstrap and a network. Systems are debian-11 and the like. The program is tests/programs/nvtx/nvtx_threads.cpp, linked against the C
 # library of glibc 2.28 so that one runs on all.
@@ -60,6 +61,30 @@ recorded() {
     >"$work/info" 2>&1 && grep -Eq 'NVTX push/pop ranges +1,642$' "$work/info"
 }
 
+# A package of no files that stands for the C library of a system, since the roots' own is of no RPM package: STAND_IN VERSION makes $work/repository/glibc-VERSION...
+stand_in() {
+  mkdir -p "$work/repository"
+  printf 'Name: glibc\nVersion: %s\nRelease: 1\nSummary: Stands for the C library\nLicense: none\nBuildArch: noarch\n%%description\nIt has no files.\n%%files\n' "$1" >"$work/glibc.spec"
+  rpmbuild -bb --quiet --define "_topdir $work/rpmbuild" --define "_rpmdir $work" "$work/glibc.spec" >"$work/log" 2>&1 && mv "$work/noarch/glibc-$1-1.noarch.rpm" "$work/repository/"
+}
+root_rpm() { rpm --root "$work/root" --dbpath /var/lib/rpm "$@"; }
+root_dnf() {
+  HOME=$work dnf -q -y --installroot "$work/root" --releasever 1 --disablerepo '*' --repofrompath "here,$work/repository" --setopt=reposdir= --setopt=cachedir=/var/cache/dnf \
+    --setopt=here.gpgcheck=0 --setopt=tsflags= --setopt=logdir=/var/log "$@"
+}
+install_rpm() {  # FILE: refused beside a C library that is too old, then installed
+  rm -rf "$work/root/var/lib/rpm" "$work/repository"
+  root_rpm --initdb
+  stand_in 2.27 && root_rpm -i "$work/repository/glibc-2.27-1.noarch.rpm"
+  if root_rpm -i "$1" 2>"$work/said" || ! grep -q 'glibc >= 2.28 is needed' "$work/said"; then echo "it is installed beside glibc 2.27"; return 1; fi
+  stand_in "$(inside ldd --version | sed -n '1s/.* //p')" && root_rpm -U "$work"/repository/glibc-2.[3-9]*.rpm && root_rpm -i "$1" && root_rpm -V lanescope-recorder
+}
+install_by_dnf() {  # FILE
+  rm -rf "$work/root/var/lib/rpm" "$work/repository"
+  echo '%_dbpath /var/lib/rpm' >"$work/.rpmmacros"  # Debian's rpm has it in the home of a user
+  stand_in "$(inside ldd --version | sed -n '1s/.* //p')" && cp "$1" "$work/repository/" && createrepo_c -q "$work/repository" && root_dnf install lanescope-recorder && root_rpm -V lanescope-recorder
+}
+
 try() {  # SYSTEM KIND FILE
   local system=$1 kind=$2 file=$3 command=lanescope begin seconds glibc result=recorded
   begin=$(date +%s.%N)
@@ -68,12 +93,16 @@ try() {  # SYSTEM KIND FILE
   case $kind in
     tar.gz) inside mkdir -p /opt/lanescope && inside tar xzf "/tmp/$(basename "$file")" -C /opt/lanescope --strip-components=1 && command=/opt/lanescope/bin/lanescope ;;
     deb) inside dpkg -i --no-triggers "/tmp/$(basename "$file")" >"$work/log" 2>&1 || result="not installed" ;;
+    rpm) install_rpm "$file" >"$work/log" 2>&1 || result="not installed" ;;
+    dnf) install_by_dnf "$file" >"$work/log" 2>&1 || result="not installed" ;;
     whl) inside sh -c "python3 -m venv /opt/venv && /opt/venv/bin/pip install -q --no-deps /tmp/$(basename "$file")" >"$work/log" 2>&1 && command=/opt/venv/bin/lanescope || result="not installed" ;;
   esac
   [ "$result" = recorded ] && { recorded "$command" || result="did not record"; }
   case $kind in
     tar.gz) inside rm -rf /opt/lanescope ;;
     deb) inside dpkg -P lanescope-recorder >/dev/null 2>&1 ;;
+    rpm) root_rpm -e lanescope-recorder >/dev/null 2>&1 ;;
+    dnf) root_dnf remove lanescope-recorder >/dev/null 2>&1 && rm -rf "$work/root/etc/dnf" ;;  # which is dnf's own
     whl) inside rm -rf /opt/venv ;;
   esac
   files >"$work/after"
@@ -81,7 +110,7 @@ try() {  # SYSTEM KIND FILE
   glibc=$(inside ldd --version | sed -n '1s/.* //p')
   local removed=removed
   cmp -s "$work/before" "$work/after" || removed="left $(comm -13 "$work/before" "$work/after" | head -3 | tr '\n' ' ')"
-  printf '| %s | %s | %s | %s | %s | %.1f s |\n' "$system (glibc $glibc)" "$(basename "$file")" "$(du -b "$file" | cut -f1)" "$result" "$removed" "$seconds"
+  printf '| %s | %s | %s | %s | %s | %.1f s |\n' "$system (glibc $glibc)" "$(basename "$file")$([ "$kind" != dnf ] || echo ', by dnf')" "$(du -b "$file" | cut -f1)" "$result" "$removed" "$seconds"
   if [ "$result" != recorded ]; then
     for said in "$work/log" "$work/info" "$work/root/tmp/said"; do [ -f "$said" ] && tail -3 "$said" | sed 's/^/    /' >&2; done
   fi
@@ -141,6 +170,11 @@ for system in "${systems[@]}"; do
   base "$system" || { echo "| $system | | | its root could not be made | | |"; continue; }
   try "$system" tar.gz "$(echo "$packages"/lanescope-recorder-*-x86_64.tar.gz)"
   try "$system" deb "$(echo "$packages"/lanescope-recorder_*_amd64.deb)"
+  rpm=$(find "$packages" -name 'lanescope-recorder-*.x86_64.rpm')
+  if [ -n "$rpm" ] && command -v rpmbuild >/dev/null; then
+    try "$system" rpm "$rpm"
+    if command -v dnf >/dev/null && command -v createrepo_c >/dev/null; then try "$system" dnf "$rpm"; fi
+  fi
   viewer=$(find "$packages" -name 'lanescope-[0-9]*-linux-x86_64.tar.xz')
   if [ -n "$viewer" ] && [[ $system = debian-1[23] || $system = ubuntu-24.04 ]]; then try_archive "$system" "$viewer"; fi
   if with_python "$system" >"$work/log" 2>&1; then

@@ -2,7 +2,7 @@
 # rpm.sh VERSION TREE FOLDER: makes FOLDER/lanescope-recorder-VERSION-1.x86_64.rpm of what TREE has below usr/, for any distribution with glibc 2.28 and
 # RPM. Needs rpmbuild (on Debian the package rpm). TREE is changed.
 #
-# Times are SOURCE_DATE_EPOCH: made twice of one tree, packages are equal. No script runs when one is installed.
+# Times are SOURCE_DATE_EPOCH: made twice of one tree, packages are equal. No script runs when one is installed. XZ_LEVEL: how well it is packed (9).
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$here" log -1 --format=%ct)} LC_ALL=C TZ=UTC
@@ -18,9 +18,9 @@ find "$tree" -type d -exec chmod 755 {} + -o -type f -exec chmod u=rwX,go=rX {} 
 find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# Folders that are ours alone, and all files.
+# Folders that are ours alone, or shells', which may not be installed; and all files.
 {
-  (cd "$tree" && find usr -type d -path '*lanescope*' -printf '%%dir "/%p"\n' | sort)
+  (cd "$tree" && find usr -type d -regextype posix-extended -regex '.*lanescope.*|usr/share/(bash-completion|fish|zsh)(/.*)?' -printf '%%dir "/%p"\n' | sort)
   (cd "$tree" && find usr ! -type d -printf '"/%p"\n' | sort)
 } >"$work/files"
 cat >"$work/lanescope-recorder.spec" <<END
@@ -41,6 +41,6 @@ cp -a "$tree/." "%{buildroot}/"
 END
 # Nothing is changed in the tree: neither stripped nor compressed again.
 rpmbuild -bb --quiet --target x86_64 --define "_topdir $work/rpm" --define "_rpmdir $work" --define "_build_id_links none" --define "_buildhost reproducible" \
-  --define "use_source_date_epoch_as_buildtime 1" --define "clamp_mtime_to_source_date_epoch 1" --define "_binary_payload w9.xzdio" --define "__os_install_post %{nil}" \
+  --define "use_source_date_epoch_as_buildtime 1" --define "clamp_mtime_to_source_date_epoch 1" --define "_binary_payload w${XZ_LEVEL:-9}.xzdio" --define "__os_install_post %{nil}" \
   --define "debug_package %{nil}" "$work/lanescope-recorder.spec" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
 mv "$work/x86_64/lanescope-recorder-$version-1.x86_64.rpm" "$out/"

@@ -3,13 +3,15 @@
 # what is in it. Exit code 77 (skipped) where there are no tools for it.
 set -euo pipefail
 cmake=$1 build=$2 packaging=$3
-for tool in rpm rpmbuild rpm2cpio cpio; do command -v $tool >/dev/null || exit 77; done
+for tool in rpm rpmbuild rpm2cpio cpio; do command -v $tool >/dev/null || { echo "there is no $tool"; exit 77; }; done
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 fail() { echo "$1"; exit 1; }
 "$cmake" --install "$build" --prefix "$folder/tree/usr" --component recorder >"$folder/log" || { cat "$folder/log"; exit 1; }
 find "$folder/tree" -type f \( -path '*/bin/*' -o -name '*.so' \) -exec strip --strip-unneeded {} + 2>/dev/null || true
-export SOURCE_DATE_EPOCH=1700000000
+mkdir -p "$folder/tree/usr/share/zsh/vendor-completions" "$folder/tree/usr/share/fish/vendor_completions.d"  # what packaging/command_pages.py makes of the help
+touch "$folder/tree/usr/share/zsh/vendor-completions/_lanescope" "$folder/tree/usr/share/fish/vendor_completions.d/lanescope.fish"
+export SOURCE_DATE_EPOCH=1700000000 XZ_LEVEL=1
 for copy in first second; do
   cp -a "$folder/tree" "$folder/$copy-tree"
   mkdir "$folder/$copy"
@@ -27,3 +29,19 @@ mkdir "$folder/root"
 expected=$(cd "$folder/root" && find usr \( -type f -o -type l \) -printf '/%p\n' | sort)
 listed=$(rpm -qp --qf '[%{FILEMODES:perms} %{FILENAMES}\n]' "$folder/first/$file" | grep -v '^d' | cut -d' ' -f2- | sort)
 [ "$expected" = "$listed" ] || fail "it names other files than it holds"
+
+# Installed into a bare root and removed again, it leaves nothing behind; beside a C library that is too old, or none, it is refused.
+mkdir "$folder/bare"
+bare() { rpm --root "$folder/bare" --dbpath /var/lib/rpm "$@"; }
+bare --initdb
+files() { (cd "$folder/bare" && find . -path ./var -prune -o -print | sort); }
+files >"$folder/before"
+! bare -i "$folder/first/$file" 2>"$folder/said" || fail "it is installed where there is no C library"
+grep -q 'glibc >= 2.28 is needed' "$folder/said" || fail "it is refused for another reason: $(cat "$folder/said")"
+bare -i --nodeps "$folder/first/$file"
+bare -V --nodeps lanescope-recorder || fail "what is installed is not what the package says"
+bare -e lanescope-recorder
+files >"$folder/after"
+# Folders of the system, which every distribution's own packages have.
+left=$(comm -13 "$folder/before" "$folder/after" | grep -vxE '\./usr(/bin|/lib|/share(/doc|/man(/man1)?)?)?' || true)
+[ -z "$left" ] || fail "it leaves behind: $left"
