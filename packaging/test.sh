@@ -4,7 +4,7 @@
 set -euo pipefail
 case "${1:-}" in -h | --help) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;; esac
 root=$(cd "$(dirname "$0")/.." && pwd)
-"$root/packaging/install-deps.sh" git clang-format-14
+"$root/packaging/install-deps.sh" git clang-format-14 patchelf rpm cpio  # what tests of packages take
 cd "$root"
 export QT_QPA_PLATFORM=offscreen
 
