@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # matrix.sh [FOLDER] [SYSTEM...]: installs the packages of FOLDER (build/packages) into bare roots of Debian 11, 12, 13 and Ubuntu 22.04, 24.04, 26.04,
 # records a program with NVTX ranges there, prints what was recorded, and removes them again; one line a package and system. The viewer and the C
-# interface, where FOLDER has them, are installed with apt on Debian 12 and Ubuntu 24.04; the viewer draws a recorded trace, a program in C reads it. The
-# viewer's archive draws it in roots with glibc 2.36 and newer, in which nothing else is installed. The .rpm, where rpm is installed here, is put into
+# interface, where FOLDER has them, are installed with apt on Debian 12 and Ubuntu 24.04; the viewer draws a recorded trace, and its window opens on an X
+# server (where Xvfb and xdotool are here); a program in C, built there by find_package(Lanescope) and by pkg-config, reads it. The viewer's archive does the
+# same in roots with glibc 2.36 and newer, in which nothing else is installed; of two that lie side by side, either stays whole when the other goes. The .rpm, where rpm is installed here, is put into
 # these roots by rpm --root, and by dnf --installroot where dnf and createrepo_c are: an RPM distribution's root itself can't be had from Debian's archive.
 #
 # Needs root, debootstrap and a network. Systems are debian-11 and the like. The program is tests/programs/nvtx/nvtx_threads.cpp, linked against the C
@@ -52,7 +53,7 @@ with_python() {  # SYSTEM
   inside apt-get install -y -qq --no-install-recommends --allow-unauthenticated python3-venv
 }
 drop() { for at in proc dev; do umount -l "$work/root/$at"; done; rm -rf --one-file-system "$work/root"; }
-inside() { chroot "$work/root" env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"; }
+inside() { chroot "$work/root" env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp/home LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"; }
 files() { (cd "$work/root" && find . -path ./proc -prune -o -path ./dev -prune -o -path ./tmp -prune -o -path ./var -prune -o -print | sort); }
 
 # recorded PROGRAM: whether it records the 1,642 ranges that the program and its child make by nesting, and prints them.
@@ -117,7 +118,21 @@ try() {  # SYSTEM KIND FILE
   return 0
 }
 
-# The viewer draws a trace, and a program that was built here against the packages reads it.
+# opens_window PROGRAM: whether the viewer in the root opens a window with the trace's name on an X server of this machine; not asked for want of tools.
+opens_window() {
+  local server shown=1 viewer
+  command -v Xvfb >/dev/null && command -v xdotool >/dev/null || return 0
+  : >"$work/display"
+  Xvfb -displayfd 3 -screen 0 1280x800x24 -nolisten tcp 3>"$work/display" >/dev/null 2>&1 & server=$!
+  timeout 60 sh -c "until grep -q . '$work/display'; do sleep 0.1; done" || { kill $server; return 1; }
+  chroot "$work/root" env -i PATH=/usr/bin:/bin HOME=/tmp/home LC_ALL=C.UTF-8 DISPLAY="unix:$(cat "$work/display")" QT_QPA_PLATFORM=xcb "$1" /tmp/cuda_streams.trace & viewer=$!
+  DISPLAY=:$(cat "$work/display") timeout 60 sh -c 'until xdotool search --onlyvisible --name cuda_streams; do kill -0 '$viewer' || exit 1; sleep 0.2; done' && shown=0
+  kill $viewer $server 2>/dev/null
+  wait $viewer $server 2>/dev/null || true
+  return $shown
+}
+
+# The viewer draws a trace, and a program that is built there against the packages reads it.
 try_viewer() {  # SYSTEM
   local system=$1 begin seconds result="drew a trace, read by C" removed=removed file bytes=0
   begin=$(date +%s.%N)
@@ -125,19 +140,22 @@ try_viewer() {  # SYSTEM
     cp "$file" "$work/root/tmp/"
     bytes=$((bytes + $(stat -c %s "$file")))
   done
-  rm -rf "$work/c" && mkdir "$work/c"
-  for file in "$packages"/liblanescope*.deb; do dpkg-deb -x "$file" "$work/c"; done
-  gcc -O1 -I "$work/c/usr/include" tests/app/library/consumer/consumer.c -o "$work/root/tmp/consumer" -L "$work/c/usr/lib" -llanescope
+  cp -a tests/app/library/consumer "$work/root/tmp/"
   cp tests/data/cuda_streams.trace "$work/root/tmp/"
   if ! { with_archive "$system" && inside sh -c 'apt-get install -y -qq --no-install-recommends --allow-unauthenticated /tmp/*.deb'; } >"$work/log" 2>&1; then
     result="not installed"
     tail -5 "$work/log" | sed 's/^/    /' >&2
-  elif ! inside sh -c 'cd /tmp && lanescope-ui cuda_streams.trace --screenshot x.png && head -c 4 x.png | grep -q PNG && ./consumer cuda_streams.trace | grep "^[1-9].* kernels"' >"$work/log" 2>&1; then
-    result="did not draw, or could not be read"
+  elif ! inside sh -c 'cd /tmp && lanescope-ui cuda_streams.trace --screenshot x.png && head -c 4 x.png | grep -q PNG' >"$work/log" 2>&1 || ! opens_window lanescope-ui >"$work/log" 2>&1; then
+    result="did not draw"
+    tail -5 "$work/log" | sed 's/^/    /' >&2
+  elif ! { inside sh -c 'rm /tmp/*.deb; apt-get install -y -qq --no-install-recommends --allow-unauthenticated gcc libc6-dev cmake make pkg-config' && inside sh -c '
+    cd /tmp && cmake -S consumer -B built && cmake --build built && cc consumer/consumer.c $(pkg-config --cflags --libs lanescope) -o by_pkg_config &&
+    for program in built/consumer ./by_pkg_config; do $program cuda_streams.trace | grep "^[1-9].* kernels" || exit 1; done'; } >"$work/log" 2>&1; then
+    result="drew a trace, could not be read by C"
     tail -5 "$work/log" | sed 's/^/    /' >&2
   fi
   inside dpkg -P lanescope liblanescope-dev liblanescope0 lanescope-recorder >/dev/null 2>&1
-  inside find / -xdev '(' -path /tmp -o -path /root ')' -prune -o -name '*lanescope*' -print | grep . >"$work/left" && removed="left $(head -3 "$work/left" | tr '\n' ' ')"
+  inside find / -xdev -path /tmp -prune -o -name '*lanescope*' -print | grep . >"$work/left" && removed="left $(head -3 "$work/left" | tr '\n' ' ')"
   seconds=$(echo "$(date +%s.%N) - $begin" | bc)
   printf '| %s | %s | %s | %s | %s | %.1f s |\n' "$system (glibc $(inside ldd --version | sed -n '1s/.* //p'))" "viewer, recorder, library, headers (.deb)" "$bytes" "$result" "$removed" "$seconds"
 }
@@ -150,14 +168,22 @@ try_archive() {  # SYSTEM FILE
   inside mkdir -p /opt
   cp "$file" tests/data/cuda_streams.trace "$work/root/tmp/"
   tar xJf "$file" -C "$work/root/opt"
-  local place=/opt/$(basename "$file" .tar.xz)
+  local place
+  place=/opt/$(basename "$file" .tar.xz)
   if ! inside sh -c "cd /tmp && $place/bin/lanescope-ui cuda_streams.trace --screenshot x.png && head -c 4 x.png | grep -q PNG" >"$work/log" 2>&1; then
     result="did not draw"
     tail -5 "$work/log" | sed 's/^/    /' >&2
   elif ! recorded "$place/bin/lanescope"; then
     result="did not record"
+  elif ! opens_window "$place/lanescope-ui" >"$work/log" 2>&1; then
+    result="opened no window"
+    tail -5 "$work/log" | sed 's/^/    /' >&2
   fi
+  # A second one beside it, which outlives the first.
+  inside cp -a "$place" "$place-other"
   inside rm -rf "$place"
+  if ! inside sh -c "cd /tmp && rm x.png && $place-other/lanescope-ui cuda_streams.trace --screenshot x.png && head -c 4 x.png | grep -q PNG" >"$work/log" 2>&1; then result="did not draw beside another"; fi
+  inside rm -rf "$place-other"
   files >"$work/after"
   seconds=$(echo "$(date +%s.%N) - $begin" | bc)
   cmp -s "$work/before" "$work/after" || removed="left $(comm -13 "$work/before" "$work/after" | head -3 | tr '\n' ' ')"
@@ -168,7 +194,8 @@ echo '| system | package | bytes | what it did | afterwards | time |'
 echo '|---|---|---|---|---|---|'
 for system in "${systems[@]}"; do
   base "$system" || { echo "| $system | | | its root could not be made | | |"; continue; }
-  try "$system" tar.gz "$(echo "$packages"/lanescope-recorder-*-x86_64.tar.gz)"
+  tarball=$(find "$packages" -name 'lanescope-recorder-[0-9]*-linux-x86_64.tar.gz') wheel=$(find "$packages" -name 'lanescope-[0-9]*_x86_64.whl')
+  [ -z "$tarball" ] || try "$system" tar.gz "$tarball"
   try "$system" deb "$(echo "$packages"/lanescope-recorder_*_amd64.deb)"
   rpm=$(find "$packages" -name 'lanescope-recorder-*.x86_64.rpm')
   if [ -n "$rpm" ] && command -v rpmbuild >/dev/null; then
@@ -177,8 +204,10 @@ for system in "${systems[@]}"; do
   fi
   viewer=$(find "$packages" -name 'lanescope-[0-9]*-linux-x86_64.tar.xz')
   if [ -n "$viewer" ] && [[ $system = debian-1[23] || $system = ubuntu-24.04 ]]; then try_archive "$system" "$viewer"; fi
-  if with_python "$system" >"$work/log" 2>&1; then
-    try "$system" whl "$(echo "$packages"/lanescope-*_x86_64.whl)"
+  if [ -z "$wheel" ]; then
+    :
+  elif with_python "$system" >"$work/log" 2>&1; then
+    try "$system" whl "$wheel"
   else
     echo "| $system | the wheel | | no python3-venv could be installed | | |"
   fi
