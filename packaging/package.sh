@@ -4,13 +4,13 @@
 #   lanescope-recorder-VERSION-linux-x86_64.tar.gz    what records, the command line, completions, man pages: unpack it anywhere, no root
 #   lanescope-recorder-VERSION-linux-x86_64.tar.xz    the same in fewer bytes, where there is xz
 #   lanescope-recorder_VERSION_amd64.deb              the same for Debian, Ubuntu and what descends from them
-#   lanescope-recorder-VERSION-1.x86_64.rpm           the same for distributions with RPM and glibc 2.28 (where rpmbuild is installed)
+#   lanescope-recorder-VERSION-1.x86_64.rpm           the same for distributions with RPM and glibc 2.28 (where there is rpmbuild)
 #   lanescope-recorder-VERSION-image.tar              the same as a layer for containers (docker load, podman load), to be copied from
 #   lanescope-VERSION-py3-none-manylinux_2_28_x86_64.whl   the Python package with the recorder inside
 #   lanescope_VERSION_amd64.deb                       the viewer, for Debian 12 and Ubuntu 24.04 (with --viewer; takes the release build)
-#   lanescope-VERSION-linux-x86_64.tar.xz             the viewer with Qt beside it, and the recorder, for other desktops (likewise; where patchelf is installed)
+#   lanescope-VERSION-linux-x86_64.tar.xz             the viewer with Qt beside it, and the recorder, for other desktops (likewise; where there is patchelf)
 #   liblanescope0_..., liblanescope-dev_...           the C interface, likewise: the library, and what programs are built with
-#   ...linux-aarch64.tar.gz, .tar.xz, ..._arm64.deb, ..._aarch64.whl   the recorder for Grace and other 64-bit Arm (with --aarch64; takes Debian's cross compiler)
+#   ...linux-aarch64.tar.gz, .tar.xz, ..._arm64.deb, ...aarch64.rpm, ..._aarch64.whl   the recorder for Grace and other 64-bit Arm (with --aarch64; where there is qemu-user, tried by aarch64_check.sh)
 #   ...debug.tar.gz, ...cdx.json, SHA256SUMS          debug files by build id, what is inside (CycloneDX), checksums
 #
 # Made twice from one commit, all of them are equal: times are the commit's (or SOURCE_DATE_EPOCH), lists are sorted. Compiled with GCC 12 on
@@ -38,7 +38,10 @@ if [ -e "$out" ]; then
     exit 2
   fi
 fi
-packaging/install-deps.sh curl file git python3-pip xz-utils
+tools=(curl file git python3-pip xz-utils rpm)
+[ $viewer = no ] || tools+=(patchelf dpkg-dev)
+[ $aarch64 = no ] || tools+=(g++-aarch64-linux-gnu qemu-user-static)
+packaging/install-deps.sh "${tools[@]}"
 for tool in cmake curl file git ninja python3 readelf realpath; do
   command -v "$tool" >/dev/null || { echo "package: $tool is not installed, and needed" >&2; exit 1; }
 done
@@ -165,13 +168,15 @@ put_deb() {
  package lanescope."
 }
 put_deb "$tree" amd64
-if command -v rpmbuild >/dev/null; then
+# put_rpm TREE ARCHITECTURE
+put_rpm() {
+  command -v rpmbuild >/dev/null || { echo "package: no rpmbuild here, so no .rpm is made for $2" >&2; return 0; }
+  rm -rf "$work/rpm"
   mkdir -p "$work/rpm"
-  cp -a "$tree" "$work/rpm/usr"
-  packaging/rpm.sh "$version" "$work/rpm" "$out"
-else
-  echo "package: no rpmbuild here, so no .rpm is made" >&2
-fi
+  cp -a "$1" "$work/rpm/usr"
+  packaging/rpm.sh "$version" "$work/rpm" "$out" "$2"
+}
+put_rpm "$tree" x86_64
 packaging/image.py "$tree" "$version" "$out"
 packaging/wheel.py "$tree" "$version" x86_64 "$out"
 packaging/sbom.py "$version" amd64 >"$out/$base.cdx.json"
@@ -194,6 +199,7 @@ if [ "$aarch64" = yes ]; then
   cp -a "$tree/share/." "$there/share/"  # man pages and completions, which the program that runs here has made
   put_archive "$there" "$work/debug-aarch64" "${base/x86_64/aarch64}"
   put_deb "$there" arm64
+  put_rpm "$there" aarch64
   packaging/wheel.py "$there" "$version" aarch64 "$out"
   packaging/sbom.py "$version" arm64 >"$out/${base/x86_64/aarch64}.cdx.json"
 fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# rpm.sh VERSION TREE FOLDER: makes FOLDER/lanescope-recorder-VERSION-1.x86_64.rpm of what TREE has below usr/, for any distribution with glibc 2.28 and
+# rpm.sh VERSION TREE FOLDER [x86_64|aarch64]: makes FOLDER/lanescope-recorder-VERSION-1.x86_64.rpm of what TREE has below usr/, for any distribution with glibc 2.28 and
 # RPM. Needs rpmbuild (on Debian the package rpm). TREE is changed.
 #
 # Times are SOURCE_DATE_EPOCH: made twice of one tree, packages are equal. No script runs when one is installed. XZ_LEVEL: how well it is packed (9).
@@ -7,7 +7,7 @@ set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$here" log -1 --format=%ct)} LC_ALL=C TZ=UTC
 umask 022
-version=$1 tree=$(realpath "$2") out=$(realpath "$3")
+version=$1 tree=$(realpath "$2") out=$(realpath "$3") architecture=${4:-x86_64}
 mkdir -p "$tree/usr/share/doc/lanescope-recorder"
 "$here/licences.py" lanescope-recorder >"$tree/usr/share/doc/lanescope-recorder/copyright"
 if [ -d "$tree/usr/share/zsh/vendor-completions" ]; then  # as Debian names the folder, and nobody else
@@ -40,7 +40,7 @@ cp -a "$tree/." "%{buildroot}/"
 %files -f $work/files
 END
 # Nothing is changed in the tree: neither stripped nor compressed again.
-rpmbuild -bb --quiet --target x86_64 --define "_topdir $work/rpm" --define "_rpmdir $work" --define "_build_id_links none" --define "_buildhost reproducible" \
+rpmbuild -bb --quiet --target "$architecture" --define "_topdir $work/rpm" --define "_rpmdir $work" --define "_build_id_links none" --define "_buildhost reproducible" \
   --define "use_source_date_epoch_as_buildtime 1" --define "clamp_mtime_to_source_date_epoch 1" --define "_binary_payload w${XZ_LEVEL:-9}.xzdio" --define "__os_install_post %{nil}" \
   --define "debug_package %{nil}" "$work/lanescope-recorder.spec" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
-mv "$work/x86_64/lanescope-recorder-$version-1.x86_64.rpm" "$out/"
+mv "$work/$architecture/lanescope-recorder-$version-1.$architecture.rpm" "$out/"

@@ -19,6 +19,9 @@ for copy in first second; do
 done
 file=lanescope-recorder-0.1.0-1.x86_64.rpm
 cmp "$folder/first/$file" "$folder/second/$file" || fail "made twice, the package is not the same"
+cp -a "$folder/tree" "$folder/arm-tree"
+"$packaging/rpm.sh" 0.1.0 "$folder/arm-tree" "$folder/first" aarch64
+[ "$(rpm -qp --qf '%{ARCH}' "$folder/first/lanescope-recorder-0.1.0-1.aarch64.rpm")" = aarch64 ] || fail "the package for 64-bit Arm is for another processor"
 [ -z "$(rpm -qp --scripts "$folder/first/$file")" ] || fail "a script runs when it is installed"
 rpm -qp --requires "$folder/first/$file" | grep -qx 'glibc >= 2.28' || fail "it does not say which C library it needs"
 
