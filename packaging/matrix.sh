@@ -70,7 +70,7 @@ stand_in() {
 }
 root_rpm() { rpm --root "$work/root" --dbpath /var/lib/rpm "$@"; }
 root_dnf() {
-  HOME=$work dnf -q -y --installroot "$work/root" --releasever 1 --disablerepo '*' --repofrompath "here,$work/repository" --setopt=reposdir= --setopt=cachedir=/var/cache/dnf \
+  HOME=$work dnf -q -y --installroot "$work/root" --releasever 1 --disablerepo '*' --repofrompath "here,$work/repository" --setopt=reposdir= --setopt=cachedir="$work/cache" \
     --setopt=here.gpgcheck=0 --setopt=tsflags= --setopt=logdir=/var/log "$@"
 }
 install_rpm() {  # FILE: refused beside a C library that is too old, then installed
@@ -81,7 +81,7 @@ install_rpm() {  # FILE: refused beside a C library that is too old, then instal
   stand_in "$(inside ldd --version | sed -n '1s/.* //p')" && root_rpm -U "$work"/repository/glibc-2.[3-9]*.rpm && root_rpm -i "$1" && root_rpm -V lanescope-recorder
 }
 install_by_dnf() {  # FILE
-  rm -rf "$work/root/var/lib/rpm" "$work/repository"
+  rm -rf "$work/root/var/lib/rpm" "$work/repository" "$work/cache"
   echo '%_dbpath /var/lib/rpm' >"$work/.rpmmacros"  # Debian's rpm has it in the home of a user
   stand_in "$(inside ldd --version | sed -n '1s/.* //p')" && cp "$1" "$work/repository/" && createrepo_c -q "$work/repository" && root_dnf install lanescope-recorder && root_rpm -V lanescope-recorder
 }
@@ -196,7 +196,8 @@ for system in "${systems[@]}"; do
   base "$system" || { echo "| $system | | | its root could not be made | | |"; continue; }
   tarball=$(find "$packages" -name 'lanescope-recorder-[0-9]*-linux-x86_64.tar.gz') wheel=$(find "$packages" -name 'lanescope-[0-9]*_x86_64.whl')
   [ -z "$tarball" ] || try "$system" tar.gz "$tarball"
-  try "$system" deb "$(echo "$packages"/lanescope-recorder_*_amd64.deb)"
+  deb=$(find "$packages" -name 'lanescope-recorder_*_amd64.deb')
+  [ -z "$deb" ] || try "$system" deb "$deb"
   rpm=$(find "$packages" -name 'lanescope-recorder-*.x86_64.rpm')
   if [ -n "$rpm" ] && command -v rpmbuild >/dev/null; then
     try "$system" rpm "$rpm"
