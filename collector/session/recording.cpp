@@ -350,7 +350,7 @@ Result<std::filesystem::path> Recording::start_capture(CaptureRequest request) {
 Result<std::filesystem::path> Recording::end_capture() { return run_->order({Recording::Run::Order::kEnd, {}, {}}); }
 Result<std::filesystem::path> Recording::cancel_capture() { return run_->order({Recording::Run::Order::kCancel, {}, {}}); }
 void Recording::shut_down(std::optional<int> signal) { run_->shut_down(signal); }
-void Recording::pass_on(int signal) { run_->pass_on(signal); }
+void Recording::pass_on(int signal, SignalReceiver receiver) { run_->pass_on(signal, receiver); }
 bool Recording::passes_on() const { return run_->passes_on(); }
 RecordingState Recording::state() const { return run_->state(); }
 RecordingStatistics Recording::statistics() const { return run_->statistics(); }

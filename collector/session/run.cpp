@@ -411,7 +411,7 @@ void Recording::Run::end(EndReason reason) {
 void Recording::Run::pass_on_due() {
   std::unique_lock lock(mutex_);
   if (signals_to_pass_on_.empty()) return;
-  const int signal = signals_to_pass_on_.front();
+  const auto [signal, receiver] = signals_to_pass_on_.front();
   lock.unlock();
   const std::int64_t now = monotonic_now();
   if (may_end(pid_, signal)) {
@@ -422,7 +422,8 @@ void Recording::Run::pass_on_due() {
     period_ = kShortestPeriod;
     if (!processes_.all_handed_over() && now < handover_deadline_ && wish_.load() != Wish::kAtOnce) return;
   }
-  if (!processes_.launched_status()) kill(pid_, signal);
+  const bool leads_group = receiver == SignalReceiver::kGroup && getpgid(pid_) == pid_;
+  if (!processes_.launched_status()) kill(leads_group ? -pid_ : pid_, signal);
   handover_deadline_ = 0;
   lock.lock();
   signals_to_pass_on_.pop_front();
@@ -516,10 +517,10 @@ void Recording::Run::shut_down(std::optional<int> signal) {
   wake();
 }
 
-void Recording::Run::pass_on(int signal) {
+void Recording::Run::pass_on(int signal, SignalReceiver receiver) {
   {
     const std::lock_guard lock(mutex_);
-    signals_to_pass_on_.push_back(signal);
+    signals_to_pass_on_.push_back({signal, receiver});
   }
   wake();
 }

@@ -44,7 +44,7 @@ class Recording::Run {
   };
   Result<std::filesystem::path> order(Order order);
   void shut_down(std::optional<int> signal);
-  void pass_on(int signal);
+  void pass_on(int signal, SignalReceiver receiver);
   [[nodiscard]] bool passes_on() const;
 
   [[nodiscard]] RecordingState state() const;
@@ -198,7 +198,11 @@ class Recording::Run {
   std::atomic<Wish> wish_{Wish::kNone};
   std::optional<int> shut_down_signal_;  // written before wish_
   mutable std::mutex mutex_;
-  std::deque<int> signals_to_pass_on_;
+  struct PassedOn {
+    int signal;
+    SignalReceiver receiver;
+  };
+  std::deque<PassedOn> signals_to_pass_on_;
   std::condition_variable changed_;
   RecordingState state_ = RecordingState::kRecording;
   RecordingStatistics statistics_;

@@ -167,6 +167,23 @@ TEST_CASE("Ctrl+C in a terminal ends the program once, and the recording with it
   CHECK(trace->processes()[0].end_kind == ProcessEndKind::kExited);
 }
 
+// As `timeout` does. Alone, it would be the first of a shell's job, and each process of that gets Ctrl+C.
+TEST_CASE("Ctrl+C reaches all of a program that has made a group of its own, as if a shell had started it alone") {
+  const TemporaryFolder folder;
+  const std::string script = "trap 'echo heard; exit 5' INT; " + lives() + " wait; exit 6";
+  Terminal terminal(folder.path(), {"profile", "-t", "nvtx", "-o", "x", "setsid", "-w", "sh", "-c", script});
+  terminal.wait_for("ready");
+  terminal.press_control_c();
+  terminal.wait_for("heard");
+  CHECK(terminal.wait_for_end() == 5);
+  CHECK(load(folder.path() / "x.trace")->provenance().finished);
+
+  Terminal of_timeout(folder.path(), {"profile", "-t", "nvtx", "-o", "y", "timeout", "3600", lives(), "wait"});
+  of_timeout.wait_for("ready");
+  of_timeout.press_control_c();
+  CHECK(of_timeout.wait_for_end() == 128 + SIGINT);
+}
+
 // The kernel tells the session's first process alone; a shell would tell its jobs.
 TEST_CASE("a terminal that is closed ends the program of a recorder that it began with, as it would end the program") {
   const TemporaryFolder folder;

@@ -75,7 +75,8 @@ class SignalsOfRecording {
     const bool stands = recording_.take_stop() && has_terminal();
     if (std::exchange(stands_, stands) && is_stopped(recording_.target_pid()) && !may_others_go_on()) {  // for a whole look
       stands_ = false;
-      has_stopped_program_ = getpgid(recording_.target_pid()) != getpgrp();  // else who continues us continues it
+      stopped_.reset();
+      if (getpgid(recording_.target_pid()) != getpgrp()) stopped_ = session::SignalReceiver::kTarget;  // else who continues us continues it
       stop_with(recording_.target_pid());
     }
   }
@@ -91,19 +92,21 @@ class SignalsOfRecording {
     first_end_ = signal.si_signo;
     if (on_signal_ == OnSignal::kDetach) return recording_.stop(session::StopMode::kOrderly);
     asked_at_ = std::chrono::steady_clock::now();
-    if (!signals_.has_come_to(recording_.target_pid(), signal)) recording_.pass_on(first_end_);
+    if (!signals_.has_come_to(recording_.target_pid(), signal)) recording_.pass_on(first_end_, receiver_of(signal));
   }
 
   void stop_as_well(const siginfo_t& signal) {
-    has_stopped_program_ = on_signal_ == OnSignal::kEndProgram && !signals_.has_come_to(recording_.target_pid(), signal);
-    if (has_stopped_program_) recording_.pass_on(SIGTSTP);
+    stopped_.reset();
+    if (on_signal_ == OnSignal::kEndProgram && !signals_.has_come_to(recording_.target_pid(), signal)) stopped_ = receiver_of(signal);
+    if (stopped_) recording_.pass_on(SIGTSTP, *stopped_);
     while (recording_.passes_on()) std::this_thread::sleep_for(1ms);
     stands_ = false;
     if (!stop_as_terminals_do()) go_on();
   }
 
   void go_on() {
-    if (std::exchange(has_stopped_program_, false)) recording_.pass_on(SIGCONT);
+    if (stopped_) recording_.pass_on(SIGCONT, *stopped_);
+    stopped_.reset();
   }
 
   static void tell(int signal, const char* what) { std::cerr << "lanescope: " << name_of(signal) << ' ' << what << '\n'; }
@@ -112,8 +115,8 @@ class SignalsOfRecording {
   RecorderSignals& signals_;
   OnSignal on_signal_;
   int first_end_ = 0;
-  bool has_stopped_program_ = false;
-  bool stands_ = false;  // the program, as was seen at the last look
+  std::optional<session::SignalReceiver> stopped_;  // whom we had stop, and have go on when we do
+  bool stands_ = false;                             // the program, as was seen at the last look
   bool has_told_ = false;
   std::chrono::steady_clock::time_point asked_at_;
   std::optional<std::chrono::steady_clock::time_point> ended_at_;  // when it was seen that the program has ended
@@ -242,10 +245,14 @@ bool RecorderSignals::has_come_to(pid_t program, const siginfo_t& signal) {
   }
   if (is_from_terminal(signal)) {
     witness_.forget(signal.si_signo);
-    return is_from_terminal_to_all(signal);
+    return is_from_terminal_to_all(signal) && getpgid(program) == getpgrp();
   }
   // In a group of its own, it gets what is sent to ours from us alone.
   return getpgid(program) == getpgrp() && witness_.has_got(signal.si_signo);
+}
+
+session::SignalReceiver receiver_of(const siginfo_t& signal) {
+  return is_from_terminal(signal) ? session::SignalReceiver::kGroup : session::SignalReceiver::kTarget;
 }
 
 std::optional<siginfo_t> RecorderSignals::next() {

@@ -38,6 +38,10 @@ class RecorderSignals {
   std::uint64_t missed_ = 0;  // bit n - 1 for signal n
 };
 
+// Who is to get a signal that has come to us and not to the program: a terminal's is for a whole job, and a program that leads a group of its own would lead
+// its job if it ran alone.
+[[nodiscard]] session::SignalReceiver receiver_of(const siginfo_t& signal);
+
 // What becomes of a signal that asks for the end, as SIGINT, SIGTERM, SIGHUP and SIGQUIT do, and of the others.
 enum class OnSignal {
   kEndProgram,  // they are the program's as well. It gets each once, as it would without us; behind the first that asks for the end, the recording ends

@@ -98,6 +98,10 @@ constexpr std::array kDiagnostics = {
     to_translate("The agent was brought in by thread {count}, which stood still for {milliseconds} ms meanwhile."),
     to_translate("Of {count} more processes nothing is recorded: they could not be followed."),
     to_translate("this process could not be followed, so nothing is recorded of what it did:"),
+    to_translate("this process could not be followed in all that it did:"),
+    to_translate(
+        "Programs that process {count} starts may be missing, unsaid: the system gives it orphans of other programs as well, which look the same. Where "
+        "threads are observed (--sample, --cpuctxsw), each is named."),
     to_translate("Looking up the names of the code that ran; to leave them out, stop the recording again."),
     to_translate("Samples are taken by a clock of the kernel's: this machine lends no counter of its processors' cycles, as virtual machines do not."),
     to_translate("Calls are followed by frame pointers: this machine keeps no record of branches (-b lbr), as virtual machines do not. Whole chains come "

@@ -234,6 +234,8 @@ bool may_not_read(pid_t pid, const std::filesystem::path& file) {
   };
   const std::vector<std::uint64_t> users = numbers("Uid:"), groups = numbers("Gid:"), others = numbers("Groups:");
   if (users.size() != 4 || groups.size() != 4 || users[3] == 0 || users[3] == geteuid()) return false;
+  constexpr std::uint64_t kReadsAll = 1u << 1 | 1u << 2;  // CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+  if ((std::strtoull(line_of(status, "CapEff:").c_str(), nullptr, 16) & kReadsAll) != 0) return false;
   // Whether by the bits (of others: 4 read, 1 pass) of the right class; access lists may say otherwise.
   const auto may = [&](const std::filesystem::path& path, mode_t bits) {
     struct stat found {};

@@ -150,15 +150,20 @@ void ProcessTable::note_agent_obstacle(pid_t pid, const std::string& executable)
   if (!needs_agent || looked_at_for_agents_.size() >= kMost || !looked_at_for_agents_.insert(executable).second) return;
   const std::optional<std::string> obstacle = agent_obstacle(pid, executable);
   if (!obstacle) return;
+  warn(proto::COMPONENT_OS_RUNTIME, "[" + std::to_string(pid) + "] " + executable.substr(executable.rfind('/') + 1) +
+                                        ": its calls into the C library are not recorded: " + *obstacle +
+                                        ", so the agent can't be loaded into it. Its threads can be recorded from outside (-t none).");
+}
+
+void ProcessTable::warn(proto::Component component, const std::string& sentence) {
   proto::Diagnostic diagnostic;
   diagnostic.set_time(monotonic_now());
   diagnostic.set_severity(proto::SEVERITY_WARNING);
-  diagnostic.set_component(proto::COMPONENT_OS_RUNTIME);
+  diagnostic.set_component(component);
   diagnostic.set_state(proto::STATE_FAILED);
-  diagnostic.set_text("[" + std::to_string(pid) + "] " + executable.substr(executable.rfind('/') + 1) + ": its calls into the C library are not recorded: " +
-                      *obstacle + ", so the agent can't be loaded into it. Its threads can be recorded from outside (-t none).");
+  diagnostic.set_text(sentence);
   log_.write({proto::FRAME_DIAGNOSTIC}, diagnostic);
-  report_(diagnostic.text());
+  report_(sentence);
 }
 
 void ProcessTable::listen() {
@@ -174,12 +179,17 @@ void ProcessTable::listen() {
     return process != nullptr && process->connection() >= 0;
   };
   for (const StrayProcesses::Stray& stray : strays_->look(is_joined)) note_stray(stray);
+  if (strays_->take_doubt() && !std::exchange(is_doubt_told_, true))
+    warn(proto::COMPONENT_SESSION,
+         "Programs that process " + std::to_string(attached_pid_) +
+             " starts may be missing, unsaid: the system gives it orphans of other programs as well, which look the same. Where threads are observed "
+             "(--sample, --cpuctxsw), each is named.");
   for (const pid_t pid : strays_->take_begun())
     if (const std::optional<std::string> program = program_of(pid)) note_agent_obstacle(pid, *program);
 }
 
 void ProcessTable::note_stray(const StrayProcesses::Stray& stray) {
-  unfollowed_.add(stray.who, stray.reason);
+  unfollowed_.add(stray.who, stray.reason, stray.missing);
   if (stray.pid == attached_pid_ && attached_process_ == AttachedProcess::kFollowed) attached_process_ = AttachedProcess::kBecameAnother;
 }
 

@@ -126,6 +126,8 @@ class ProcessTable {
   [[nodiscard]] ProcessCompleteness with_threads(ProcessCompleteness process) const;  // with what was seen of its threads
   // Says, once for each executable, that calls into the C library are missing where no agent can be in the program.
   void note_agent_obstacle(pid_t pid, const std::string& executable);
+  // What a user should know, in the recording and at once.
+  void warn(proto::Component component, const std::string& sentence);
   void note_stray(const StrayProcesses::Stray& stray);
   void note_killed_by_filter(const TargetProcess& process);
   void finish(TargetProcess& process, std::optional<TargetProcess::Ending> known);
@@ -148,6 +150,7 @@ class ProcessTable {
   channel::CounterLine clock_;
   pid_t launched_pid_ = 0;
   pid_t attached_pid_ = 0;
+  bool is_doubt_told_ = false;                     // that children of the attached process may be missing
   std::uint64_t free_memory_ = ~std::uint64_t{0};  // bytes, as far as is known
   EncoderRoom room_;                               // of each process: their share of it, as many as live
   AttachedProcess attached_process_ = AttachedProcess::kFollowed;

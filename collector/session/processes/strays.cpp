@@ -156,7 +156,10 @@ void StrayProcesses::find_children() {
 void StrayProcesses::take_on(pid_t pid) {
   if (family_.size() >= kMostMembers || family_.contains(pid) || others_.contains(pid)) return;
   if (const auto parent = family_.find(parent_of_process(pid)); parent != family_.end()) {
-    if (parent->first == attached_ && may_be_inherited(pid) && !program_state(pid).number.is_same(parent->second.known_program)) return;
+    if (parent->first == attached_ && may_be_inherited(pid) && !program_state(pid).number.is_same(parent->second.known_program)) {
+      has_doubt_ = true;
+      return;
+    }
     Member child;
     child.known_program = parent->second.known_program;  // it is the same until it calls exec
     family_.emplace(pid, child);
@@ -176,9 +179,9 @@ StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray
   if (program.number.is_known() && program.number.is_same(member.known_program)) return Finding::kNothing;
   if (!way_ && is_of_recorder(pid)) return Finding::kRecorder;
   const bool has_begun = has_arguments(pid);
-  std::string obstacle = obstacle_of(pid, program);
+  Obstacle obstacle = obstacle_of(pid, program);
   const ProgramNumber number = program.number.is_known() ? program.number : ProgramNumber{static_cast<std::uint64_t>(pid), 0};
-  if (obstacle.empty()) {
+  if (obstacle.reason.empty()) {
     member.suspect = {};
     member.known_program = program.number;
     if (program.number.is_known()) begun_.push_back(pid);
@@ -193,7 +196,8 @@ StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray
   if (std::exchange(member.known_program, number).is_same(number)) return Finding::kNothing;
   if (!way_ && told_unseen_.size() < kMostMembers) ++told_unseen_[pid];
   stray.who = "[" + std::to_string(pid) + "] " + program.name;
-  stray.reason = std::move(obstacle);
+  stray.reason = std::move(obstacle.reason);
+  stray.missing = obstacle.missing;
   return Finding::kStray;
 }
 
@@ -222,24 +226,25 @@ std::string StrayProcesses::changed_variable(pid_t pid) const {
   return {};
 }
 
-std::string StrayProcesses::obstacle_of(pid_t pid, const ProgramState& program) const {
+StrayProcesses::Obstacle StrayProcesses::obstacle_of(pid_t pid, const ProgramState& program) const {
   const bool is_ready = program.number.is_known();  // before, a new program has no environment yet
   if (!way_ && !is_ready && !is_of_another_user(pid)) return {};
-  if (!way_) return std::string(kBecomesAnother);
+  if (!way_) return {std::string(kBecomesAnother)};
   switch (start_environment(pid, way_->variable)) {
     case StartEnvironment::kForbidden:
-      return "it runs with the rights of another user, as programs under sudo do, and the system keeps the agent out of it. Record it as that user.";
+      return {"it runs with the rights of another user, as programs under sudo do, and the system keeps the agent out of it. Record it as that user."};
     case StartEnvironment::kWithout:
       if (!is_ready) return {};
-      return "its program was started with an environment of its own (as by env -i), so no agent came with it. Put lanescope profile in front of that "
-             "program, or attach to it.";
+      return {
+          "its program was started with an environment of its own (as by env -i), so no agent came with it. Put lanescope profile in front of that "
+          "program, or attach to it."};
     case StartEnvironment::kWith:
       if (is_missing_for(pid, way_->agent))
-        return "it lies in another root folder (chroot), where the agent's file " + way_->agent.string() +
-               " is not to be found. Put it there, or attach to it.";
+        return {"it lies in another root folder (chroot), where the agent's file " + way_->agent.string() +
+                " is not to be found. Put it there, or attach to it."};
       if (may_not_read(pid, way_->agent))
-        return "its user may not read the agent's file " + way_->agent.string() + ". Install Lanescope where all users may read it.";
-      return changed_variable(pid);
+        return {"its user may not read the agent's file " + way_->agent.string() + ". Install Lanescope where all users may read it."};
+      return {changed_variable(pid), UnfollowedProcesses::Missing::kPart};
     case StartEnvironment::kUnknown:
       return {};
   }

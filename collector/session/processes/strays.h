@@ -4,8 +4,9 @@
 //
 // They are found by looking, so one that lives for less than about 20 ms may be missed, or for less than a look of ours takes where all processors are
 // busy; and so is one whose parent ended before it was found, unless its threads are recorded. Those of an attached process are missed by none of it where
-// their threads are recorded: then what was seen counts alone. Where they are not, children of an attached process that may be orphans of others, which the kernel has given to
-// it (to the first process of a container each of them, to a subreaper those of other sessions), are none of it unless they are seen with its program.
+// their threads are recorded: then what was seen counts alone. Where they are not, children of an attached process that may be orphans of others, which the
+// kernel has given to it (to the first process of a container each of them, to a subreaper those of other sessions), are none of it unless they are seen with
+// its program.
 #pragma once
 
 #include <sys/types.h>
@@ -24,6 +25,7 @@
 #include "collector/cpu/recorder.h"
 #include "launch/target_environment.h"
 #include "processes/proc.h"
+#include "processes/unfollowed.h"
 
 namespace lanescope::session {
 
@@ -43,6 +45,7 @@ class StrayProcesses {
     pid_t pid;
     std::string who;     // "[4711] sleep"
     std::string reason;  // the end of a sentence that says why, and what to do
+    UnfollowedProcesses::Missing missing = UnfollowedProcesses::Missing::kAll;
   };
   // Those found since the last look, each of which is told once for each program that it runs. To be called often: it does something a hundred
   // times a second at most. Does not block; O(tasks that were made since the last look, and processes that are to be looked at again), of which it
@@ -54,6 +57,8 @@ class StrayProcesses {
   std::optional<Stray> see(const cpu::SeenProcess& seen);
   // Those that have become programs, since the last call, that an agent can join as far as their environment says.
   [[nodiscard]] std::vector<pid_t> take_begun() { return std::exchange(begun_, {}); }
+  // Whether, since the last call, a child of the attached process was passed over as an orphan that it may have got from the kernel.
+  [[nodiscard]] bool take_doubt() { return std::exchange(has_doubt_, false); }
   // Has a process looked at the next time, and often from there on: its agent has just left, so it ends, or has become another program.
   void look_soon(pid_t pid);
   // Whether a process runs another program than the one that is known of it. False where that is not known.
@@ -74,8 +79,11 @@ class StrayProcesses {
   [[nodiscard]] Finding look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined);
   // Of an attached process: whether it, or a process that it comes of, is a recorder that was started meanwhile.
   [[nodiscard]] bool is_of_recorder(pid_t pid) const;
-  // The end of a sentence that says why no agent can join it; empty where one can, or that can't be told.
-  [[nodiscard]] std::string obstacle_of(pid_t pid, const ProgramState& program) const;
+  struct Obstacle {
+    std::string reason;  // why no agent can join it, as in Stray; empty where one can, or that can't be told
+    UnfollowedProcesses::Missing missing = UnfollowedProcesses::Missing::kAll;
+  };
+  [[nodiscard]] Obstacle obstacle_of(pid_t pid, const ProgramState& program) const;
   [[nodiscard]] std::string changed_variable(pid_t pid) const;
 
   std::optional<Way> way_;                    // none: of an attached process
@@ -88,6 +96,7 @@ class StrayProcesses {
   std::map<pid_t, Member> family_;            // that live
   std::map<pid_t, std::size_t> told_unseen_;  // programs that were told of and will be seen, or will not where no threads are recorded
   std::vector<pid_t> begun_;
+  bool has_doubt_ = false;
   pid_t newest_ = 0;            // number of the task that was made last, when it was last looked for
   std::int64_t next_look_ = 0;  // CLOCK_MONOTONIC ns
 };

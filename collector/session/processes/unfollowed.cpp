@@ -36,7 +36,7 @@ void UnfollowedProcesses::write(const std::string& sentence) {
   log_.write({proto::FRAME_DIAGNOSTIC}, diagnostic);
 }
 
-void UnfollowedProcesses::add(const std::string& who, const std::string& reason) {
+void UnfollowedProcesses::add(const std::string& who, const std::string& reason, Missing missing) {
   constexpr std::uint64_t kNamed = 16;
   constexpr std::size_t kMostKnown = 65'536;
   const std::optional<Process> process = process_of(who);
@@ -45,7 +45,10 @@ void UnfollowedProcesses::add(const std::string& who, const std::string& reason)
   if (!is_known) ++count_;
   if (++sentences_ > kNamed) return;
   if (!is_known) ++written_;
-  const std::string sentence = who + ": this process could not be followed, so nothing is recorded of what it did: " + reason;
+  const std::string sentence = who +
+                               (missing == Missing::kAll ? ": this process could not be followed, so nothing is recorded of what it did: "
+                                                         : ": this process could not be followed in all that it did: ") +
+                               reason;
   write(sentence);
   report_(sentence);
 }

@@ -19,9 +19,13 @@ class UnfollowedProcesses {
   using Report = std::function<void(const std::string& sentence)>;
   UnfollowedProcesses(FrameLog& log, Report report) : log_(log), report_(std::move(report)) {}
 
+  enum class Missing {
+    kAll,
+    kPart,  // the reason says of which
+  };
   // `who`: "[4711] python"; `reason`: the end of a sentence that says why, and what to do. One that lives is counted once, however many programs of it are
   // told of.
-  void add(const std::string& who, const std::string& reason);
+  void add(const std::string& who, const std::string& reason, Missing missing = Missing::kAll);
   // So many more, of which nothing is known.
   void add(std::uint64_t others) { count_ += others; }
 

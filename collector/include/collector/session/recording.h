@@ -208,6 +208,12 @@ Result<std::filesystem::path> find_agent();
 // Exactly the bytes that were appended to the file behind its header: one or more whole frames, back to back.
 using FrameSink = std::function<void(std::span<const std::byte> frames)>;
 
+// Who gets a signal that is passed on.
+enum class SignalReceiver {
+  kTarget,
+  kGroup,  // all of the target's process group where it leads one, as from a terminal; else the target
+};
+
 enum class RecordingState {
   kDelayed,  // the target runs; recording starts when the delay is over
   kWaiting,  // the target runs; nothing is recorded before the next capture, if one may come
@@ -318,7 +324,7 @@ class Recording {
   void shut_down(std::optional<int> signal);
   // Sends the target this signal, after those that were passed on before. Where it may end the target: once agents have handed over what
   // they hold, or half a second later. The recording goes on. Returns at once.
-  void pass_on(int signal);
+  void pass_on(int signal, SignalReceiver receiver = SignalReceiver::kTarget);
   // Whether there are signals that were not sent yet.
   [[nodiscard]] bool passes_on() const;
 
