@@ -188,6 +188,7 @@ void add_beside(std::span<const Member> members, RankWaits& into) {
 // Where most collectives could not be matched.
 void take_totals(std::span<const RankWork> ranks, RankWaits& into) {
   into = {std::vector<RankWait>(ranks.size()), false, {}, {}};
+  if (!are_of_like_length(ranks)) return;
   const RankWork* least = nullptr;
   for (const RankWork& rank : ranks)
     if (rank.collective_operations > 0 && (least == nullptr || rank.collectives.total() < least->collectives.total())) least = &rank;

@@ -36,7 +36,8 @@ struct KernelWait {
 struct RankWaits {
   std::vector<RankWait> ranks;  // one for each
   // False where most collectives could not be matched (ranks that were not all recorded, or not at one time). Then a rank waited at most for what its
-  // collectives take longer than those of the rank that communicates least, and nothing is known of single kernels.
+  // collectives take longer than those of the rank that communicates least, and nothing is known of single kernels. Of ranks that were recorded for times of
+  // unlike length, nothing is known at all.
   bool are_matched = true;
   std::vector<KernelWait> kernels;  // by kernel
   // What another rank did in collectives to which one came last.

@@ -111,4 +111,14 @@ std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::f
   return all;
 }
 
+bool are_of_like_length(std::span<const RankWork> ranks) {
+  Nanoseconds shortest = std::numeric_limits<Nanoseconds>::max(), longest = 0;
+  for (const RankWork& rank : ranks) {
+    if (rank.operations == 0) continue;
+    shortest = std::min(shortest, rank.extent.length());
+    longest = std::max(longest, rank.extent.length());
+  }
+  return longest == 0 || longest - shortest <= longest / 5;
+}
+
 }  // namespace lanescope::analysis

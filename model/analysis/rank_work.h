@@ -43,6 +43,9 @@ struct RankWork {
   std::shared_ptr<const std::vector<CommunicationKernel>> communication_kernels;
 };
 
+// Whether the ranks that worked were recorded for about as long, to within a fifth: else sums over their times say nothing of one against the others.
+[[nodiscard]] bool are_of_like_length(std::span<const RankWork> ranks);
+
 // Of what begins within the time and counts, where a condition is given. O(n log lanes); memory does not grow with the operations, but for
 // communication kernels.
 [[nodiscard]] std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::function<bool(EventRef)>& counts,

@@ -440,7 +440,9 @@ Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArgument
   const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), by_compute);
   const auto longest = static_cast<std::size_t>(most - ranks.begin());
   const Latecomers late = latecomers_of(trace, work, meeting, arguments.real("waiting"));
-  const bool computes_longer = percent_of((*most)->compute.total() - mean, mean) >= arguments.real("excess") && is_no_chance(trace, work, numbers, longest);
+  const bool are_alike = are_of_like_length(work.of_ranks());
+  const bool computes_longer =
+      are_alike && percent_of((*most)->compute.total() - mean, mean) >= arguments.real("excess") && is_no_chance(trace, work, numbers, longest);
   const bool is_one = late.in_turn.size() + late.as_late.size() == 1;
   const bool is_said = computes_longer && is_one && late.in_turn.front() == longest && latecomer_of(meeting, longest, late.in_turn).computing_explains_it();
   if (computes_longer && (late.in_turn.empty() || is_one)) answer.findings.push_back(describe_longest(trace, work, ranks.size(), **least, **most, sum));
@@ -449,7 +451,11 @@ Result<RuleAnswer> find_imbalance(const RuleContext& context, const RuleArgument
   else if (!is_one && !late.in_turn.empty())
     answer.findings.push_back(describe_latecomers(trace, work, meeting, late));
   rank(answer.findings);
-  if (answer.findings.empty())
+  if (answer.findings.empty() && !are_alike)
+    answer.message =
+        "The ranks were recorded for times of unlike length, so that what they did can't be compared. Record them together, or choose a time in "
+        "which all were recorded.";
+  else if (answer.findings.empty())
     answer.message = "The ranks compute for about the same time, and none keeps the others waiting for much longer than the rest do.";
   answer.tables.push_back({"imbalance", "Computation by rank", std::move(table)});
   return answer;

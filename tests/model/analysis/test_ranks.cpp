@@ -587,6 +587,26 @@ TEST_CASE("where collectives can't be matched, no more than a bound is said of w
   CHECK_THAT(answer(*trace, "comm_overlap").findings.at(0).seen, contains_text("of which up to 40.0 ms was waiting"));
 }
 
+TEST_CASE("ranks of which one was recorded for a shorter time are compared by what both were recorded in, or not at all") {
+  // Both do the same: 30 ms of computing and 20 ms of reducing in each step; of the second, 12 steps of 40 were recorded.
+  std::vector<TraceSource> files;
+  for (const int number : {0, 1}) {
+    Scenario rank(100 + static_cast<std::uint32_t>(number));
+    for (int step = 0; step < (number == 0 ? 40 : 12); ++step) {
+      const Nanoseconds t = step * 50 * kMillisecond;
+      rank.range("step " + std::to_string(step), t, t + 50 * kMillisecond - 1'000);
+      rank.kernel("gemm", t, t + 5'000, t + 10'000, t + 30 * kMillisecond);
+      rank.kernel("ncclDevKernel_AllReduce", t + 6'000, t + 11'000, t + 30 * kMillisecond, t + 50 * kMillisecond - 10'000);
+    }
+    files.push_back({rank.trace(), "rank" + std::to_string(number) + ".trace", 0});
+  }
+  const auto trace = combine_traces(files);
+  const RuleAnswer imbalance = answer(*trace, "imbalance");
+  CHECK(imbalance.findings.empty());
+  CHECK_THAT(imbalance.message, contains_text("recorded for times of unlike length"));
+  for (const Finding& finding : answer(*trace, "comm_overlap").findings) CHECK_THAT(finding.seen, !contains_text("waiting for a rank"));
+}
+
 TEST_CASE("of files whose GPUs have one number each, findings and tables say which file's is meant") {
   std::vector<TraceSource> files;
   for (const int number : {0, 1}) {
