@@ -9,19 +9,24 @@ shift
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# How far the build is, of its lines "[12/345] Building ...": in place at a terminal, else a line for each tenth.
+# How far the build is, of its lines "[12/345] Building ...": in place at a terminal, else a line for each tenth. By the shell: some awk read from a pipe
+# in blocks, and would say nothing for minutes.
 in_place=0
 [ ! -t 1 ] || in_place=1
 show_progress() {
-  awk -v in_place="$in_place" '
-    match($0, /^\[[0-9]+\/[0-9]+\]/) {
-      split(substr($0, 2, RLENGTH - 2), step, "/")
-      tenth = int(10 * step[1] / step[2])
-      if (in_place) { printf "\rbuild: %d of %d steps", step[1], step[2]; shown = 1 }
-      else if (tenth > told) { printf "build: %d %% (%d of %d steps)\n", 10 * tenth, step[1], step[2]; told = tenth }
-      fflush()
-    }
-    END { if (shown) print "" }'
+  local line tenth told=0 shown=0
+  while IFS= read -r line; do
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+    tenth=$((10 * BASH_REMATCH[1] / BASH_REMATCH[2]))
+    if [ $in_place = 1 ]; then
+      printf '\rbuild: %d of %d steps' "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+      shown=1
+    elif [ $tenth -gt $told ]; then
+      printf 'build: %d %% (%d of %d steps)\n' $((10 * tenth)) "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+      told=$tenth
+    fi
+  done
+  [ $shown = 0 ] || echo
 }
 
 echo "build: configuring preset $preset"

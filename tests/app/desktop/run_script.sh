@@ -17,7 +17,11 @@ cat >"$folder/stand_ins/cmake" <<'CMAKE'
 #!/bin/sh
 [ "$1" = --preset ] && { echo "-- Qt was not found: the viewer is left out"; exit 0; }
 [ -n "${BUILD_FAILS:-}" ] && { echo "[1/20] Building one"; echo "FAILED: two"; echo "two.cpp: error"; exit 1; }
-for step in $(seq 20); do echo "[$step/20] Building $step"; done
+for step in $(seq 20); do
+  echo "[$step/20] Building $step"
+  # Its progress is to be seen before it ends: it waits for who has seen it.
+  [ -z "${BUILD_IS_WATCHED:-}" ] || [ "$step" != 2 ] || timeout 60 sh -c 'until [ -e seen ]; do sleep 0.1; done' || { echo "two.cpp: nobody saw it"; exit 1; }
+done
 CMAKE
 chmod +x "$folder/stand_ins/cmake"
 ln -s "$lanescope" "$folder/build/release/bin/lanescope"
@@ -33,6 +37,10 @@ check "the build ends well" '[ $? = 0 ]'
 check "each tenth has a line" '[ "$(grep -c "^build: [0-9]* % (" said)" = 10 ]'
 check "what is left out is said" 'grep -q "^build: Qt was not found" said'
 check "its time is said" 'grep -q "^build: done in [0-9]* s$" said'
+# Each when it is so far, and not when a buffer is full.
+BUILD_IS_WATCHED=1 "$folder/packaging/build.sh" release target 2>&1 | while read -r line; do case $line in *"10 % ("*) touch seen ;; *"nobody saw it"*) touch unseen ;; esac; done
+check "progress is said while it builds" '[ ! -e unseen ]'
+rm -f seen unseen
 # With one: in place.
 if command -v script >/dev/null; then
   script -qec "packaging/build.sh release target" typescript >/dev/null
