@@ -133,6 +133,18 @@ constexpr std::array kDiagnostics = {
     to_translate(
         "Metrics of GPU {count} could not be fetched as fast as they were counted, so some samples are missing: choose a lower --gpu-metrics-frequency or "
         "--gpu-metrics-set=light."),
+    to_translate("{count} of {byte} Python stacks were read while their threads had no processor, since none was free for reading in time: innermost "
+                 "functions that call the system come out too large."),
+    to_translate("No Python functions are named: no interpreter was found in the recorded processes. {version} can be read."),
+    to_translate("{count} records of threads were lost: they came faster than they could be read. Sample less often (--sampling-frequency), or leave "
+                 "switches out (--cpuctxsw=none)."),
+    to_translate("The kernel held samples back {count} times, since they took too much time. Sample less often (--sampling-frequency), or change it: sudo "
+                 "sysctl kernel.perf_cpu_time_max_percent=50"),
+    to_translate("The code of {count} processes has no names: they ended faster than it could be looked up."),
+    to_translate("Process {count} names more code that it makes at run time (/tmp/perf-PID.map) than is taken in: some of it has no name."),
+    to_translate("Code has no names: {file} can't be started. Install Lanescope whole, or set LANESCOPE_CODE_NAMES to it."),
+    to_translate("Some code of {file} has no names: to find them out took too much time or memory."),
+    to_translate("Threads are not observed: the kernel refuses performance events ({reason})."),
     to_translate("There is more to say of this recording, which is left out."),
     to_translate("GPU metrics can't be sampled here: {reason}"),
     to_translate("GPU metrics can't be sampled: {reason}"),

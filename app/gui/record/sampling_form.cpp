@@ -107,7 +107,7 @@ SamplingForm::SamplingForm(QFormLayout& form)
   auto* kernel = new QHBoxLayout;
   kernel->addWidget(system_calls_);
   kernel->addWidget(kernel_events_, 1);
-  form.addRow(tr("Kernel"), kernel);
+  form.addRow(tr("System kernel"), kernel);
   form.addRow(tr("Processors count"), counted_events_);
   network_metrics_->setToolTip(tr("What network devices and InfiniBand ports of the machine send and receive, ten times a second"));
   storage_metrics_->setToolTip(tr("What disks of the machine read and write, ten times a second"));

@@ -237,6 +237,16 @@ class LanguageTest : public QObject {
     QVERIFY(
         in_chinese("[4711] train: this process could not be followed, so nothing is recorded of what it did: it was too quick").startsWith("[4711] train:"));
     QCOMPARE(in_chinese("What others wrote."), QString("What others wrote."));
+    // What the recorder of threads says, which no recorded trace of the tests has.
+    for (const char* said :
+         {"78 of 331 Python stacks were read while their threads had no processor, since none was free for reading in time: innermost functions that call the "
+          "system come out too large.",
+          "No Python functions are named: no interpreter was found in the recorded processes. CPython 3.9 to 3.15 can be read.",
+          "12 records of threads were lost: they came faster than they could be read. Sample less often (--sampling-frequency), or leave switches out "
+          "(--cpuctxsw=none)."}) {
+      static const QRegularExpression words(QStringLiteral("[a-z]{2,} [a-z]{2,} [a-z]{2,}"));
+      QVERIFY2(!words.match(in_chinese(said)).hasMatch(), said);
+    }
   }
 
   // A kernel that waited for its call, and that for its thread.
