@@ -99,6 +99,8 @@ void Settings::setWindowGeometry(const QByteArray& geometry) {
   file_.setValue("window/schemaVersion", kSchemaVersion);
   file_.setValue("window/geometry", geometry);
 }
+QVariantMap Settings::floatingPlaces() const { return file_.value("window/floatingPlaces").toMap(); }
+void Settings::setFloatingPlaces(const QVariantMap& places) { file_.setValue("window/floatingPlaces", places); }
 QVariantMap Settings::panelSizes() const { return file_.value("window/panelSizes").toMap(); }
 void Settings::setPanelSizes(const QVariantMap& sizes) { file_.setValue("window/panelSizes", sizes); }
 QByteArray Settings::windowState() const { return layout("window/state"); }

@@ -38,6 +38,8 @@ class Settings {
   void setWindowGeometry(const QByteArray& geometry);
   [[nodiscard]] QVariantMap panelSizes() const;  // when windowState() was kept, by name
   void setPanelSizes(const QVariantMap& sizes);
+  [[nodiscard]] QVariantMap floatingPlaces() const;  // of panels, by name
+  void setFloatingPlaces(const QVariantMap& places);
   [[nodiscard]] QByteArray windowState() const;
   void setWindowState(const QByteArray& state);
   [[nodiscard]] QByteArray eventsHeader() const;

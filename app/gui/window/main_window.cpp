@@ -92,6 +92,7 @@ MainWindow::MainWindow(Layout layout)
     restoreGeometry(settings_.windowGeometry());
     sizes_are_initial_ = !restoreState(settings_.windowState(), kLayoutVersion);
     if (!sizes_are_initial_) docks_->keepSizes(settings_.panelSizes());
+    docks_->setFloatingPlaces(settings_.floatingPlaces());
     docks_->floatOnceWindowIsShown();
     events_->restoreHeaderState(settings_.eventsHeader(), settings_.eventsColumns());
     restore_panels(*this, settings_);
@@ -207,6 +208,7 @@ void MainWindow::keepLayout() {
   settings_.setWindowGeometry(saveGeometry());
   settings_.setWindowState(docks_->state(kLayoutVersion));
   settings_.setPanelSizes(docks_->sizes());
+  settings_.setFloatingPlaces(docks_->floatingPlaces());
   settings_.setEventsHeader(events_->headerState(), events_->columnCount());
   keep_panels(*this, settings_);
 }

@@ -7,6 +7,8 @@
 #include <QApplication>
 #include <QMouseEvent>
 #include <QScopedValueRollback>
+#include <QScreen>
+#include <QTabBar>
 
 namespace lanescope::ui {
 
@@ -39,6 +41,8 @@ void PanelDocks::add(const QString& title, const QString& name, QWidget* content
   connect(dock, &QDockWidget::dockLocationChanged, this, &PanelDocks::showTitleBars);
   connect(dock, &QDockWidget::topLevelChanged, this, &PanelDocks::showTitleBars);
   connect(dock, &QDockWidget::topLevelChanged, this, [this, dock](bool floats) {
+    floats ? placeFloating(*dock) : comeBack(*dock);
+    if (!floats) placed_.erase(dock);
     // Among its tabs once the window has taken it back. Before the window is shown, nobody has put it there.
     if (!floats && !is_gathering_ && window_.isVisible()) QTimer::singleShot(0, dock, &QWidget::raise);
   });
@@ -75,15 +79,63 @@ void PanelDocks::setSizes(int height, int width_of_tabs, int width_of_last) {
 
 QVariantMap PanelDocks::sizes() const {
   if (!kept_sizes_.isEmpty()) return kept_sizes_;
-  QVariantMap sizes;
-  for (const QDockWidget* dock : docks_)
-    if (!dock->isFloating() && !dock->visibleRegion().isEmpty()) sizes[dock->objectName()] = dock->size();
+  QVariantMap sizes = last_sizes_;
+  for (const QDockWidget* dock : docks_) {
+    const bool is_behind_tab = !dock->isFloating() && !dock->isHidden() && dock->visibleRegion().isEmpty();
+    if (is_behind_tab) sizes.remove(dock->objectName());  // it is as large as the one in front
+    if (!dock->isFloating() && !dock->visibleRegion().isEmpty()) sizes[dock->objectName()] = sizeWithTabs(*dock);
+  }
   return sizes;
 }
 
+// resizeDocks() gives panels among tabs the height with these: without, the panels would be lower each time by a tab.
+QSize PanelDocks::sizeWithTabs(const QDockWidget& dock) const {
+  constexpr int kMostBetween = 4;  // px from the tabs to the panel
+  for (const QTabBar* tabs : window_.findChildren<QTabBar*>(Qt::FindDirectChildrenOnly)) {
+    const int between = dock.y() - tabs->geometry().bottom() - 1;
+    const bool is_above = between >= 0 && between <= kMostBetween && tabs->x() < dock.geometry().right() && dock.x() < tabs->geometry().right();
+    if (tabs->isVisible() && is_above) return {dock.width(), dock.geometry().bottom() + 1 - tabs->y()};
+  }
+  return dock.size();
+}
+
 void PanelDocks::keepSizes(const QVariantMap& sizes) {
-  kept_sizes_ = sizes;
+  kept_sizes_ = last_sizes_ = sizes;
+  for (const QDockWidget* dock : docks_)
+    if (const QString& name = dock->objectName(); (dock->isFloating() || dock->isHidden()) && sizes.contains(name)) returning_[name] = sizes[name];
   resized_.start(0);
+}
+
+// Qt knows no size of a panel that was not in the window since this was made.
+void PanelDocks::comeBack(QDockWidget& dock) {
+  const QSize size = returning_.take(dock.objectName()).toSize();
+  if (size.isEmpty() || is_gathering_) return;
+  QTimer::singleShot(0, &dock, [this, &dock, size] {
+    if (dock.isFloating() || dock.isHidden() || !window_.tabifiedDockWidgets(&dock).isEmpty()) return;
+    // The one beside it gives it the room: told of one alone, Qt gives it a part of what is asked for.
+    const auto is_beside = [&](QDockWidget* other) {
+      return other != &dock && !other->isFloating() && !other->visibleRegion().isEmpty() && window_.dockWidgetArea(other) == window_.dockWidgetArea(&dock) &&
+             other->y() < dock.geometry().bottom() && dock.y() < other->geometry().bottom();
+    };
+    const auto beside = std::find_if(docks_.begin(), docks_.end(), is_beside);
+    if (beside == docks_.end()) return;
+    window_.resizeDocks({*beside, &dock}, {(*beside)->width() + dock.width() - size.width(), size.width()}, Qt::Horizontal);
+  });
+}
+
+void PanelDocks::placeFloating(QDockWidget& dock) {
+  placed_.insert(&dock);
+  if (!window_.isVisible() || is_gathering_ || QApplication::mouseButtons() != Qt::NoButton) return;  // it is where it is dragged to
+  const QRect screen = window_.screen()->availableGeometry();
+  if (const QRect place = floating_places_.value(dock.objectName()).toRect(); place.intersects(screen)) return dock.setGeometry(place);
+  const QRect window = window_.frameGeometry();
+  QRect place = dock.geometry();
+  if (window.right() + place.width() <= screen.right())
+    place.moveLeft(window.right() + 1);
+  else
+    place.moveBottom(place.top() - 1);
+  if (place.top() < screen.top()) place.moveTop(screen.top());
+  dock.setGeometry(place);
 }
 
 void PanelDocks::floatOnceWindowIsShown() {
@@ -119,9 +171,13 @@ bool PanelDocks::eventFilter(QObject* watched, QEvent* event) {
       if (is_of_window) QMetaObject::invokeMethod(this, &PanelDocks::showWaiting, Qt::QueuedConnection);
       break;
     case QEvent::Resize:
-      if (!is_of_window) resized_.start(0);
+    case QEvent::Move:
+      if (!is_of_window) noteGeometry(*static_cast<const QDockWidget*>(watched));
+      if (!is_of_window && event->type() == QEvent::Resize) resized_.start(0);
       break;
     case QEvent::ShowToParent:
+      if (!is_of_window && !static_cast<QDockWidget*>(watched)->isFloating()) comeBack(*static_cast<QDockWidget*>(watched));
+      [[fallthrough]];
     case QEvent::HideToParent:
       if (!is_of_window && !static_cast<const QDockWidget*>(watched)->isFloating()) releaseSizes();
       break;
@@ -132,6 +188,14 @@ bool PanelDocks::eventFilter(QObject* watched, QEvent* event) {
       break;
   }
   return QObject::eventFilter(watched, event);
+}
+
+void PanelDocks::noteGeometry(const QDockWidget& dock) {
+  if (!window_.isVisible() || !dock.isVisible()) return;
+  if (dock.isFloating() && placed_.contains(&dock))
+    floating_places_[dock.objectName()] = dock.geometry();
+  else if (!dock.isFloating() && !dock.visibleRegion().isEmpty())
+    last_sizes_[dock.objectName()] = sizeWithTabs(dock);
 }
 
 // Before the window is shown, nobody arranges anything.
