@@ -243,9 +243,17 @@ class LanguageTest : public QObject {
           "system come out too large.",
           "No Python functions are named: no interpreter was found in the recorded processes. CPython 3.9 to 3.15 can be read.",
           "12 records of threads were lost: they came faster than they could be read. Sample less often (--sampling-frequency), or leave switches out "
-          "(--cpuctxsw=none)."}) {
+          "(--cpuctxsw=none).",
+          "The kernel held samples back 3 times, since they took too much time. Sample less often (--sampling-frequency), or change it: sudo sysctl "
+          "kernel.perf_cpu_time_max_percent=50",
+          "The code of 4 processes has no names: they ended faster than it could be looked up.",
+          "Process 4711 names more code that it makes at run time (/tmp/perf-PID.map) than is taken in: some of it has no name.",
+          "Code has no names: /usr/bin/lanescope-code-names can't be started. Install Lanescope whole, or set LANESCOPE_CODE_NAMES to it.",
+          "Some code of /usr/lib/libtorch.so has no names: to find them out took too much time or memory.",
+          "Threads are not observed: the kernel refuses performance events (Invalid argument)."}) {
       static const QRegularExpression words(QStringLiteral("[a-z]{2,} [a-z]{2,} [a-z]{2,}"));
-      QVERIFY2(!words.match(in_chinese(said)).hasMatch(), said);
+      static const QRegularExpression command(QStringLiteral("sudo sysctl .*"));
+      QVERIFY2(!words.match(in_chinese(said).remove(command)).hasMatch(), said);
     }
   }
 

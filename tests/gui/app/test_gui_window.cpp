@@ -518,6 +518,54 @@ class MainWindowTest : public QObject {
     window.close();
   }
 
+  // Whatever panels are closed or float: tabs lost the height of their titles by each restart, and a panel that floated came back with another width.
+  void panelsHaveTheirSizesAgainAfterRestarts() {
+    QSize events, details;
+    {
+      ui::Settings().setFloatingPlaces({});
+      MainWindow window;
+      window.resize(1'500, 900);
+      window.show();
+      QVERIFY(QTest::qWaitForWindowExposed(&window, kPatienceMs));
+      auto* panel = window.findChild<QDockWidget*>("details");
+      panel->show();
+      panel->setFloating(false);
+      window.showPanel("events");
+      QTest::qWait(50);
+      window.resizeDocks({window.findChild<QDockWidget*>("events"), panel}, {1'000, 490}, Qt::Horizontal);
+      QTest::qWait(50);
+      events = window.findChild<QDockWidget*>("events")->size();
+      details = panel->size();
+      panel->setFloating(true);
+      QVERIFY(QTest::qWaitForWindowExposed(panel, kPatienceMs));
+      panel->setGeometry(40, 60, 300, 250);
+      QVERIFY(wait_for([&] { return panel->geometry() == QRect(40, 60, 300, 250); }));
+      window.close();
+    }
+    for (int restart = 0; restart < 3; ++restart) {
+      MainWindow window;
+      window.show();
+      auto* panel = window.findChild<QDockWidget*>("details");
+      QVERIFY(wait_for([&] { return panel->isVisible(); }));
+      QVERIFY(panel->isFloating());
+      QVERIFY(wait_for([&] { return window.findChild<QDockWidget*>("events")->height() == events.height(); }, 5'000));
+      if (restart < 2) {
+        window.close();
+        continue;
+      }
+      QCOMPARE(panel->geometry(), QRect(40, 60, 300, 250));
+      panel->setFloating(false);
+      QVERIFY(wait_for([&] { return panel->width() == details.width(); }, 5'000));
+      window.close();
+    }
+    MainWindow window;
+    window.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&window, kPatienceMs));
+    auto* panel = window.findChild<QDockWidget*>("details");
+    QVERIFY(wait_for([&] { return panel->width() == details.width(); }, 5'000));
+    window.close();
+  }
+
   // A window that is closed before it came to show its floating panels keeps them; and they do not appear without it.
   void panelsThatFloatOutliveAWindowThatIsClosedAtOnce() {
     {
