@@ -2,12 +2,14 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <iterator>
 #include <list>
 #include <mutex>
 #include <new>
 #include <system_error>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 
 #include "model/file/memory_limits.h"
 #include "model/trace/demanded_segments.h"
@@ -20,6 +22,8 @@ constexpr std::uint64_t kSegmentBytes = std::uint64_t{24} * LaneSegment::kCapaci
 constexpr std::size_t kReserve = std::size_t{8} << 20;                               // bytes: what stands for two segments while it is made
 constexpr std::size_t kProblems = 16;                                                // sentences for which there is room from the beginning
 constexpr std::size_t kAhead = 2;                                                    // segments for each core that are decoded before they are asked for
+constexpr std::size_t kRecent = 8;                                                   // segments that were used last: of who reads a lane, and some others
+constexpr std::uint64_t kSharesAhead = 8;  // of a budget that is used up: one is for those that nobody has asked for yet
 
 }  // namespace
 
@@ -27,6 +31,7 @@ struct SegmentCache::State {
   struct Entry {
     std::shared_ptr<const LaneSegment> segment;  // null while it is being decoded
     std::list<std::uint64_t>::iterator place;    // in `decoding`, then in `used`
+    bool ahead = false;                          // nobody has asked for it so far
   };
   struct Wanted {
     std::weak_ptr<const DemandedSegments> from;
@@ -46,9 +51,10 @@ struct SegmentCache::State {
   std::atomic<std::uint64_t> budget{default_budget()};
   // Shared with what counts there when it goes, which may be later than the cache.
   std::shared_ptr<std::atomic<std::uint64_t>> live = std::make_shared<std::atomic<std::uint64_t>>(0);
-  std::uint64_t most = 0, times_decoded = 0, dropped = 0;
+  std::uint64_t most = 0, times_decoded = 0, times_ahead = 0, dropped = 0;
 
   std::deque<Wanted> wanted;  // ahead
+  std::size_t unasked = 0;    // entries that are ahead
   std::condition_variable added;
   bool stopping = false;
   std::vector<std::thread> threads;  // last: they use all of the above
@@ -83,6 +89,7 @@ struct SegmentCache::State {
     const auto oldest = entries.find(used.back());
     std::shared_ptr<const LaneSegment> segment = std::move(oldest->second.segment);
     used.pop_back();
+    unasked -= oldest->second.ahead;
     entries.erase(oldest);
     ++dropped;
     return segment;
@@ -122,6 +129,7 @@ struct SegmentCache::State {
       entry->second.segment = segment;
     } else {  // those who wait for it shall not do so for ever
       decoding.erase(entry->second.place);
+      unasked -= entry->second.ahead;
       entries.erase(entry);
     }
     decoded.notify_all();
@@ -183,13 +191,25 @@ struct SegmentCache::State {
       {
         const std::lock_guard lock(mutex);
         is_new = begin(from.identity(s));
+        if (is_new) {
+          entries.find(from.identity(s))->second.ahead = true;
+          ++unasked;
+          ++times_ahead;
+        }
       }
       if (is_new) (void)fill(from, s);
     } catch (const std::bad_alloc&) {
     }
   }
 
-  // Requires: `lock` is held, and segment s was asked for and is not there. Nothing is lost where memory lacks for it.
+  // Somebody asks for a segment that is there, or is being decoded. Requires: `lock` is held.
+  void ask(Entry& known, const DemandedSegments& from, std::size_t s) noexcept {
+    if (!std::exchange(known.ahead, false)) return;
+    --unasked;
+    want_next(from, s);
+  }
+
+  // Requires: `lock` is held, and segment s is asked for the first time since it was not there. Nothing is lost where memory lacks for it.
   void want_next(const DemandedSegments& from, std::size_t s) noexcept {
     try {
       try_to_want_next(from, s);
@@ -197,13 +217,30 @@ struct SegmentCache::State {
     } catch (const std::system_error&) {  // no room for another thread
     }
   }
+  // Among those that were used last, but for ones that nobody asked for. Requires: `lock` is held.
+  [[nodiscard]] bool is_recent(std::uint64_t identity) const noexcept {
+    const auto end = std::next(used.begin(), static_cast<std::ptrdiff_t>(std::min(used.size(), kRecent + unasked)));
+    return std::find(used.begin(), end, identity) != end;
+  }
+  [[nodiscard]] bool is_wanted(const DemandedSegments& from, std::size_t s) const noexcept {
+    const std::weak_ptr<const DemandedSegments> same = from.weak_from_this();
+    const auto is_it = [&](const Wanted& known) { return known.segment == s && !known.from.owner_before(same) && !same.owner_before(known.from); };
+    return std::any_of(wanted.begin(), wanted.end(), is_it);
+  }
   void try_to_want_next(const DemandedSegments& from, std::size_t s) {
     if (s == 0 || !entries.contains(from.identity(s - 1))) return;  // not one after the other
     const std::size_t ahead = kAhead * cores;
-    if (live->load() + 2 * ahead * kSegmentBytes > budget.load()) return;
-    for (std::size_t next = s + 1; next < std::min(s + 1 + ahead, from.bounds().size()); ++next)
-      if (!entries.contains(from.identity(next))) wanted.push_back({from.weak_from_this(), next});
+    // Once all is used, which it is for ever where more is read than fits, they take the place of the longest unused. So they are few, and of lanes that are
+    // read nearly alone: where many are merged, each segment must stay for longer, and one that is there early is gone before its turn.
+    const bool has_room = live->load() + 2 * ahead * kSegmentBytes <= budget.load();
+    if (!has_room && !is_recent(from.identity(s - 1))) return;
+    const std::uint64_t most_unasked = budget.load() / kSharesAhead / kSegmentBytes;
+    for (std::size_t next = s + 1; next < std::min(s + 1 + ahead, from.bounds().size()); ++next) {
+      if (!has_room && unasked + wanted.size() >= most_unasked) break;
+      if (!entries.contains(from.identity(next)) && !is_wanted(from, next)) wanted.push_back({from.weak_from_this(), next});
+    }
     while (wanted.size() > 4 * ahead) wanted.pop_front();
+    if (wanted.empty()) return;
     if (threads.empty())
       for (unsigned i = 0; i < std::max(1u, cores - 1); ++i) threads.emplace_back([this] { serve(); });
     added.notify_all();
@@ -245,7 +282,7 @@ std::uint64_t SegmentCache::pinned_bytes_per_thread() const noexcept { return st
 
 SegmentCache::Use SegmentCache::use() const noexcept {
   const std::lock_guard lock(state_->mutex);
-  return {state_->budget.load(), state_->live->load(), state_->most, state_->used.size(), state_->times_decoded, state_->dropped};
+  return {state_->budget.load(), state_->live->load(), state_->most, state_->used.size(), state_->times_decoded, state_->times_ahead, state_->dropped};
 }
 
 std::vector<std::string> SegmentCache::problems() const {
@@ -265,7 +302,8 @@ std::shared_ptr<const LaneSegment> SegmentCache::take(const DemandedSegments& fr
   try {
     std::unique_lock lock(state.mutex);
     while (!state.begin(from.identity(s))) {
-      const State::Entry& known = state.entries.find(from.identity(s))->second;
+      State::Entry& known = state.entries.find(from.identity(s))->second;
+      state.ask(known, from, s);
       if (known.segment) {
         state.used.splice(state.used.begin(), state.used, known.place);
         return known.segment;
@@ -289,6 +327,7 @@ void SegmentCache::forget(std::uint64_t first_identity, std::size_t count) noexc
     if (found == state.entries.end() || !found->second.segment) continue;
     gone = std::move(found->second.segment);
     state.used.erase(found->second.place);
+    state.unasked -= found->second.ahead;
     state.entries.erase(found);
   }
 }

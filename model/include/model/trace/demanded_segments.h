@@ -132,6 +132,7 @@ class SegmentCache {
     std::uint64_t most = 0;      // that were used at once
     std::uint64_t segments = 0;  // in the cache
     std::uint64_t decoded = 0;   // how often one was decoded
+    std::uint64_t ahead = 0;     // or begun to be, before anybody asked for it
     std::uint64_t dropped = 0;   // and given up again for lack of room
   };
   [[nodiscard]] Use use() const noexcept;

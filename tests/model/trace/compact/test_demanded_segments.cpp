@@ -1,6 +1,7 @@
 // Lanes whose segments are decoded when they are needed answer as lanes in memory do, however little memory there is.
 #include "model/trace/demanded_segments.h"
 
+#include <chrono>
 #include <fstream>
 #include <random>
 #include <thread>
@@ -266,6 +267,28 @@ TEST_CASE("to go through the work of a GPU reads each segment once, though there
   const std::uint64_t before = SegmentCache::of_process().use().decoded;
   CHECK(operations_of(*file) == in_memory);
   CHECK(SegmentCache::of_process().use().decoded - before == kStreams);
+}
+
+TEST_CASE("a lane's next segments are decoded ahead though all memory for events is used, each once") {
+  const TemporaryFolder folder;
+  write_long_recording(folder.path() / "log.trace", 2'000'000);
+  compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+  const auto file = opened_in_file(folder.path() / "compact.trace");
+  const Lane& lane = longest_lane(*file);
+  const std::size_t count = lane.segment_count();
+  REQUIRE(count == 31);
+  const Budget less(std::uint64_t{13} << 20);
+  const SegmentCache::Use before = SegmentCache::of_process().use();
+  const auto decoded = [&] { return SegmentCache::of_process().use().decoded - before.decoded; };
+  const auto give_up_at = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  for (std::size_t s = 0; s < count; ++s) {
+    CHECK(lane.segment(s)->size() > 0);
+    if (s == 0) continue;  // none is behind another so far
+    while (decoded() < std::min(s + 2, count) && std::chrono::steady_clock::now() < give_up_at) std::this_thread::yield();
+  }
+  CHECK(decoded() == count);
+  CHECK(SegmentCache::of_process().use().ahead - before.ahead == count - 2);
+  CHECK(SegmentCache::of_process().use().dropped > before.dropped);
 }
 
 TEST_CASE("a lane answers the same from its file to many threads, while its segments come and go") {
