@@ -40,7 +40,7 @@ FUNCTIONS = {"model/kernels/verdict.cpp": ["bound_name", "cause_name"], "model/k
              "model/trace/completeness.cpp": ["completeness_text"], "model/analysis/diff/trace_diff.cpp": ["diff_kind_name", "diff_verdict_name"], "model/trace/trace.cpp": ["memory_kind_name", "synchronization_name", "thread_state_name"]}
 # No texts: without words and places; names of functions, sections and calls.
 SAME = re.compile(r"^(?:[^A-Za-z{%]*|\d+ %|.*::.*|[A-Z]+[a-z]+[A-Z_]\w*|MPI_Init|Comm_dup|Malloc|Free|Library|Link|Compil|GPU )$")
-NO_TEXTS = {"app/gui/base/settings.cpp", "app/gui/options.cpp"}
+NO_TEXTS = {"app/gui/base/state/settings.cpp", "app/gui/options.cpp"}
 
 
 for path in [*SOURCES, *WORDS, *FUNCTIONS, *NO_TEXTS]:

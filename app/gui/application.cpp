@@ -11,7 +11,7 @@
 #include <QApplication>
 #include <QLibraryInfo>
 
-#include "base/catalogue_translator.h"
+#include "base/text/catalogue_translator.h"
 #include "collector/session/inheritance.h"
 #include "ending.h"
 #include "model/trace/demanded_segments.h"

@@ -14,8 +14,8 @@
 #include <QSocketNotifier>
 #include <QThread>
 
-#include "base/settings.h"
-#include "base/texts.h"
+#include "base/state/settings.h"
+#include "base/text/texts.h"
 #include "loading/live_recording.h"
 #include "model/file/new_file.h"
 

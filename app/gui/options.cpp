@@ -2,7 +2,7 @@
 
 #include <QRegularExpression>
 
-#include "base/time_text.h"
+#include "base/text/time_text.h"
 
 namespace lanescope::ui {
 namespace {

@@ -17,7 +17,7 @@
 #include <QTest>
 #include <QToolButton>
 
-#include "base/settings.h"
+#include "base/state/settings.h"
 #include "model/events/event_query.h"
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"

@@ -5,7 +5,7 @@
 #include <QHBoxLayout>
 #include <QStandardItemModel>
 
-#include "base/time_text.h"
+#include "base/text/time_text.h"
 #include "model/trace/combine.h"
 #include "timeline/core/format.h"
 

@@ -14,7 +14,7 @@
 #include <QStringList>
 
 #include "analysis/trace_pair.h"
-#include "base/selection_state.h"
+#include "base/state/selection_state.h"
 
 namespace lanescope::ui {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "base/shown_name.h"
+#include "base/text/shown_name.h"
 #include "model/analysis/loop.h"
 #include "model/samples/most_sampled.h"
 #include "model/samples/thread_samples.h"

@@ -8,9 +8,9 @@
 #include <QSignalBlocker>
 #include <QStyledItemDelegate>
 
-#include "base/elided_label.h"
-#include "base/texts.h"
-#include "base/time_text.h"
+#include "base/room/elided_label.h"
+#include "base/text/texts.h"
+#include "base/text/time_text.h"
 #include "samples/samples_panel.h"
 #include "tables/panel_layout.h"
 #include "timeline/core/format.h"

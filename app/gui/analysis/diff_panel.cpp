@@ -10,7 +10,7 @@
 #include "analysis/command_text.h"
 #include "analysis/longest.h"
 #include "analysis/place.h"
-#include "base/texts.h"
+#include "base/text/texts.h"
 #include "events/value_chips.h"
 #include "kernels/kernel_html.h"
 #include "model/analysis/diff_words.h"

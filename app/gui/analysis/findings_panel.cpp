@@ -7,8 +7,8 @@
 
 #include "analysis/command_text.h"
 #include "analysis/place.h"
-#include "base/elided_label.h"
-#include "base/texts.h"
+#include "base/room/elided_label.h"
+#include "base/text/texts.h"
 #include "model/events/name_family.h"
 #include "model/text/to_translate.h"
 #include "tables/panel_layout.h"

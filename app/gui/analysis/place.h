@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "base/selection_state.h"
+#include "base/state/selection_state.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::ui {

@@ -9,8 +9,8 @@
 #include <QObject>
 #include <QString>
 
-#include "base/latest_job.h"
-#include "base/selection_state.h"
+#include "base/state/selection_state.h"
+#include "base/work/latest_job.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::ui {

@@ -8,10 +8,10 @@
 #include <QSignalBlocker>
 #include <QTimer>
 
-#include "base/breaking_line.h"
-#include "base/leave_field.h"
-#include "base/offered_entries.h"
-#include "base/time_text.h"
+#include "base/input/leave_field.h"
+#include "base/input/offered_entries.h"
+#include "base/text/breaking_line.h"
+#include "base/text/time_text.h"
 #include "model/trace/parts.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"

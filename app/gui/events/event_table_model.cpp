@@ -8,7 +8,7 @@
 #include <QGuiApplication>
 #include <QPalette>
 
-#include "base/shown_name.h"
+#include "base/text/shown_name.h"
 #include "model/events/name_family.h"
 #include "model/file/scratch_file.h"
 #include "model/trace/parts.h"

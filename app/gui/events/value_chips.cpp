@@ -2,7 +2,7 @@
 
 #include <QToolButton>
 
-#include "base/texts.h"
+#include "base/text/texts.h"
 #include "timeline/core/describe.h"
 #include "timeline/widget/shown_text.h"
 

@@ -4,7 +4,7 @@
 #include <QHBoxLayout>
 #include <QWidget>
 
-#include "base/selection_state.h"
+#include "base/state/selection_state.h"
 
 namespace lanescope::ui {
 

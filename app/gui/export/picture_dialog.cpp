@@ -7,7 +7,7 @@
 #include <QFormLayout>
 #include <QPushButton>
 
-#include "base/screen_room.h"
+#include "base/room/screen_room.h"
 
 namespace lanescope::ui {
 namespace {

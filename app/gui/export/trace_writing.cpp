@@ -8,7 +8,7 @@
 #include <cstring>
 #include <optional>
 
-#include "base/texts.h"
+#include "base/text/texts.h"
 #include "model/export/export_limits.h"
 #include "model/export/nsys_sqlite_export.h"
 #include "model/export/trace_file_export.h"

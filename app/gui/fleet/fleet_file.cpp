@@ -1,5 +1,5 @@
 #include "fleet/fleet_file.h"
-#include "base/texts.h"
+#include "base/text/texts.h"
 
 #include <cmath>
 #include <limits>

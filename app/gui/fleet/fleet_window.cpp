@@ -9,7 +9,7 @@
 #include <QFormLayout>
 #include <QVBoxLayout>
 
-#include "base/screen_room.h"
+#include "base/room/screen_room.h"
 
 namespace lanescope::ui {
 namespace {

@@ -6,7 +6,7 @@
 #include <QUrl>
 
 #include "analysis/command_text.h"
-#include "base/texts.h"
+#include "base/text/texts.h"
 #include "model/kernels/program.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"

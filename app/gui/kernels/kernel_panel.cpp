@@ -10,7 +10,7 @@
 #include <QUrl>
 #include <QVBoxLayout>
 
-#include "base/texts.h"
+#include "base/text/texts.h"
 #include "kernels/kernel_html.h"
 #include "model/trace/percent.h"
 #include "timeline/core/format.h"

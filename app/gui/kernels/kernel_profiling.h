@@ -10,7 +10,7 @@
 #include <QStringList>
 #include <QTimer>
 
-#include "base/latest_job.h"
+#include "base/work/latest_job.h"
 #include "kernels/kernel_facts.h"
 
 namespace lanescope::ui {

@@ -9,7 +9,7 @@
 #include <QLogValueAxis>
 #include <QScatterSeries>
 
-#include "base/texts.h"
+#include "base/text/texts.h"
 #include "kernels/kernel_html.h"
 #include "panels/chart_look.h"
 

@@ -12,8 +12,8 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
-#include "base/leave_field.h"
-#include "base/texts.h"
+#include "base/input/leave_field.h"
+#include "base/text/texts.h"
 #include "kernels/count_columns.h"
 #include "kernels/disassembler.h"
 #include "kernels/kernel_facts.h"

@@ -16,7 +16,7 @@
 #include <QStringList>
 #include <QTimer>
 
-#include "base/latest_job.h"
+#include "base/work/latest_job.h"
 #include "collector/session/recording.h"
 #include "loading/recording_source.h"
 #include "model/trace/trace.h"

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "base/file_path.h"
+#include "base/files/file_path.h"
 #include "model/import/open_trace.h"
 
 namespace lanescope::ui {

@@ -10,7 +10,7 @@
 #include <QFile>
 #include <QFileInfo>
 
-#include "base/file_path.h"
+#include "base/files/file_path.h"
 #include "export/trace_writing.h"
 #include "model/file/privacy.h"
 

@@ -11,8 +11,8 @@
 #include <QUrl>
 #include <QVBoxLayout>
 
-#include "base/shown_name.h"
-#include "base/texts.h"
+#include "base/text/shown_name.h"
+#include "base/text/texts.h"
 #include "model/events/name_family.h"
 #include "timeline/core/describe.h"
 #include "timeline/core/format.h"

@@ -15,8 +15,8 @@
 #include <QTextCharFormat>
 #include <QVBoxLayout>
 
-#include "base/condition_text.h"
-#include "base/diagnostic_text.h"
+#include "base/text/condition_text.h"
+#include "base/text/diagnostic_text.h"
 #include "model/events/event_values.h"
 #include "model/trace/compact/segment_check.h"
 #include "model/trace/demanded_segments.h"

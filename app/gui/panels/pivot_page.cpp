@@ -9,7 +9,7 @@
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
-#include "base/texts.h"
+#include "base/text/texts.h"
 #include "events/event_filter_bar.h"
 #include "model/stats/pivot_table.h"
 #include "model/trace/parts.h"

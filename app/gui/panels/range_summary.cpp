@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "base/shown_name.h"
+#include "base/text/shown_name.h"
 #include "events/shown_events.h"
 #include "model/events/event_query.h"
 #include "model/trace/parts.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/shown_name.h"
-#include "base/texts.h"
+#include "base/text/shown_name.h"
+#include "base/text/texts.h"
 #include "model/events/name_family.h"
 #include "tables/table_look.h"
 #include "timeline/core/describe.h"

@@ -8,8 +8,8 @@
 #include <QHeaderView>
 
 #include "analysis/command_text.h"
-#include "base/elided_label.h"
-#include "base/texts.h"
+#include "base/room/elided_label.h"
+#include "base/text/texts.h"
 #include "events/value_chips.h"
 #include "model/events/name_family.h"
 #include "model/stats/report.h"

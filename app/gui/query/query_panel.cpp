@@ -13,8 +13,8 @@
 #include <QShortcut>
 
 #include "analysis/place.h"
-#include "base/elided_label.h"
-#include "base/texts.h"
+#include "base/room/elided_label.h"
+#include "base/text/texts.h"
 #include "tables/panel_layout.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"

@@ -11,7 +11,7 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
-#include "base/screen_room.h"
+#include "base/room/screen_room.h"
 #include "model/stats/format.h"
 #include "model/text/to_translate.h"
 #include "record/start_dialog.h"

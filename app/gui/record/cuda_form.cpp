@@ -1,5 +1,5 @@
 #include "record/cuda_form.h"
-#include "base/texts.h"
+#include "base/text/texts.h"
 
 #include <QHBoxLayout>
 #include <QLabel>

@@ -10,7 +10,7 @@
 #include <QLineEdit>
 #include <QPlainTextEdit>
 
-#include "base/settings.h"
+#include "base/state/settings.h"
 #include "record/capture_form.h"
 #include "record/output_field.h"
 

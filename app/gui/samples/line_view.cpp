@@ -7,7 +7,7 @@
 #include <QShortcut>
 #include <QVBoxLayout>
 
-#include "base/elided_label.h"
+#include "base/room/elided_label.h"
 #include "tables/table_place.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"

@@ -10,10 +10,10 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
-#include "base/breaking_line.h"
-#include "base/elided_label.h"
-#include "base/leave_field.h"
-#include "base/offered_entries.h"
+#include "base/input/leave_field.h"
+#include "base/input/offered_entries.h"
+#include "base/room/elided_label.h"
+#include "base/text/breaking_line.h"
 #include "model/trace/parts.h"
 #include "samples/opened_calls.h"
 #include "tables/quiet_focus.h"

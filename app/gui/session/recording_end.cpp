@@ -1,5 +1,5 @@
 #include "session/recording_end.h"
-#include "base/texts.h"
+#include "base/text/texts.h"
 
 #include <algorithm>
 #include <csignal>

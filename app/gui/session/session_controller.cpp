@@ -5,9 +5,9 @@
 
 #include <QFileInfo>
 
-#include "base/condition_text.h"
-#include "base/diagnostic_text.h"
-#include "base/file_path.h"
+#include "base/files/file_path.h"
+#include "base/text/condition_text.h"
+#include "base/text/diagnostic_text.h"
 #include "model/import/open_trace.h"
 #include "timeline/widget/shown_text.h"
 

@@ -14,7 +14,7 @@
 #include <QString>
 #include <QStringList>
 
-#include "base/selection_state.h"
+#include "base/state/selection_state.h"
 
 namespace lanescope::ui {
 

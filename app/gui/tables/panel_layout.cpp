@@ -1,6 +1,6 @@
 #include "tables/panel_layout.h"
 
-#include "base/texts.h"
+#include "base/text/texts.h"
 
 namespace lanescope::ui {
 

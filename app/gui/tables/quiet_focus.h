@@ -5,7 +5,7 @@
 #include <QAbstractItemView>
 #include <QFocusEvent>
 
-#include "base/typing.h"
+#include "base/input/typing.h"
 
 namespace lanescope::ui {
 

@@ -13,8 +13,8 @@
 #include <QTimer>
 #include <QVBoxLayout>
 
-#include "base/screen_room.h"
-#include "base/typing.h"
+#include "base/input/typing.h"
+#include "base/room/screen_room.h"
 #include "window/docks/panel_memory.h"
 #include "window/look/theme.h"
 #include "window/quitting.h"

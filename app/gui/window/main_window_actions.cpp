@@ -11,10 +11,10 @@
 #include <QMessageBox>
 #include <QPushButton>
 
-#include "base/editor.h"
-#include "base/file_path.h"
-#include "base/leave_field.h"
-#include "base/texts.h"
+#include "base/files/editor.h"
+#include "base/files/file_path.h"
+#include "base/input/leave_field.h"
+#include "base/text/texts.h"
 #include "export/picture_dialog.h"
 #include "export/save_dialog.h"
 #include "export/trace_writing.h"

@@ -8,8 +8,8 @@
 #include <QThread>
 
 #include "analysis/place.h"
-#include "base/diagnostic_text.h"
-#include "base/texts.h"
+#include "base/text/diagnostic_text.h"
+#include "base/text/texts.h"
 #include "model/events/carried_filter.h"
 #include "model/import/open_trace.h"
 #include "model/trace/demanded_segments.h"

@@ -1,5 +1,5 @@
 #include "window/recording_question.h"
-#include "base/texts.h"
+#include "base/text/texts.h"
 
 #include <QCheckBox>
 #include <QFileInfo>

@@ -6,7 +6,7 @@
 #include <QFile>
 #include <QPixmap>
 
-#include "base/file_path.h"
+#include "base/files/file_path.h"
 #include "fleet/fleet_file.h"
 #include "model/file/privacy.h"
 #include "model/import/open_trace.h"

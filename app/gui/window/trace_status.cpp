@@ -5,8 +5,8 @@
 #include <QPainter>
 #include <QStyle>
 
-#include "base/condition_text.h"
-#include "base/texts.h"
+#include "base/text/condition_text.h"
+#include "base/text/texts.h"
 #include "events/shown_events.h"
 #include "model/trace/completeness.h"
 #include "timeline/core/format.h"

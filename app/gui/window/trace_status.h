@@ -7,7 +7,7 @@
 #include <QStatusBar>
 #include <QStringList>
 
-#include "base/selection_state.h"
+#include "base/state/selection_state.h"
 
 namespace lanescope::ui {
 

@@ -4,7 +4,7 @@
 #include <QMenuBar>
 #include <QToolButton>
 
-#include "base/texts.h"
+#include "base/text/texts.h"
 #include "timeline/widget/shown_text.h"
 #include "window/look/glyphs.h"
 #include "window/timeline/event_search.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""known_sentences.py: what the viewer translates of recorders and agents (app/gui/base/diagnostic_text.cpp) is what they say: each piece of each of those
+"""known_sentences.py: what the viewer translates of recorders and agents (app/gui/base/text/diagnostic_text.cpp) is what they say: each piece of each of those
 sentences, between its places, stands in a literal of collector/, or of what else writes diagnostics. A sentence that is changed there is English from then on,
 and nothing else would tell."""
 import pathlib
@@ -18,7 +18,7 @@ def literals(text):
 
 
 def main():
-    known = [each for each in literals((ROOT / "app/gui/base/diagnostic_text.cpp").read_text()) if " " in each]
+    known = [each for each in literals((ROOT / "app/gui/base/text/diagnostic_text.cpp").read_text()) if " " in each]
     sources = [path for folder in ("collector", "model/trace", "app/cli") for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".cpp", ".h")]
     said = "\0".join(literal for path in sources for literal in literals(path.read_text()))
     missing = [(piece, sentence) for sentence in known for piece in re.split(r"\{\w+\}|%[sdlu]+", sentence) if len(piece.strip(" .():;,")) > 2 and piece.strip() not in said]

@@ -12,7 +12,7 @@
 #include <QSignalSpy>
 #include <QToolTip>
 
-#include "../../../timeline/widget/theme.h"
+#include "../../../timeline/widget/painting/theme.h"
 #include "model/trace/thread_states.h"
 #include "timeline/widget/timeline_command.h"
 #include "timeline_window.h"

@@ -11,7 +11,7 @@
 #include <QSignalSpy>
 #include <QToolTip>
 
-#include "../../../timeline/widget/theme.h"
+#include "../../../timeline/widget/painting/theme.h"
 #include "timeline_window.h"
 
 using namespace lanescope;

@@ -4,7 +4,7 @@
 
 #include <QWidget>
 
-#include "base/settings.h"
+#include "base/state/settings.h"
 
 namespace lanescope::ui {
 

@@ -10,7 +10,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
-#include "base/screen_room.h"
+#include "base/room/screen_room.h"
 
 namespace lanescope::ui {
 

@@ -7,7 +7,7 @@
 #include <QPushButton>
 #include <QTableWidget>
 
-#include "base/key_bindings.h"
+#include "base/input/key_bindings.h"
 
 namespace lanescope::ui {
 

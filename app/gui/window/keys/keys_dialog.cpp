@@ -4,7 +4,7 @@
 #include <QTextBrowser>
 #include <QVBoxLayout>
 
-#include "base/screen_room.h"
+#include "base/room/screen_room.h"
 
 namespace lanescope::ui {
 namespace {

@@ -1,7 +1,7 @@
 // The colours of the whole program: the desktop's, light, or dark.
 #pragma once
 
-#include "base/settings.h"
+#include "base/state/settings.h"
 
 namespace lanescope::ui {
 

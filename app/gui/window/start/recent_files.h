@@ -11,8 +11,8 @@
 #include <QSet>
 #include <QString>
 
-#include "base/file_facts.h"
-#include "base/settings.h"
+#include "base/files/file_facts.h"
+#include "base/state/settings.h"
 #include "window/start/start_page.h"
 
 namespace lanescope::ui {

@@ -6,7 +6,7 @@
 #include <QElapsedTimer>
 #include <QHBoxLayout>
 
-#include "base/leave_field.h"
+#include "base/input/leave_field.h"
 #include "events/shown_events.h"
 #include "model/trace/parts.h"
 #include "timeline/core/format.h"

@@ -9,9 +9,9 @@
 #include <QTimer>
 #include <QWidget>
 
-#include "base/latest_job.h"
-#include "base/paced_update.h"
-#include "base/selection_state.h"
+#include "base/state/selection_state.h"
+#include "base/work/latest_job.h"
+#include "base/work/paced_update.h"
 
 namespace lanescope::ui {
 

@@ -6,9 +6,9 @@
 
 #include <QObject>
 
-#include "base/remembered_rows.h"
-#include "base/selection_state.h"
-#include "base/settings.h"
+#include "base/state/remembered_rows.h"
+#include "base/state/selection_state.h"
+#include "base/state/settings.h"
 #include "timeline/widget/timeline_view.h"
 
 namespace lanescope::ui {

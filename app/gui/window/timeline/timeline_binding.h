@@ -4,7 +4,7 @@
 #include <QKeySequence>
 #include <QObject>
 
-#include "base/selection_state.h"
+#include "base/state/selection_state.h"
 #include "timeline/widget/timeline_view.h"
 
 class QMenu;

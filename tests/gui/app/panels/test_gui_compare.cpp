@@ -1,0 +1,698 @@
+// Two traces in one window: aligned, compared, interleaved, pinned.
+#include <set>
+
+#include <QFile>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+
+#include "analysis/longest.h"
+#include "base/text/texts.h"
+#include "fixture/main_window_fixture.h"
+#include "fixture/menus.h"
+#include "fixture/panel_tables.h"
+#include "model/kernels/recorded_metrics.h"
+#include "model/trace/trace_builder.h"
+#include "timeline/core/describe.h"
+#include "window/timeline/event_search.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+class CompareTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    use_empty_settings();
+    known_ = pathOf("known.trace");
+    faster_ = pathOf("faster.trace");
+    write_known_trace(known_.toStdString());
+    write_known_trace(faster_.toStdString(), kKernelDuration / 2);
+  }
+
+  void init() {
+    window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
+    window_->show();
+    QVERIFY(open_and_settle(*window_, known_));
+  }
+  void cleanup() { window_.reset(); }
+
+  void twoTracesLieOnOneAxisUnderTheirHeadings() {
+    const std::size_t alone = window_->state().trace()->event_count();
+    QVERIFY(!window_->alignment().isVisible());
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    QVERIFY(window_->alignment().isVisible());
+    QCOMPARE(window_->state().trace()->event_count(), 2 * alone);
+    const timeline::RowTree& rows = window_->timelineView().rows();
+    const timeline::Row& a = rows.row(*rows.find("part:0"));
+    const timeline::Row& b = rows.row(*rows.find("part:1"));
+    QCOMPARE(a.label.english(), std::string("A  known.trace"));
+    QCOMPARE(b.label.english(), std::string("B  faster.trace"));
+    QCOMPARE(a.children.size(), b.children.size());
+    QVERIFY(!a.children.empty());
+    QVERIFY(window_->windowTitle().contains("known.trace | faster.trace"));
+
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    QVERIFY(settled());
+    QCOMPARE(window_->state().trace()->event_count(), alone);
+    QVERIFY(!window_->alignment().isVisible());
+  }
+
+  void bothNamesAreThereInANarrowWindow() {
+    const QString long_name = pathOf("a_recording_of_the_training_with_a_long_name_and_workers4.trace");
+    QVERIFY(QFile::copy(faster_, long_name));
+    window_->resize(1'280, 640);
+    window_->openBeside(long_name);
+    QVERIFY(settled());
+    const auto* names = window_->alignment().findChild<QLabel*>("names_of_traces");
+    QVERIFY(names != nullptr);
+    const auto fits = [&] { return names->fontMetrics().horizontalAdvance(names->text()) <= names->width(); };
+    QVERIFY2(wait_for(fits, 5'000), qPrintable(names->text()));
+    QVERIFY2(names->text().contains("A  ") && names->text().contains("B  ") && names->text().endsWith("race"), qPrintable(names->text()));
+    window_->resize(1'900, 640);
+    QVERIFY(wait_for([&] { return names->text().contains("long_name"); }));
+  }
+
+  void ofTwoTracesOneIsCountedUnlessBothAreAskedFor() {
+    window_->showPanel("bubbles");
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    auto* choice = window_->bubbles().findChild<ui::AnsweredTraceBox*>();
+    QVERIFY(choice->isVisible());
+    QCOMPARE(choice->currentText(), QString("A  known.trace"));
+    ui::ResultTable& groups = window_->bubbles().groups();
+    QCOMPARE(column_sum(groups, 0), kIdle);
+
+    // B's gaps are as long as A's: of both there are twice as many.
+    const auto choose = [&](QWidget& panel, int index) {
+      auto* box = panel.findChild<ui::AnsweredTraceBox*>();
+      box->setCurrentIndex(index);
+      emit box->activated(index);
+      return settled();
+    };
+    QVERIFY(choose(window_->bubbles(), 2));
+    QCOMPARE(column_sum(groups, 0), 2 * kIdle);
+    QVERIFY(choose(window_->bubbles(), 1));
+    QCOMPARE(column_sum(groups, 0), kIdle);
+    window_->bubbles().gaps().chooseRow(0);
+    const EventRef selected = window_->state().selectedEvent();
+    QVERIFY(selected.valid());
+    const Trace& trace = *window_->state().trace();
+    QVERIFY(selected.lane >= window_->pair().first().trace->lanes().size());  // one of B, where it lies on the axis
+    const Nanoseconds longest_gap_end_in_b = kLongestGapEnd - 3 * kKernelDuration / 2;
+    QCOMPARE(trace.event(selected).start, longest_gap_end_in_b + window_->pair().shift());
+
+    // Every panel that answers is about the same trace, and says so in its command.
+    window_->showPanel("findings");
+    QVERIFY(settled());
+    QCOMPARE(window_->findings().findChild<ui::AnsweredTraceBox*>()->currentText(), QString("B  faster.trace"));
+    QVERIFY2(window_->findings().command().endsWith("faster.trace"), qPrintable(window_->findings().command()));
+    window_->showPanel("statistics");
+    window_->statistics().chooseReport("cuda_gpu_kern_sum");
+    QVERIFY(settled());
+    QVERIFY2(window_->statistics().command().endsWith("faster.trace"), qPrintable(window_->statistics().command()));
+    const std::int64_t in_b = column_sum(window_->statistics().report().table(), 2);
+    QVERIFY(choose(window_->statistics(), 2));
+    QCOMPARE(column_sum(window_->statistics().report().table(), 2), 2 * in_b);
+    window_->statistics().chooseReport({});
+    QVERIFY(choose(window_->statistics(), 0));
+    const auto count_of_all = [&] {
+      const ui::StatisticsModel& names = window_->statistics().model();
+      std::uint64_t count = 0;
+      for (int row = 0; row < names.rowCount(); ++row) count += names.entry(row).count;
+      return count;
+    };
+    const std::uint64_t in_a = count_of_all();
+    QVERIFY(in_a > 0);
+    QVERIFY(choose(window_->statistics(), 2));
+    QCOMPARE(count_of_all(), 2 * in_a);
+
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    QVERIFY(settled());
+    QVERIFY(!window_->statistics().findChild<ui::AnsweredTraceBox*>()->isVisible());
+    QCOMPARE(count_of_all(), in_a);
+  }
+
+  // What stands in a table when B is closed is of B: who clicks it then is not led to a place of A.
+  void aRowOfATraceThatIsGoneLeadsNowhere_data() {
+    QTest::addColumn<QString>("panel");
+    QTest::addColumn<int>("choice");
+    for (const char* panel : {"bubbles", "report", "query"}) {
+      QTest::newRow(qPrintable(QString("%1 of B").arg(panel))) << panel << 1;
+      QTest::newRow(qPrintable(QString("%1 of both").arg(panel))) << panel << 2;
+    }
+  }
+  void aRowOfATraceThatIsGoneLeadsNowhere() {
+    QFETCH(QString, panel);
+    QFETCH(int, choice);
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    ui::ResultTable& table = tableOf(panel);
+    QVERIFY(chooseAnswered(choice));
+    const int row = table.model()->rowCount() - 1;  // of both, one of B
+    QVERIFY(row > 0);
+    table.scrollTo(table.model()->index(row, 0));
+    const QPoint place = table.visualRect(table.model()->index(row, 0)).center();
+    window_->timelineView().setVisibleRange({kFirstKernel, kFirstKernel + 10'000});
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    const TimeRange visible = window_->timelineView().visibleRange();
+    QTest::mouseClick(table.viewport(), Qt::LeftButton, Qt::NoModifier, place);  // before anything was computed of A
+    const auto nothing_was_gone_to = [&] { return !window_->state().selectedEvent().valid() && window_->timelineView().visibleRange() == visible; };
+    QVERIFY(nothing_was_gone_to());
+    QVERIFY(settled());
+    QVERIFY(nothing_was_gone_to());
+    // Then it is of A.
+    table.chooseRow(0);
+    QVERIFY(settled());
+    QVERIFY(window_->state().selectedEvent().valid());
+  }
+
+  // Traces that are being swapped are shown as they were until they are combined anew: so long, rows lead to what they are of.
+  void aRowLeadsToItsTraceWhileThatIsBeingSwapped() {
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    ui::ResultTable& table = tableOf("bubbles");
+    window_->pair().swap();
+    table.chooseRow(0);
+    const EventRef selected = window_->state().selectedEvent();
+    QVERIFY(selected.valid());
+    QCOMPARE(window_->state().trace()->event(selected).start, kLongestGapEnd);
+    QCOMPARE(window_->state().trace()->event(selected).duration, kKernelDuration);  // twice as long as those of the other
+  }
+
+  void aIsAnsweredAboutAgainWhenAnotherTraceIsOpenedBeside() {
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    ui::ResultTable& table = tableOf("bubbles");
+    QVERIFY(chooseAnswered(1));
+    const QString third = pathOf("third.trace");
+    write_known_trace(third.toStdString(), kKernelDuration / 4);
+    window_->openBeside(third);
+    QVERIFY(settled());
+    QCOMPARE(window_->bubbles().findChild<ui::AnsweredTraceBox*>()->currentText(), QString("A  known.trace"));
+    table.chooseRow(0);
+    const EventRef selected = window_->state().selectedEvent();
+    QVERIFY(selected.valid());
+    QCOMPARE(window_->state().trace()->event(selected).start, kLongestGapEnd);
+  }
+
+  // The longest gaps of both traces begin together when their row is chosen in Diff: each is selected, and told apart from the other.
+  void gapsOfBothTracesAreGoneToAlike() {
+    window_->showPanel("diff");
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    ui::ResultTable& table = window_->diff().table();
+    int idle = 0;
+    while (idle < table.model()->rowCount() && !(cell(table, idle, "Kind") == "GPU idle" && cell(table, idle, "Name") == "Running CPU code")) ++idle;
+    QVERIFY(idle < table.model()->rowCount());
+    table.setFocus();
+    table.selectRow(idle);
+    QVERIFY(wait_for([&] { return window_->isSettled() && window_->state().selectedEvent().valid(); }));
+    const auto side_of = [&](EventRef event) { return event.lane < window_->pair().first().trace->lanes().size() ? 'A' : 'B'; };
+    QCOMPARE(side_of(window_->state().selectedEvent()), 'A');
+    for (const char side : {'B', 'A'}) {
+      const QString choice = QString("Select it in %1").arg(QChar::fromLatin1(side));
+      const QStringList offered = menu_after([&] { emit table.customContextMenuRequested(table.visualRect(table.currentIndex()).center()); }, choice);
+      QVERIFY2(offered.contains(choice), qPrintable(offered.join(u'\n')));
+      QVERIFY(wait_for([&] { return window_->isSettled() && side_of(window_->state().selectedEvent()) == side; }));
+      const Trace& trace = *window_->state().trace();
+      QCOMPARE(trace.event(window_->state().selectedEvent()).start, kLongestGapEnd);  // on the axis of A, where B is aligned
+    }
+
+    timeline::TimelineView& view = window_->timelineView();
+    view.setFocus();
+    std::set<GpuId> gpus;
+    const auto press = [&](Qt::KeyboardModifiers keys) {
+      QTest::keyClick(&view, Qt::Key_G, keys);
+      const std::optional<timeline::Gap> gap = view.selectedGap();
+      if (gap && gap->range == TimeRange{kLongestGapEnd - kGaps[2], kLongestGapEnd}) gpus.insert(gap->gpu);
+      return gap;
+    };
+    QVERIFY(press(Qt::ShiftModifier));
+    const std::optional<timeline::Gap> first = view.selectedGap();
+    QVERIFY(first);
+    const auto details = [&] {
+      static_cast<void>(settled());
+      return window_->findChild<ui::DetailsPanel*>()->text().replace(QChar::Nbsp, u' ');
+    };
+    const auto title = [](const timeline::Gap& gap) { return QString(gap.gpu == 0 ? "A" : "B") + " GPU 0 idle for 900.000 µs"; };
+    QVERIFY2(details().contains(title(*first)), qPrintable(details()));
+    const std::optional<timeline::Gap> second = press(first->gpu == 0 ? Qt::NoModifier : Qt::ShiftModifier);
+    QVERIFY(second);
+    QVERIFY2(details().contains(title(*second)), qPrintable(details()));
+    QCOMPARE(gpus.size(), std::size_t{2});
+    QCOMPARE(second->range == first->range, true);
+  }
+
+  void aTraceIsOpenedBesideOneThatIsStillBeingLoaded() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    window.openFile(known_);
+    window.openBeside(faster_);
+    QVERIFY(wait_for([&] { return window.isSettled(); }));
+    QCOMPARE(window.pair().first().path, known_);
+    QCOMPARE(window.pair().second().path, faster_);
+    QCOMPARE(window.state().trace()->parts().size(), std::size_t{2});
+  }
+
+  void theShiftOfBIsSeenTypedAndReset() {
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    ui::TracePair& pair = window_->pair();
+    const Nanoseconds initial = pair.shift();
+    auto* shift = window_->alignment().findChild<QLineEdit*>();
+    shift->setFocus();
+    shift->selectAll();
+    QTest::keyClicks(shift, "-1.5ms");
+    QTest::keyClick(shift, Qt::Key_Return);
+    QVERIFY(settled());
+    QCOMPARE(pair.shift(), Nanoseconds{-1'500'000});
+    QCOMPARE(pair.alignment(), ui::TracePair::Alignment::kHand);
+    QCOMPARE(startOf("gemm", 1), kFirstKernel - 1'500'000);
+    QCOMPARE(startOf("gemm", 0), kFirstKernel);  // A stays
+    QCOMPARE(shift->text(), QString("-1.500 ms"));
+
+    shift->selectAll();
+    QTest::keyClicks(shift, "soon");
+    QTest::keyClick(shift, Qt::Key_Return);
+    QVERIFY2(window_->messages().text().contains("soon"), qPrintable(window_->messages().text()));
+    QCOMPARE(pair.shift(), Nanoseconds{-1'500'000});
+
+    QTest::mouseClick(window_->alignment().findChild<QPushButton*>("reset_alignment"), Qt::LeftButton);
+    QVERIFY(settled());
+    QCOMPARE(pair.shift(), initial);
+    QCOMPARE(startOf("gemm", 1), kFirstKernel + initial);
+    QVERIFY2(window_->messages().messages().empty(), qPrintable(window_->messages().text()));  // that it is no time is answered
+  }
+
+  // Three steps of 10, 20 and 90 us, 40 on average.
+  void anIterationOfAboutTheMeanIsNotTheOneThatWasDisturbed() {
+    TraceBuilder builder;
+    const ProcessId process = builder.process_of_instance(7);
+    const TrackKey ranges{.kind = TrackKind::kNvtxRanges, .process = process, .thread = builder.thread(process, 7)};
+    for (const auto& [begin, duration] : {std::pair{0, 10'000}, {100'000, 20'000}, {200'000, 90'000}})
+      builder.add(ranges, {Event{begin, duration, builder.intern("step"), 0, 0}}, std::vector<std::uint32_t>{0});
+    const std::shared_ptr<const Trace> trace = builder.snapshot();
+    const auto typical = ui::event_like(*trace, {.text = "step"}, ui::Compared::kWholeTraces, 40'000, {});
+    QVERIFY(typical && typical->range == (TimeRange{100'000, 120'000}));
+    const auto longest = ui::longest_event(*trace, {.text = "step"}, ui::Compared::kWholeTraces, {});
+    QVERIFY(longest && longest->range == (TimeRange{200'000, 290'000}));
+  }
+
+  // A panel that is closed while it looks for the longest event of a row leaves it at that.
+  void whatIsNoLongerWantedIsNotLookedFor() {
+    const std::shared_ptr<const Trace>& trace = window_->state().trace();
+    std::stop_source stop;
+    QVERIFY(ui::longest_event(*trace, {.text = "gemm"}, ui::Compared::kIterations, stop.get_token()).has_value());
+    QVERIFY(ui::longest_idle(*trace, std::string(ui::kAllIdle), stop.get_token()).has_value());
+    stop.request_stop();
+    QVERIFY(!ui::longest_event(*trace, {.text = "gemm"}, ui::Compared::kIterations, stop.get_token()).has_value());
+    QVERIFY(!ui::longest_idle(*trace, std::string(ui::kAllIdle), stop.get_token()).has_value());
+  }
+
+  void theSelectedEventAndItsCounterpartCanBeAligned() {
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    // The third "gemm" of A begins later than that of B, whose kernels are shorter.
+    const EventRef third = eventsNamed("gemm", 0)[2];
+    window_->state().setSelectedEvent(third);
+    window_->alignment().alignAtSelection();
+    QVERIFY(settled());
+    QCOMPARE(window_->pair().alignment(), ui::TracePair::Alignment::kPlace);
+    const Trace& trace = *window_->state().trace();
+    const Event a = trace.event(eventsNamed("gemm", 0)[2]), b = trace.event(eventsNamed("gemm", 1)[2]);
+    QCOMPARE(a.start, b.start);
+    QCOMPARE(window_->pair().shift(), 4 * kKernelDuration / 2);  // four kernels lie in front, each of half the time in B
+    QCOMPARE(window_->state().selectedEvent(), third);
+    const TimeRange visible = window_->timelineView().visibleRange();
+    QVERIFY(visible.contains(a.start) && visible.contains(a.end()));
+    QVERIFY(visible.length() < 3 * kKernelDuration);
+  }
+
+  void aRowOfTheComparisonZoomsBothTraces() {
+    window_->showPanel("diff");
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    ui::ResultTable& table = window_->diff().table();
+    const auto row_of = [&](const char* kind, const char* name) {
+      for (int row = 0; row < table.results().rowCount(); ++row)
+        if (cell(table, row, "Kind") == kind && cell(table, row, "Name") == name) return row;
+      return -1;
+    };
+    const int gemm = row_of("Kernel", "gemm");
+    QVERIFY2(gemm >= 0, qPrintable(window_->diff().summary()));
+    QCOMPARE(cell(table, gemm, "A"), QString("300.000 µs"));
+    QCOMPARE(cell(table, gemm, "B"), QString("150.000 µs"));
+    QCOMPARE(cell(table, gemm, "Change"), QString("-50.0 %"));
+    table.selectRow(gemm);
+    QVERIFY(wait_for([&] { return window_->state().selectedEvent().valid() && window_->isSettled(); }));
+    const Trace& trace = *window_->state().trace();
+    QCOMPARE(trace.name(trace.event(window_->state().selectedEvent()).name), std::string_view("gemm"));
+    QCOMPARE(startOf("gemm", 0), startOf("gemm", 1));  // all last equally long, so the first of each is shown
+    TimeRange visible = window_->timelineView().visibleRange();
+    QVERIFY(visible.contains(startOf("gemm", 1)) && visible.length() < 3 * kKernelDuration);
+
+    const int idle = row_of("GPU idle", "Running CPU code");
+    QVERIFY(idle >= 0);
+    table.selectRow(idle);
+    const Nanoseconds longest_gap = kLongestGapEnd - kGaps[2];
+    QVERIFY(wait_for([&] {
+      visible = window_->timelineView().visibleRange();
+      return window_->isSettled() && visible.contains(longest_gap) && visible.length() > kGaps[2];
+    }));
+    QCOMPARE(window_->pair().shift(), 3 * kKernelDuration / 2);  // three kernels lie in front of the gap
+  }
+
+  // The same steps in FP32 and in TF32, with counters of some launches.
+  void countersOfKernelsOfBothTracesAreComparedInATableOfTheirOwn() {
+    window_->showPanel("diff");
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    QVERIFY(!window_->diff().counters().isVisible());  // nobody measured a kernel
+    QCOMPARE(window_->diff().pages().count(), 1);
+    window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
+    window_->show();
+    QVERIFY(open_and_settle(*window_, QString::fromStdString(data_file("transformer_fp32.trace").string())));
+    window_->showPanel("diff");
+    window_->openBeside(QString::fromStdString(data_file("transformer_tf32.trace").string()));
+    QVERIFY(settled());
+    QCOMPARE(window_->diff().pages().count(), 2);
+    window_->diff().pages().setCurrentIndex(1);
+    ui::ResultTable& table = window_->diff().counters();
+    QVERIFY(table.isVisible());
+    // What changed comes first: one kernel reads by a third more, two launches a side.
+    QCOMPARE(cell(table, 0, "Change"), QString("31.8 %"));
+    QCOMPARE(cell(table, 0, "Verdict"), QString("more"));
+    QCOMPARE(cell(table, 0, "Metric"), QString("DRAM: read"));
+    QCOMPARE(cell(table, 0, "A"), QString("35.87 MiB"));
+    QCOMPARE(cell(table, 0, "B"), QString("47.28 MiB"));
+    QCOMPARE(cell(table, 0, "Launches A"), QString("2"));
+    const QString kernel = cell(table, 0, "Kernel");
+    QVERIFY2(kernel.startsWith("elementwise_kernel<128, 2, "), qPrintable(kernel));
+    // A measured launch of each trace, begun together.
+    table.selectRow(0);
+    QVERIFY(wait_for([&] { return window_->state().selectedEvent().valid() && window_->isSettled(); }));
+    const Trace& trace = *window_->state().trace();
+    const EventRef selected = window_->state().selectedEvent();
+    QVERIFY(kernels::is_measured(trace, selected));
+    QCOMPARE(compact_name(trace, selected), kernel);
+    QCOMPARE(window_->pair().alignment(), ui::TracePair::Alignment::kPlace);
+    std::size_t measured_in_b = 0;
+    for (TrackId id = trace.parts()[1].first_track; id < trace.parts()[1].end_track; ++id)
+      for (const LaneId lane : trace.tracks()[id].lanes)
+        for (EventIndex i = 0; i < trace.lane(lane).size(); ++i)
+          if (trace.lane(lane).start(i) == trace.event(selected).start && compact_name(trace, {lane, i}) == kernel)
+            measured_in_b += kernels::is_measured(trace, {lane, i});
+    QCOMPARE(measured_in_b, std::size_t{1});
+    // Enter leads to all that is known of the launch.
+    table.setFocus();
+    QTest::keyClick(&table, Qt::Key_Return);
+    QVERIFY(settled());
+    QVERIFY(window_->kernel().isVisible());
+    QVERIFY(window_->kernel().facts() != nullptr);
+    QCOMPARE(window_->kernel().facts()->event, selected);
+  }
+
+  void aRowIsPinnedWithTheSameRowOfTheOtherTrace() {
+    timeline::TimelineView& view = window_->timelineView();
+    const auto ask = [&](const QString& key, const QString& choice) {
+      view.setCurrentRow(key);
+      return menu_after([&] { view.askForMenu(); }, choice);
+    };
+    const QString entry = "Pin with the same row of the other trace";
+    QVERIFY(!ask("gpu:0/hw", {}).contains(entry));
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    view.edits().clear();
+    const auto key_in_b = [&] {
+      for (const timeline::Row& row : view.rows().rows())
+        if (row.kind == timeline::RowKind::kGpuHardware && row.key != "gpu:0/hw") return QString::fromStdString(row.key);
+      return QString();
+    };
+    QVERIFY(ask(key_in_b(), entry).contains(entry));  // asked of B, A's stands first all the same
+    const std::vector<std::string> expected{"gpu:0/hw", key_in_b().toStdString()};
+    QVERIFY(view.rowArrangement().pinned == expected);
+    view.edits().undo();  // both at once
+    QVERIFY(view.rowArrangement().pinned.empty());
+    view.pin("process:1");
+    QVERIFY(ask("gpu:0/hw", entry).contains(entry));
+    QCOMPARE(view.rowArrangement().pinned.size(), std::size_t{3});
+    QVERIFY(!ask("part:0", {}).contains(entry));
+  }
+
+  void rowsOfBothTracesAreInterleavedByOneKey() {
+    timeline::TimelineView& view = window_->timelineView();
+    auto* button = window_->alignment().findChild<QPushButton*>("interleave_rows");
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    view.setTraceSides(timeline::TraceSides::kApart);
+    view.edits().clear();
+    const auto order = [&] {
+      QStringList rows;
+      view.setCurrentRow({});
+      window_->state().setSelectedEvent({});
+      for (QString last; view.stepRow(timeline::TimelineView::RowDirection::kDown), view.currentRow() != last;) rows += last = view.currentRow();
+      view.setCurrentRow({});
+      return rows;
+    };
+    const QStringList apart = order();
+    QCOMPARE(apart.first(), QString("part:0"));
+    QVERIFY(apart.indexOf("part:1") > apart.indexOf("gpu:0/hw"));
+    view.setFocus();
+    QTest::keyClick(&view, Qt::Key_I);
+    QVERIFY(button->isChecked());
+    const QStringList together = order();
+    QCOMPARE(QSet<QString>(together.begin(), together.end()), QSet<QString>(apart.begin(), apart.end()));
+    QCOMPARE(together.mid(0, 2), QStringList({"part:0", "part:1"}));
+    QCOMPARE(together[together.indexOf("gpu:0/hw") + 1], QString("gpu:1/hw"));
+    // A row is opened and closed with its partner.
+    QVERIFY(view.isExpanded("gpu:1/hw"));
+    view.collapseRow("gpu:0/hw");
+    QVERIFY(!view.isExpanded("gpu:1/hw"));
+    view.expandRow("gpu:1/hw");
+    QVERIFY(view.isExpanded("gpu:0/hw"));
+    window_->pair().swap();
+    QVERIFY(settled());
+    QVERIFY(button->isChecked());  // the traces are others, the wish is the same
+    QCOMPARE(order().mid(0, 2), QStringList({"part:0", "part:1"}));
+    button->click();
+    QCOMPARE(order(), apart);
+    view.edits().undo();
+    QVERIFY(button->isChecked());
+    QTest::keyClick(&view, Qt::Key_I);
+    QCOMPARE(order(), apart);
+  }
+
+  void swappedTracesAreComparedTheOtherWayRound() {
+    window_->showPanel("diff");
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    const QString a = cell(window_->diff().table(), 0, "A"), b = cell(window_->diff().table(), 0, "B");
+    QVERIFY(a != b);
+    window_->pair().swap();
+    QVERIFY(settled());
+    QCOMPARE(window_->pair().first().path, faster_);
+    QCOMPARE(cell(window_->diff().table(), 0, "A"), b);
+    QCOMPARE(cell(window_->diff().table(), 0, "B"), a);
+  }
+
+  void swappedTracesKeepTheirNamesTheirNotesAndWhatIsInSight() {
+    for (const QString& path : {known_, faster_}) QFile::remove(path + ".notes");
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    timeline::TimelineView& view = window_->timelineView();
+    view.addMarker(kFirstKernel, "of known");
+    QVERIFY(QFile::exists(known_ + ".notes"));
+    const EventRef third = eventsNamed("gemm", 1)[2];
+    const Nanoseconds start = window_->state().trace()->event(third).start, shift = window_->pair().shift();
+    window_->state().setSelectedEvent(third);
+    window_->state().setSelectedRange(TimeRange{start, start + 500});
+    view.setVisibleRange({start - 1'000, start + 9'000});
+
+    window_->pair().swap();
+    QVERIFY(settled());
+    QVERIFY2(window_->windowTitle().startsWith("faster.trace | known.trace"), qPrintable(window_->windowTitle()));
+    QCOMPARE(window_->session().file(), faster_);
+    QCOMPARE(window_->state().selectedEvent(), eventsNamed("gemm", 0)[2]);
+    QCOMPARE(view.visibleRange().begin, start - 1'000 - shift);  // the axis has the times of the other trace now
+    QCOMPARE(view.visibleRange().length(), Nanoseconds{10'000});
+    QVERIFY(window_->state().selectedRange() == TimeRange({start - shift, start - shift + 500}));
+    // Notes of both are on the axis. What is made now is of the first trace's file.
+    QCOMPARE(texts_of(view), QStringList{"of known"});
+    QCOMPARE(view.markers().front().time, kFirstKernel - shift);
+    view.addMarker(kFirstKernel + 1'000, "of faster");
+    QVERIFY(content(faster_ + ".notes").contains("of faster") && !content(faster_ + ".notes").contains("of known"));
+    const QByteArray of_known = content(known_ + ".notes");
+    QVERIFY(of_known.contains("of known") && !of_known.contains("of faster"));
+    // Where the second one is moved, its notes go with it, and stay as they are in its file. So they do where all are removed, and are there again.
+    window_->pair().setShift(window_->pair().shift() + 70'000);
+    QVERIFY(settled());
+    const auto of_text = [&](const QString& text) {
+      const auto found = std::find_if(view.markers().begin(), view.markers().end(), [&](const auto& marker) { return marker.text == text; });
+      return found == view.markers().end() ? Nanoseconds{-1} : found->time;
+    };
+    QCOMPARE(of_text("of known"), kFirstKernel - shift + 70'000);
+    QCOMPARE(of_text("of faster"), kFirstKernel + 1'000);
+    QCOMPARE(content(known_ + ".notes"), of_known);
+    view.clearMarkers();
+    QVERIFY(!QFile::exists(known_ + ".notes") && !QFile::exists(faster_ + ".notes"));
+    view.edits().undo();
+    QCOMPARE(view.markers().size(), std::size_t{2});
+    QVERIFY(content(known_ + ".notes").contains("of known") && !content(known_ + ".notes").contains("of faster"));
+    QVERIFY(content(faster_ + ".notes").contains("of faster"));
+
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    QVERIFY(settled());
+    QVERIFY2(window_->windowTitle().startsWith("faster.trace – "), qPrintable(window_->windowTitle()));
+    window_->showPanel("findings");
+    QVERIFY(settled());
+    QVERIFY2(window_->findings().command().endsWith("faster.trace"), qPrintable(window_->findings().command()));
+    QCOMPARE(texts_of(view), QStringList{"of faster"});
+    // Beside it again, the other one is B by its own name, with its notes.
+    window_->openBeside(known_);
+    QVERIFY(settled());
+    QCOMPARE(window_->pair().first().path, faster_);
+    QCOMPARE(window_->pair().second().path, known_);
+    QCOMPARE(view.markers().size(), std::size_t{2});
+    window_->pair().swap();
+    QVERIFY(settled());
+    QCOMPARE(view.markers().size(), std::size_t{2});
+    QCOMPARE(of_text("of known"), kFirstKernel);
+    for (const QString& path : {known_, faster_}) QFile::remove(path + ".notes");
+  }
+
+  // Start-up was not compared. Outside of it no batch took 2 ms in either, and in one of them the first took 32 ms (docs: a loader that has workers).
+  void aRowOfTheComparisonLeadsToWhatWasCompared() {
+    const auto path = [](const char* name) { return QString::fromStdString(data_file(name).string()); };
+    QVERIFY(open_and_settle(*window_, path("torch_training_workers0.trace")));
+    window_->openBeside(path("torch_training_workers4.trace"));
+    QVERIFY(settled());
+    window_->showPanel("diff");
+    QVERIFY(settled());
+    const stats::Table& table = *window_->diff().table().results().table();
+    const stats::Column& names =
+        *std::find_if(table.columns().begin(), table.columns().end(), [](const stats::Column& column) { return column.title == "Name"; });
+    ui::TableRow row = 0;
+    while (row < table.row_count() && table.text(names.text(row)) != "data") ++row;
+    QVERIFY(row < table.row_count());
+    window_->diff().table().chooseRow(row);
+    QVERIFY(settled());
+    QVERIFY(window_->state().selectedEvent().valid());
+    const QList<QAction*> actions = window_->diff().table().actions();
+    const auto in_second = std::find_if(actions.begin(), actions.end(), [](const QAction* action) { return action->text() == "Select it in B"; });
+    QVERIFY(in_second != actions.end());
+    (*in_second)->trigger();
+    QVERIFY(settled());
+    const Event batch = window_->state().trace()->event(window_->state().selectedEvent());
+    QCOMPARE(QString::fromStdString(std::string(window_->state().trace()->name(batch.name))), QString("data"));
+    QVERIFY2(batch.duration < 2'000'000, qPrintable(QString::number(batch.duration)));
+  }
+
+  void swappedTracesKeepTheFilter() {
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    EventFilter filter;
+    filter.text = "gemm";
+    window_->state().setFilter(filter);
+    QVERIFY(settled());
+    const int listed = events_table(*window_)->model()->rowCount();
+    window_->pair().swap();
+    QVERIFY(settled());
+    QCOMPARE(QString::fromStdString(window_->state().filter().text), QString("gemm"));
+    QCOMPARE(events_table(*window_)->model()->rowCount(), listed);
+  }
+
+  void aTraceIsNamedAloneOnceTheOtherIsClosed() {
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    QVERIFY(settled());
+    QVERIFY2(window_->windowTitle().startsWith("known.trace – "), qPrintable(window_->windowTitle()));
+  }
+
+  void aSearchIsOfTheTracesThatAreShown() {
+    auto* search = window_->findChild<ui::EventSearch*>();
+    auto* field = search->findChild<QLineEdit*>();
+    const auto* position = search->findChild<QLabel*>();
+    window_->openBeside(faster_);
+    QVERIFY(settled());
+    search->searchFor("gemm");
+    QVERIFY(settled());
+    QCOMPARE(position->text(), QString("%1 found").arg(kKernels));  // half of the kernels, in both
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    QVERIFY(settled());
+    QCOMPARE(position->text(), QString("%1 found").arg(kKernels / 2));
+    const std::weak_ptr<const Trace> before = window_->state().trace();
+    QVERIFY(open_and_settle(*window_, QString::fromStdString(data_file("cuda_streams.trace").string())));
+    QCOMPARE(field->text(), QString("gemm"));
+    QCOMPARE(position->text(), QString("0 found"));
+    QVERIFY(wait_for([&] { return before.expired(); }));  // nothing holds what is no longer shown
+  }
+
+  void saysWhyATraceCannotBeOpenedBeside() {
+    QSignalSpy failed(window_.get(), &MainWindow::failed);
+    window_->openBeside(pathOf("missing.trace"));
+    QVERIFY(failed.wait(kPatienceMs));
+    QVERIFY2(window_->messages().text().contains("missing.trace"), qPrintable(window_->messages().text()));
+    QVERIFY(!window_->pair().isOpen());
+  }
+
+ private:
+  // With lines about events of both kinds of trace.
+  ui::ResultTable& tableOf(const QString& panel) {
+    window_->showPanel(panel == "report" ? "statistics" : panel);
+    if (panel == "report") window_->statistics().chooseReport("cuda_gpu_trace");
+    if (panel == "query") {
+      window_->query().setText("SELECT start, duration, name FROM kernels");
+      window_->query().ask();
+    }
+    static_cast<void>(settled());
+    return panel == "report" ? window_->statistics().report().table() : panel == "query" ? window_->query().table() : window_->bubbles().gaps();
+  }
+  static QByteArray content(const QString& path) {
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+  }
+  static QStringList texts_of(const timeline::TimelineView& view) {
+    QStringList texts;
+    for (const auto& marker : view.markers()) texts += marker.text;
+    return texts;
+  }
+
+  // In the panel that is in front.
+  bool chooseAnswered(int index) {
+    for (auto* box : window_->findChildren<ui::AnsweredTraceBox*>()) {
+      if (!box->isVisible()) continue;
+      box->setCurrentIndex(index);
+      emit box->activated(index);
+      return settled();
+    }
+    return false;
+  }
+  bool settled() {
+    return wait_for([this] { return window_->isSettled(); });
+  }
+  static QString compact_name(const Trace& trace, EventRef event) { return ui::text_of(timeline::compact_kernel_name(trace.name(trace.event(event).name))); }
+  // By start, of one of the two traces.
+  std::vector<EventRef> eventsNamed(std::string_view name, std::size_t part) const {
+    const Trace& trace = *window_->state().trace();
+    std::vector<EventRef> found;
+    for (TrackId id = trace.parts()[part].first_track; id < trace.parts()[part].end_track; ++id)
+      for (const LaneId lane : trace.tracks()[id].lanes)
+        for (EventIndex i = 0; i < trace.lane(lane).size(); ++i)
+          if (trace.name(trace.lane(lane).name(i)) == name) found.push_back({lane, i});
+    return found;
+  }
+  Nanoseconds startOf(std::string_view name, std::size_t part) const { return window_->state().trace()->event(eventsNamed(name, part).front()).start; }
+  QString pathOf(const char* name) const { return QString::fromStdString((folder_.path() / name).string()); }
+
+  TemporaryFolder folder_;
+  QString known_, faster_;
+  std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(CompareTest)
+#include "test_gui_compare.moc"

@@ -1,0 +1,208 @@
+// What is said of gaps: by Details, by the tooltip and by what an event waited for, and that it leads on; and of rows, what their shares are of.
+#include <QHelpEvent>
+#include <QLabel>
+#include <QTextBrowser>
+#include <QToolTip>
+
+#include "fixture/gestures.h"
+#include "fixture/main_window_fixture.h"
+#include "fixture/menus.h"
+#include "fixture/panel_tables.h"
+#include "model/analysis/idle.h"
+#include "timeline/core/format.h"
+#include "timeline/core/idle_time.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+class DetailsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() { use_empty_settings(); }
+  void init() {
+    window_ = window_of(known_trace_in(folder_));
+    QVERIFY(window_);
+    window_->resize(1400, 900);
+  }
+  void cleanup() { window_.reset(); }
+
+  // The thread of this loader is blocked for two thirds of each gap, in pieces that are shorter than the one in which it ran code.
+  void whatAThreadDidInAGapIsSaidAlikeOfTheGapAndOfTheEventBehindIt() {
+    window_ = window_of(QString::fromStdString(data_file("torch_loader_samples.trace").string()));
+    QVERIFY(window_);
+    Gestures hands(*window_);
+    // The range is dragged over the middle of the trace.
+    QWidget* canvas = part(*window_, "Timeline rows");
+    drag(canvas->width() / 4, canvas->width() * 3 / 4);
+    QVERIFY(window_->state().selectedRange());
+    QVERIFY(hands.press(Qt::CTRL | Qt::SHIFT | Qt::Key_G));
+    QVERIFY(wait_for([&] { return window_->isSettled(); }));
+    QTableView& table = *events_table(*window_);
+    const std::shared_ptr<const Trace> trace = window_->state().trace();
+    const analysis::Bubbles bubbles = analysis::find_bubbles(*trace, 10'000);
+    int blocked = 0;
+    for (int row = 0; row < 5; ++row) {
+      QVERIFY(hands.click_row(table, row));
+      const EventRef event = window_->state().selectedEvent();
+      const auto bubble = std::find_if(bubbles.bubbles.begin(), bubbles.bubbles.end(), [&](const analysis::Bubble& each) { return each.gap.next == event; });
+      QVERIFY(bubble != bubbles.bubbles.end());
+      if (bubble->main_cause() != analysis::IdleCause::kOsBlocked) continue;
+      ++blocked;
+      const QString details = said();
+      QVERIFY2(!details.contains("which ran code"), qPrintable(details));
+      QVERIFY2(details.contains("Blocked in the operating system"), qPrintable(details));
+    }
+    QVERIFY(blocked > 0);
+  }
+
+  void tooltipsOfGapsAreAsWideAsPeopleRead() {
+    window_ = window_of(QString::fromStdString(data_file("torch_loader_samples.trace").string()));
+    QVERIFY(window_);
+    const std::shared_ptr<const Trace> trace = window_->state().trace();
+    const analysis::Bubbles bubbles = analysis::find_bubbles(*trace, 10'000);
+    const auto longest = std::max_element(bubbles.bubbles.begin(), bubbles.bubbles.end(),
+                                          [](const auto& a, const auto& b) { return a.gap.range.length() < b.gap.range.length(); });
+    const QPoint place = placeOfGap(longest->gap.range);
+    QWidget* canvas = part(*window_, "Timeline rows");
+    QHelpEvent help(QEvent::ToolTip, place, canvas->mapToGlobal(place));
+    QApplication::sendEvent(canvas, &help);
+    const auto tips = [] {
+      QWidgetList shown;
+      for (QWidget* each : QApplication::topLevelWidgets())
+        if (each->inherits("QTipLabel") && each->isVisible()) shown += each;
+      return shown;
+    };
+    QVERIFY(wait_for([&] { return !tips().isEmpty(); }));
+    QVERIFY2(QToolTip::text().contains("Blocked in the operating system"), qPrintable(QToolTip::text()));
+    const int character = QFontMetrics(QToolTip::font()).averageCharWidth();
+    QVERIFY2(tips().front()->width() <= 80 * character, qPrintable(QString::number(tips().front()->width())));
+    QToolTip::hideText();
+  }
+
+  void aGapThatIsClickedLeavesTheDraggedRange() {
+    const TimeRange gap = longestGap();
+    window_->timelineView().setVisibleRange({gap.begin - gap.length(), gap.end + gap.length()});
+    QVERIFY(settle(*window_));
+    QWidget* canvas = part(*window_, "Timeline rows");
+    const QPoint place = placeOfGap(gap);
+    // Without a range, the gap is the range, as lists are about it.
+    QTest::mouseClick(canvas, Qt::LeftButton, Qt::NoModifier, place);
+    QVERIFY(window_->state().selectedRange() == gap);
+    QTest::keyClick(&window_->timelineView(), Qt::Key_Escape);
+
+    drag(canvas->width() / 10, canvas->width() / 5);
+    const std::optional<TimeRange> dragged = window_->state().selectedRange();
+    QVERIFY(dragged && *dragged != gap);
+    const QImage before = canvas->grab().toImage();
+    QTest::mouseClick(canvas, Qt::LeftButton, Qt::NoModifier, place);
+    QVERIFY(window_->state().selectedRange() == dragged);
+    QVERIFY(window_->timelineView().selectedGap() && window_->timelineView().selectedGap()->range == gap);
+    QVERIFY2(said().contains("GPU 0 idle for 900.000 µs"), qPrintable(said()));
+    QVERIFY(canvas->grab().toImage() != before);  // it is framed
+    // G leads on from it, and the range stays.
+    QTest::keyClick(&window_->timelineView(), Qt::Key_G);
+    QVERIFY(window_->state().selectedRange() == dragged);
+    QVERIFY(window_->timelineView().selectedGap()->range != gap);
+    // An event takes its place; once nothing else is selected, Details is about the range again.
+    window_->state().setSelectedEvent(kernel_number(*window_, 1));
+    QVERIFY(!window_->timelineView().selectedGap());
+    QVERIFY2(said().startsWith("relu"), qPrintable(said()));
+    QVERIFY(window_->state().selectedRange() == dragged);
+    window_->state().setSelectedEvent({});
+    QVERIFY2(said().startsWith("Selected range"), qPrintable(said()));
+    QTest::keyClick(&window_->timelineView(), Qt::Key_Escape);
+    QVERIFY(!window_->state().selectedRange() && !window_->timelineView().selectedGap());
+  }
+
+  void whatEndedAGapAndLaunchedThatIsALink() {
+    const TimeRange gap = longestGap();
+    window_->timelineView().setVisibleRange({gap.begin - gap.length(), gap.end + gap.length()});
+    QVERIFY(settle(*window_));
+    QWidget* canvas = part(*window_, "Timeline rows");
+    const std::shared_ptr<const Trace> trace = window_->state().trace();
+    auto* page = window_->details().findChild<QTextBrowser*>();
+    Gestures hands(*window_);
+    for (const bool is_launch : {false, true}) {
+      QTest::mouseClick(canvas, Qt::LeftButton, Qt::NoModifier, placeOfGap(gap));
+      QVERIFY(settle(*window_));
+      QVERIFY2(said().contains("Ended by") && said().contains("Launched by"), qPrintable(said()));
+      QVERIFY2(hands.click_link(*page, is_launch ? "cudaLaunchKernel" : "relu"), qPrintable(page->toHtml()));
+      const EventRef event = window_->state().selectedEvent();
+      QVERIFY(event.valid());
+      const EventRef kernel = kernel_number(*window_, 3);
+      QCOMPARE(event, is_launch ? *trace->launch_of(kernel) : kernel);
+      QCOMPARE(trace->event(kernel).start, gap.end);
+    }
+  }
+
+  // A thread's share is of its own time, those of kernels and memory are of each other's work.
+  void theTooltipOfARowSaysWhatItsShareIsOf() {
+    window_ = window_of(QString::fromStdString(data_file("torch_loader_samples.trace").string()));
+    QVERIFY(window_);
+    const timeline::RowTree& rows = window_->timelineView().rows();
+    QStringList said;
+    QWidget* header = part(*window_, "Row names");
+    for (int y = 2; y < header->height(); y += 6) {
+      QToolTip::hideText();
+      const QPoint place(header->width() / 2, y);
+      QHelpEvent help(QEvent::ToolTip, place, header->mapToGlobal(place));
+      QApplication::sendEvent(header, &help);
+      if (QToolTip::isVisible() && (said.isEmpty() || said.last() != QToolTip::text())) said += QToolTip::text();
+    }
+    QToolTip::hideText();
+    int threads = 0, others = 0;
+    for (const timeline::Row& row : rows.rows()) {
+      if (!row.share) continue;
+      const QString share = QString::fromStdString(timeline::format_share(*row.share)), name = QString::fromStdString(row.label.english());
+      for (const QString& tip : said) {
+        if (!tip.startsWith(name + "\n")) continue;
+        threads += row.kind == timeline::RowKind::kThread && tip.contains("It ran for " + share + " of its own time, in the whole recording") ? 1 : 0;
+        others += row.kind == timeline::RowKind::kKernels && tip.contains(share + " of the work of the rows beside it, in the whole recording") ? 1 : 0;
+      }
+    }
+    QVERIFY2(threads > 0 && others == 1, qPrintable(said.join("\n---\n")));
+  }
+
+ private:
+  TimeRange longestGap() const { return {kLongestGapEnd - kGaps[2], kLongestGapEnd}; }
+  QString said() {
+    static_cast<void>(settle(*window_));
+    return window_->details().text().replace(QChar::Nbsp, u' ');
+  }
+  void drag(int from, int to) {
+    QWidget* canvas = part(*window_, "Timeline rows");
+    const int y = canvas->height() - 5;
+    QTest::mousePress(canvas, Qt::LeftButton, Qt::NoModifier, {from, y});
+    for (const int x : {(from + to) / 2, to}) {
+      QMouseEvent move(QEvent::MouseMove, QPointF(x, y), canvas->mapToGlobal(QPointF(x, y)), Qt::NoButton, Qt::LeftButton, Qt::NoModifier);
+      QApplication::sendEvent(canvas, &move);
+    }
+    QTest::mouseRelease(canvas, Qt::LeftButton, Qt::NoModifier, {to, y});
+    static_cast<void>(settle(*window_));
+  }
+  // On the first row on which the tooltip is about a gap.
+  QPoint placeOfGap(TimeRange gap) {
+    QWidget* canvas = part(*window_, "Timeline rows");
+    window_->timelineView().setVisibleRange({gap.begin - gap.length(), gap.end + gap.length()});
+    static_cast<void>(wait_for([&] { return window_->isSettled(); }));
+    const timeline::Viewport viewport{window_->timelineView().visibleRange(), canvas->width()};
+    const int x = static_cast<int>(viewport.x_at(gap.begin + gap.length() / 2));
+    const auto is_on_gap = [&](int y) {
+      QToolTip::hideText();
+      QHelpEvent help(QEvent::ToolTip, {x, y}, canvas->mapToGlobal(QPoint(x, y)));
+      QApplication::sendEvent(canvas, &help);
+      return QToolTip::isVisible() && QToolTip::text().contains("idle for");
+    };
+    for (int y = 2; y < canvas->height(); y += 4)
+      if (is_on_gap(y)) return {x, y};
+    return {};
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(DetailsTest)
+#include "test_gui_details.moc"

@@ -1,0 +1,575 @@
+// The panels Kernel and Source over real recordings, and the other run of a program that reads the counters of one of its kernels.
+#include <QFile>
+#include <QHeaderView>
+#include <QScrollBar>
+#include <QSignalSpy>
+#include <QSplitter>
+#include <QTextBrowser>
+#include <QTextStream>
+#include <QToolButton>
+#include <QUrl>
+
+#include <algorithm>
+#include <fstream>
+
+#include "analysis/findings_panel.h"
+#include "fixture/main_window_fixture.h"
+#include "kernels/code_table.h"
+#include "kernels/count_columns.h"
+#include "kernels/disassembler.h"
+#include "kernels/kernel_html.h"
+#include "kernels/kernel_panel.h"
+#include "kernels/kernel_profiling.h"
+#include "kernels/memory_chart.h"
+#include "kernels/source_panel.h"
+#include "model/trace/combine.h"
+#include "model/trace/load.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::KernelPanel;
+using lanescope::ui::KernelProfiling;
+using lanescope::ui::SourcePanel;
+
+namespace {
+
+std::shared_ptr<const Trace> recording(const char* name) {
+  const auto trace = load_trace(data_file(name));
+  return trace ? *trace : nullptr;
+}
+
+EventRef kernel_named(const Trace& trace, std::string_view name) {
+  for (const Track& track : trace.tracks())
+    for (const LaneId lane : track.lanes)
+      if (track.key.kind == TrackKind::kKernels)
+        for (EventIndex i = 0; i < trace.lane(lane).size(); ++i)
+          if (trace.name(trace.lane(lane).name(i)).starts_with(name)) return {lane, i};
+  return {};
+}
+
+// A program of this name in the folder, which the shell runs.
+void write_script(const std::filesystem::path& path, const QString& text) {
+  QFile file(QString::fromStdString(path.string()));
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write(("#!/bin/sh\n" + text).toUtf8());
+  file.close();
+  QVERIFY(file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner));
+}
+
+template <typename Panel>
+bool settled(Panel& panel) {
+  return wait_for([&] { return !panel.isComputing(); });
+}
+
+}  // namespace
+
+class KernelsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() { use_empty_settings(); }
+
+  // Where somebody put the edges between the text and the charts, they stay, whichever kernels are chosen: with counters, with samples, or with neither.
+  void choosingAKernelMovesNoEdge() {
+    ui::SelectionState state;
+    KernelPanel panel(state);
+    panel.resize(1300, 360);
+    panel.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&panel, kPatienceMs));
+    auto* parts = panel.findChild<QSplitter*>(QStringLiteral("kernelParts"));
+    QSplitter* charts = nullptr;
+    for (QSplitter* each : panel.findChildren<QSplitter*>())
+      if (each != parts) charts = each;
+    QVERIFY(parts != nullptr && charts != nullptr);
+    const auto with_counters = recording("kernel_counters.trace"), with_samples = recording("transpositions.trace"), without = recording("cuda_streams.trace");
+    const auto choose = [&](const std::shared_ptr<const Trace>& trace, std::string_view kernel) {
+      if (state.trace() != trace) state.setTrace(trace, ui::TraceChange::kOther);
+      const EventRef event = kernel_named(*trace, kernel);
+      if (!event.valid()) return false;
+      state.setSelectedEvent(event);
+      return settled(panel);
+    };
+    const int least = panel.minimumSizeHint().height();  // which the edge to the timeline gives way to
+    QVERIFY(choose(with_counters, "transpose_shared"));
+    QCOMPARE(panel.minimumSizeHint().height(), least);
+    // As the panel first is, both charts can be read: two bars, and all of the memory chart.
+    const auto* memory = panel.findChild<ui::MemoryChart*>();
+    QVERIFY2(wait_for([&] { return memory->visibleRegion().boundingRect().height() >= memory->minimumSizeHint().height() && charts->sizes()[0] >= 60; }),
+             qPrintable(QStringLiteral("%1 of %2").arg(memory->visibleRegion().boundingRect().height()).arg(memory->minimumSizeHint().height())));
+    const auto drag = [](QSplitter& splitter, int pixels) {
+      QSplitterHandle* handle = splitter.handle(1);
+      const QPoint from = handle->rect().center(), to = from + (splitter.orientation() == Qt::Horizontal ? QPoint(pixels, 0) : QPoint(0, pixels));
+      QTest::mousePress(handle, Qt::LeftButton, {}, from);
+      QTest::mouseMove(handle, to);
+      QTest::mouseRelease(handle, Qt::LeftButton, {}, from);
+    };
+    drag(*parts, 400);  // more than all that some kernels have would need at least
+    drag(*charts, 60);
+    QCoreApplication::sendPostedEvents();
+    const QList<int> across = parts->sizes(), down = charts->sizes();
+    QVERIFY(across[0] > 0 && down[0] > 0 && down[1] > 0);
+    const auto said = [&] {
+      return QStringLiteral("%5 %6: %1 %2 | %3 %4")
+          .arg(parts->sizes()[0])
+          .arg(parts->sizes()[1])
+          .arg(charts->sizes()[0])
+          .arg(charts->sizes()[1])
+          .arg(across[0])
+          .arg(across[1]);
+    };
+    for (const auto& [trace, kernel] :
+         {std::pair{with_counters, "saxpy"}, {with_samples, "transpose"}, {with_counters, "gemm"}, {without, ""}, {with_counters, "saxpy"}}) {
+      QVERIFY2(choose(trace, kernel), kernel);
+      QCOMPARE(panel.minimumSizeHint().height(), least);
+      if (memory->isVisible()) QVERIFY2(wait_for([&] { return charts->sizes() == down; }), qPrintable(said()));
+      if (charts->isVisible()) QVERIFY2(wait_for([&] { return parts->sizes() == across; }), qPrintable(said()));
+    }
+  }
+
+  void aKernelWithCountersSaysWhatItCouldWin() {
+    ui::SelectionState state;
+    KernelPanel panel(state);
+    panel.resize(1200, 500);
+    panel.show();
+    const auto trace = recording("kernel_counters.trace");
+    QVERIFY(trace);
+    state.setTrace(trace, ui::TraceChange::kOther);
+    QVERIFY(panel.text().contains("Select a kernel"));
+    state.setSelectedEvent(kernel_named(*trace, "transpose_shared"));
+    QVERIFY(settled(panel));
+    QVERIFY(panel.text().contains("Bound by L1 cache and shared memory"));
+    QVERIFY(panel.text().contains("conflicts of shared memory's banks"));
+    QVERIFY(panel.text().contains("Theoretical occupancy"));
+    QVERIFY(panel.text().contains("Measured at the clock that the GPU had (1.98 GHz), with caches as they were."));  // an H200's highest
+    QVERIFY(panel.text().contains("Shared memory: bank conflicts"));
+    QVERIFY(panel.text().contains("No samples tell where its warps waited"));
+    QVERIFY(!panel.text().contains("counters were not read"));
+    auto* stalls = panel.findChild<ui::StallChart*>();
+    QVERIFY(stalls->isVisible());  // of the counters' warp states
+
+    // It reads a matrix of 8192 x 4096 floats once.
+    auto* memory = panel.findChild<ui::MemoryChart*>();
+    QVERIFY(memory->isVisible());
+    QVERIFY(memory->accessibleDescription().contains("L2 cache to L1 cache: Read 128.00 MiB"));
+    QVERIFY(memory->accessibleDescription().contains("Kernel to Shared: Bank conflicts"));
+    auto* pages = panel.findChild<QTabWidget*>();
+    pages->setCurrentWidget(panel.findChild<ui::RooflineChart*>());
+    QVERIFY(panel.findChild<ui::RooflineChart*>()->isVisible());
+
+    // Another one beside it.
+    const auto first = panel.facts();
+    for (QToolButton* each : panel.findChildren<QToolButton*>())
+      if (each->text() == "Pin as baseline") QTest::mouseClick(each, Qt::LeftButton);
+    state.setSelectedEvent(kernel_named(*trace, "transpose_padded"));
+    QVERIFY(settled(panel));
+    QCOMPARE(panel.baseline(), first);
+    QVERIFY(panel.text().contains("Bound by DRAM bandwidth"));
+    QVERIFY(panel.text().contains("Baseline: transpose_shared"));
+
+    // What is no kernel leaves it.
+    state.setSelectedEvent({});
+    QVERIFY(settled(panel));
+    QVERIFY(panel.text().contains("transpose_padded"));
+  }
+
+  // Counters of a run, and counts of instructions of another, in one trace.
+  void aCauseNamesItsLineWhichTheSourceShows() {
+    const auto counters = recording("kernel_counters.trace"), counts = recording("zoo_counts.trace");
+    QVERIFY(counters && counts);
+    const auto both = combine_traces(std::vector<TraceSource>{{counters, "A", 0}, {counts, "B", 0}});
+    QVERIFY(both);
+    ui::SelectionState state;
+    KernelPanel panel(state);
+    ui::SourcePanel source(state);
+    panel.resize(1200, 500);
+    panel.show();
+    source.show();
+    state.setTrace(both, ui::TraceChange::kOther);
+    state.setSelectedEvent(kernel_named(*both, "transpose_naive"));
+    QVERIFY(settled(panel));
+    QVERIFY(panel.facts() && panel.facts()->counters);
+    QVERIFY(
+        panel.text().contains("100 % of the sectors beyond those that are needed are of zoo.cu:6, where threads access memory as with a stride of 8 or more "
+                              "elements of 4 B, or scattered."));
+    QVERIFY(panel.text().contains("No pipe of a multiprocessor is used much"));
+    QVERIFY(panel.text().contains("Instructions by opcode, as warps executed them"));
+    QCOMPARE(panel.facts()->opcodes.size(), std::size_t{10});
+    QVERIFY(panel.text().contains("LDG"));
+
+    QSignalSpy asked(&panel, &KernelPanel::sourceLineRequested);
+    emit panel.findChild<QTextBrowser*>()->anchorClicked(QUrl(QStringLiteral("source:zoo.cu%3A6%20%3C%20main.cu%3A40")));
+    QCOMPARE(asked.size(), 1);
+    const QString place = asked.first().first().toString();
+    QCOMPARE(place, QStringLiteral("zoo.cu:6 < main.cu:40"));
+    QTRY_VERIFY(!source.isComputing());
+    source.showLine(place);
+    const int row = source.lines().chosenRow();
+    QVERIFY(row >= 0);
+    QCOMPARE(source.lines().code().rows()[static_cast<std::size_t>(row)].place, QStringLiteral("6"));
+    const auto& instructions = source.instructions().code().rows();
+    const auto strided = std::count_if(instructions.begin(), instructions.end(),
+                                       [](const ui::CodeRow& each) { return each.tip.contains("stride between threads: 8 or more elements of 4 B"); });
+    QCOMPARE(strided, 1);  // the store
+    // Of a kernel whose code is not there yet, as soon as it is.
+    source.showLine(QStringLiteral("zoo.cu:10"));
+    state.setSelectedEvent(kernel_named(*both, "strided"));
+    source.showLine(QStringLiteral("zoo.cu:10"));
+    QTRY_COMPARE(source.lines().chosenRow() >= 0 ? source.lines().code().rows()[static_cast<std::size_t>(source.lines().chosenRow())].place : QString(),
+                 QStringLiteral("10"));
+  }
+
+  // Whoever comes back to a kernel before another one's code was read sees its own.
+  void theCodeIsThatOfTheSelectedKernel() {
+    const auto trace = recording("zoo_counts.trace");
+    QVERIFY(trace);
+    ui::SelectionState state;
+    ui::SourcePanel source(state);
+    source.show();
+    state.setTrace(trace, ui::TraceChange::kOther);
+    const EventRef strided = kernel_named(*trace, "strided"), naive = kernel_named(*trace, "transpose_naive");
+    QVERIFY(strided.valid() && naive.valid());
+    state.setSelectedEvent(strided);
+    QVERIFY(settled(source));
+    QVERIFY2(source.note().startsWith("strided"), qPrintable(source.note()));
+    state.setSelectedEvent(naive);
+    QVERIFY(wait_for([&] { return source.isReading(); }));  // it has begun
+    state.setSelectedEvent(strided);
+    QVERIFY(settled(source));
+    QVERIFY2(source.note().startsWith("strided"), qPrintable(source.note()));
+    // A later state of the trace leaves the line that is read.
+    source.lines().chooseRow(1);
+    const auto again = recording("zoo_counts.trace");
+    state.setTrace(again, ui::TraceChange::kSnapshot);
+    QVERIFY(settled(source));
+    QCOMPARE(source.lines().chosenRow(), 1);
+  }
+
+  void aDoubleClickOnAFindingOpensItsLine() {
+    ui::MainWindow window(ui::Layout::kInitial);
+    window.resize(1400, 900);
+    window.show();
+    QSignalSpy opened(&window, &ui::MainWindow::opened);
+    window.openTogether({QString::fromStdString(data_file("kernel_counters.trace").string()), QString::fromStdString(data_file("zoo_counts.trace").string())});
+    QVERIFY(opened.wait(kPatienceMs) && settle(window));
+    auto* findings = window.findChild<ui::FindingsPanel*>();
+    auto* source = window.findChild<SourcePanel*>();
+    findings->parentWidget()->show();
+    for (QWidget* each = findings; each != nullptr && each != &window; each = each->parentWidget()) each->show();
+    findings->chooseRule(QStringLiteral("kernel_bounds"));
+    QVERIFY(settle(window));
+    QVERIFY(findings->findings().model()->rowCount() > 0);
+    // The most costly kernel is spill, whose array is in local memory.
+    findings->findings().chooseRow(0);
+    QVERIFY(findings->answer().contains("most at zoo.cu:14"));
+    emit findings->findings().rowActivated(0);
+    QVERIFY(settle(window));
+    QVERIFY(source->isVisible());
+    const int row = source->lines().chosenRow();
+    QVERIFY(row >= 0);
+    QCOMPARE(source->lines().code().rows()[static_cast<std::size_t>(row)].place, QStringLiteral("14"));
+    QVERIFY(source->note().contains("spill"));
+  }
+
+  void amountsOfMemoryAreRoundedAndNeverCutWhereThereIsLittleRoom() {
+    kernels::MemoryWay way{};
+    way.unit = kernels::ValueUnit::kBytes;
+    way.amount = 12.35 * 1024 * 1024;
+    const QFontMetrics metrics(QApplication::font());
+    QStringList shown;
+    for (int room = 0; room < 200; ++room) {
+      const QString text = ui::fitting_amount(way, metrics, room);
+      QVERIFY2(metrics.horizontalAdvance(text) <= room, qPrintable(text));
+      if (shown.isEmpty() || shown.last() != text) shown += text;
+    }
+    QCOMPARE(shown, (QStringList{"", "12 MiB", "12.35 MiB"}));
+  }
+
+  void eachMeasuredKernelShowsItsSections() {
+    ui::SelectionState state;
+    KernelPanel panel(state);
+    panel.resize(1200, 500);
+    panel.show();
+    const auto trace = recording("kernel_counters.trace");
+    state.setTrace(trace, ui::TraceChange::kOther);
+    for (const char* kernel : {"transpose_naive", "transpose_shared", "transpose_padded", "saxpy", "strided", "gemm_naive", "divergent", "atomics", "spill",
+                               "fp64", "small_grid", "low_occ"}) {
+      state.setSelectedEvent(kernel_named(*trace, kernel));
+      QVERIFY(settled(panel));
+      QVERIFY(panel.facts() && panel.facts()->counters);
+      QCOMPARE(panel.facts()->brief_name, std::string(kernel));
+      QVERIFY(panel.facts()->counters->sections.size() >= 8);
+      QVERIFY(panel.facts()->counters->verdict.bound != kernels::Bound::kUnknown);
+    }
+  }
+
+  void aKernelWithoutCountersSaysHowToReadThem() {
+    ui::SelectionState state;
+    KernelPanel panel(state);
+    panel.show();
+    const auto trace = recording("transpositions.trace");
+    state.setTrace(trace, ui::TraceChange::kOther);
+    state.setSelectedEvent(kernel_named(*trace, "transpose_by_columns"));
+    QVERIFY(settled(panel));
+    QVERIFY(panel.text().contains("lanescope kernels --set full -k transpose_by_columns -s 0 -c 1 --save kernel.trace -- ./transpositions"));
+    QVERIFY(panel.facts()->stalls);
+    QCOMPARE(panel.facts()->all.count, std::uint64_t{100});
+    QVERIFY(panel.findChild<ui::StallChart*>()->isVisible());
+    QVERIFY(!panel.findChild<ui::RooflineChart*>()->isVisible());
+    QVERIFY(!panel.findChild<ui::MemoryChart*>()->isVisible());
+  }
+
+  void aNodeOfAGraphIsNotOfferedToBeProfiled() {
+    ui::SelectionState state;
+    KernelPanel panel(state);
+    panel.show();
+    const auto trace = recording("torch_graph.trace");
+    QVERIFY(trace);
+    state.setTrace(trace, ui::TraceChange::kOther);
+    QToolButton* profile = nullptr;
+    for (QToolButton* const button : panel.findChildren<QToolButton*>())
+      if (button->text().startsWith("Profile this kernel")) profile = button;
+    QVERIFY(profile != nullptr);
+    // What the program launched by itself is offered, what a graph launched is not.
+    EventRef of_graph, alone;
+    for (const Track& track : trace->tracks())
+      for (const LaneId lane : track.lanes)
+        for (EventIndex i = 0; track.key.kind == TrackKind::kKernels && i < trace->lane(lane).size(); ++i) {
+          const KernelDetail& detail = trace->kernel_detail(trace->lane(lane).detail(i));
+          (detail.graph != 0 || detail.graph_node != 0 ? of_graph : alone) = {lane, i};
+        }
+    QVERIFY(of_graph.valid());
+    QVERIFY(alone.valid());
+    state.setSelectedEvent(alone);
+    QVERIFY(settled(panel));
+    QVERIFY(profile->isEnabled());
+    state.setSelectedEvent(of_graph);
+    QVERIFY(settled(panel));
+    QVERIFY(!profile->isEnabled());
+    QVERIFY(panel.text().contains("a node of a CUDA graph"));
+  }
+
+  void nothingIsComputedWhileItIsHidden() {
+    ui::SelectionState state;
+    KernelPanel panel(state);
+    SourcePanel source(state);
+    const auto trace = recording("transpositions.trace");
+    state.setTrace(trace, ui::TraceChange::kOther);
+    state.setSelectedEvent(kernel_named(*trace, "transpose_by_columns"));
+    QTest::qWait(400);
+    QVERIFY(!panel.isComputing() && !panel.facts());
+    QVERIFY(!source.isComputing());
+    QCOMPARE(source.lines().code().rowCount(), 0);
+  }
+
+  void theHottestLineIsChosenWithItsInstructions() {
+    qputenv("PATH", "/nonexistent");  // no disassembler
+    ui::SelectionState state;
+    SourcePanel panel(state);
+    panel.resize(1200, 400);
+    panel.show();
+    panel.setSourceFolders({QString::fromStdString(data_file("../programs/gpu").string())});
+    const auto trace = recording("transpositions.trace");
+    state.setTrace(trace, ui::TraceChange::kOther);
+    state.setSelectedEvent(kernel_named(*trace, "transpose_by_columns"));
+    QVERIFY(settled(panel));
+    QVERIFY(panel.lines().chosenRow() >= 0);
+    const ui::CodeRow& hottest = panel.lines().code().rows()[static_cast<std::size_t>(panel.lines().chosenRow())];
+    QVERIFY(hottest.text.contains("out[place(column, row + i, kRows)] ="));
+    QVERIFY(hottest.share > 0.5);
+    const ui::CodeRow& instruction = panel.instructions().code().rows()[static_cast<std::size_t>(panel.instructions().chosenRow())];
+    QVERIFY(instruction.share > 0);
+    QVERIFY(panel.note().contains("nvdisasm"));
+    // Both tables fill their parts, and what is said stands whole, in a narrow panel, too.
+    for (const int width : {600, 1'200}) {
+      panel.resize(width, 400);
+      const auto is_filled = [](const ui::CodeTable& table) { return table.horizontalHeader()->length() >= table.viewport()->width(); };
+      QVERIFY(wait_for([&] { return is_filled(panel.lines()) && is_filled(panel.instructions()); }));
+      for (const auto* label : panel.findChildren<QLabel*>())
+        if (label->text() == panel.note()) QVERIFY(wait_for([&] { return label->heightForWidth(label->width()) <= label->height(); }));
+    }
+
+    // A click on a long line leaves its samples in sight.
+    panel.resize(500, 400);
+    const QModelIndex line = panel.lines().code().index(panel.lines().chosenRow() - 1, ui::CodeTableModel::kText);
+    QVERIFY(panel.lines().horizontalScrollBar()->maximum() > 0);
+    panel.lines().horizontalScrollBar()->setValue(0);
+    QTest::mouseClick(panel.lines().viewport(), Qt::LeftButton, {}, {panel.lines().viewport()->width() - 5, panel.lines().visualRect(line).center().y()});
+    QCOMPARE(panel.lines().chosenRow(), line.row());
+    QCOMPARE(panel.lines().horizontalScrollBar()->value(), 0);
+    panel.resize(1200, 400);
+    panel.lines().chooseRow(line.row() + 1);
+
+    // The next hot spot is cooler; an instruction chooses its line.
+    const int first = panel.lines().chosenRow();
+    QTest::keyClick(&panel.lines(), Qt::Key_N);
+    QVERIFY(panel.lines().chosenRow() != first);
+    panel.instructions().chooseRow(panel.instructions().find("LDG"));
+    QVERIFY(panel.lines().code().rows()[static_cast<std::size_t>(panel.lines().chosenRow())].text.contains("in[place("));
+
+    // Search goes through the text of the lines.
+    auto* search = panel.findChild<QLineEdit*>();
+    QTest::keyClicks(search, "transpose_by_columns(");
+    QTest::keyClick(search, Qt::Key_Return);
+    QVERIFY(panel.lines().code().rows()[static_cast<std::size_t>(panel.lines().chosenRow())].text.contains("__global__ void transpose_by_columns"));
+
+    // A kernel that was not sampled says why there is nothing.
+    const auto other = recording("kernel_counters.trace");
+    state.setTrace(other, ui::TraceChange::kOther);
+    state.setSelectedEvent(kernel_named(*other, "saxpy"));
+    QVERIFY(wait_for([&] { return panel.note().contains("--kernels=pc"); }));
+  }
+
+  void countsAreColumnsThatAreWarmWhereALineCostsMost() {
+    using kernels::Count;
+    kernels::Counts store, load, both;
+    store.set(Count::kExecuted, 1'048'576);
+    store.set(Count::kThreads, 16 * 1'048'576);
+    store.set(Count::kGlobalSectors, 33'554'432);
+    store.set(Count::kGlobalSectorsIdeal, 4'194'304);
+    load.set(Count::kExecuted, 2'097'152);
+    load.set(Count::kThreads, 32 * 2'097'152);
+    load.set(Count::kGlobalSectors, 4'194'304);
+    load.set(Count::kGlobalSectorsIdeal, 4'194'304);
+    both += store;
+    both += load;
+    const ui::CountColumns columns(both);
+    QCOMPARE(columns.titles(), QStringList({"Executed", "Threads", "Global sectors"}));  // of the rest there is none
+    ui::CodeTable table("Source lines");
+    ui::CodeTableModel& model = table.code();
+    model.setRows(
+        {{"1", "heading", 0, {}, {}, false}, {"2", "load", 0, {}, {}, true, columns.numbers(load)}, {"3", "store", 0, {}, {}, true, columns.numbers(store)}},
+        columns.titles());
+    const int first = ui::CodeTableModel::kColumns;
+    QCOMPARE(model.columnCount(), first + 3);
+    QCOMPARE(model.headerData(first + 2, Qt::Horizontal, Qt::DisplayRole).toString(), QString("Global sectors"));
+    QCOMPARE(model.data(model.index(2, first), Qt::DisplayRole).toString(), QString::fromUtf8("1.05 M"));
+    QCOMPARE(model.data(model.index(2, first + 1), Qt::DisplayRole).toString(), QString("16.0"));
+    QCOMPARE(model.data(model.index(2, first + 2), Qt::DisplayRole).toString(), QString::fromUtf8("33.6 M (8.0×)"));
+    QCOMPARE(model.data(model.index(1, first + 2), Qt::DisplayRole).toString(), QString::fromUtf8("4.19 M"));
+    QVERIFY(model.data(model.index(0, first), Qt::DisplayRole).toString().isEmpty());
+    // Warm is what costs: the load ran more often, the store asked for more than it needed, with half of its threads.
+    const auto heat = [&](int row, int column) { return model.data(model.index(row, column), Qt::BackgroundRole).value<QColor>().alphaF(); };
+    QVERIFY(heat(1, first) > heat(2, first));
+    QVERIFY(heat(2, first + 2) > 0.5);
+    QVERIFY(!model.data(model.index(1, first + 2), Qt::BackgroundRole).isValid());
+    QVERIFY(!model.data(model.index(1, first + 1), Qt::BackgroundRole).isValid());
+    // Nothing was sampled: there are no columns for it, the code stands last, and the hottest row is that which ran most.
+    QVERIFY(table.isColumnHidden(ui::CodeTableModel::kSamples));
+    QCOMPARE(table.horizontalHeader()->visualIndex(ui::CodeTableModel::kText), first + 2);
+    QCOMPARE(table.nextHotRow(), 1);
+    model.setRows({{"2", "load", 0.25, "wait", {}, true}});
+    QVERIFY(!table.isColumnHidden(ui::CodeTableModel::kSamples));
+    QCOMPARE(model.columnCount(), first);
+    QCOMPARE(table.horizontalHeader()->visualIndex(ui::CodeTableModel::kText), ui::CodeTableModel::kText);
+  }
+
+  void sourcesWithoutLineEndsAreCut() {
+    qputenv("PATH", "/nonexistent");
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "transpositions.cu") << std::string(40, '\n') << std::string(4 << 20, 'x');
+    ui::SelectionState state;
+    SourcePanel panel(state);
+    panel.resize(1200, 400);
+    panel.show();
+    panel.setSourceFolders({QString::fromStdString(folder.path().string())});
+    const auto trace = recording("transpositions.trace");
+    state.setTrace(trace, ui::TraceChange::kOther);
+    state.setSelectedEvent(kernel_named(*trace, "transpose_by_columns"));
+    QVERIFY(settled(panel));
+    qsizetype longest = 0;
+    for (const ui::CodeRow& row : panel.lines().code().rows()) longest = std::max(longest, row.text.size());
+    QCOMPARE(longest, qsizetype{1000});
+  }
+
+  void theUsersDisassemblerSaysOperands() {
+    const TemporaryFolder folder;
+    // What the real one prints of the kernel that was asked for, of two instructions; of all, it would fail where one of them is zeros.
+    write_script(folder.path() / "nvdisasm",
+                 "[ \"$1 $2\" = '-c -fun' ] && [ \"$3\" -gt 0 ] || exit 1\n"
+                 "echo '.text._Z20transpose_by_columnsPfPKf:'\necho '        /*0000*/                   LDC R1, c[0x0][0x28] ;'\n"
+                 "echo '        /*0010*/                   S2R R0, SR_TID.X ;'\n");
+    qputenv("PATH", QByteArray::fromStdString(folder.path().string()) + ":/usr/bin:/bin");
+    QCOMPARE(ui::find_disassembler(), QString::fromStdString((folder.path() / "nvdisasm").string()));
+    ui::SelectionState state;
+    SourcePanel panel(state);
+    panel.show();
+    const auto trace = recording("transpositions.trace");
+    state.setTrace(trace, ui::TraceChange::kOther);
+    state.setSelectedEvent(kernel_named(*trace, "transpose_by_columns"));
+    QVERIFY(settled(panel));
+    QCOMPARE(panel.instructions().code().rows()[1].text, QString("S2R R0, SR_TID.X"));
+    QVERIFY(!panel.note().contains("nvdisasm"));
+
+    // One that fails, or never ends and prints nothing of it, is done without.
+    write_script(folder.path() / "nvdisasm", "exit 1\n");
+    QVERIFY(!ui::disassemble(ui::find_disassembler(), "x", {}, {}));
+    state.setSelectedEvent(kernel_named(*trace, "transpose_padded"));
+    QVERIFY(settled(panel));
+    QVERIFY(panel.note().contains("nvdisasm could not read this code"));
+    std::stop_source stop;
+    stop.request_stop();
+    write_script(folder.path() / "nvdisasm", "exec sleep 60\n");
+    QVERIFY(!ui::disassemble(ui::find_disassembler(), "x", {}, stop.get_token()));
+  }
+
+  void anotherRunBringsTheCounters() {
+    const TemporaryFolder folder;
+    const auto trace = recording("kernel_counters.trace");
+    const auto records = ui::read_kernel_records(trace);
+    const auto facts = ui::kernel_facts(*records, kernel_named(*trace, "saxpy"), {});
+    const QString place = QString::fromStdString((folder.path() / "run.trace").string());
+    KernelProfiling::Run run = KernelProfiling::plan(*facts, place);
+    QCOMPARE(run.file, QString::fromStdString((folder.path() / "run.saxpy.trace").string()));
+    const QStringList words = run.command.mid(1);
+    QCOMPARE(words, QStringList({"kernels", "--set", "full", "-k", "saxpy", "-s", "0", "-c", "1", "--save", run.file, "--", "./zoo"}));
+
+    // A recorder that writes what such a run writes, where it is told to.
+    const auto recorder = folder.path() / "lanescope";
+    write_script(recorder, QStringLiteral("while [ \"$1\" != --save ]; do shift; done\ncp '%1' \"$2\"\n")
+                               .arg(QString::fromStdString(data_file("kernel_counters.trace").string())));
+    run.command.front() = QString::fromStdString(recorder.string());
+    run.folder = QString::fromStdString(folder.path().string());
+    KernelProfiling profiling;
+    QStringList failures;
+    std::shared_ptr<const Trace> measured;
+    connect(&profiling, &KernelProfiling::failed, this, [&](const QString& sentence) { failures += sentence; });
+    connect(&profiling, &KernelProfiling::measured, this,
+            [&](std::shared_ptr<const Trace> result, const QString&, const std::shared_ptr<const Trace>&) { measured = result; });
+    profiling.start(facts, run);
+    QVERIFY(wait_for([&] { return !profiling.isRunning(); }));
+    QCOMPARE(failures, QStringList());
+    QVERIFY(measured);
+
+    // The panel takes them for a trace that has none.
+    auto bare = std::make_shared<ui::KernelRecordsOfTrace>(*records);
+    bare->counters = kernels::RecordedMetrics{kernels::KernelMetrics({}), {}, {}};
+    const auto with = ui::kernel_facts(*bare, facts->event, {ui::read_kernel_records(measured)});
+    QVERIFY(with->counters);
+    QVERIFY(with->counters->verdict.bound == kernels::Bound::kDram);
+    QVERIFY(!ui::kernel_facts(*bare, facts->event, {})->counters);
+
+    // Its own words where it fails, and ours where it says nothing, does not start, or is cancelled.
+    write_script(recorder, "echo 'some noise' >&2; echo 'lanescope: Counters of kernels are for administrators here.' >&2; exit 1\n");
+    run.file += QStringLiteral(".none");
+    profiling.start(facts, run);
+    QVERIFY(wait_for([&] { return !profiling.isRunning(); }));
+    QCOMPARE(failures.last(), QString("Counters of kernels are for administrators here."));
+    write_script(recorder, "exit 3\n");
+    profiling.start(facts, run);
+    QVERIFY(wait_for([&] { return !profiling.isRunning(); }));
+    QVERIFY(failures.last().contains("ended with 3"));
+    write_script(recorder, "exec sleep 60\n");
+    profiling.start(facts, run);
+    QVERIFY(wait_for([&] { return profiling.isRunning(); }));
+    profiling.cancel();
+    QVERIFY(wait_for([&] { return !profiling.isRunning(); }));
+    QVERIFY(failures.last().contains("no counters were read"));
+    run.command.front() = QStringLiteral("/nonexistent/lanescope");
+    profiling.start(facts, run);
+    QVERIFY(wait_for([&] { return !profiling.isRunning(); }));
+    QVERIFY(failures.last().contains("could not be started"));
+  }
+};
+
+QTEST_MAIN(KernelsTest)
+#include "test_gui_kernels.moc"

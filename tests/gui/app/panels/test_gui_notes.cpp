@@ -1,0 +1,363 @@
+// Notes on a trace: kept beside it, listed, changed and walked through; and files of notes that are not what they should be.
+#include <sys/file.h>
+#include <sys/resource.h>
+
+#include <csignal>
+
+#include <QDir>
+#include <QFile>
+#include <QLineEdit>
+#include <QToolTip>
+
+#include "fixture/gestures.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+using lanescope::ui::NotesKeeper;
+
+// While it lives, this process writes no file beyond so many bytes.
+class FilesOfAtMost {
+ public:
+  explicit FilesOfAtMost(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FilesOfAtMost(const FilesOfAtMost&) = delete;
+  FilesOfAtMost& operator=(const FilesOfAtMost&) = delete;
+  ~FilesOfAtMost() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+class NotesTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() { use_empty_settings(); }
+  void init() {
+    folder_ = std::make_unique<TemporaryFolder>();
+    known_ = known_trace_in(*folder_);
+    window_ = window_of(known_);
+    QVERIFY(window_);
+  }
+  void cleanup() {
+    window_.reset();
+    folder_.reset();
+  }
+
+  void aMarkerIsThereAgainWhenTheTraceIsOpenedAgain() {
+    const QByteArray before = content(known_);
+    QVERIFY(!QFile::exists(notesFile()));
+    timeline().setSelectedRange(TimeRange{300'000, 350'000});
+    timeline().setFocus();
+    QTest::keySequence(&timeline(), QKeySequence(Qt::CTRL | Qt::Key_M));
+    QTest::keyClicks(QApplication::focusWidget(), "first slow step");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+    QCOMPARE(content(notesFile()).trimmed().split('\n').last(), QByteArray("0.000300000  first slow step"));
+    window_ = window_of(known_);
+    QCOMPARE(timeline().markers().size(), std::size_t{1});
+    QCOMPARE(timeline().markers()[0].time, Nanoseconds{300'000});
+    QCOMPARE(timeline().markers()[0].text, QString("first slow step"));
+    timeline().clearMarkers();
+    QVERIFY(!QFile::exists(notesFile()));
+    QCOMPARE(content(known_), before);  // nothing is ever written into the trace
+  }
+
+  void notesAboutAPrivateTraceArePrivate() {
+    QVERIFY(QFile::setPermissions(known_, QFile::ReadOwner | QFile::WriteOwner));
+    timeline().addMarker(400'000, "here");
+    QVERIFY(!content(notesFile()).isEmpty());
+    QVERIFY(!(QFile::permissions(notesFile()) & (QFile::ReadGroup | QFile::ReadOther)));
+  }
+
+  void notesOfAnotherTraceDoNotComeWithIt() {
+    const QString other = QString::fromStdString((folder_->path() / "other.trace").string());
+    write_known_trace(other.toStdString());
+    timeline().addMarker(400'000, "here");
+    const QByteArray kept = content(notesFile());
+    QVERIFY(open_and_settle(*window_, other));
+    QVERIFY(timeline().markers().empty());
+    QVERIFY(!QFile::exists(NotesKeeper::fileOf(other)));
+    timeline().addMarker(500'000, "there");
+    QVERIFY(open_and_settle(*window_, known_));
+    QCOMPARE(timeline().markers().size(), std::size_t{1});
+    QCOMPARE(timeline().markers()[0].text, QString("here"));
+    QCOMPARE(content(notesFile()), kept);
+  }
+
+  void notesAreListedChangedAndRemoved() {
+    write("# by hand\n0.0009  late\n0.0003 early\nsee issue 12\n");
+    window_ = window_of(known_);
+    QTest::keySequence(&timeline(), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_M));
+    ui::ResultTable& table = window_->notes().table();
+    QCOMPARE(QApplication::focusWidget(), static_cast<QWidget*>(&table));
+    QCOMPARE(table.model()->rowCount(), 2);
+    timeline().setVisibleRange({0, 100'000});
+    QTest::keyClick(&table, Qt::Key_Down);
+    QVERIFY(timeline().visibleRange().contains(300'000));
+    type("earlier");
+    QTest::keyClick(&window_->notes().text(), Qt::Key_Return);
+    QCOMPARE(timeline().markers()[0].text, QString("earlier"));
+    QVERIFY(content(notesFile()).contains("0.000300000  earlier\n"));
+    table.setFocus();
+    QTest::keyClick(&table, Qt::Key_Delete);
+    QCOMPARE(timeline().markers().size(), std::size_t{1});
+    QVERIFY(content(notesFile()).contains("# by hand\nsee issue 12\n"));  // what somebody else wrote stays
+    QVERIFY(!content(notesFile()).contains("earlier"));
+  }
+
+  // Times and texts are shown whole where there is room, whatever was in the table before.
+  void notesAreShownWhole() {
+    window_->showPanel("notes");
+    QVERIFY(settle(*window_));
+    const ui::ResultTable& table = window_->notes().table();
+    const QAbstractItemView& view = table;
+    const auto is_whole = [&] { return table.columnWidth(0) >= view.sizeHintForColumn(0) && table.columnWidth(1) >= view.sizeHintForColumn(1); };
+    timeline().addMarker(300'000, "my first marker, with some words");
+    QVERIFY2(is_whole(), qPrintable(QString("%1 of %2 px").arg(table.columnWidth(0)).arg(view.sizeHintForColumn(0))));
+    timeline().setMarkerText(300'000, "and with yet more words than there were in it before");
+    QVERIFY2(is_whole(), qPrintable(QString("%1 of %2 px").arg(table.columnWidth(1)).arg(view.sizeHintForColumn(1))));
+  }
+
+  // The file of a recording comes when that has ended, with the notes that lie beside it, while somebody writes one.
+  void aNoteThatIsBeingWrittenOutlivesTheEndOfItsRecording() {
+    ui::LaunchSettings launch;
+    launch.program = "sleep";
+    launch.arguments = "60";
+    launch.capture.trace_cuda = false;
+    launch.output = QString::fromStdString((folder_->path() / "live.trace").string());
+    QFile beside(NotesKeeper::fileOf(launch.output));
+    QVERIFY(beside.open(QIODevice::WriteOnly) && beside.write("0.5  from a colleague\n") > 0);
+    beside.close();
+    QSignalSpy opened(window_.get(), &MainWindow::opened);
+    window_->launch(launch);
+    QVERIFY2(window_->isRecording(), qPrintable(window_->messages().text()));
+    QVERIFY(wait_for([&] { return window_->state().trace() != nullptr; }));
+    timeline().addMarker(1'000'000, "first");
+    window_->showPanel("notes");
+    window_->notes().table().chooseRow(0);
+    type("half a sent");
+    window_->stopRecording();
+    QVERIFY(opened.wait(kPatienceMs));
+    QCOMPARE(timeline().markers().size(), std::size_t{2});
+    QCOMPARE(window_->notes().text().text(), QString("half a sent"));
+    QTest::keyClicks(&window_->notes().text(), "ence");
+    QTest::keyClick(&window_->notes().text(), Qt::Key_Return);
+    QCOMPARE(timeline().markers()[0].text, QString("half a sentence"));
+    QVERIFY(content(NotesKeeper::fileOf(launch.output)).contains("half a sentence\n"));
+    QVERIFY(content(NotesKeeper::fileOf(launch.output)).contains("from a colleague\n"));
+  }
+
+  // Leaving the field keeps what was typed, as the end of a prompt does; Escape gives it up.
+  void whatIsTypedIntoANoteIsKeptWhenItsFieldIsLeft() {
+    timeline().addMarkers({{300'000, "one"}, {700'000, "two"}});
+    window_->showPanel("notes");
+    ui::ResultTable& table = window_->notes().table();
+    table.chooseRow(0);
+    type("better");
+    QTest::mouseClick(table.viewport(), Qt::LeftButton, Qt::NoModifier, row_position(table, 1));
+    QCOMPARE(timeline().markers()[0].text, QString("better"));
+    QCOMPARE(window_->notes().text().text(), QString("two"));
+    type("worse");
+    QTest::keyClick(&window_->notes().text(), Qt::Key_Escape);
+    QCOMPARE(window_->notes().text().text(), QString("two"));
+    QCOMPARE(QApplication::focusWidget(), static_cast<QWidget*>(&table));
+    QCOMPARE(timeline().markers()[1].text, QString("two"));
+    timeline().edits().undo();
+    QCOMPARE(timeline().markers()[0].text, QString("one"));
+  }
+
+  // By bytes, of which a Chinese letter has three.
+  void aNoteThatIsTooLongIsCutAndTheOthersAreKept() {
+    timeline().addMarker(300'000, QString(2'000, QChar(0x6162)));
+    QVERIFY2(window_->messages().text().contains("at most 4096 bytes"), qPrintable(window_->messages().text()));
+    QCOMPARE(timeline().markers()[0].text.size(), qsizetype{4096 / 3});
+    timeline().addMarker(700'000, "and one more");
+    QVERIFY(content(notesFile()).contains("and one more"));
+    QVERIFY2(!window_->messages().text().contains("somebody else"), qPrintable(window_->messages().text()));
+    window_ = window_of(known_);
+    QCOMPARE(timeline().markers().size(), std::size_t{2});
+    timeline().addMarker(900'000, "later");
+    QVERIFY(content(notesFile()).contains("later"));
+  }
+
+  // What is typed is there, whoever clicks elsewhere meanwhile; and both ends of a range are one step to undo.
+  void whatIsTypedAsTheNameOfAMarkerIsKept() {
+    timeline().setFocus();
+    QTest::keySequence(&timeline(), QKeySequence(Qt::CTRL | Qt::Key_M));
+    auto* prompt = qobject_cast<QLineEdit*>(QApplication::focusWidget());
+    QVERIFY(prompt != nullptr);
+    QTest::keyClicks(prompt, "half a name");
+    window_->events().findChild<QLineEdit*>()->setFocus(Qt::MouseFocusReason);
+    QCOMPARE(timeline().markers().size(), std::size_t{1});
+    QCOMPARE(timeline().markers()[0].text, QString("half a name"));
+    timeline().setFocus();
+    QTest::keySequence(&timeline(), QKeySequence(Qt::CTRL | Qt::Key_M));
+    QTest::keyClicks(QApplication::focusWidget(), "nothing");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    QCOMPARE(timeline().markers().size(), std::size_t{1});
+    timeline().setSelectedRange(TimeRange{300'000, 700'000});
+    QTest::keyClick(&timeline(), Qt::Key_M);
+    QCOMPARE(timeline().markers().size(), std::size_t{3});
+    timeline().edits().undo();
+    QCOMPARE(timeline().markers().size(), std::size_t{1});
+  }
+
+  // Where a part of time is asked for that the trace has nothing of, the field stays and says where the trace is.
+  void aTimeBesideTheTraceIsNotGoneTo() {
+    const TimeRange visible = timeline().visibleRange();
+    for (const char* const beside : {"20s:30s", "20s"}) {
+      timeline().setFocus();
+      QTest::keySequence(&timeline(), QKeySequence(Qt::CTRL | Qt::Key_G));
+      auto* prompt = qobject_cast<QLineEdit*>(QApplication::focusWidget());
+      QVERIFY(prompt != nullptr);
+      QTest::keyClicks(prompt, beside);
+      QTest::keyClick(prompt, Qt::Key_Return);
+      QVERIFY(prompt->isVisible());
+      QVERIFY2(QToolTip::text().contains("ends at"), qPrintable(QToolTip::text()));
+      QTest::keyClick(prompt, Qt::Key_Escape);
+    }
+    QVERIFY(timeline().visibleRange() == visible);
+  }
+
+  void keysWalkFromMarkerToMarker() {
+    for (const Nanoseconds time : {300'000, 700'000, 1'100'000}) timeline().addMarker(time, QString::number(time));
+    timeline().setVisibleRange({0, 60'000});
+    timeline().setFocus();
+    for (const Nanoseconds time : {300'000, 700'000, 1'100'000}) {
+      QTest::keyClick(&timeline(), Qt::Key_Period);
+      QVERIFY2(timeline().visibleRange().contains(time), qPrintable(QString::number(time)));
+    }
+    QTest::keyClick(&timeline(), Qt::Key_Period);  // there is none behind the last
+    QVERIFY(timeline().visibleRange().contains(1'100'000));
+    QTest::keyClick(&timeline(), Qt::Key_Comma);
+    QVERIFY(timeline().visibleRange().contains(700'000));
+  }
+
+  void aFileThatIsNoNotesIsNotWrittenOver() {
+    QVERIFY(QDir().mkpath(notesFile()));  // a folder of that name
+    window_ = window_of(known_);
+    QVERIFY2(window_->messages().text().contains("known.trace.notes"), qPrintable(window_->messages().text()));
+    timeline().addMarker(300'000, "here");
+    QVERIFY(QFileInfo(notesFile()).isDir());
+    QVERIFY(QDir().rmdir(notesFile()));
+
+    QFile large(notesFile());
+    QVERIFY(large.open(QIODevice::WriteOnly) && large.resize(qint64{kLargestNotesFile} + 1));
+    large.close();
+    window_ = window_of(known_);
+    timeline().addMarker(300'000, "here");
+    QCOMPARE(QFileInfo(notesFile()).size(), qint64{kLargestNotesFile} + 1);
+  }
+
+  // The file may be no larger than what fits: a write of the rest is short.
+  void aMarkerThatCouldNotBeKeptIsKeptWithTheNext() {
+    timeline().addMarker(300'000, "first");
+    const QByteArray before = content(notesFile());
+    {
+      const FilesOfAtMost limit(static_cast<rlim_t>(before.size()));
+      timeline().addMarker(500'000, "second");
+    }
+    QVERIFY2(window_->messages().text().contains("File too large"), qPrintable(window_->messages().text()));
+    QCOMPARE(content(notesFile()), before);
+    QCOMPARE(timeline().markers().size(), std::size_t{2});
+    timeline().addMarker(700'000, "third");
+    QCOMPARE(timeline().markers().size(), std::size_t{3});
+    QVERIFY(content(notesFile()).contains("first\n0.000500000  second\n0.000700000  third\n"));
+  }
+
+  void whyMarkersCantBeKeptIsSaidAsItIs() {
+    timeline().addMarker(300'000, "first");
+    const int writer = open(notesFile().toLocal8Bit().constData(), O_RDWR | O_CLOEXEC);
+    QVERIFY(writer >= 0 && flock(writer, LOCK_EX) == 0);  // as who writes the file locks it
+    timeline().addMarker(500'000, "second");
+    QVERIFY2(window_->messages().text().contains("is being recorded"), qPrintable(window_->messages().text()));
+    ::close(writer);
+    timeline().clearMarkers();
+    QVERIFY(!QFile::exists(notesFile()));
+  }
+
+  void whatAnotherWindowWritesMeanwhileStays() {
+    timeline().addMarker(300'000, "first");
+    const auto other = window_of(known_);
+    QVERIFY(other);
+    other->timelineView().addMarker(500'000, "of the other window");
+    timeline().addMarker(700'000, "of this one");
+    const auto has = [](const timeline::TimelineView& view, const QStringList& texts) {
+      QStringList there;
+      for (const auto& marker : view.markers()) there << marker.text;
+      return there == texts;
+    };
+    QVERIFY(has(timeline(), {"first", "of the other window", "of this one"}));
+    other->timelineView().removeMarker(300'000);
+    QVERIFY(has(other->timelineView(), {"of the other window", "of this one"}));
+    window_ = window_of(known_);
+    QVERIFY(has(timeline(), {"of the other window", "of this one"}));
+  }
+
+  // A name is bytes. Qt has a replacement character for those that are no UTF-8.
+  void tracesAndNotesMayHaveNamesThatAreNoText() {
+    const std::filesystem::path folder = folder_->path() / "caf\xe9", file = folder / "r\xfc.trace";
+    std::filesystem::create_directory(folder);
+    write_known_trace(file);
+    const QString path = QFile::decodeName(file.c_str());
+    QVERIFY(open_and_settle(*window_, path));
+    QVERIFY(window_->state().trace() && window_->state().trace()->event_count() > 0);
+    timeline().addMarker(300'000, "here");
+    QVERIFY(std::filesystem::exists(folder / "r\xfc.trace.notes"));
+    window_ = window_of(known_);
+    QVERIFY(open_and_settle(*window_, QFile::decodeName(folder.c_str())));  // as a folder
+    QCOMPARE(timeline().markers().size(), std::size_t{0});
+    QVERIFY(open_and_settle(*window_, path));
+    QCOMPARE(timeline().markers().size(), std::size_t{1});
+
+    write_known_trace(folder / "r\xe4.trace");  // which Qt calls the same: nobody knows which one is meant
+    QSignalSpy failed(window_.get(), &MainWindow::failed);
+    window_->openFile(path);
+    QVERIFY(failed.wait(kPatienceMs));
+  }
+
+  void hostileNotesAreTextLikeOther() {
+    write(QByteArray("0.0003 <b>bold</b>\\n\x1b[2J\xff\n1e9999 x\n-5 before all\n99999999999999 far\n") + QByteArray(100'000, 'x') + "\n");
+    window_ = window_of(known_);
+    QCOMPARE(timeline().markers().size(), std::size_t{2});
+    window_->showPanel("notes");
+    QVERIFY(settle(*window_));
+    window_->notes().table().chooseRow(0);  // before all: clamped
+    window_->notes().table().chooseRow(1);
+    QVERIFY(timeline().visibleRange().contains(300'000));
+    QVERIFY(window_->grab().width() > 0);
+  }
+
+ private:
+  timeline::TimelineView& timeline() { return window_->timelineView(); }
+  [[nodiscard]] QString notesFile() const { return NotesKeeper::fileOf(known_); }
+  static QByteArray content(const QString& path) {
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+  }
+  // In place of the text of the chosen note, not kept yet.
+  void type(const QString& text) {
+    window_->notes().text().setFocus();
+    window_->notes().text().selectAll();
+    QTest::keyClicks(&window_->notes().text(), text);
+  }
+  void write(const QByteArray& text) {
+    QFile file(notesFile());
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write(text) == text.size());
+  }
+
+  std::unique_ptr<TemporaryFolder> folder_;
+  QString known_;
+  std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(NotesTest)
+#include "test_gui_notes.moc"

@@ -1,0 +1,424 @@
+// The window in another language: every text that it shows goes through the translations, and a long one leaves the rest in sight.
+#include <filesystem>
+#include <set>
+
+#include <QAbstractButton>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QFile>
+#include <QFileInfo>
+#include <QGroupBox>
+#include <QHeaderView>
+#include <QLabel>
+#include <QMenuBar>
+#include <QRegularExpression>
+#include <QSet>
+#include <QTabBar>
+#include <QTextBrowser>
+#include <QTreeView>
+
+#include "base/text/catalogue_translator.h"
+#include "base/text/condition_text.h"
+#include "base/text/diagnostic_text.h"
+#include "fixture/main_window_fixture.h"
+#include "model/file/trace_file.h"
+#include "model/text/language.h"
+#include "model/trace/frame_ingest.h"
+#include "model/trace/load.h"
+#include "record/attach_dialog.h"
+#include "record/launch_dialog.h"
+#include "timeline/widget/shown_text.h"
+#include "window/keys/keys_dialog.h"
+#include "window/window_actions.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using namespace lanescope::ui;
+
+namespace {
+
+// Marks what it translates, and makes it as much longer as other languages are. Places, tags and mnemonics stay.
+std::string marked(std::string_view english) {
+  const QString text = QString::fromUtf8(english.data(), static_cast<qsizetype>(english.size()));
+  static const QRegularExpression word(QStringLiteral("[A-Za-z]{3,}"));
+  if (!text.contains(word)) return std::string(english);
+  const QString longer = QString((text.size() * 2) / 5, u'~');
+  return (u'\u27e6' + text + longer + u'\u27e7').toStdString();
+}
+constexpr Language kMarked{"qps", "Marked", marked};
+
+struct Shown {
+  QString where;
+  QString text;
+};
+
+QString plain(QString text) {
+  static const QRegularExpression tags(QStringLiteral("<style>.*?</style>|<[^>]*>|&[a-z]+;"), QRegularExpression::DotMatchesEverythingOption);
+  return text.replace(tags, QStringLiteral(" ")).remove(u'&').trimmed();
+}
+
+void add(std::vector<Shown>& shown, const QWidget& of, const char* what, const QString& text) {
+  if (!plain(text).isEmpty())
+    shown.push_back({QStringLiteral("%1 %2 %3").arg(QLatin1String(of.metaObject()->className()), of.objectName(), QLatin1String(what)), plain(text)});
+}
+
+void add_menu(std::vector<Shown>& shown, const QMenu& menu) {
+  for (const QAction* action : menu.actions()) {
+    if (action->isSeparator()) continue;
+    add(shown, menu, "entry", action->text().section(u'\t', 0, 0));
+    if (action->menu() && action->menu()->title() != menu.title()) add_menu(shown, *action->menu());
+  }
+}
+
+void add_header(std::vector<Shown>& shown, const QAbstractItemView& view) {
+  if (view.model() == nullptr || qobject_cast<const QHeaderView*>(&view)) return;
+  for (int column = 0; column < view.model()->columnCount(); ++column) add(shown, view, "header", view.model()->headerData(column, Qt::Horizontal).toString());
+}
+
+// What a widget, and all in it, says: by itself, when it is pointed at, and to those who hear it.
+std::vector<Shown> texts_of(QWidget& root) {
+  std::vector<Shown> shown;
+  QList<QWidget*> all = root.findChildren<QWidget*>();
+  all.prepend(&root);
+  for (const QWidget* widget : std::as_const(all)) {
+    add(shown, *widget, "tool tip", widget->toolTip());
+    add(shown, *widget, "accessible name", widget->accessibleName());
+    if (auto* label = qobject_cast<const QLabel*>(widget)) add(shown, *widget, "text", label->text());
+    if (auto* button = qobject_cast<const QAbstractButton*>(widget)) add(shown, *widget, "text", button->text());
+    if (auto* field = qobject_cast<const QLineEdit*>(widget)) add(shown, *widget, "placeholder", field->placeholderText());
+    if (auto* box = qobject_cast<const QGroupBox*>(widget)) add(shown, *widget, "title", box->title());
+    if (auto* dock = qobject_cast<const QDockWidget*>(widget)) add(shown, *widget, "title", dock->windowTitle());
+    if (auto* browser = qobject_cast<const QTextBrowser*>(widget)) add(shown, *widget, "page", browser->toPlainText());
+    if (auto* choice = qobject_cast<const QComboBox*>(widget))
+      for (int i = 0; i < choice->count(); ++i) add(shown, *widget, "choice", choice->itemText(i));
+    if (auto* tabs = qobject_cast<const QTabBar*>(widget))
+      for (int i = 0; i < tabs->count(); ++i) add(shown, *widget, "tab", tabs->tabText(i));
+    if (auto* view = qobject_cast<const QAbstractItemView*>(widget)) add_header(shown, *view);
+    if (auto* bar = qobject_cast<const QMenuBar*>(widget))
+      for (const QAction* action : bar->actions()) {
+        add(shown, *bar, "menu", action->text());
+        if (action->menu()) add_menu(shown, *action->menu());
+      }
+  }
+  return shown;
+}
+
+// What has no words of ours: names of the trace and of files, commands, keys, units; languages under their own names.
+bool needs_no_translation(const QString& text) {
+  static const QRegularExpression words(QStringLiteral("[A-Za-z]{3,}"));
+  static const QRegularExpression names(
+      QStringLiteral("^(?:lanescope( |$).*|.*known\\.trace.*|.*report%n\\.trace.*|cu(BLAS|DNN|SOLVER|SPARSE)|English|step \\*|QAbstractItemView.*|"
+                     "(?:Ctrl|Shift|Alt|Esc|Home|Space|Return|Del|PgUp|PgDown|[A-Z])[^a-z]*.*|.*\\.(?:trace|png)|Qt.*|[a-z]+=.*|/.*)$"));
+  return !text.contains(words) || names.match(text).hasMatch();
+}
+
+QStringList without_marks(QWidget& root) {
+  QStringList found;
+  for (const Shown& each : texts_of(root))
+    if (!each.text.contains(u'\u27e6') && !needs_no_translation(each.text)) found += each.where + QStringLiteral(": ") + each.text;
+  found.removeDuplicates();
+  return found;
+}
+
+// Panels come and go; what a new one leaves out is told, and fails where all is asked for (packaging/nightly.sh).
+bool passes(const QStringList& found) {
+  for (const QString& each : found) qWarning().noquote() << each;
+  return found.isEmpty() || !qEnvironmentVariableIsSet("LANESCOPE_ALL_TEXTS");
+}
+
+}  // namespace
+
+class LanguageTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    use_empty_settings();
+    show_in(kMarked);
+    QCoreApplication::installTranslator(&translator_);
+    known_ = known_trace_in(folder_);
+  }
+  void cleanupTestCase() {
+    QCoreApplication::removeTranslator(&translator_);
+    show_in(english());
+  }
+
+  void marksWhatTheEmptyWindowSays() {
+    MainWindow window(Layout::kInitial);
+    window.show();
+    QVERIFY(passes(without_marks(window)));
+    const QStringList found = without_marks(*window.menuBar());
+    QVERIFY2(found.isEmpty(), qPrintable(found.join(u'\n')));
+  }
+
+  void marksWhatTheWindowSaysOfATrace() {
+    const auto window = window_of(known_);
+    QVERIFY(window);
+    for (const QString& panel : MainWindow::panelNames()) {
+      window->showPanel(panel);
+      QVERIFY(settle(*window));
+    }
+    QStringList found;
+    for (const QString& text : without_marks(*window))
+      if (!isOfTheTrace(text)) found += text;
+    QVERIFY(passes(found));
+    QVERIFY2(window->events().findChild<QTableView*>()->model()->headerData(1, Qt::Horizontal).toString().contains(u'\u27e6'), "the table of events");
+  }
+
+  // What is missing in a file is said above the timeline, below it, and in Diagnostics.
+  void marksWhatIsMissingInTheFile() {
+    const QString cut = QString::fromStdString((folder_.path() / "cut.trace").string());
+    QVERIFY(QFile::copy(known_, cut) && QFile::resize(cut, QFileInfo(cut).size() - 40));
+    const auto window = window_of(cut);
+    QVERIFY(window);
+    window->showPanel("diagnostics");
+    QVERIFY(settle(*window));
+    const QString sentence =
+        QString::fromStdString(marked("The recording was cut off or is still being written: everything up to its last whole frame is here."));
+    QVERIFY2(window->messages().text().contains(sentence), qPrintable(window->messages().text()));
+    QStringList texts;
+    for (const Shown& each : texts_of(*window)) texts += each.text;
+    QVERIFY(!texts.filter(QString::fromStdString(marked("incomplete: the recording was cut off"))).isEmpty());
+    QVERIFY2(!texts.filter(sentence).isEmpty(), "Diagnostics");
+  }
+
+  // As readers make them, one behind the other; names and what others wrote stay.
+  void marksEachSentenceOfATracesCondition() {
+    const auto said = [](const std::string& english) {
+      const Message message = condition_message(english);
+      return message.english() == english ? message.in(chinese()) : "another text: " + message.english();
+    };
+    FileCondition condition;
+    condition.damaged_frames = 2;
+    condition.first_damage = 118;
+    condition.search_ended = 4'096;
+    const std::string damaged = condition.sentence();
+    QCOMPARE(QString::fromStdString(said(damaged)).count(QRegularExpression("[A-Za-z]{3,}")), 0);
+    QVERIFY(said(damaged).find("118") != std::string::npos && said(damaged).find("4096") != std::string::npos);
+    QCOMPARE(
+        QString::fromStdString(said("rank1.trace: " + damaged + " " + malformed_frames(3))).remove("rank1.trace").count(QRegularExpression("[A-Za-z]{3,}")), 0);
+    QCOMPARE(QString::fromStdString(said("The disk was replaced. 7 events had no room in the file."))
+                 .remove("The disk was replaced.")
+                 .count(QRegularExpression("[A-Za-z]{3,}")),
+             0);
+    QCOMPARE(said("whatever others wrote, 5 of it"), std::string("whatever others wrote, 5 of it"));
+    std::string many;
+    while (many.size() < 1'000'000) many += "Can't read 1 incomplete: ";
+    QCOMPARE(said(many), many);
+    const std::string lost = completeness_message("incomplete: 1,204 records dropped, 1 CUPTI buffer lost, processes could not be followed").in(chinese());
+    QCOMPARE(QString::fromStdString(lost).remove("CUPTI").count(QRegularExpression("[A-Za-z]{3,}")), 0);
+    QVERIFY(lost.find("1,204") != std::string::npos);
+  }
+
+  // Those of real recordings, which their files have in English.
+  void saysInChineseWhatRecordersAndAgentsSaid() {
+    const auto in_chinese = [](const std::string& english) {
+      const Message message = diagnostic_message(english);
+      return message.english() == english ? QString::fromStdString(message.in(chinese()))
+                                          : QStringLiteral("another text: ") + QString::fromStdString(message.english());
+    };
+    QSet<QString> unknown;
+    std::size_t known = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(data_file("README.md").parent_path())) {
+      if (entry.path().extension() != ".trace") continue;
+      const auto trace = load_trace(entry.path());
+      QVERIFY2(trace, entry.path().c_str());
+      for (const DiagnosticMessage& message : (*trace)->diagnostics()) {
+        static const QRegularExpression words(QStringLiteral("[a-z]{2,} [a-z]{2,} [a-z]{2,}"));  // of a sentence
+        const bool is_known = !words.match(in_chinese(message.text)).hasMatch();
+        is_known ? void(++known) : void(unknown.insert(QString::fromStdString(message.text)));
+      }
+    }
+    QVERIFY(known > 0);
+    QVERIFY2(unknown.isEmpty(), qPrintable(unknown.values().join(u'\n')));
+    QCOMPARE(in_chinese("GPU activity is not recorded: cuInit answered 100 (CUDA_ERROR_NO_DEVICE)."),
+             QString("未录制 GPU 活动：cuInit 返回 100（CUDA_ERROR_NO_DEVICE）。"));
+    QCOMPARE(in_chinese("GPU activity is recorded with libcupti.so.13 (API version 28)."), QString("使用 libcupti.so.13 (API version 28) 录制 GPU 活动。"));
+    QVERIFY(
+        in_chinese("[4711] train: this process could not be followed, so nothing is recorded of what it did: it was too quick").startsWith("[4711] train:"));
+    QCOMPARE(in_chinese("What others wrote."), QString("What others wrote."));
+    // What the recorder of threads says, which no recorded trace of the tests has.
+    for (const char* said :
+         {"78 of 331 Python stacks were read while their threads had no processor, since none was free for reading in time: innermost functions that call the "
+          "system come out too large.",
+          "No Python functions are named: no interpreter was found in the recorded processes. CPython 3.9 to 3.15 can be read.",
+          "12 records of threads were lost: they came faster than they could be read. Sample less often (--sampling-frequency), or leave switches out "
+          "(--cpuctxsw=none).",
+          "The kernel held samples back 3 times, since they took too much time. Sample less often (--sampling-frequency), or change it: sudo sysctl "
+          "kernel.perf_cpu_time_max_percent=50",
+          "The code of 4 processes has no names: they ended faster than it could be looked up.",
+          "Process 4711 names more code that it makes at run time (/tmp/perf-PID.map) than is taken in: some of it has no name.",
+          "Code has no names: /usr/bin/lanescope-code-names can't be started. Install Lanescope whole, or set LANESCOPE_CODE_NAMES to it.",
+          "Some code of /usr/lib/libtorch.so has no names: to find them out took too much time or memory.",
+          "Threads are not observed: the kernel refuses performance events (Invalid argument)."}) {
+      static const QRegularExpression words(QStringLiteral("[a-z]{2,} [a-z]{2,} [a-z]{2,}"));
+      static const QRegularExpression command(QStringLiteral("sudo sysctl .*"));
+      QVERIFY2(!words.match(in_chinese(said).remove(command)).hasMatch(), said);
+    }
+  }
+
+  // A kernel that waited for its call, and that for its thread.
+  void marksWhatAnOperationWaitedFor() {
+    const auto window = window_of(QString::fromStdString(data_file("torch_training_workers0.trace").string()));
+    QVERIFY(window);
+    const Trace& trace = *window->state().trace();
+    EventRef copy;
+    for (const Track& track : trace.tracks())
+      for (const LaneId lane : track.lanes)
+        for (EventIndex i = 0; track.key.kind == TrackKind::kMemory && i < trace.lane(lane).size(); ++i)
+          if (trace.lane(lane).start(i) == 9'520'194'900) copy = {lane, i};
+    QVERIFY(copy.valid());
+    window->timelineView().selectEvent(copy);
+    QVERIFY(settle(*window));
+    const QString text = window->details().text();
+    for (const char* const words : {"the call that enqueued it", "its thread, which ran code in this range"})
+      QVERIFY2(text.contains(QString::fromStdString(marked(words))), qPrintable(text));
+    for (const char* const words : {"the call that enqueued it", "its thread, which ran code in this range"}) QVERIFY(chinese().translate(words) != words);
+  }
+
+  void marksWhatDialogsSay() {
+    MainWindow window(Layout::kInitial);
+    Settings settings;
+    LaunchDialog launch(settings, &window);
+    QStringList found = without_marks(launch);
+    KeysDialog keys(window.timelineView().helpText(), shortcuts(window), &window);
+    found += without_marks(keys);
+    QVERIFY2(found.isEmpty(), qPrintable(found.join(u'\n')));
+  }
+
+  // Where a language has added a mnemonic behind a text, as Chinese does, it stands in menus alone.
+  void namesCommandsWithoutMnemonics() {
+    QCOMPARE(without_mnemonic(QStringLiteral("Zoom &in")), QStringLiteral("Zoom in"));
+    QCOMPARE(without_mnemonic(QStringLiteral("缩放(&Z)…")), QStringLiteral("缩放…"));
+    show_in(chinese());
+    MainWindow window(Layout::kInitial);
+    const auto commands = shortcuts(window);
+    show_in(kMarked);
+    QVERIFY(commands.size() > 20);
+    static const QRegularExpression mnemonic(QStringLiteral("&|\\([A-Z]\\)"));
+    for (const auto& [key, text] : commands) QVERIFY2(!text.contains(mnemonic), qPrintable(text));
+  }
+
+  // Buttons of Qt ask our translations where Qt's are not installed: what is ours by the same words must mean the same.
+  void givesWordsOfQtTheirMeaning() {
+    const std::pair<const char*, const char*> words[] = {{"Open", "打开"}, {"Close", "关闭"}, {"Cancel", "取消"}, {"Save", "保存"},
+                                                         {"OK", "确定"},   {"Help", "帮助"},  {"Apply", "应用"}};
+    for (const auto& [word, meaning] : words) {
+      const std::string translated = chinese().translate(word);
+      QVERIFY2(translated == word || translated == meaning, translated.c_str());
+    }
+  }
+
+  void offersEachLanguageUnderItsOwnName() {
+    MainWindow window(Layout::kInitial);
+    QStringList names;
+    for (const QAction* action : window.actions().language->actions()) names += action->text();
+    QCOMPARE(names.size(), 3);
+    QVERIFY(names[0].contains(u'\u27e6'));
+    QCOMPARE(names[1], QStringLiteral("English"));
+    QCOMPARE(names[2], QStringLiteral("简体中文"));
+    window.actions().language->actions()[2]->trigger();
+    QCOMPARE(Settings().language(), QStringLiteral("zh_CN"));
+    window.actions().language->actions()[0]->trigger();
+    QCOMPARE(Settings().language(), QString());
+  }
+
+  // A thread's states are words of ours wherever they stand; names of the program stay.
+  void showsStatesOfThreadsInChinese() {
+    show_in(chinese());
+    const auto back = qScopeGuard([] { show_in(kMarked); });
+    const auto window = window_of(QString::fromStdString(data_file("cpu_loader.trace").string()));
+    QVERIFY(window);
+    window->state().setFilter({.kind = EventKind::kThreadState});
+    window->showPanel("statistics");
+    QVERIFY(settle(*window));
+    const QSet<QString> states{QStringLiteral("运行"), QStringLiteral("就绪"), QStringLiteral("阻塞"), QStringLiteral("未知")};
+    const StatisticsModel& statistics = window->statistics().model();
+    int found = 0;
+    for (int row = 0; row < statistics.rowCount(); ++row) {
+      const QString name = statistics.index(row, StatisticsModel::kName).data().toString();
+      QVERIFY2(name != QStringLiteral("Running") && name != QStringLiteral("Runnable") && name != QStringLiteral("Blocked"), qPrintable(name));
+      found += states.contains(name) ? 1 : 0;
+    }
+    QVERIFY(found >= 2);
+    window->showPanel("events");
+    QVERIFY(settle(*window));
+    const QTableView& events = *events_table(*window);
+    QCOMPARE(lanescope::test::cell(events, 0, EventColumn::kKind), QStringLiteral("线程状态"));
+    const Trace& trace = *window->state().trace();
+    EventRef state;
+    for (const Track& track : trace.tracks())
+      if (track.key.kind == TrackKind::kThreadStates) state = {track.lanes.front(), 0};
+    QVERIFY(state.valid());
+    window->timelineView().selectEvent(state);
+    QVERIFY(settle(*window));
+    const QString title = window->details().text().section(u'\n', 0, 0);
+    QVERIFY2(states.contains(title), qPrintable(title));
+  }
+
+  // In a window of a small screen, what is chosen above the events can be read, and the names of both traces of a comparison.
+  void controlsOfANarrowWindowAreWhole() {
+    show_in(chinese());
+    const auto back = qScopeGuard([] { show_in(kMarked); });
+    const auto window = window_of(QString::fromStdString(data_file("torch_training_workers0.trace").string()));
+    QVERIFY(window);
+    window->resize(1024, 700);
+    window->openBeside(QString::fromStdString(data_file("torch_training_workers4.trace").string()));
+    QVERIFY(wait_for([&] { return window->pair().isOpen() && window->isSettled(); }));
+    QVERIFY(wait_for([&] { return window->width() == 1024; }));
+    for (const QComboBox* choice : window->events().findChildren<QComboBox*>())
+      QVERIFY2(choice->width() >= choice->fontMetrics().horizontalAdvance(choice->currentText()) + 16, qPrintable(choice->currentText()));
+    const auto* names = window->findChild<QLabel*>("names_of_traces");
+    QVERIFY(names != nullptr);
+    for (const char* name : {"torch_training_workers0", "torch_training_workers4"}) QVERIFY2(names->text().contains(name), qPrintable(names->text()));
+  }
+
+  // Longer texts move things, but push nothing out of the window.
+  void longTextsLeaveTheWindowItsSize() {
+    const auto window = window_of(known_);
+    QVERIFY(window);
+    window->resize(1280, 800);
+    QVERIFY(wait_for([&] { return window->size() == QSize(1280, 800); }));
+    for (const QString& panel : MainWindow::panelNames()) {
+      window->showPanel(panel);
+      QVERIFY(settle(*window));
+      QVERIFY2(window->width() == 1280 && window->height() == 800, qPrintable(panel));
+      QVERIFY2(passes(outOfSight(*window)), qPrintable(panel));
+    }
+  }
+
+  // Where a language runs from the right, the window is mirrored, and nothing leaves it either.
+  void runsFromTheRight() {
+    QGuiApplication::setLayoutDirection(Qt::RightToLeft);
+    const auto window = window_of(known_);
+    const QStringList found = window ? outOfSight(*window) : QStringList{QStringLiteral("no window")};
+    QGuiApplication::setLayoutDirection(Qt::LeftToRight);
+    QVERIFY(passes(found));
+  }
+
+ private:
+  // Names of the known trace's rows, threads, kernels and ranges, and what is computed of them.
+  static bool isOfTheTrace(const QString& text) {
+    static const QRegularExpression names(
+        QStringLiteral(": (?:\\[\\d+\\].*|GPU \\d.*|NVIDIA.*|.*[Ss]tream \\d.*|Lanescope.*|.*(?:known|thread|kernel_|step|iteration|cuda[A-Z]).*)$"));
+    return names.match(text).hasMatch();
+  }
+  // Buttons, choices and fields that reach out of what holds them.
+  static QStringList outOfSight(QWidget& window) {
+    QStringList found;
+    for (const QWidget* widget : window.findChildren<QWidget*>()) {
+      const bool is_control = qobject_cast<const QAbstractButton*>(widget) || qobject_cast<const QComboBox*>(widget) || qobject_cast<const QLineEdit*>(widget);
+      const QWidget* holder = widget->parentWidget();
+      if (!is_control || !widget->isVisible() || qobject_cast<const QTabBar*>(holder) || holder->rect().contains(widget->geometry())) continue;
+      found += QStringLiteral("%1 %2 in %3")
+                   .arg(QLatin1String(widget->metaObject()->className()), widget->accessibleName(), QLatin1String(holder->metaObject()->className()));
+    }
+    return found;
+  }
+  TemporaryFolder folder_;
+  QString known_;
+  CatalogueTranslator translator_;
+};
+
+QTEST_MAIN(LanguageTest)
+#include "test_gui_language.moc"

@@ -1,0 +1,373 @@
+// What panels say can be read where there is little room: in a window of 1024 x 640 pixels, and where the values of a chart lie close together.
+#include <cmath>
+#include <set>
+
+#include <QCategoryAxis>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenuBar>
+#include <QPlainTextEdit>
+#include <QScreen>
+#include <QTabBar>
+#include <QTreeWidget>
+
+#include "base/room/elided_label.h"
+#include "base/text/catalogue_translator.h"
+#include "fixture/dialogs.h"
+#include "fixture/main_window_fixture.h"
+#include "kernels/code_table.h"
+#include "model/text/language.h"
+#include "panels/duration_chart.h"
+#include "panels/utilisation_chart.h"
+#include "tables/result_table.h"
+#include "timeline/core/colors.h"
+#include "timeline/widget/shown_text.h"
+#include "window/look/theme.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+namespace {
+
+constexpr int kLeastField = 12;  // characters that a field to type into shows at least
+
+QCategoryAxis* duration_marks(const ui::DurationChart& chart) {
+  const QList<QAbstractAxis*> axes = chart.chart()->axes(Qt::Horizontal);
+  return axes.isEmpty() ? nullptr : qobject_cast<QCategoryAxis*>(axes.front());
+}
+
+QString english_title(const QTableView& table, int column) {
+  const auto* results = qobject_cast<const ui::ResultTable*>(&table);
+  if (results != nullptr) return QString::fromStdString(results->results().table()->columns()[static_cast<std::size_t>(column)].title);
+  const QString shown = table.model()->headerData(column, Qt::Horizontal).toString();
+  for (const char* title : {"Name", "Code"})
+    if (shown == shown_text(title)) return QString(title);
+  return shown;
+}
+
+// Columns of tables in sight that say what their lines are about, where less of them is to be seen than kLegible characters and than they hold.
+QStringList unreadable_names(const QWidget& window) {
+  constexpr int kLegible = 24;
+  QStringList found;
+  const std::set<QString> names = {"Name", "Kernel", "Metric", "Finding", "Cause", "Code", "Note"};
+  for (const QTableView* table : window.findChildren<QTableView*>()) {
+    if (!table->isVisible() || table->model() == nullptr) continue;
+    for (int column = 0; column < table->model()->columnCount(); ++column) {
+      const QString title = english_title(*table, column);
+      if (table->isColumnHidden(column) || !names.contains(title)) continue;
+      const int begin = table->columnViewportPosition(column), end = std::min(begin + table->columnWidth(column), table->viewport()->width());
+      int needed = 0;
+      for (int row = 0; row < std::min(100, table->model()->rowCount()); ++row) {
+        const QModelIndex cell = table->model()->index(row, column);
+        const QVariant font = cell.data(Qt::FontRole);
+        const QFontMetrics letters = font.isValid() ? QFontMetrics(font.value<QFont>()) : table->fontMetrics();
+        needed = std::max(needed, std::min(letters.horizontalAdvance(cell.data().toString()), kLegible * letters.averageCharWidth()));
+      }
+      if (end - begin < needed) found += QString("%1, %2: %3 of %4 px").arg(table->accessibleName(), title).arg(end - begin).arg(needed);
+    }
+  }
+  return found;
+}
+
+// Entries of a menu, and of the menus in it, that have the key of another entry beside them.
+QStringList shared_mnemonics(const QMenu& menu) {
+  QStringList shared;
+  QMap<QString, QString> taken;
+  for (const QAction* action : menu.actions()) {
+    const QString key = QKeySequence::mnemonic(action->text()).toString();
+    if (!key.isEmpty() && taken.contains(key)) shared += taken[key] + " and " + action->text();
+    taken[key] = action->text();
+    if (action->menu() != nullptr) shared += shared_mnemonics(*action->menu());
+  }
+  return shared;
+}
+
+}  // namespace
+
+class RoomTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    use_empty_settings();
+    window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
+    window_->resize(1'024, 640);
+    window_->show();
+    QVERIFY(QTest::qWaitForWindowExposed(window_.get(), kPatienceMs));
+    QVERIFY(open_and_settle(*window_, QString::fromStdString(data_file("torch_loader_samples.trace").string())));
+    QCOMPARE(window_->size(), QSize(1'024, 640));
+  }
+  void cleanupTestCase() { window_.reset(); }
+
+  // As the panel first opens in a window of the usual size, and in a lower one.
+  void marksOfChartsBesideTheStatisticsCanBeRead() {
+    MainWindow window(ui::Layout::kInitial);
+    window.resize(1'600, 1'000);
+    window.show();
+    QVERIFY(open_and_settle(window, QString::fromStdString(data_file("torch_training_workers0.trace").string())));
+    window.showPanel("statistics");
+    QVERIFY(settle(window));
+    const auto* durations = window.statistics().findChild<ui::DurationChart*>();
+    const auto* utilisation = window.statistics().findChild<ui::UtilisationChart*>();
+    constexpr int kLegible = 110;  // px
+    QVERIFY(wait_for([&] { return durations->height() >= kLegible; }));
+    QVERIFY2(!utilisation->isVisible() || utilisation->height() >= kLegible, qPrintable(QString::number(utilisation->height())));
+    for (const QChartView* view : std::initializer_list<const QChartView*>{durations, utilisation})
+      for (const QAbstractAxis* axis : view->chart()->axes()) QVERIFY2(!axis->labelsTruncated(), qPrintable(view->chart()->title()));
+    window.resize(1'600, 640);
+    QVERIFY(settle(window));
+    QVERIFY(wait_for([&] { return durations->height() >= kLegible; }));
+  }
+
+  void whatIsSearchedInTheFlameGraphCanBeRead() {
+    window_->showPanel("samples");
+    QVERIFY(settle(*window_));
+    auto* field = window_->samples().findChild<QLineEdit*>();
+    QVERIFY(field != nullptr && field->isVisible());
+    QVERIFY2(wait_for([&] { return field->width() >= field->fontMetrics().averageCharWidth() * kLeastField; }), qPrintable(QString::number(field->width())));
+    for (const QComboBox* choice : window_->samples().findChildren<QComboBox*>())
+      QVERIFY2(!choice->isVisible() || choice->width() >= choice->fontMetrics().horizontalAdvance(choice->currentText()) + 24,
+               qPrintable(choice->currentText() + ": " + QString::number(choice->width())));
+    QCOMPARE(window_->size(), QSize(1'024, 640));
+  }
+
+  // As on a screen of 1600 pixels at scale 2.
+  void namesOfPanelsAreWhole() {
+    MainWindow window(ui::Layout::kInitial);
+    window.resize(800, 500);
+    window.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&window, kPatienceMs));
+    const auto cut = [&] {
+      QStringList names;
+      for (const QTabBar* bar : window.findChildren<QTabBar*>(Qt::FindDirectChildrenOnly))
+        for (int i = 0; i < bar->count(); ++i)
+          if (bar->isVisible() && bar->tabRect(i).width() < bar->fontMetrics().horizontalAdvance(bar->tabText(i)) + 8) names += bar->tabText(i);
+      return names;
+    };
+    QVERIFY2(wait_for([&] { return cut().isEmpty(); }), qPrintable(cut().join(u' ')));
+    QVERIFY2(window.width() <= 800, qPrintable(QString::number(window.width())));
+  }
+
+  // None is cut within a letter, in a window that is narrow.
+  void linesOfPanelsAreWholeOrEndWithAnEllipsis() {
+    QStringList cut;
+    for (const QString& name : MainWindow::panelNames()) {
+      window_->showPanel(name);
+      QVERIFY(settle(*window_));
+      for (const QLabel* label : window_->findChild<QDockWidget*>(name)->findChildren<QLabel*>()) {
+        const bool may_be_cut = label->wordWrap() || dynamic_cast<const ui::ElidedLabel*>(label) != nullptr || Qt::mightBeRichText(label->text());
+        if (!label->isVisible() || may_be_cut) continue;
+        if (label->fontMetrics().horizontalAdvance(label->text()) > label->contentsRect().width()) cut += name + ": " + label->text();
+      }
+    }
+    QVERIFY2(cut.isEmpty(), qPrintable(cut.join(u'\n')));
+  }
+
+  // In a window that is 1280 pixels wide, as many screens are, or have room for at scale 2.
+  void namesInTablesOfPanelsCanBeRead() {
+    const ui::CatalogueTranslator translator;
+    for (const Language* language : {&english(), &chinese()}) {
+      show_in(*language);
+      QCoreApplication::installTranslator(const_cast<ui::CatalogueTranslator*>(&translator));
+      const auto back = qScopeGuard([&] {
+        QCoreApplication::removeTranslator(const_cast<ui::CatalogueTranslator*>(&translator));
+        show_in(english());
+      });
+      const auto opened = [](const char* file) {
+        auto window = std::make_unique<MainWindow>(ui::Layout::kInitial);
+        window->resize(1'280, 800);
+        window->show();
+        return open_and_settle(*window, QString::fromStdString(data_file(file).string())) ? std::move(window) : nullptr;
+      };
+      const auto panels_are_legible = [&](MainWindow& window, const QStringList& panels) {
+        for (const QString& panel : panels) {
+          window.showPanel(panel);
+          if (!settle(window) || window.width() != 1'280) return qWarning("%s", qPrintable(panel)), false;
+          if (!wait_for([&] { return unreadable_names(window).isEmpty(); }, 2'000))
+            return qWarning("%s: %s", qPrintable(panel), qPrintable(unreadable_names(window).join(u'\n'))), false;
+        }
+        return true;
+      };
+      const auto compared = opened("torch_training_workers0.trace");
+      QVERIFY(compared);
+      QVERIFY(panels_are_legible(*compared, {"events", "statistics", "bubbles", "findings", "notes"}));
+      compared->openBeside(QString::fromStdString(data_file("torch_training_workers4.trace").string()));
+      QVERIFY(wait_for([&] { return compared->pair().isOpen() && compared->isSettled(); }));
+      QVERIFY(panels_are_legible(*compared, {"diff", "statistics", "bubbles", "events"}));
+      compared->showPanel("diff");
+      QVERIFY(settle(*compared));
+      const ui::ResultTable& changes = compared->diff().table();
+      for (int column = 0; column < changes.model()->columnCount(); ++column)  // half of a number is another one
+        for (int row = 0; english_title(changes, column) == "Between" && row < changes.model()->rowCount(); ++row) {
+          const QString shown = changes.model()->index(row, column).data().toString();
+          QVERIFY2(changes.columnWidth(column) > changes.fontMetrics().horizontalAdvance(shown), qPrintable(shown));
+        }
+      const auto kernels = opened("transpositions_counts.trace");
+      QVERIFY(kernels);
+      kernels->showPanel("source");
+      const Trace& trace = *kernels->state().trace();
+      const std::vector<EventRef> launches =
+          gather_events(trace, EventScope::whole_trace(trace).lanes(), {.text = "transpose_by_columns", .kind = EventKind::kKernel});
+      QVERIFY(!launches.empty());
+      kernels->state().setSelectedEvent(launches.front());
+      const QList<ui::CodeTable*> tables = kernels->findChildren<ui::CodeTable*>();
+      const auto shows_code = [](const ui::CodeTable* table) { return table->isVisible() && table->model()->rowCount() > 0; };
+      QVERIFY(wait_for([&] { return std::any_of(tables.begin(), tables.end(), shows_code); }, 5'000));
+      QVERIFY(panels_are_legible(*kernels, {"source"}));
+    }
+  }
+
+  // With its frame, and so its button that closes it.
+  void dialogsFitTheScreen() {
+    int shown = 0;
+    for (QAction* opens : {window_->actions().keys, window_->actions().change_keys}) {
+      const DialogAnswers answers([&](QDialog& dialog) {
+        const QSize room = dialog.screen()->availableSize() - QSize(16, 48);
+        shown += dialog.width() <= room.width() && dialog.height() <= room.height() ? 1 : 0;
+        dialog.reject();
+      });
+      opens->trigger();
+    }
+    QCOMPARE(shown, 2);
+  }
+
+  void thePlaceOfNotesIsSaidWhole() {
+    window_->showPanel("notes");
+    QVERIFY(settle(*window_));
+    const QLabel* place = nullptr;
+    for (const QLabel* label : window_->notes().findChildren<QLabel*>())
+      if (label->text().contains(".notes")) place = label;
+    QVERIFY(place != nullptr);
+    const auto fits = [&] {
+      const QRect needed = place->fontMetrics().boundingRect(QRect(0, 0, place->width(), 1'000), place->wordWrap() ? Qt::TextWordWrap : 0, place->text());
+      return needed.width() <= place->width() && needed.height() <= place->height();
+    };
+    QVERIFY2(wait_for(fits, 5'000), qPrintable(QString("%1 x %2").arg(place->width()).arg(place->height())));
+  }
+
+  // Of two charts below each other in a low panel, neither could be read.
+  void chartsOfStatisticsAreHighEnoughOrNotThere() {
+    window_->showPanel("statistics");
+    QVERIFY(settle(*window_));
+    auto* durations = window_->statistics().findChild<ui::DurationChart*>();
+    auto* busy = window_->statistics().findChild<ui::UtilisationChart*>();
+    const auto marked = [&] {
+      const QRectF plot = durations->chart()->plotArea();
+      return durations->isVisible() && plot.height() >= 2.0 * durations->fontMetrics().height();
+    };
+    QVERIFY2(wait_for(marked, 5'000), qPrintable(QString::number(durations->chart()->plotArea().height())));
+    QVERIFY(!busy->isVisible());
+    window_->resize(1'400, 1'000);
+    window_->resizeDocks({window_->findChild<QDockWidget*>("statistics")}, {320}, Qt::Vertical);
+    QVERIFY(wait_for([&] { return busy->isVisible() && busy->chart()->plotArea().height() >= 2.0 * busy->fontMetrics().height(); }));
+    window_->resizeDocks({window_->findChild<QDockWidget*>("statistics")}, {190}, Qt::Vertical);
+    window_->resize(1'024, 640);
+    QVERIFY(wait_for([&] { return !busy->isVisible() && marked(); }));
+  }
+
+  // A kernel of steady durations: all within 1.3 %.
+  void durationsThatHardlyDifferFillTheirChartAndHaveMarks() {
+    std::vector<Nanoseconds> durations;
+    for (int i = 0; i < 100; ++i) durations.push_back(240'100 + 30 * i);
+    ui::DurationChart chart;
+    chart.resize(270, 150);
+    chart.show();
+    chart.setHistogram("steady", duration_histogram(durations, 60));
+    QCategoryAxis* marks = duration_marks(chart);
+    QVERIFY(marks != nullptr);
+    const double spread = std::log10(243'070.0 / 240'100.0);
+    QVERIFY2(marks->max() - marks->min() <= 1.5 * spread, qPrintable(QString("%1 of %2").arg(spread).arg(marks->max() - marks->min())));
+    QVERIFY2(marks->categoriesLabels().size() >= 2, qPrintable(marks->categoriesLabels().join(u' ')));
+    // Each mark says where it stands.
+    for (const QString& label : marks->categoriesLabels()) {
+      const double at = std::pow(10.0, marks->endValue(label));
+      QVERIFY2(label.endsWith(QString::fromUtf8(" µs")) && std::abs(label.chopped(3).toDouble() * 1'000 - at) < 1,
+               qPrintable(label + " at " + QString::number(at)));
+      QVERIFY(at >= 240'100 * 0.99 && at <= 243'070 * 1.01);
+    }
+  }
+
+  // All equal: one bar, and what it is.
+  void aSingleDurationIsNamed() {
+    const std::vector<Nanoseconds> durations(20, 768);
+    ui::DurationChart chart;
+    chart.resize(270, 150);
+    chart.show();
+    chart.setHistogram("one", duration_histogram(durations, 60));
+    QCategoryAxis* marks = duration_marks(chart);
+    QVERIFY(marks != nullptr);
+    QVERIFY2(marks->categoriesLabels().contains("768 ns"), qPrintable(marks->categoriesLabels().join(u' ')));
+    QVERIFY(marks->min() < std::log10(768.0) && marks->max() > std::log10(768.0));  // at an end of the axis it would not be drawn
+  }
+
+  void linesOfDiagnosticsAreAsHighAsThoseOfOtherLists() {
+    window_->showPanel("diagnostics");
+    QVERIFY(settle(*window_));
+    for (const QTreeWidget* list : window_->findChild<QDockWidget*>("diagnostics")->findChildren<QTreeWidget*>())
+      if (list->topLevelItemCount() > 0)
+        QCOMPARE(list->visualItemRect(list->topLevelItem(0)).height(), events_table(*window_)->verticalHeader()->defaultSectionSize());
+  }
+
+  void namesOfProcessesAndCountsOfMillionsAreWhole() {
+    window_->showPanel("diagnostics");
+    QVERIFY(settle(*window_));
+    const QTreeWidget& processes = window_->findChild<ui::DiagnosticsPanel*>()->processes();
+    QVERIFY(processes.topLevelItemCount() > 0);
+    const QString name = processes.topLevelItem(0)->text(0);
+    QVERIFY2(processes.columnWidth(0) > processes.fontMetrics().horizontalAdvance(name), qPrintable(name + ": " + QString::number(processes.columnWidth(0))));
+    window_->showPanel("statistics");
+    QVERIFY(settle(*window_));
+    const auto* names = window_->statistics().findChild<QTableView*>();
+    const int count = names->columnWidth(ui::StatisticsModel::kCount);
+    QVERIFY2(count > names->fontMetrics().horizontalAdvance("100,000,000"), qPrintable(QString::number(count)));
+  }
+
+  // Where no GPU was recorded, no chart says so: the other one has its room.
+  void aChartThatHasNothingToShowIsNotThere() {
+    MainWindow window(ui::Layout::kInitial);
+    window.resize(1'400, 1'000);
+    window.show();
+    QVERIFY(open_and_settle(window, QString::fromStdString(data_file("cpu_loader.trace").string())));
+    window.resizeDocks({window.findChild<QDockWidget*>("statistics")}, {320}, Qt::Vertical);
+    window.showPanel("statistics");
+    QVERIFY(settle(window));
+    auto* durations = window.statistics().findChild<ui::DurationChart*>();
+    const auto* busy = window.statistics().findChild<ui::UtilisationChart*>();
+    QVERIFY(wait_for([&] { return durations->isVisible() && durations->height() > 200; }));
+    QVERIFY(!busy->isVisible());
+    QVERIFY(open_and_settle(window, QString::fromStdString(data_file("cuda_streams.trace").string())));
+    QVERIFY(wait_for([&] { return busy->isVisible(); }));
+  }
+
+  void aFieldOfSeveralLinesIsSeenInBothThemes() {
+    for (const ui::Theme theme : {ui::Theme::kLight, ui::Theme::kDark}) {
+      ui::apply_theme(theme);
+      QWidget window;
+      QPlainTextEdit field(&window);
+      field.setGeometry(20, 20, 100, 60);
+      window.resize(140, 100);
+      const QImage picture = window.grab().toImage().convertToFormat(QImage::Format_RGB32);
+      const QRgb behind = QApplication::palette().color(QPalette::Window).rgb();
+      double most = 1;
+      for (int x = 10; x < 30; ++x) most = std::max(most, timeline::contrast(picture.pixel(x, 50), behind));
+      QVERIFY2(most >= 1.5, qPrintable(QString::number(most)));
+    }
+    ui::apply_theme(ui::Theme::kLight);
+  }
+
+  void eachEntryOfAMenuHasItsOwnKey() {
+    QStringList shared;
+    for (const QAction* action : window_->menuBar()->actions())
+      if (action->menu() != nullptr) shared += shared_mnemonics(*action->menu());
+    QVERIFY2(shared.isEmpty(), qPrintable(shared.join(u'\n')));
+  }
+
+ private:
+  std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(RoomTest)
+#include "test_gui_room.moc"

@@ -1,0 +1,214 @@
+// The window on a display with a window manager: its frame, floating panels, sizes over restarts, and keys and mouse that come from the display.
+// under_window_manager.sh starts it.
+#include <QAbstractButton>
+#include <QDockWidget>
+#include <QLineEdit>
+#include <QMenuBar>
+#include <QProcess>
+#include <QScreen>
+#include <QScrollBar>
+#include <QTabBar>
+#include <QWindow>
+
+#include "fixture/main_window_fixture.h"
+#include "fixture/menus.h"
+
+using namespace lanescope;
+using namespace lanescope::test;
+using lanescope::ui::MainWindow;
+
+namespace {
+
+// What the display is told: "key F6", "click 1".
+bool input(const QString& words) { return QProcess::execute(QStringLiteral("xdotool"), words.split(u' ')) == 0; }
+
+// By the place of its window on the display. Qt asks for that once the window is in its frame, and is not told where a window manager on a busy machine
+// puts the frame after that.
+bool move_to(const QWidget& widget, QPoint place) {
+  const QPoint at = widget.mapTo(widget.window(), place);
+  return input(QStringLiteral("mousemove --window %1 %2 %3").arg(widget.window()->winId()).arg(at.x()).arg(at.y()));
+}
+
+QMap<QString, QSize> sizes_of(const MainWindow& window) {
+  QMap<QString, QSize> sizes;
+  for (const QDockWidget* dock : window.findChildren<QDockWidget*>())
+    if (!dock->visibleRegion().isEmpty()) sizes[dock->objectName()] = dock->size();
+  return sizes;
+}
+
+bool has_frame(const QWidget& window) { return window.windowHandle() != nullptr && window.windowHandle()->frameMargins().top() > 0; }
+
+}  // namespace
+
+class WindowManagerTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    use_empty_settings();
+    known_ = known_trace_in(folder_);
+  }
+
+  void theFirstWindowFitsTheScreenWithItsFrame() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    QVERIFY(wait_for([&] { return has_frame(window); }));
+    const QRect room = window.screen()->availableGeometry();
+    QVERIFY2(wait_for([&] { return room.contains(window.frameGeometry()); }), qPrintable(QStringLiteral("%1 x %2 of %3 x %4")
+                                                                                             .arg(window.frameGeometry().width())
+                                                                                             .arg(window.frameGeometry().height())
+                                                                                             .arg(room.width())
+                                                                                             .arg(room.height())));
+  }
+
+  // Of a window that fills the screen, which it learns only after it is shown.
+  void panelsHaveTheirSizesAgainAfterRestarts() {
+    std::optional<QMap<QString, QSize>> sizes;
+    for (int start = 0; start < 4; ++start) {
+      MainWindow window(ui::Layout::kRemembered);
+      start == 0 ? window.showMaximized() : window.show();
+      QVERIFY(wait_for([&] { return window.isMaximized() && has_frame(window) && window.width() >= window.screen()->availableGeometry().width() - 2; }));
+      if (!sizes) {
+        auto* details = window.findChild<QDockWidget*>("details");
+        const int before = details->width();
+        window.resizeDocks({details}, {before - 60}, Qt::Horizontal);
+        QVERIFY(wait_for([&] { return details->width() <= before - 30; }));
+      } else {
+        QVERIFY2(wait_for([&] { return sizes_of(window) == *sizes; }), qPrintable(QString::number(start)));
+      }
+      QVERIFY(open_and_settle(window, known_));  // what a trace brings along moves nothing
+      QVERIFY(!sizes || wait_for([&] { return sizes_of(window) == *sizes; }));
+      sizes = sizes_of(window);
+      QVERIFY(sizes->size() >= 2);
+      QVERIFY(window.close());
+    }
+  }
+
+  void aFloatingPanelReturnsInFrontOfItsTabs() {
+    const auto window = window_of(known_);
+    QVERIFY(window);
+    auto* bubbles = window->findChild<QDockWidget*>("bubbles");
+    window->showPanel("bubbles");
+    QVERIFY(wait_for([&] { return window->bubbles().isVisible(); }));
+    bubbles->setFloating(true);
+    QVERIFY(wait_for([&] { return QTest::qWaitForWindowExposed(bubbles) && window->bubbles().isVisible(); }));
+    window->showPanel("events");
+    QVERIFY(wait_for([&] { return window->events().isVisible(); }));
+    QVERIFY(window->bubbles().isVisible());
+    auto* button = bubbles->findChild<QAbstractButton*>("qt_dockwidget_floatbutton");
+    QVERIFY(button != nullptr);
+    // Until the window manager has put the panel at its place, a click would go elsewhere, and open a menu there.
+    QVERIFY(wait_for([&] { return move_to(*button, button->rect().center()) && QTest::qWaitFor([&] { return button->underMouse(); }, 1'000); }));
+    QVERIFY(input("click 1"));
+    QVERIFY(wait_for([&] { return !bubbles->isFloating(); }));
+    QVERIFY(wait_for([&] { return window->bubbles().isVisible() && !window->events().isVisible(); }));
+  }
+
+  // One of the tabs, and the one beside them.
+  void panelsThatFloatReturnWhereTheLayoutIsReset() {
+    const auto window = window_of(known_);
+    QVERIFY(window);
+    const QMap<QString, QSize> first = sizes_of(*window);
+    for (const char* name : {"bubbles", "details"}) {
+      window->showPanel(name);
+      auto* dock = window->findChild<QDockWidget*>(name);
+      dock->setFloating(true);
+      QVERIFY(QTest::qWaitForWindowExposed(dock, kPatienceMs));
+      dock->move(window->mapToGlobal(QPoint(300, 200)));
+    }
+    QVERIFY(wait_for([&] { return window->bubbles().isVisible() && window->details().isVisible(); }));
+    window->actions().reset_layout->trigger();
+    for (const char* name : {"bubbles", "details"}) QVERIFY(wait_for([&] { return !window->findChild<QDockWidget*>(name)->isFloating(); }));
+    QVERIFY2(wait_for([&] { return sizes_of(*window).keys() == first.keys(); }), qPrintable(QStringList(sizes_of(*window).keys()).join(u' ')));
+    const auto has_width = [&](const char* name) { return std::abs(sizes_of(*window)[name].width() - first[name].width()) < 40; };
+    const auto widths = [](const QMap<QString, QSize>& sizes) { return QString("%1 and %2").arg(sizes["events"].width()).arg(sizes["details"].width()); };
+    QVERIFY2(wait_for([&] { return has_width("details") && has_width("events"); }, 10'000), qPrintable(widths(first) + ", then " + widths(sizes_of(*window))));
+    QVERIFY(window->details().isVisible() && window->events().isVisible());
+    window->showPanel("bubbles");  // among the tabs
+    QVERIFY(wait_for([&] { return window->bubbles().isVisible() && !window->events().isVisible(); }));
+  }
+
+  // Window managers keep a panel in front of the window only where they knew the window first.
+  void aFloatingPanelIsInFrontOfTheWindowAfterARestart() {
+    {
+      MainWindow window(ui::Layout::kRemembered);
+      window.show();
+      QVERIFY(wait_for([&] { return has_frame(window); }));
+      auto* details = window.findChild<QDockWidget*>("details");
+      details->setFloating(true);
+      QVERIFY(QTest::qWaitForWindowExposed(details, kPatienceMs));
+      details->move(window.mapToGlobal(QPoint(300, 200)));
+      window.actions().quit->trigger();
+      QVERIFY(!window.isVisible());
+    }
+    MainWindow window(ui::Layout::kRemembered);
+    window.show();
+    QVERIFY(wait_for([&] { return has_frame(window); }));
+    auto* details = window.findChild<QDockWidget*>("details");
+    QVERIFY(wait_for([&] { return details->isVisible() && details->isFloating(); }));
+    const auto is_in_front = [&] { return move_to(*details, details->rect().center()) && QTest::qWaitFor([&] { return details->underMouse(); }, 1'000); };
+    QVERIFY(wait_for(is_in_front, 10'000));
+    window.activateWindow();
+    window.raise();
+    QVERIFY(wait_for([&] { return window.isActiveWindow(); }));
+    QVERIFY(input("mousemove 2 2"));
+    QVERIFY(wait_for(is_in_front, 10'000));
+    details->setFloating(false);
+    QVERIFY(window.close());
+  }
+
+  void keysOfTheDisplayGoToWhatHasTheFocus() {
+    const auto window = window_of(known_);
+    QVERIFY(window);
+    timeline::TimelineView& view = window->timelineView();
+    view.setFocus();
+    QVERIFY(wait_for([&] { return view.hasFocus(); }));
+    const TimeRange all = view.visibleRange();
+    const auto nothing_moved = [&] {
+      return !window->state().selectedEvent().valid() && view.visibleRange().begin == all.begin && view.visibleRange().end == all.end;
+    };
+    QVERIFY(input("key F6"));
+    QVERIFY(wait_for([&] { return !view.hasFocus() && window->events().isAncestorOf(QApplication::focusWidget()); }));
+    QVERIFY(nothing_moved());
+    QVERIFY(input("key F6"));
+    QVERIFY(wait_for([&] { return view.hasFocus(); }));
+    QVERIFY(nothing_moved());
+
+    QVERIFY(input("key ctrl+shift+r"));
+    QVERIFY(wait_for([&] { return qobject_cast<QLineEdit*>(QApplication::focusWidget()) != nullptr; }));
+    const QPointer<QLineEdit> field = qobject_cast<QLineEdit*>(QApplication::focusWidget());
+    QVERIFY(field);
+    QVERIFY(input("type cuda"));
+    QVERIFY(wait_for([&] { return field->text() == "cuda"; }));
+    QVERIFY(input("key --repeat 2 Escape"));  // empties it, then leaves it
+    QVERIFY(wait_for([&] { return field->text().isEmpty() && view.hasFocus(); }));
+    QVERIFY(nothing_moved());
+  }
+
+  // Alt, let go of after the wheel was turned, is no way into the menus.
+  void altAndTheWheelLeaveTheMenusAlone() {
+    const auto window = window_of(QString::fromStdString(data_file("torch_training_workers0.trace").string()));  // more rows than there is room for
+    QVERIFY(window);
+    timeline::TimelineView& view = window->timelineView();
+    view.setFocus();
+    view.zoomBy(8);
+    const auto* scroll_bar = view.findChild<QScrollBar*>();
+    QVERIFY(scroll_bar != nullptr && scroll_bar->maximum() > 0);
+    QWidget* canvas = part(*window, "Timeline rows");
+    const TimeRange before = view.visibleRange();
+    QVERIFY(move_to(*canvas, canvas->rect().center()));
+    QVERIFY(input("keydown alt") && input("click 5") && input("keyup alt"));
+    QVERIFY(wait_for([&] { return scroll_bar->value() > 0; }));
+    QVERIFY(input("key Home"));  // shows all of the time, unless the menu bar takes it
+    QVERIFY(wait_for([&] { return view.visibleRange().length() > before.length(); }));
+    QVERIFY(QApplication::activePopupWidget() == nullptr);
+    QVERIFY(window->menuBar()->activeAction() == nullptr);
+  }
+
+ private:
+  TemporaryFolder folder_;
+  QString known_;
+};
+
+QTEST_MAIN(WindowManagerTest)
+#include "test_gui_window_manager.moc"

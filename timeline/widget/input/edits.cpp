@@ -1,0 +1,41 @@
+#include "input/edits.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "view/view_state.h"
+
+namespace lanescope::timeline {
+namespace {
+
+bool has(const MarkersEdit::Markers& markers, const TimelineView::Marker& marker) { return std::find(markers.begin(), markers.end(), marker) != markers.end(); }
+
+}  // namespace
+
+RowsEdit::RowsEdit(ViewState& state, const QString& text, RowArrangement before, RowArrangement after)
+    : QUndoCommand(text), state_(state), before_(std::move(before)), after_(std::move(after)) {}
+
+void RowsEdit::change(const RowArrangement& from, const RowArrangement& to) {
+  RowArrangement now = state_.arrangement();
+  if (from.expanded != to.expanded) now.expanded = to.expanded;
+  if (from.pinned != to.pinned) now.pinned = to.pinned;
+  if (from.hidden != to.hidden) now.hidden = to.hidden;
+  if (from.order != to.order) now.order = to.order;
+  if (from.sides != to.sides) now.sides = to.sides;
+  state_.arrange(std::move(now));
+}
+
+MarkersEdit::MarkersEdit(ViewState& state, const QString& text, Markers before, Markers after)
+    : QUndoCommand(text), state_(state), before_(std::move(before)), after_(std::move(after)) {}
+
+void MarkersEdit::change(const Markers& from, const Markers& to) {
+  Markers now = state_.markers();
+  std::erase_if(now, [&](const TimelineView::Marker& marker) { return has(from, marker) && !has(to, marker); });
+  for (const TimelineView::Marker& marker : to)
+    if (!has(from, marker) && !has(now, marker)) now.push_back(marker);
+  std::stable_sort(now.begin(), now.end(), [](const TimelineView::Marker& a, const TimelineView::Marker& b) { return a.time < b.time; });
+  state_.set_markers(std::move(now));
+  emit state_.markersEdited();
+}
+
+}  // namespace lanescope::timeline

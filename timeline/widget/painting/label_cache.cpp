@@ -1,0 +1,62 @@
+#include "painting/label_cache.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include <QTextLayout>
+
+namespace lanescope::timeline {
+namespace {
+
+constexpr int kCapacity = 8192;
+constexpr int kWidthStep = 8;          // logical pixels: labels are shortened to multiples of it, so that zooming finds them again
+constexpr int kNarrowest = 16;         // a shortened label below this says nothing
+constexpr std::size_t kLongest = 240;  // characters; more never fits on a screen
+
+}  // namespace
+
+LabelCache::LabelCache(const QFont& font) : font_(font), metrics_(font), labels_(kCapacity) {}
+
+void LabelCache::set_font(const QFont& font) {
+  font_ = font;
+  metrics_ = QFontMetrics(font);
+  labels_.clear();
+}
+
+const LabelCache::Label& LabelCache::make(const Key& key) {
+  if (const Label* found = labels_.object(key)) return *found;
+  auto label = std::make_unique<Label>();
+  QString text = QString::fromUtf8(key.text, static_cast<qsizetype>(std::min(key.length, kLongest)));
+  if (key.width > 0) text = metrics_.elidedText(text, Qt::ElideRight, key.width);
+  label->text.setTextFormat(Qt::PlainText);
+  label->text.setPerformanceHint(QStaticText::AggressiveCaching);
+  label->text.setText(text);
+  label->text.prepare(QTransform(), font_);
+  label->width = metrics_.horizontalAdvance(text);
+  label->rise = rise_of(text);
+  const Label& made = *label;
+  labels_.insert(key, label.release());
+  return made;
+}
+
+// Fonts are asked for only where a letter may be of another one.
+double LabelCache::rise_of(const QString& text) const {
+  constexpr char16_t kFirstBeyondLatin = 0x0250;
+  if (std::none_of(text.begin(), text.end(), [](QChar unit) { return unit.unicode() >= kFirstBeyondLatin; })) return 0;
+  QTextLayout layout(text, font_);
+  layout.beginLayout();
+  const QTextLine line = layout.createLine();
+  layout.endLayout();
+  return line.ascent() - metrics_.ascent();
+}
+
+void LabelCache::draw(QPainter& painter, std::string_view text, int width, QPointF left_top, double height) {
+  if (width < kNarrowest || text.empty()) return;
+  const Label* label = &make({text.data(), text.size(), 0});
+  if (label->width > width) label = &make({text.data(), text.size(), width / kWidthStep * kWidthStep});
+  const double above = std::floor((height - metrics_.height()) / 2) - label->rise;
+  painter.drawStaticText(left_top + QPointF(0, above), label->text);
+}
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,123 @@
+#include "parts/minimap.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <QWheelEvent>
+
+#include "input/gestures.h"
+
+namespace lanescope::timeline {
+namespace {
+
+constexpr double kNarrowestFrame = 6;  // logical pixels
+constexpr int kGrowthInterval = 250;   // ms between two pictures of a recording that grows
+
+}  // namespace
+
+Minimap::Minimap(ViewState& state, QWidget* parent) : QWidget(parent), state_(state), painter_(font()) {
+  setAttribute(Qt::WA_OpaquePaintEvent);
+  setAccessibleName(tr("Overview of the whole trace"));
+  growth_.setSingleShot(true);
+  growth_.setInterval(kGrowthInterval);
+  connect(&growth_, &QTimer::timeout, this, &Minimap::trace_changed);
+  connect(&state_, &ViewState::traceChanged, this, [this](ViewState::Change change) {
+    if (change == ViewState::Change::kAnother) return painter_.forget(), trace_changed();
+    if (!growth_.isActive()) growth_.start();
+    update();  // the frame stands elsewhere
+  });
+  connect(&state_, &ViewState::themeChanged, this, [this] {
+    painter_.forget();
+    trace_changed();
+  });
+  connect(&state_, &ViewState::highlightChanged, this, &Minimap::trace_changed);
+  connect(&state_, &ViewState::pictureMade, this, &Minimap::trace_changed);
+  const auto frame_changed = [this] { update(); };
+  connect(&state_, &ViewState::rangeChanged, this, frame_changed);
+  connect(&state_, &ViewState::selectedRangeChanged, this, frame_changed);
+}
+
+void Minimap::trace_changed() {
+  trace_is_current_ = false;
+  update();
+}
+
+Viewport Minimap::viewport() const { return {state_.bounds(), std::max(1, width())}; }
+
+void Minimap::resizeEvent(QResizeEvent*) { trace_is_current_ = false; }
+
+void Minimap::centre_at(double x) {
+  const TimeRange range = state_.range();
+  const Nanoseconds middle = viewport().time_at(static_cast<std::int64_t>(x));
+  state_.navigate(panned(range, middle - (range.begin + range.length() / 2)));
+}
+
+void Minimap::mousePressEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton) centre_at(event->position().x());
+}
+
+void Minimap::mouseMoveEvent(QMouseEvent* event) {
+  if (event->buttons() & Qt::LeftButton) centre_at(event->position().x());
+}
+
+void Minimap::wheelEvent(QWheelEvent* event) {
+  const TimeRange range = state_.range();
+  state_.navigate(zoomed(range, wheel_step(*event).zoom, range.begin + range.length() / 2));
+  event->accept();
+}
+
+void Minimap::paint_trace(double ratio) {
+  growth_.stop();
+  painted_ = state_.bounds();
+  trace_ =
+      QImage(std::max(1, static_cast<int>(std::lround(width() * ratio))), std::max(1, static_cast<int>(std::lround(height() * ratio))), QImage::Format_RGB32);
+  trace_.setDevicePixelRatio(ratio);
+  trace_.fill(state_.theme().panel);
+  const std::vector<Level> levels = overview(state_.tree());
+  std::vector<const Level*> painted;
+  for (const Level& level : levels) painted.push_back(&level);
+  const Viewport whole = Viewport{painted_, trace_.width()}.on_grid();
+  const Painted overview_levels = state_.painted(Pane::kOverview, painted, whole);
+  const int inset = static_cast<int>(std::lround(3 * ratio));
+  const int room = trace_.height() - 2 * inset;
+  const std::vector<Rgb> background(static_cast<std::size_t>(trace_.width()), state_.theme().panel.rgb());
+  for (std::size_t index = 0; index < levels.size(); ++index) {
+    const int top = inset + room * static_cast<int>(index) / static_cast<int>(levels.size());
+    const int bottom = inset + room * static_cast<int>(index + 1) / static_cast<int>(levels.size());
+    painter_.paint_level(state_, *overview_levels.rasterizer, *overview_levels.contents[index], whole, trace_, top, bottom - top - 1, background);
+  }
+  trace_is_current_ = true;
+}
+
+void Minimap::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const double ratio = painter.device()->devicePixelRatioF();  // of the screen, or of a picture
+  if (!trace_is_current_ || trace_.devicePixelRatio() != ratio) paint_trace(ratio);
+  const Theme& theme = state_.theme();
+  const Viewport view = viewport();
+  if (painted_ == state_.bounds()) {
+    painter.drawImage(QPointF(0, 0), trace_);
+  } else {  // the recording has grown since
+    painter.fillRect(rect(), theme.panel);
+    const double left = view.x_at(painted_.begin);
+    painter.drawImage(QRectF(left, 0, view.x_at(painted_.end) - left, height()), trace_);
+  }
+  if (const auto range = state_.selected_range())
+    painter.fillRect(QRectF(view.x_at(range->begin), 0, std::max(1.0, view.x_at(range->end) - view.x_at(range->begin)), height()), theme.range);
+  const double middle = (view.x_at(state_.range().begin) + view.x_at(state_.range().end)) / 2;
+  const double half = std::max(kNarrowestFrame, view.x_at(state_.range().end) - view.x_at(state_.range().begin)) / 2;
+  const double left = std::max(0.0, std::floor(middle - half));
+  const double right = std::min<double>(width(), std::ceil(middle + half));
+  QColor shade = theme.panel;
+  shade.setAlpha(165);
+  painter.fillRect(QRectF(0, 0, left, height()), shade);
+  painter.fillRect(QRectF(right, 0, width() - right, height()), shade);
+  painter.setPen(theme.accent);
+  painter.setBrush(Qt::NoBrush);
+  painter.drawRect(QRectF(left, 0, right - left - 1, height() - 2));
+  painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
+}
+
+}  // namespace lanescope::timeline

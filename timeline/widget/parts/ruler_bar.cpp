@@ -1,0 +1,171 @@
+#include "parts/ruler_bar.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <QWheelEvent>
+
+#include "input/gestures.h"
+#include "timeline/core/format.h"
+#include "timeline/core/ruler.h"
+
+namespace lanescope::timeline {
+namespace {
+
+constexpr double kMinorHeight = 4;
+constexpr double kMajorHeight = 8;
+
+}  // namespace
+
+RulerBar::RulerBar(ViewState& state, QWidget* parent) : QWidget(parent), state_(state) {
+  setAttribute(Qt::WA_OpaquePaintEvent);
+  setAccessibleName(tr("Time axis"));
+  const auto repaint_all = [this] { update(); };
+  for (const auto signal :
+       {&ViewState::themeChanged, &ViewState::rangeChanged, &ViewState::selectedRangeChanged, &ViewState::hoveredTimeChanged, &ViewState::markersChanged})
+    connect(&state_, signal, this, repaint_all);
+}
+
+QString RulerBar::base() const { return QString::fromStdString(make_ruler(viewport(), kTickSpacing).base); }
+
+Viewport RulerBar::viewport() const { return {state_.range(), std::max(1, width())}; }
+
+void RulerBar::wheelEvent(QWheelEvent* event) {
+  const WheelStep step = wheel_step(*event);
+  const Viewport view = viewport();
+  TimeRange range = zoomed(state_.range(), step.zoom, view.time_at(static_cast<std::int64_t>(event->position().x())));
+  state_.navigate(panned(range, static_cast<Nanoseconds>(step.pan * view.step())));
+  event->accept();
+}
+
+void RulerBar::mousePressEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton) return;
+  range_anchor_ = viewport().time_at(static_cast<std::int64_t>(event->position().x()));
+  state_.select_range(std::nullopt);
+}
+
+void RulerBar::mouseMoveEvent(QMouseEvent* event) {
+  if (!(event->buttons() & Qt::LeftButton)) return;
+  const Nanoseconds time = viewport().time_at(static_cast<std::int64_t>(event->position().x()));
+  state_.select_range(TimeRange{std::min(range_anchor_, time), std::max(range_anchor_, time)});
+}
+
+void RulerBar::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const Theme& theme = state_.theme();
+  painter.fillRect(rect(), theme.panel);
+  const std::vector<Flag> marks = marker_flags();
+  const std::optional<Flag> cursor = cursor_flag();
+  std::vector<QRectF> covered;
+  for (const Flag& mark : marks) covered.push_back(mark.box);
+  if (cursor) covered.push_back(cursor->box);
+  if (state_.selected_range()) covered.push_back(range_label());
+  paint_ticks(painter, covered);
+  for (const Flag& mark : marks) paint_flag(painter, mark, theme.marker);
+  paint_selected_range(painter);
+  if (cursor) paint_flag(painter, *cursor, theme.text);
+  painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
+}
+
+// As much of each text as there is room for in front of the next marker.
+std::vector<RulerBar::Flag> RulerBar::marker_flags() const {
+  constexpr double kLeastText = 20;  // logical pixels
+  std::vector<Flag> flags;
+  const std::vector<TimelineView::Marker>& markers = state_.markers();
+  for (std::size_t i = 0; i < markers.size(); ++i) {
+    const double x = viewport().x_at(markers[i].time);
+    if (x < 0 || x > width()) continue;
+    const double next = i + 1 < markers.size() ? viewport().x_at(markers[i + 1].time) : std::numeric_limits<double>::max();
+    Flag flag = flag_at(x, markers[i].text);
+    if (flag.box.left() > x && flag.box.right() > next) {
+      flag.text = next - x < kLeastText ? QString() : fontMetrics().elidedText(flag.text, Qt::ElideRight, static_cast<int>(next - x) - 10);
+      flag.box.setWidth(flag.text.isEmpty() ? 0 : next - x - 2);
+    }
+    flags.push_back(flag);
+  }
+  return flags;
+}
+
+std::optional<RulerBar::Flag> RulerBar::cursor_flag() const {
+  const auto time = state_.hovered_time();
+  if (!time || !state_.range().contains(*time)) return std::nullopt;
+  const auto resolution = std::max<Nanoseconds>(1, static_cast<Nanoseconds>(viewport().step()));
+  return flag_at(viewport().x_at(*time), QString::fromStdString(format_time(*time, resolution)));
+}
+
+RulerBar::Flag RulerBar::flag_at(double x, const QString& text) const {
+  if (text.isEmpty()) return {x, text, {}};
+  const double width_of_text = fontMetrics().horizontalAdvance(text) + 8;
+  const double left = x + width_of_text < width() ? x + 1 : x - width_of_text;
+  return {x, text, QRectF(left, 1, width_of_text, height() - 3)};
+}
+
+QRectF RulerBar::range_label() const {
+  const double text_width = fontMetrics().horizontalAdvance(range_text()) + 12;
+  const TimeRange range = *state_.selected_range();
+  const double left = std::clamp<double>(viewport().x_at(range.begin), -2, width() + 2);
+  const double right = std::clamp<double>(viewport().x_at(range.end), -2, width() + 2);
+  const double middle = std::clamp((left + right) / 2, text_width / 2, std::max(text_width / 2, width() - text_width / 2));
+  return {middle - text_width / 2, 3, text_width, height() - 8.0};
+}
+
+// Out of sight, it says on which side it is.
+QString RulerBar::range_text() const {
+  const TimeRange range = *state_.selected_range();
+  const QString text = QString::fromStdString(format_duration(range.length()));
+  if (range.end <= state_.range().begin) return QChar(0x2190) + QStringLiteral(" ") + text;
+  return range.begin >= state_.range().end ? text + QStringLiteral(" ") + QChar(0x2192) : text;
+}
+
+void RulerBar::paint_ticks(QPainter& painter, const std::vector<QRectF>& covered) {
+  const Theme& theme = state_.theme();
+  const Viewport view = viewport();
+  const Ruler ruler = make_ruler(view, kTickSpacing);
+  const double bottom = height() - 1;
+  if (ruler.minor_step > 0) {
+    const Nanoseconds first = ruler.ticks.empty() ? view.range.begin : ruler.ticks.front().time - ruler.step;
+    for (Nanoseconds time = first; time <= view.range.end; time += ruler.minor_step)
+      painter.fillRect(QRectF(std::floor(view.x_at(time)), bottom - kMinorHeight, 1, kMinorHeight), theme.separator);
+  }
+  for (const Tick& tick : ruler.ticks) {
+    const double x = std::floor(view.x_at(tick.time));
+    painter.fillRect(QRectF(x, bottom - kMajorHeight, 1, kMajorHeight), theme.quiet_text);
+    const QString label = QString::fromStdString(tick.label);
+    const QRectF place(x + 4, 1, fontMetrics().horizontalAdvance(label), height() - 3);
+    if (x < 0 || place.right() > width()) continue;
+    if (std::any_of(covered.begin(), covered.end(), [&](const QRectF& box) { return box.intersects(place); })) continue;
+    painter.setPen(theme.quiet_text);
+    painter.drawText(QRectF(x + 4, 0, kTickSpacing, height() - 4), Qt::AlignLeft | Qt::AlignVCenter, label);
+  }
+}
+
+void RulerBar::paint_selected_range(QPainter& painter) {
+  if (!state_.selected_range()) return;
+  const Theme& theme = state_.theme();
+  const TimeRange range = *state_.selected_range();
+  const double left = std::clamp<double>(viewport().x_at(range.begin), -2, width() + 2);
+  const double right = std::clamp<double>(viewport().x_at(range.end), -2, width() + 2);
+  painter.fillRect(QRectF(left, 0, right - left, height()), theme.range);
+  painter.fillRect(QRectF(left, height() - 3, right - left, 2), theme.accent);
+  const QRectF pill = range_label();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme.accent);
+  painter.drawRoundedRect(pill, 4, 4);
+  painter.setRenderHint(QPainter::Antialiasing, false);
+  painter.setPen(QColor::fromRgb(text_color_on(theme.accent.rgb())));
+  painter.drawText(pill, Qt::AlignCenter, range_text());
+}
+
+void RulerBar::paint_flag(QPainter& painter, const Flag& flag, const QColor& color) const {
+  painter.fillRect(QRectF(std::floor(flag.x), 0, 1, height()), color);
+  if (flag.text.isEmpty()) return;
+  painter.fillRect(flag.box, state_.theme().panel);
+  painter.setPen(color);
+  painter.drawText(flag.box, Qt::AlignCenter, flag.text);
+}
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,424 @@
+#include "timeline/widget/timeline_view.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <QEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QScrollBar>
+#include <QToolTip>
+
+#include "input/gestures.h"
+#include "model/trace/demanded_segments.h"
+#include "timeline/core/format.h"
+#include "view/timeline_parts.h"
+
+namespace lanescope::timeline {
+namespace {
+
+constexpr int kMinimapHeight = 40;
+constexpr int kNarrowestHeader = 80;
+constexpr int kGrip = 4;  // logical pixels on which the border of the headers can be dragged
+
+// The corner above the row headers: how long the visible range is, what the ruler's labels add to, and what the column of shares below
+// says.
+class Corner : public QWidget {
+ public:
+  Corner(const ViewState& state, const RulerBar& ruler, QWidget* parent) : QWidget(parent), state_(state), ruler_(ruler) {
+    setAttribute(Qt::WA_OpaquePaintEvent);
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    const Theme& theme = state_.theme();
+    painter.fillRect(rect(), theme.panel);
+    const TimeRange range = state_.range();
+    painter.setPen(theme.text);
+    const QString length = QString::fromStdString(format_duration(range.length()));
+    const QRect upper(10, 0, width() - 18, height() / 2);
+    painter.drawText(upper, Qt::AlignLeft | Qt::AlignVCenter, length);
+    painter.setPen(theme.quiet_text);
+    painter.drawText(upper.adjusted(fontMetrics().horizontalAdvance(length + " "), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, tr("visible"));
+    const QRect lower(10, height() / 2, width() - 18, height() / 2);
+    if (state_.selected_range())
+      painter.drawText(lower, Qt::AlignRight | Qt::AlignVCenter, tr("events · busy"));
+    else if (says_busy())
+      painter.drawText(lower, Qt::AlignRight | Qt::AlignVCenter, tr("busy"));
+    if (const std::size_t hidden = state_.hidden_count(); hidden > 0)
+      painter.drawText(upper, Qt::AlignRight | Qt::AlignVCenter, hidden == 1 ? tr("1 row hidden") : tr("%1 rows hidden").arg(hidden));
+    if (state_.trace().provenance().outline_only || state_.is_coarse()) {
+      painter.setPen(theme.marker);
+      painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter, state_.is_coarse() ? tr("outline: events are being read") : tr("outline: events not loaded"));
+    } else if (const QString base = ruler_.base(); !base.isEmpty()) {
+      painter.setPen(theme.text);
+      painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter, tr("%1 +").arg(base));
+    }
+    painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
+    painter.fillRect(QRect(width() - 1, 0, 1, height()), theme.separator);
+  }
+
+ private:
+  // Without a selected range, rows say it of GPUs alone.
+  [[nodiscard]] bool says_busy() const {
+    const std::vector<Row>& rows = state_.tree().rows();
+    return std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.kind == RowKind::kGpuHardware || row.counter; });
+  }
+
+  const ViewState& state_;
+  const RulerBar& ruler_;
+};
+
+// The border between headers and canvas.
+class Grip : public QWidget {
+ public:
+  Grip(std::function<void(int)> moved, QWidget* parent) : QWidget(parent), moved_(std::move(moved)) { setCursor(Qt::SplitHCursor); }
+
+ protected:
+  void mousePressEvent(QMouseEvent*) override {}
+  void mouseMoveEvent(QMouseEvent* event) override { moved_(mapToParent(event->position().toPoint()).x()); }
+
+ private:
+  std::function<void(int)> moved_;
+};
+
+}  // namespace
+
+TimelineView::Parts::Parts(TimelineView* view, Selection& selection)
+    : state(selection, view),
+      minimap(new Minimap(state, view)),
+      ruler(new RulerBar(state, view)),
+      corner(new Corner(state, *ruler, view)),
+      header(new RowHeader(state, view)),
+      canvas(new Canvas(state, view)),
+      scroll_bar(new QScrollBar(Qt::Vertical, view)),
+      prompt(new Prompt(view)) {
+  grip = new Grip(
+      [this, view](int x) {
+        view->setHeaderWidth(std::min(x, view->width() / 2));
+        emit view->headerWidthChanged(header_width);
+      },
+      view);
+}
+
+void TimelineView::Parts::lay_out(QSize size) {
+  const int ruler_height = state.theme().rows.group_height + 6;
+  const int top = kMinimapHeight + ruler_height;
+  const int bar = scroll_bar->sizeHint().width();
+  const int left = std::min(header_width, size.width() / 2);
+  const int canvas_width = std::max(1, size.width() - left - bar);
+  corner->setGeometry(0, 0, left, top);
+  minimap->setGeometry(left, 0, canvas_width, kMinimapHeight);
+  ruler->setGeometry(left, kMinimapHeight, canvas_width, ruler_height);
+  header->setGeometry(0, top, left, std::max(1, size.height() - top));
+  canvas->setGeometry(left, top, canvas_width, std::max(1, size.height() - top));
+  scroll_bar->setGeometry(size.width() - bar, top, bar, std::max(1, size.height() - top));
+  grip->setGeometry(left - kGrip / 2, 0, kGrip, size.height());
+  grip->raise();
+  update_scroll_bar();
+}
+
+void TimelineView::Parts::update_scroll_bar() {
+  scroll_bar->setPageStep(canvas->height());
+  scroll_bar->setSingleStep(state.theme().rows.level_height);
+  scroll_bar->setRange(0, std::max(0, state.layout().height() - canvas->height()));
+  scroll_bar->setValue(state.scroll());
+}
+
+TimelineView::TimelineView(QWidget* parent) : TimelineView(*new Selection, parent) { selection().setParent(this); }
+
+TimelineView::TimelineView(Selection& selection, QWidget* parent) : QWidget(parent), parts_(std::make_unique<Parts>(this, selection)) {
+  setFocusPolicy(Qt::StrongFocus);
+  setAccessibleName(tr("Timeline"));
+  setMinimumSize(320, 160);
+  ViewState& state = parts_->state;
+  state.set_theme(Theme::from(palette(), font()));
+
+  connect(parts_->scroll_bar, &QScrollBar::valueChanged, this, [this](int value) { parts_->state.set_scroll(value); });
+  const auto scroll_bar_changed = [this] { parts_->update_scroll_bar(); };
+  connect(&state, &ViewState::scrollChanged, this, scroll_bar_changed);
+  connect(&state, &ViewState::layoutChanged, this, scroll_bar_changed);
+  connect(&state, &ViewState::traceReady, this, &TimelineView::traceReady);
+  connect(&state, &ViewState::rangeChanged, this, [this] {
+    parts_->corner->update();
+    emit visibleRangeChanged(parts_->state.range());
+  });
+  const auto corner_changed = [this] { parts_->corner->update(); };
+  connect(&state, &ViewState::traceChanged, this, corner_changed);
+  connect(&state, &ViewState::traceChanged, this, [this](ViewState::Change change) {
+    if (change == ViewState::Change::kAnother && parts_->prompt->isVisible()) parts_->prompt->close_prompt();  // it asked about another trace
+  });
+  connect(&state, &ViewState::layoutChanged, this, corner_changed);
+  connect(&state, &ViewState::detailChanged, this, corner_changed);
+  connect(&state, &ViewState::selectedRangeChanged, this, corner_changed);
+  connect(&state, &ViewState::historyChanged, this, &TimelineView::historyChanged);
+  connect(&state, &ViewState::selectionChanged, this, [this] { emit selectedEventChanged(parts_->state.selected()); });
+  connect(&state, &ViewState::selectedRangeChanged, this, [this] { emit selectedRangeChanged(parts_->state.selected_range()); });
+  connect(&state, &ViewState::hoverChanged, this, [this] { emit hoveredEventChanged(parts_->state.hovered()); });
+  connect(&state, &ViewState::hoveredTimeChanged, this, [this] { emit hoveredTimeChanged(parts_->state.hovered_time()); });
+  connect(&state, &ViewState::followChanged, this, [this] { emit followLiveChanged(parts_->state.follow()); });
+  connect(&state, &ViewState::markersChanged, this, &TimelineView::markersChanged);
+  connect(&state, &ViewState::markersEdited, this, &TimelineView::markersEdited);
+  connect(&state, &ViewState::rowScaleChanged, this, [this] { emit rowScaleChanged(parts_->state.row_scale()); });
+  connect(&state, &ViewState::layoutChanged, this, &TimelineView::rowArrangementChanged);
+  connect(&state, &ViewState::currentRowChanged, this, &TimelineView::currentRowChanged);
+
+  const auto key_of = [this](RowIndex row) { return QString::fromStdString(parts_->state.tree().row(row).key); };
+  connect(parts_->canvas, &Canvas::eventActivated, this, &TimelineView::eventActivated);
+  connect(parts_->canvas, &Canvas::contextMenuRequested, this, [this, key_of](EventRef event, RowIndex row, const QPoint& position) {
+    if (event.valid())
+      emit eventContextMenuRequested(event, key_of(row), position);
+    else
+      emit rowContextMenuRequested(key_of(row), position);
+  });
+  connect(parts_->header, &RowHeader::contextMenuRequested, this,
+          [this, key_of](RowIndex row, const QPoint& position) { emit rowContextMenuRequested(key_of(row), position); });
+}
+
+TimelineView::~TimelineView() = default;
+
+int TimelineView::headerWidth() const { return parts_->header_width; }
+void TimelineView::setHeaderWidth(int width) {
+  parts_->header_width = std::max(width, kNarrowestHeader);
+  parts_->lay_out(size());
+}
+
+void TimelineView::setTrace(std::shared_ptr<const Trace> trace) { parts_->state.set_trace(std::move(trace)); }
+void TimelineView::updateTrace(std::shared_ptr<const Trace> trace) { parts_->state.update_trace(std::move(trace)); }
+QImage TimelineView::picture(double scale) {
+  QImage picture((QSizeF(size()) * scale).toSize(), QImage::Format_RGB32);
+  if (picture.isNull()) return picture;
+  picture.setDevicePixelRatio(scale);
+  ViewState& state = parts_->state;
+  const EventRef hovered = state.hovered();
+  const std::optional<Nanoseconds> time = state.hovered_time();
+  state.hover({}, std::nullopt);
+  render(&picture);
+  state.hover(hovered, time);
+  return picture;
+}
+
+std::vector<SvgRow> TimelineView::rowsInSight() const {
+  const ViewState& state = parts_->state;
+  return rows_in_sight(state.tree(), state.layout(), state.sides(), state.scroll(), parts_->canvas->height());
+}
+
+void TimelineView::makeReady(std::shared_ptr<const Trace> trace) { parts_->state.make_ready(std::move(trace)); }
+bool TimelineView::showsOutline() const { return parts_->state.is_coarse(); }
+bool TimelineView::isMakingReady() const { return parts_->state.is_making_ready() || parts_->minimap->is_behind(); }
+std::size_t TimelineView::memoryBytes() const { return parts_->state.memory_bytes(); }
+const std::shared_ptr<const Trace>& TimelineView::trace() const { return parts_->state.trace_pointer(); }
+
+void TimelineView::setFollowLive(FollowLive follow) { parts_->state.set_follow(follow); }
+FollowLive TimelineView::followLive() const { return parts_->state.follow(); }
+
+void TimelineView::setClock(std::optional<Nanoseconds> now) { parts_->state.set_clock(now); }
+
+TimeRange TimelineView::visibleRange() const { return parts_->state.range(); }
+void TimelineView::setVisibleRange(TimeRange range) { parts_->state.navigate(range); }
+void TimelineView::zoomToFit() { parts_->state.navigate(parts_->state.bounds()); }
+
+void TimelineView::zoomToSelection() {
+  if (const auto range = parts_->state.selected_range()) {
+    parts_->state.navigate(*range);
+  } else if (const EventRef event = parts_->state.selected(); event.valid()) {
+    openRowsTo(event);
+    zoomToEvent(event);
+  }
+}
+
+void TimelineView::openRowsTo(EventRef event) { parts_->state.open_rows_to(event); }
+
+void TimelineView::zoomToEvent(EventRef event) {
+  if (!event.valid()) return;
+  parts_->state.select(event);
+  parts_->state.navigate(range_around(parts_->state.trace().event(event)));
+  parts_->state.reveal(event);
+}
+
+void TimelineView::zoomBy(double factor) {
+  const TimeRange range = parts_->state.range();
+  const Nanoseconds fixed = parts_->state.hovered_time().value_or(range.begin + range.length() / 2);
+  parts_->state.navigate(zoomed(range, factor, fixed));
+}
+
+bool TimelineView::canGoBack() const { return parts_->state.history().can_go_back(); }
+bool TimelineView::canGoForward() const { return parts_->state.history().can_go_forward(); }
+void TimelineView::goBack() { parts_->state.go_back(); }
+void TimelineView::goForward() { parts_->state.go_forward(); }
+
+Selection& TimelineView::selection() { return parts_->state.selection(); }
+EventRef TimelineView::selectedEvent() const { return parts_->state.selected(); }
+
+void TimelineView::selectEvent(EventRef event) {
+  parts_->state.select(event);
+  revealEvent(event);
+}
+
+void TimelineView::revealEvent(EventRef event) { parts_->state.reveal(event); }
+
+void TimelineView::selectNeighbour(Neighbour which) {
+  const EventRef selected = parts_->state.selected();
+  if (!selected.valid()) return;
+  if (const auto found = neighbour(parts_->state.trace(), selected, which)) selectEvent(*found);
+}
+
+void TimelineView::selectCorrelated() {
+  if (!correlatedEvents().empty()) selectEvent(correlatedEvents().front());
+}
+
+std::optional<TimeRange> TimelineView::selectedRange() const { return parts_->state.selected_range(); }
+void TimelineView::setSelectedRange(std::optional<TimeRange> range) { parts_->state.select_range(range); }
+EventRef TimelineView::hoveredEvent() const { return parts_->state.hovered(); }
+void TimelineView::setHoveredEvent(EventRef event) { parts_->state.hover(event, parts_->state.hovered_time()); }
+const std::vector<EventRef>& TimelineView::correlatedEvents() const { return parts_->state.correlated(); }
+
+void TimelineView::setIdleTime(std::shared_ptr<const IdleTime> idle) { parts_->state.set_idle_time(std::move(idle)); }
+void TimelineView::setCommunicationTime(std::shared_ptr<const CommunicationTime> time) { parts_->state.set_communication_time(std::move(time)); }
+void TimelineView::setAnswer(std::shared_ptr<const AnswerRow> answer) { parts_->state.set_answer(std::move(answer)); }
+const std::shared_ptr<const AnswerRow>& TimelineView::answer() const { return parts_->state.answer(); }
+std::optional<Gap> TimelineView::selectedGap() const { return parts_->state.selected_gap(); }
+void TimelineView::selectGap(IdleTime::Direction direction) {
+  if (parts_->state.idle_time() == nullptr) return emit gapsRequested();
+  parts_->state.select_gap(direction);
+}
+
+void TimelineView::goToTime(Nanoseconds time) {
+  const TimeRange range = visibleRange();
+  setVisibleRange(panned(range, time - (range.begin + range.length() / 2)));
+}
+
+void TimelineView::askForTime() {
+  const QRect ruler = parts_->ruler->geometry();
+  const QRect place(ruler.center().x() - 130, ruler.top(), 260, ruler.height());
+  parts_->prompt->ask(tr("Go to a time, as 12.5 ms, or to a range, as 1ms:2ms"), place, [this](const QString& text) {
+    const QStringList sides = text.split(u':');
+    const auto begin = parse_time(sides.front().toStdString());
+    if (!begin || sides.size() > 2) return false;
+    const auto end = sides.size() == 1 ? begin : parse_time(sides.back().toStdString());
+    if (!end || (sides.size() > 1 && *end <= *begin)) return false;
+    if (const TimeRange extent = trace() ? trace()->scope() : TimeRange{}; !extent.empty() && (*end < extent.begin || *begin >= extent.end)) {
+      const Nanoseconds resolution = std::max<Nanoseconds>(1, extent.length() / 1'000);
+      const auto shown = [resolution](Nanoseconds time) { return QString::fromStdString(format_time(time, resolution)); };
+      const QPoint below = parts_->prompt->mapToGlobal(QPoint(0, parts_->prompt->height()));
+      QToolTip::showText(below, tr("The trace begins at %1 and ends at %2.").arg(shown(extent.begin), shown(extent.end)), parts_->prompt);
+      return false;
+    }
+    return (sides.size() == 1 ? goToTime(*begin) : setVisibleRange({*begin, *end})), true;
+  });
+}
+
+void TimelineView::askForMarker() {
+  const TimeRange visible = visibleRange();
+  Nanoseconds time = parts_->canvas->edge_at_cursor().value_or(visible.begin + visible.length() / 2);
+  if (const auto range = selectedRange())
+    time = range->begin;
+  else if (selectedEvent().valid())
+    time = trace()->event(selectedEvent()).start;
+  const QRect ruler = parts_->ruler->geometry();
+  const Viewport viewport{visible, std::max(1, ruler.width())};
+  const int x = std::clamp(static_cast<int>(viewport.x_at(time)), 0, std::max(0, ruler.width() - 180));
+  parts_->prompt->ask(
+      tr("Name of the marker"), QRect(ruler.left() + x, ruler.top(), 180, ruler.height()),
+      [this, time](const QString& text) { return addMarker(time, text), true; }, Prompt::OnLeaving::kKept);
+}
+
+void TimelineView::measureFrom(RangeEnd end) {
+  std::optional<Nanoseconds> time = parts_->canvas->edge_at_cursor();
+  if (!time && selectedEvent().valid()) {
+    const Event event = trace()->event(selectedEvent());
+    time = end == RangeEnd::kBegin ? event.start : event.end();
+  }
+  if (!time) return;
+  const TimeRange before = selectedRange().value_or(TimeRange{*time, *time});
+  if (end == RangeEnd::kBegin)
+    setSelectedRange(TimeRange{*time, before.end > *time ? before.end : visibleRange().end});
+  else
+    setSelectedRange(TimeRange{before.begin < *time ? before.begin : visibleRange().begin, *time});
+}
+
+void TimelineView::setHighlightedText(const QString& text) { parts_->state.set_highlighted(text.toStdString()); }
+QString TimelineView::highlightedText() const { return QString::fromStdString(parts_->state.matches().text()); }
+std::uint64_t TimelineView::highlightedCount() const { return parts_->state.matches().count(); }
+void TimelineView::selectNextHighlighted() { selectHighlighted(EventMatches::Direction::kNext); }
+void TimelineView::selectPreviousHighlighted() { selectHighlighted(EventMatches::Direction::kPrevious); }
+
+void TimelineView::selectHighlighted(EventMatches::Direction direction) {
+  if (!holds_events(*trace())) return emit highlightedRequested(direction);  // to look through all takes long
+  if (const auto found = parts_->state.matches().find(selectedEvent(), visibleRange().begin, direction)) selectEvent(*found);
+}
+
+const std::vector<TimelineView::Marker>& TimelineView::markers() const { return parts_->state.markers(); }
+
+void TimelineView::setWheelUse(WheelUse use) { parts_->state.set_wheel_use(use); }
+
+void TimelineView::setMarkers(std::vector<Marker> markers) { parts_->state.set_markers(std::move(markers)); }
+
+void TimelineView::addMarker(Nanoseconds time, const QString& text) { addMarkers({{time, text}}); }
+
+void TimelineView::addMarkers(const std::vector<Marker>& added) {
+  std::vector<Marker> markers = parts_->state.markers();
+  for (const Marker& one : added) {
+    const auto there = std::find_if(markers.begin(), markers.end(), [&](const Marker& marker) { return marker.time == one.time; });
+    if (there == markers.end())
+      markers.insert(std::find_if(markers.begin(), markers.end(), [&](const Marker& marker) { return marker.time > one.time; }), one);
+    else if (!one.text.isEmpty())
+      there->text = one.text;
+  }
+  parts_->state.edit_markers(tr("Add a marker"), std::move(markers));
+}
+
+void TimelineView::setMarkerText(Nanoseconds time, const QString& text) {
+  std::vector<Marker> markers = parts_->state.markers();
+  const auto there = std::find_if(markers.begin(), markers.end(), [time](const Marker& marker) { return marker.time == time; });
+  if (there == markers.end()) return;
+  there->text = text;
+  parts_->state.edit_markers(tr("Change the text of a marker"), std::move(markers));
+}
+
+void TimelineView::removeMarker(Nanoseconds time) {
+  std::vector<Marker> markers = parts_->state.markers();
+  std::erase_if(markers, [time](const Marker& marker) { return marker.time == time; });
+  parts_->state.edit_markers(tr("Remove a marker"), std::move(markers));
+}
+
+void TimelineView::clearMarkers() { parts_->state.edit_markers(tr("Remove all markers"), {}); }
+
+QUndoStack& TimelineView::edits() { return parts_->state.edits(); }
+
+double TimelineView::rowScale() const { return parts_->state.row_scale(); }
+void TimelineView::setRowScale(double scale) { parts_->state.set_row_scale(scale); }
+
+void TimelineView::goToMarker(MarkerDirection direction) {
+  const TimeRange visible = visibleRange();
+  std::optional<Nanoseconds>& last = parts_->last_marker;
+  const Nanoseconds from = last && visible.contains(*last) ? *last : visible.begin + visible.length() / 2;
+  std::optional<Nanoseconds> found;
+  for (const Marker& marker : markers()) {
+    if (direction == MarkerDirection::kNext && marker.time > from && !found) found = marker.time;
+    if (direction == MarkerDirection::kPrevious && marker.time < from) found = marker.time;
+  }
+  if (!found) return;
+  last = found;
+  goToTime(*found);
+}
+
+void TimelineView::setPath(std::vector<EventRef> path) { parts_->state.set_path(std::move(path)); }
+void TimelineView::askWhatItWaitedFor() {
+  if (selectedEvent().valid()) emit waitedForRequested();
+}
+
+QSize TimelineView::sizeHint() const { return {1200, 600}; }
+
+void TimelineView::resizeEvent(QResizeEvent*) { parts_->lay_out(size()); }
+
+void TimelineView::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) {
+    parts_->state.set_theme(Theme::from(palette(), font()));
+    parts_->lay_out(size());
+  }
+  QWidget::changeEvent(event);
+}
+
+}  // namespace lanescope::timeline
