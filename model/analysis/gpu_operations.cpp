@@ -67,7 +67,7 @@ void GpuOperations::add_lane(LaneId id, TimeRange time) {
   const EventIndex first = lane.lower_bound(time.begin), end = lane.lower_bound(time.end);
   if (first >= end) return;
   heads_.push_back({0, {id, first}, static_cast<std::uint32_t>(sources_.size())});
-  sources_.push_back({&lane, end, 0, nullptr});
+  sources_.push_back({.lane = &lane, .end = end, .segment = nullptr});
 }
 
 // Once all lanes are known.
@@ -109,17 +109,32 @@ const LaneSegment* GpuOperations::segment(std::uint32_t number, EventIndex index
   return source.segment.get();
 }
 
+// From this event on, as many as are read at once.
+const TimeRange& GpuOperations::read(Source& source, const LaneSegment& held, EventIndex index) {
+  const auto first = static_cast<std::uint32_t>(index % LaneSegment::kCapacity);
+  source.read_begin = index;
+  source.read_count = static_cast<std::uint32_t>(std::min<EventIndex>({kReadAtOnce, source.end - index, held.size() - first}));
+  for (std::uint32_t i = 0; i < source.read_count; ++i) {
+    const Nanoseconds begin = held.start(first + i);
+    source.read[i] = {begin, begin + held.duration(first + i)};
+  }
+  return source.read.front();
+}
+
 // That of a segment's first event is known without the segment, which is not read before its turn.
 Nanoseconds GpuOperations::start(std::uint32_t number, EventIndex index) {
-  const Lane& lane = *sources_[number].lane;
-  if (index % LaneSegment::kCapacity == 0) return lane.segment_start(index / LaneSegment::kCapacity);
+  Source& source = sources_[number];
+  if (const TimeRange* const known = source.find(index)) return known->begin;
+  if (index % LaneSegment::kCapacity == 0) return source.lane->segment_start(index / LaneSegment::kCapacity);
   const LaneSegment* const held = segment(number, index);
-  return held != nullptr ? held->start(index % LaneSegment::kCapacity) : lane.start(index);
+  return held != nullptr ? read(source, *held, index).begin : source.lane->start(index);
 }
 
 Nanoseconds GpuOperations::duration(std::uint32_t number, EventIndex index) {
+  Source& source = sources_[number];
+  if (const TimeRange* const known = source.find(index)) return known->length();
   const LaneSegment* const held = segment(number, index);
-  return held != nullptr ? held->duration(index % LaneSegment::kCapacity) : sources_[number].lane->duration(index);
+  return held != nullptr ? read(source, *held, index).length() : source.lane->duration(index);
 }
 
 std::optional<GpuOperation> GpuOperations::next() {

@@ -64,7 +64,9 @@ class GpuOperations {
     std::uint32_t source;
     bool operator>(const Head& other) const noexcept { return start != other.start ? start > other.start : event > other.event; }
   };
-  // A lane, and the segment of it that is read: found once for the events of it that follow each other.
+  // A lane, and the segment of it that is read: found once for the events of it that follow each other, of which a few are read at once: of very many
+  // lanes that take turns, each would else be fetched from memory for each.
+  static constexpr std::uint32_t kReadAtOnce = 16;
   struct Source {
     const Lane* lane;
     EventIndex end;  // of the lane's events that count
@@ -72,6 +74,10 @@ class GpuOperations {
     std::shared_ptr<const LaneSegment> segment;  // null where segments are decoded on demand, and those of other lanes are held
     std::uint32_t asked = 0;                     // how often without holding it
     bool is_held = false;                        // among held_
+    EventIndex read_begin = 0;                   // those that were read
+    std::uint32_t read_count = 0;
+    std::array<TimeRange, kReadAtOnce> read = {};
+    [[nodiscard]] const TimeRange* find(EventIndex index) const noexcept { return index - read_begin < read_count ? &read[index - read_begin] : nullptr; }
   };
   static constexpr std::size_t kMostHeld = 32;   // lanes of which a segment is held that would else be given up
   static constexpr std::size_t kHeldOfMany = 8;  // where there are more lanes: those that events come of
@@ -81,6 +87,7 @@ class GpuOperations {
   void replace_first(const Head& head);
   [[nodiscard]] Nanoseconds start(std::uint32_t source, EventIndex index);
   [[nodiscard]] Nanoseconds duration(std::uint32_t source, EventIndex index);
+  [[nodiscard]] static const TimeRange& read(Source& source, const LaneSegment& held, EventIndex index);
   [[nodiscard]] const LaneSegment* segment(std::uint32_t source, EventIndex index);
 
   const Trace* trace_;

@@ -20,6 +20,7 @@ LoopWork::LoopWork(const RuleContext& context)
     loop_ = Loop(trace_, iterations_);
   }
   if (!loop_.known()) return;
+  for (ProcessId process = 0; process < trace_.processes().size(); ++process) loops_.push_back(loop_.of(process));
   if (reads_counters(trace_)) find_disturbed();
   const std::map<std::pair<ProcessId, GpuId>, Nanoseconds> begins = find_begins();
   for (const Track& track : trace_.tracks()) {
@@ -84,8 +85,9 @@ TimeRange LoopWork::of_gpu(GpuId gpu, TimeRange extent) const noexcept {
 }
 
 bool LoopWork::has(EventRef operation) const {
+  if (loops_.empty()) return true;
   const ProcessId process = trace_.track_of(operation.lane).key.process;
-  const std::optional<TimeRange> loop = loop_.of(process);
+  const std::optional<TimeRange>& loop = loops_[process];
   if (!loop) return true;
   const Lane& lane = trace_.lane(operation.lane);
   const Nanoseconds begin = lane.start(operation.index);

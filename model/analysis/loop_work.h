@@ -121,6 +121,7 @@ class LoopWork {
   Families families_;
   std::vector<IterationSeries> iterations_;
   Loop loop_;
+  std::vector<std::optional<TimeRange>> loops_;  // loop_.of each process: asked of each operation
   std::map<ProcessId, std::vector<TimeRange>> disturbed_;
   std::map<ProcessId, TimeRange> processes_;                // of_process()
   std::map<GpuId, TimeRange> gpus_;                         // that processes use in their loops
