@@ -102,6 +102,15 @@ std::size_t behind_bracket(std::string_view name, std::size_t open) {
   return name.size();
 }
 
+// What an operator's name begins with behind the word: what follows it may be arguments of a template.
+std::string_view operator_symbol(std::string_view text) {
+  constexpr std::string_view kLonger[] = {"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++",
+                                          "--",  "+=",  "-=",  "*=",  "/=", "%=", "^=", "&=", "|=", "->", "()", "[]"};
+  for (const std::string_view each : kLonger)
+    if (text.starts_with(each)) return each;
+  return text.substr(0, 1);
+}
+
 // "_ZN3c106detail3addIiEEvT_" -> "c10::detail::add"; empty where it begins with no plain name.
 std::string first_mangled_scopes(std::string_view mangled) {
   std::string scopes;
@@ -170,11 +179,21 @@ std::string scoped_function_name(std::string_view demangled) {
     if (rest.starts_with(kAnonymous)) {
       at += kAnonymous.size();
     } else if (is_operator && std::isalnum(static_cast<unsigned char>(rest.front())) == 0) {
-      const std::size_t symbol = rest.starts_with("()")  ? 2
-                                 : rest.starts_with(' ') ? std::min(rest.find('('), rest.size())  // new, or the type that is converted to
-                                                         : std::min(rest.find_first_not_of("<>=!+-*/%^&|~,[]"), rest.size());
-      name.append(rest.substr(0, symbol));
+      // new, the type that is converted to, or what stands behind a literal
+      const bool is_word = rest.starts_with(' ') || rest.starts_with('"');
+      name.append(is_word ? rest.substr(0, rest.find('(')) : operator_symbol(rest));
       break;
+    } else if (rest.front() == '<' && at == 0 && !rest.starts_with("<<") && demangled.substr(behind_bracket(demangled, at)).starts_with("::")) {
+      const std::size_t end = behind_bracket(demangled, at);  // Rust: "<Type as Trait>::method"; a type that is one itself stays out
+      const std::string_view within = demangled.substr(at + 1, end - at - 2);
+      name = scoped_function_name(within.substr(0, within.find(" as ")));
+      at = end;
+    } else if (rest.front() == '(' && name.ends_with('.')) {
+      const std::size_t end = behind_bracket(demangled, at);  // Go: "main.(*Server).handle"
+      name.append(demangled.substr(at, end - at));
+      at = end;
+    } else if (rest.front() == '(' && name == "decltype") {
+      at = behind_bracket(demangled, at);
     } else if (rest.front() == '<' || (rest.front() == '(' && name.empty())) {  // a type in brackets is the result's
       at = behind_bracket(demangled, at);
     } else if (rest.front() == '(' || rest.front() == '{') {
