@@ -15,6 +15,9 @@ namespace lanescope::agent {
 namespace {
 
 constexpr std::int64_t kVisitPatience = 2 * kSecond;  // with who is at work in the list, and of our threads with who forks
+// With a thread of ours that waits for a moment without forks: it holds nothing that who forks waits for, and where all processors are busy, forks take longer
+// than the moment for which others are waited for.
+constexpr std::int64_t kOwnThreadPatience = kSecond / 2;
 constexpr std::int64_t kVisitLook = kMillisecond / 20;
 constexpr std::size_t kMostVisitors = 32;  // others are not waited for
 constexpr std::size_t kMostOwnThreads = 8;
@@ -98,22 +101,26 @@ class [[nodiscard]] CountedVisit {
   void* data_;
 };
 
+// How long who forks waits for one that has not got the lock.
+std::int64_t patience_of_fork(Visitor visitor) noexcept { return is_own(visitor & ~kHasLock) ? kOwnThreadPatience : kForkPatience; }
+
 // Where it does not leave in time, its thread has ended there: nobody waits for that visit any more. One that has not got the lock yet is waited for a
 // moment: who forks may hold that itself.
 void wait_for_end(std::atomic<Visitor>& place, std::int64_t begin) noexcept {
   for (Visitor visitor = place.load(); visitor != 0 && (visitor & ~kHasLock) != this_thread(); visitor = place.load()) {
     const bool has_lock = (visitor & kHasLock) != 0;
     const std::int64_t waited = monotonic_now() - begin;
-    if (!has_lock && waited >= kForkPatience) return;
+    if (!has_lock && waited >= patience_of_fork(visitor)) return;
     if (waited >= kVisitPatience && place.compare_exchange_strong(visitor, 0)) return;
     system::sleep(kVisitLook);
   }
 }
 
-bool is_visited_by_another() noexcept {
-  return std::any_of(std::begin(visitors), std::end(visitors), [](const std::atomic<Visitor>& place) {
+// Whether another thread is in the list, or about to be, for which who has waited so long still waits.
+bool is_anyone_waited_for(std::int64_t waited) noexcept {
+  return std::any_of(std::begin(visitors), std::end(visitors), [waited](const std::atomic<Visitor>& place) {
     const Visitor visitor = place.load() & ~kHasLock;
-    return visitor != 0 && visitor != this_thread();
+    return visitor != 0 && visitor != this_thread() && waited < patience_of_fork(visitor);
   });
 }
 
@@ -142,7 +149,7 @@ void wait_for_visits_of_loaded_files(ForkUnderWay& fork) noexcept {
     for (std::atomic<Visitor>& place : visitors) wait_for_end(place, begin);
     fork.stage.store(ForkUnderWay::Stage::kForking);
     // One that came between saw nobody fork.
-    is_free = !is_visited_by_another() || monotonic_now() - begin >= kForkPatience;
+    is_free = !is_anyone_waited_for(monotonic_now() - begin);
   }
 }
 

@@ -65,6 +65,7 @@ WorkOutcome Worker::run() {
 }
 
 void Worker::fail(Error error) {
+  if (may_have_begun_ && !is_all_here_) outcome_.recording = recording_;
   outcome_.failure = std::move(error);
   state_ = State::kOver;
 }
@@ -251,8 +252,10 @@ std::optional<proto::RemoteRequest::RequestCase> Worker::asked(const proto::Remo
 void Worker::take_refusal(const proto::RemoteReply& reply) {
   const std::optional<proto::RemoteRequest::RequestCase> what = asked(reply);
   const std::string sentence = reply.refusal().sentence().substr(0, kLongestSentence);
-  if (state_ != State::kDiscarding || !what || (*what != proto::RemoteRequest::kStop && *what != proto::RemoteRequest::kDiscard))
+  if (state_ != State::kDiscarding || !what || (*what != proto::RemoteRequest::kStop && *what != proto::RemoteRequest::kDiscard)) {
+    if (what == proto::RemoteRequest::kRecord) may_have_begun_ = false;
     return fail({settings_.target + " refuses: " + sentence, reply.refusal().is_usage() ? ErrorKind::kUsage : ErrorKind::kFailure});
+  }
   if (*what == proto::RemoteRequest::kStop) return;  // its end was on its way when it was asked to stop
   if (reply.refusal().is_kept())
     settings_.tell(settings_.target + " keeps it: " + sentence);
@@ -311,6 +314,7 @@ void Worker::request() {
     record.mutable_operands()->Assign(recording->operands.begin(), recording->operands.end());
     record.set_folder(recording->folder);
     state_ = State::kStarting;
+    may_have_begun_ = true;
   } else {
     return follow();
   }
