@@ -57,11 +57,9 @@ bool does_another_fork(Visitor self) noexcept {
 
 class [[nodiscard]] CountedVisit {
  public:
-  CountedVisit(VisitFile visit, void* data) noexcept : visit_(visit), data_(data) {
+  CountedVisit(VisitFile visit, void* data, std::int64_t begin) noexcept : begin_(begin), visit_(visit), data_(data) {
     enter();  // who forks from here on waits for us, so that there is a moment without forks
-    const std::int64_t begin = monotonic_now();
-    const std::int64_t patience = is_own(self_) ? kVisitPatience : kForkPatience;  // the program's may hold what who forks waits for
-    while (does_another_fork(self_) && monotonic_now() - begin < patience) system::sleep(kVisitLook);
+    while (must_wait()) system::sleep(kVisitLook);
   }
   ~CountedVisit() { leave(); }
   CountedVisit(const CountedVisit&) = delete;
@@ -69,11 +67,23 @@ class [[nodiscard]] CountedVisit {
 
   static int look_at(dl_phdr_info* file, std::size_t size, void* own) noexcept {
     auto& visit = *static_cast<CountedVisit*>(own);
-    if ((visit.known_ & kHasLock) == 0) visit.become(visit.self_ | kHasLock);
+    if ((visit.known_ & kHasLock) == 0) {
+      visit.become(visit.self_ | kHasLock);
+      visit.has_given_way_ = visit.must_wait();  // who forked for long enough did not wait until this thread had a processor, and the lock
+      if (visit.has_given_way_) return 1;
+    }
     return visit.visit_(file, size, visit.data_);
   }
 
+  // Whether it left the list at once, since somebody forks.
+  [[nodiscard]] bool has_given_way() const noexcept { return has_given_way_; }
+
  private:
+  // Not for ever. A thread of the program's may hold what who forks waits for.
+  [[nodiscard]] bool must_wait() const noexcept {
+    const std::int64_t patience = is_own(self_) ? kVisitPatience : kForkPatience;
+    return does_another_fork(self_) && monotonic_now() - begin_ < patience;
+  }
   void enter() noexcept {
     for (std::atomic<Visitor>& place : visitors) {
       Visitor nobody = 0;
@@ -97,6 +107,8 @@ class [[nodiscard]] CountedVisit {
   const Visitor self_ = this_thread();
   Visitor known_ = 0;  // what stands at the place
   std::atomic<Visitor>* place_ = nullptr;
+  const std::int64_t begin_;  // of the first try
+  bool has_given_way_ = false;
   VisitFile visit_;
   void* data_;
 };
@@ -132,8 +144,11 @@ void* load_file(const char* path, int mode) noexcept {
 }
 
 int visit_loaded_files(VisitFile visit, void* data) noexcept {
-  CountedVisit own(visit, data);
-  return visit_loaded_files_for_program(&CountedVisit::look_at, &own);
+  for (const std::int64_t begin = monotonic_now();;) {
+    CountedVisit own(visit, data, begin);
+    const int result = visit_loaded_files_for_program(&CountedVisit::look_at, &own);
+    if (!own.has_given_way()) return result;
+  }
 }
 
 int visit_loaded_files_for_program(VisitFile visit, void* data) noexcept {
