@@ -1,0 +1,77 @@
+// How long GPUs were busy, beside what else, and before a moment: against counts of each nanosecond.
+#include <algorithm>
+#include <random>
+
+#include "../../../model/analysis/covered_time.h"
+#include "../../../model/analysis/gpu_operations.h"
+#include "model/trace/trace_builder.h"
+#include "support/catch.h"
+
+using namespace lanescope;
+using namespace lanescope::analysis;
+
+TEST_CASE("time beside others, and the longest alone, are those of each nanosecond") {
+  const auto seed = GENERATE(range(1u, 40u));
+  std::mt19937 random(seed);
+  constexpr Nanoseconds kEnd = 600;
+  CoveredTime others;
+  TimeBeside beside;
+  std::vector<bool> own_at(kEnd), others_at(kEnd);
+  Nanoseconds t = 0;
+  while (true) {
+    t += static_cast<Nanoseconds>(random() % (seed % 5 + 2));  // many begin at once
+    const TimeRange range{t, t + static_cast<Nanoseconds>(random() % 12)};
+    if (range.end >= kEnd) break;
+    const bool is_other = random() % 2 == 0;
+    beside.advance(range.begin, others);
+    is_other ? others.add(range) : beside.add(range, others);
+    for (Nanoseconds at = range.begin; at < range.end; ++at) (is_other ? others_at : own_at)[static_cast<std::size_t>(at)] = true;
+  }
+  beside.finish(others);
+  Nanoseconds own = 0, both = 0, alone = 0, most_alone = 0;
+  TimeRange longest;
+  for (std::size_t at = 0, begin = 0; at < kEnd; ++at) {
+    if (!own_at[at]) {
+      begin = at + 1;
+      alone = 0;
+      continue;
+    }
+    ++own;
+    both += others_at[at] ? 1 : 0;
+    alone += others_at[at] ? 0 : 1;
+    if (const bool is_last = !own_at[at + 1]; !is_last || alone <= most_alone) continue;
+    most_alone = alone;
+    longest = {static_cast<Nanoseconds>(begin), static_cast<Nanoseconds>(at) + 1};
+  }
+  CHECK(beside.total() == own);
+  CHECK(beside.beside() == both);
+  CHECK(beside.longest_alone() == longest);
+  CHECK(others.total() == std::count(others_at.begin(), others_at.end(), true));
+}
+
+TEST_CASE("busy time before moments is that of each nanosecond, whatever ran when the first came") {
+  std::mt19937 random(GENERATE(range(1u, 20u)));
+  constexpr Nanoseconds kEnd = 2'000;
+  TraceBuilder builder;
+  std::vector<bool> busy_at(kEnd + 100);
+  for (std::uint32_t stream = 0; stream < 3; ++stream) {
+    TrackKey key{TrackKind::kKernels, builder.process_of_instance(1)};
+    key.stream = stream;
+    std::vector<Event> events;
+    for (Nanoseconds start = static_cast<Nanoseconds>(random() % 50); start < kEnd; start += static_cast<Nanoseconds>(random() % 90)) {
+      const auto duration = static_cast<Nanoseconds>(random() % 40);
+      events.push_back({start, duration, 0, 0, 0});
+      std::fill_n(busy_at.begin() + start, duration, true);
+    }
+    builder.add(key, std::move(events));
+  }
+  const auto trace = builder.snapshot();
+  const GpuTracks tracks(*trace);
+  std::vector<Nanoseconds> times;
+  for (int i = 0; i < 60; ++i) times.push_back(static_cast<Nanoseconds>(random() % kEnd));
+  std::sort(times.begin(), times.end());
+  std::vector<Nanoseconds> expected;
+  for (const Nanoseconds time : times) expected.push_back(std::count(busy_at.begin() + times.front(), busy_at.begin() + time, true));
+  CHECK(busy_before(*trace, tracks.of(trace->tracks().front().key.gpu), times) == expected);
+  CHECK(busy_before(*trace, tracks.of(trace->tracks().front().key.gpu), {}).empty());
+}
