@@ -8,9 +8,9 @@
 #include <QPushButton>
 
 #include "analysis/trace_pair.h"
+#include "base/jobs/latest_job.h"
 #include "base/state/selection_state.h"
 #include "base/text/breaking_line.h"
-#include "base/work/latest_job.h"
 #include "timeline/core/row_layout.h"
 
 namespace lanescope::ui {

@@ -12,9 +12,9 @@
 
 #include "analysis/answered_trace.h"
 #include "analysis/bubble_list.h"
+#include "base/jobs/latest_job.h"
+#include "base/jobs/paced_update.h"
 #include "base/state/selection_state.h"
-#include "base/work/latest_job.h"
-#include "base/work/paced_update.h"
 #include "tables/result_table.h"
 
 namespace lanescope::ui {

@@ -15,8 +15,8 @@
 
 #include "analysis/answered_trace.h"
 #include "analysis/trace_pair.h"
+#include "base/jobs/latest_job.h"
 #include "base/state/selection_state.h"
-#include "base/work/latest_job.h"
 #include "model/analysis/counter_diff.h"
 #include "model/analysis/trace_diff.h"
 #include "tables/result_table.h"

@@ -15,8 +15,8 @@
 #include <QWidget>
 
 #include "analysis/answered_trace.h"
-#include "base/work/latest_job.h"
-#include "base/work/paced_update.h"
+#include "base/jobs/latest_job.h"
+#include "base/jobs/paced_update.h"
 #include "model/analysis/rule.h"
 #include "tables/result_table.h"
 

@@ -7,9 +7,9 @@
 
 #include <QObject>
 
+#include "base/jobs/latest_job.h"
+#include "base/jobs/paced_update.h"
 #include "base/state/selection_state.h"
-#include "base/work/latest_job.h"
-#include "base/work/paced_update.h"
 #include "timeline/core/communication_time.h"
 #include "timeline/core/idle_time.h"
 

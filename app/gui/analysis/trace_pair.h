@@ -9,8 +9,8 @@
 #include <QObject>
 #include <QString>
 
+#include "base/jobs/latest_job.h"
 #include "base/state/selection_state.h"
-#include "base/work/latest_job.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::ui {

@@ -10,8 +10,8 @@
 
 #include <QObject>
 
+#include "base/jobs/latest_job.h"
 #include "base/state/selection_state.h"
-#include "base/work/latest_job.h"
 #include "model/analysis/waits.h"
 
 namespace lanescope::ui {

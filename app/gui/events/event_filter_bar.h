@@ -7,8 +7,8 @@
 #include <QToolButton>
 #include <QWidget>
 
+#include "base/jobs/paced_update.h"
 #include "base/state/selection_state.h"
-#include "base/work/paced_update.h"
 #include "events/value_chips.h"
 
 namespace lanescope::ui {

@@ -18,7 +18,7 @@
 
 #include <QAbstractTableModel>
 
-#include "base/work/latest_job.h"
+#include "base/jobs/latest_job.h"
 #include "events/shown_events.h"
 #include "model/events/event_folds.h"
 #include "model/events/event_query.h"

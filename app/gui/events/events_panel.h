@@ -9,8 +9,8 @@
 #include <QToolButton>
 #include <QWidget>
 
+#include "base/jobs/latest_job.h"
 #include "base/state/selection_state.h"
-#include "base/work/latest_job.h"
 #include "events/event_filter_bar.h"
 #include "events/event_table_model.h"
 #include "events/shown_events.h"

@@ -10,9 +10,9 @@
 
 #include <QObject>
 
+#include "base/jobs/latest_job.h"
+#include "base/jobs/paced_update.h"
 #include "base/state/selection_state.h"
-#include "base/work/latest_job.h"
-#include "base/work/paced_update.h"
 #include "model/events/event_query.h"
 #include "model/events/event_values.h"
 

@@ -13,8 +13,8 @@
 #include <QStringList>
 #include <QWidget>
 
+#include "base/jobs/latest_job.h"
 #include "base/state/settings.h"
-#include "base/work/latest_job.h"
 #include "model/file/new_file.h"
 #include "model/file/result.h"
 #include "model/trace/trace.h"

@@ -10,7 +10,7 @@
 #include <QStringList>
 #include <QTimer>
 
-#include "base/work/latest_job.h"
+#include "base/jobs/latest_job.h"
 #include "kernels/kernel_facts.h"
 
 namespace lanescope::ui {

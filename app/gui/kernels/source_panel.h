@@ -12,9 +12,9 @@
 #include <QToolButton>
 #include <QWidget>
 
+#include "base/jobs/latest_job.h"
+#include "base/jobs/paced_update.h"
 #include "base/state/selection_state.h"
-#include "base/work/latest_job.h"
-#include "base/work/paced_update.h"
 #include "kernels/code_table.h"
 #include "kernels/source_files.h"
 #include "model/kernels/kernel_code.h"

@@ -16,7 +16,7 @@
 #include <QStringList>
 #include <QTimer>
 
-#include "base/work/latest_job.h"
+#include "base/jobs/latest_job.h"
 #include "collector/session/recording.h"
 #include "loading/recording_source.h"
 #include "model/trace/trace.h"

@@ -8,7 +8,7 @@
 #include <QString>
 #include <QStringList>
 
-#include "base/work/latest_job.h"
+#include "base/jobs/latest_job.h"
 #include "model/trace/trace.h"
 #include "session/session_machine.h"
 

@@ -8,9 +8,9 @@
 
 #include "analysis/idle_time_source.h"
 #include "analysis/wait_source.h"
+#include "base/jobs/latest_job.h"
+#include "base/jobs/paced_update.h"
 #include "base/state/selection_state.h"
-#include "base/work/latest_job.h"
-#include "base/work/paced_update.h"
 #include "panels/range_summary.h"
 
 namespace lanescope::ui {

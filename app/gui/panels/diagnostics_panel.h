@@ -12,9 +12,9 @@
 #include <QTreeWidget>
 #include <QWidget>
 
+#include "base/jobs/latest_job.h"
+#include "base/jobs/paced_update.h"
 #include "base/state/selection_state.h"
-#include "base/work/latest_job.h"
-#include "base/work/paced_update.h"
 
 namespace lanescope::ui {
 

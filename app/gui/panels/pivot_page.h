@@ -12,8 +12,8 @@
 #include <QLabel>
 #include <QWidget>
 
+#include "base/jobs/latest_job.h"
 #include "base/state/selection_state.h"
-#include "base/work/latest_job.h"
 #include "events/shown_events.h"
 #include "events/value_chips.h"
 #include "model/events/event_pivot.h"

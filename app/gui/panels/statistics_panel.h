@@ -12,8 +12,8 @@
 #include <QWidget>
 
 #include "analysis/answered_trace.h"
+#include "base/jobs/latest_job.h"
 #include "base/state/selection_state.h"
-#include "base/work/latest_job.h"
 #include "events/shown_events.h"
 #include "panels/duration_chart.h"
 #include "panels/pivot_page.h"

@@ -14,10 +14,10 @@
 #include <QWidget>
 
 #include "analysis/answered_trace.h"
+#include "base/jobs/latest_job.h"
+#include "base/jobs/paced_update.h"
 #include "base/state/selection_state.h"
 #include "base/state/settings.h"
-#include "base/work/latest_job.h"
-#include "base/work/paced_update.h"
 #include "model/query/query.h"
 #include "panels/duration_chart.h"
 #include "tables/result_table.h"

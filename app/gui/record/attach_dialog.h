@@ -12,8 +12,8 @@
 #include <QPushButton>
 #include <QTimer>
 
+#include "base/jobs/latest_job.h"
 #include "base/state/settings.h"
-#include "base/work/latest_job.h"
 #include "collector/attach/process_list.h"
 #include "record/capture_form.h"
 #include "record/output_field.h"

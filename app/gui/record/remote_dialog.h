@@ -13,8 +13,8 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 
+#include "base/jobs/latest_job.h"
 #include "base/state/settings.h"
-#include "base/work/latest_job.h"
 #include "record/capture_form.h"
 #include "record/output_field.h"
 #include "record/remote_settings.h"

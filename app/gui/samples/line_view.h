@@ -12,7 +12,7 @@
 #include <QStringList>
 #include <QWidget>
 
-#include "base/work/latest_job.h"
+#include "base/jobs/latest_job.h"
 #include "kernels/code_table.h"
 #include "kernels/source_files.h"
 #include "samples/sample_profile.h"

@@ -14,9 +14,9 @@
 #include <QTreeView>
 #include <QWidget>
 
+#include "base/jobs/latest_job.h"
+#include "base/jobs/paced_update.h"
 #include "base/state/selection_state.h"
-#include "base/work/latest_job.h"
-#include "base/work/paced_update.h"
 #include "samples/call_tree_model.h"
 #include "samples/flame_graph_view.h"
 #include "samples/line_view.h"

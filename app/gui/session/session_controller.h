@@ -14,8 +14,8 @@
 #include <QString>
 
 #include "analysis/trace_pair.h"
+#include "base/jobs/latest_job.h"
 #include "base/state/selection_state.h"
-#include "base/work/latest_job.h"
 #include "loading/live_recording.h"
 #include "loading/trace_loader.h"
 #include "session/recording_end.h"

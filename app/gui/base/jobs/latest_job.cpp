@@ -1,4 +1,4 @@
-#include "base/work/latest_job.h"
+#include "base/jobs/latest_job.h"
 
 #include "timeline/widget/surely.h"
 

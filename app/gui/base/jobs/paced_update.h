@@ -9,7 +9,7 @@
 #include <QObject>
 #include <QTimer>
 
-#include "base/work/latest_job.h"
+#include "base/jobs/latest_job.h"
 
 namespace lanescope::ui {
 
