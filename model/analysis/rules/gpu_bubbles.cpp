@@ -248,15 +248,13 @@ Message meanwhile_text(const Trace& trace, const BusyThread& busy) {
                   {"sampled", sampled.empty() ? Message() : Message(": {functions}", {{"functions", sampled}})}});
 }
 
-// Behind what cause the wait has, where the thread that ran meanwhile tells more. Not of one that is known to have waited for data: no lock is waited for in
-// such a call.
+// Behind what cause the wait has, where the thread that ran meanwhile tells more.
 Message advice_for_blocked(const Trace& trace, const BusyThread& busy, const Message& advice) {
   if (!runs_python(trace, busy.samples))
     return followed_by(advice, "Look at what the other thread does: the launching one may wait for a lock that it holds, or for what it makes.");
   return "One thread of a process runs Python at a time, and this one goes on running it: the launching thread may wait for Python's lock (GIL), or for what "
          "this thread makes. Move its work to another process (multiprocessing; a DataLoader with workers), or into code that gives the lock back (NumPy, "
-         "PyTorch). "
-         "-t cuda,nvtx,python-gil shows who holds it.";
+         "PyTorch). -t cuda,nvtx,python-gil shows who holds it.";
 }
 
 Message was_text(const std::string& gpu) { return Message("{gpu} was", {{"gpu", gpu}}); }
@@ -360,6 +358,7 @@ Finding describe_cause(const Trace& trace, const Families& families, const Loop&
   set_place(trace, own.longest_gap, finding);
   finding.cost = own.total;
   finding.advice = advice_for_code(trace, cause.samples, Message(idle_advice(sum)));
+  // A call that waits for data waits for no lock.
   if (busy && group.cause != IdleCause::kOsQueue) finding.advice = advice_for_blocked(trace, *busy, finding.advice);
   return finding;
 }

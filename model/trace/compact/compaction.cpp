@@ -63,8 +63,10 @@ class Compaction {
     while (const auto step = decoding.next()) {
       if (!step->frame || !spending.may_keep(ingest_.memory_bytes(), 0))
         return Error{"it unpacks to more than a recording of its size can hold (docs/file-format.md, Limits)."};
+      const std::uint64_t aside = aside_.size(), malformed = ingest_.malformed();
       if (auto kept = keep(step->stored, *step->frame); !kept) return kept;
       ingest_.add(*step->frame);
+      if (aside_.size() == aside) malformed_ += ingest_.malformed() - malformed;
       if (step->stored.header.type == proto::FRAME_SESSION_START) begin_session();
       if (runs_.has_failed()) break;
       if (auto go_on = report(kShareOfReading * step->fraction); !go_on) return go_on;
@@ -72,7 +74,6 @@ class Compaction {
     placing_.wait();
     if (!runs_.condition()) return runs_.condition();
     condition_ = reader_.condition();
-    malformed_ = ingest_.malformed();
     trace_ = builder_.snapshot();
     return {};
   }
@@ -178,9 +179,7 @@ class Compaction {
       sentence += more;
     };
     say(condition_.sentence());
-    if (malformed_ > 0)
-      say(std::to_string(malformed_) +
-          (malformed_ == 1 ? " frame could not be understood and was skipped." : " frames could not be understood and were skipped."));
+    if (malformed_ > 0) say(malformed_frames(malformed_));
     if (!sentence.empty()) {
       proto::Diagnostic lost;
       lost.set_time(trace_->provenance().monotonic_epoch);
@@ -255,7 +254,7 @@ class Compaction {
   TraceBuilder builder_;
   FrameIngest ingest_;
   FileCondition condition_;
-  std::uint64_t malformed_ = 0;
+  std::uint64_t malformed_ = 0;                                              // frames that are not in the new file: those aside are found there by who reads it
   std::shared_ptr<const Trace> trace_;                                       // without events
   std::vector<std::byte> start_;                                             // frame of the session's start
   std::vector<std::byte> end_;                                               // and of its end; empty where there is none

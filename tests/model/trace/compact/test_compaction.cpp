@@ -291,6 +291,31 @@ TEST_CASE("events whose times make no sense stay counted") {
   CHECK(loaded(folder.path() / "two.trace")->processes().front().completeness.invalid == 5);
 }
 
+TEST_CASE("a frame that can't be understood is spoken of once, however often the recording is compacted") {
+  // Of the first kind all is kept as it is, of the second nothing.
+  const auto type = GENERATE(proto::FRAME_PROCESS_END, proto::FRAME_EVENTS);
+  const TemporaryFolder folder;
+  {
+    auto writer = TraceFileWriter::create(folder.path() / "log.trace", Overwrite::kRefuse);
+    REQUIRE(writer);
+    std::vector<std::byte> frames;
+    FrameHeader header;
+    header.type = proto::FRAME_SESSION_START;
+    append_frame(header, proto::SessionStart().SerializeAsString(), frames);
+    header.process = 1;
+    header.type = static_cast<std::uint16_t>(type);
+    append_frame(header, "\xff\xff\xff", frames);
+    REQUIRE(writer->append(frames));
+    REQUIRE(writer->finish());
+  }
+  const std::string said = loaded(folder.path() / "log.trace")->provenance().condition;
+  CHECK_THAT(said, contains_text("1 frame could not be understood and was skipped."));
+  compacted(folder.path() / "log.trace", folder.path() / "one.trace");
+  CHECK(loaded(folder.path() / "one.trace")->provenance().condition == said);
+  compacted(folder.path() / "one.trace", folder.path() / "two.trace");
+  CHECK(loaded(folder.path() / "two.trace")->provenance().condition == said);
+}
+
 TEST_CASE("readers of older versions are told what they lack, and only they") {
   const TemporaryFolder folder;
   compacted(data_file("cuda_streams.trace"), folder.path() / "compact.trace");
