@@ -33,7 +33,7 @@ LISTED = re.compile(rf"\btitle : \{{((?:{LITERAL},?\s*)+)\}}")
 SENTENCE = re.compile(r"[A-Z][^{}]* [^{}]* [^{}]*\.")  # a text wherever it stands
 COUNTED = re.compile(r'\b(?:format_)?counted\([^;"]*"([a-zA-Z ]+)"\)')
 # Every literal that has a blank between words, or that begins with a capital letter, is a text.
-WORDS = ["model/analysis/own_rules.cpp", "model/analysis/nsight/nsight_rules.cpp", "model/analysis/idle_words.cpp", "model/kernels/stall_reasons.cpp",
+WORDS = ["model/analysis/own_rules.cpp", "model/analysis/nsight/nsight_rules.cpp", "model/analysis/idle/idle_words.cpp", "model/kernels/stall_reasons.cpp",
          "model/kernels/memory_traffic.cpp", "model/kernels/section_rows.h", "model/kernels/sections.cpp", "model/kernels/matrix_product.cpp", "model/analysis/diff/counter_diff.cpp", "model/stats/report.cpp",
          "model/events/event_column.cpp", "model/events/pivot_column.cpp"]
 FUNCTIONS = {"model/kernels/verdict.cpp": ["bound_name", "cause_name"], "model/kernels/occupancy.cpp": ["limiter_name"],

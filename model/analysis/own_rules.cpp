@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "loop_work.h"
-#include "shared_idle.h"
+#include "idle/shared_idle.h"
+#include "loop/loop_work.h"
 
 namespace lanescope::analysis {
 namespace {

@@ -8,10 +8,10 @@
 #include <optional>
 #include <thread>
 
+#include "idle/shared_idle.h"
 #include "model/trace/parallel.h"
 #include "nsight/nsight_rules.h"
 #include "own_rules.h"
-#include "shared_idle.h"
 
 namespace lanescope::analysis {
 namespace {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "equal_runs.h"
-#include "model/analysis/trace_diff.h"
+#include "model/analysis/diff/trace_diff.h"
 #include "model/trace/usable_cores.h"
 
 using namespace lanescope;

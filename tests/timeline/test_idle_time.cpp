@@ -2,7 +2,7 @@
 #include <cmath>
 #include <random>
 
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
 #include "support/paths.h"

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "lane_writer.h"
-#include "model/analysis/waits.h"
+#include "model/analysis/threads/waits.h"
 
 namespace lanescope::timeline {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/text/shown_name.h"
-#include "model/analysis/loop.h"
+#include "model/analysis/loop/loop.h"
 #include "model/samples/most_sampled.h"
 #include "model/samples/thread_samples.h"
 #include "model/text/message.h"

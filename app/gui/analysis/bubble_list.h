@@ -11,7 +11,7 @@
 
 #include "model/analysis/families.h"
 #include "model/analysis/finding.h"
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 #include "model/stats/table.h"
 
 namespace lanescope::ui {

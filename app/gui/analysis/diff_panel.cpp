@@ -13,7 +13,7 @@
 #include "base/text/texts.h"
 #include "events/value_chips.h"
 #include "kernels/kernel_html.h"
-#include "model/analysis/diff_words.h"
+#include "model/analysis/diff/diff_words.h"
 #include "model/text/language.h"
 #include "model/trace/percent.h"
 #include "tables/panel_layout.h"

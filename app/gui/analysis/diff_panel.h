@@ -17,8 +17,8 @@
 #include "analysis/trace_pair.h"
 #include "base/jobs/latest_job.h"
 #include "base/state/selection_state.h"
-#include "model/analysis/counter_diff.h"
-#include "model/analysis/trace_diff.h"
+#include "model/analysis/diff/counter_diff.h"
+#include "model/analysis/diff/trace_diff.h"
 #include "tables/result_table.h"
 
 namespace lanescope::ui {

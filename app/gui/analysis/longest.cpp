@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "model/analysis/families.h"
-#include "model/analysis/idle.h"
-#include "model/analysis/loop.h"
+#include "model/analysis/idle/idle.h"
+#include "model/analysis/loop/loop.h"
 #include "model/events/launch_index.h"
 
 namespace lanescope::ui {

@@ -1,4 +1,4 @@
-// What the selected event waited for, hop by hop (model/analysis/waits.h), worked out off the GUI thread. The chain stays while one of its
+// What the selected event waited for, hop by hop (model/analysis/threads/waits.h), worked out off the GUI thread. The chain stays while one of its
 // events is selected, so that who follows it sees all of it.
 //
 // Threads: the GUI thread only.
@@ -12,7 +12,7 @@
 
 #include "base/jobs/latest_job.h"
 #include "base/state/selection_state.h"
-#include "model/analysis/waits.h"
+#include "model/analysis/threads/waits.h"
 
 namespace lanescope::ui {
 

@@ -1,4 +1,4 @@
-#include "model/analysis/counter_diff.h"
+#include "model/analysis/diff/counter_diff.h"
 
 #include <algorithm>
 #include <array>

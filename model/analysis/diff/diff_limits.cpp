@@ -1,4 +1,4 @@
-#include "model/analysis/diff_limits.h"
+#include "model/analysis/diff/diff_limits.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "model/analysis/diff_words.h"
+#include "model/analysis/diff/diff_words.h"
 
 #include <algorithm>
 #include <cmath>

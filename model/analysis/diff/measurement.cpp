@@ -5,17 +5,17 @@
 #include <limits>
 #include <unordered_map>
 
-#include "../counter_readings.h"
-#include "../gpu_operations.h"
-#include "../loop_work.h"
-#include "../range_lookup.h"
 #include "../wording.h"
+#include "idle/counter_readings.h"
+#include "idle/gpu_operations.h"
+#include "loop/loop_work.h"
 #include "mean_change.h"
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 #include "model/events/launch_index.h"
 #include "model/kernels/matrix_product.h"
 #include "model/trace/interval_union.h"
 #include "model/trace/median.h"
+#include "threads/range_lookup.h"
 
 namespace lanescope::analysis {
 namespace {

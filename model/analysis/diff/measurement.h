@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "../iterations.h"
-#include "../repeating_work.h"
+#include "loop/iterations.h"
+#include "loop/repeating_work.h"
+#include "model/analysis/diff/trace_diff.h"
 #include "model/analysis/families.h"
-#include "model/analysis/trace_diff.h"
 
 namespace lanescope::analysis {
 

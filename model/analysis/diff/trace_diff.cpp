@@ -1,4 +1,4 @@
-#include "model/analysis/trace_diff.h"
+#include "model/analysis/diff/trace_diff.h"
 
 #include <algorithm>
 #include <array>

@@ -4,11 +4,11 @@
 #include <limits>
 #include <map>
 
-#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
 #include "latecomers.h"
-#include "model/analysis/idle.h"
+#include "loop/loop_work.h"
+#include "model/analysis/idle/idle.h"
 #include "model/events/event_values.h"
 
 namespace lanescope::analysis {

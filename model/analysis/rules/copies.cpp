@@ -3,14 +3,14 @@
 #include <map>
 #include <tuple>
 
-#include "../loop_work.h"
 #include "../own_rules.h"
-#include "../range_lookup.h"
-#include "../rank_work.h"
 #include "../wording.h"
+#include "loop/loop_work.h"
 #include "model/analysis/families.h"
 #include "model/events/event_values.h"
 #include "model/trace/median.h"
+#include "ranks/rank_work.h"
+#include "threads/range_lookup.h"
 
 namespace lanescope::analysis {
 namespace {

@@ -9,14 +9,14 @@
 #include <tuple>
 #include <utility>
 
-#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
 #include "idle_groups.h"
+#include "loop/loop_work.h"
 #include "meanwhile.h"
 #include "model/analysis/families.h"
-#include "model/analysis/idle.h"
-#include "model/analysis/stream_idle.h"
+#include "model/analysis/idle/idle.h"
+#include "model/analysis/idle/stream_idle.h"
 #include "model/events/event_values.h"
 #include "model/samples/most_sampled.h"
 #include "model/text/to_translate.h"

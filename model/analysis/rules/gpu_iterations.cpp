@@ -4,11 +4,11 @@
 #include <functional>
 #include <utility>
 
-#include "../call_class.h"
-#include "../covered_time.h"
-#include "../gpu_operations.h"
 #include "../own_rules.h"
-#include "../rank_work.h"
+#include "idle/covered_time.h"
+#include "idle/gpu_operations.h"
+#include "ranks/rank_work.h"
+#include "threads/call_class.h"
 
 namespace lanescope::analysis {
 

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "../loop_work.h"
-#include "model/analysis/idle.h"
+#include "loop/loop_work.h"
+#include "model/analysis/idle/idle.h"
 #include "model/analysis/rule.h"
 
 namespace lanescope::analysis {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <tuple>
 
-#include "../gpu_operations.h"
 #include "../own_rules.h"
-#include "../range_lookup.h"
+#include "idle/gpu_operations.h"
 #include "lost_lead.h"
+#include "threads/range_lookup.h"
 
 namespace lanescope::analysis {
 namespace {

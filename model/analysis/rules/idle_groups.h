@@ -5,11 +5,11 @@
 #include <map>
 #include <vector>
 
-#include "../loop_work.h"
+#include "loop/loop_work.h"
 #include "meanwhile.h"
 #include "model/analysis/finding.h"
-#include "model/analysis/idle.h"
-#include "model/analysis/loop.h"
+#include "model/analysis/idle/idle.h"
+#include "model/analysis/loop/loop.h"
 #include "model/analysis/rule.h"
 #include "model/samples/thread_samples.h"
 

@@ -4,9 +4,9 @@
 #include <map>
 #include <optional>
 
-#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
+#include "loop/loop_work.h"
 #include "model/kernels/costly_line.h"
 #include "model/kernels/recorded_metrics.h"
 #include "model/trace/kernel_records.h"

@@ -6,9 +6,9 @@
 #include <optional>
 #include <tuple>
 
-#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
+#include "loop/loop_work.h"
 #include "model/kernels/pc_statistics.h"
 #include "model/kernels/recorded_metrics.h"
 #include "model/trace/kernel_records.h"

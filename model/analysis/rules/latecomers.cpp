@@ -6,8 +6,8 @@
 #include <numeric>
 #include <random>
 
-#include "../gpu_operations.h"
-#include "../iterations.h"
+#include "idle/gpu_operations.h"
+#include "loop/iterations.h"
 
 namespace lanescope::analysis {
 namespace {

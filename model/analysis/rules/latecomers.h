@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "../loop_work.h"
+#include "loop/loop_work.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::analysis {

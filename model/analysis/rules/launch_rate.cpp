@@ -3,15 +3,15 @@
 #include <map>
 #include <utility>
 
-#include "../call_class.h"
-#include "../gpu_operations.h"
-#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
+#include "idle/gpu_operations.h"
+#include "loop/loop_work.h"
 #include "model/analysis/families.h"
-#include "model/analysis/idle.h"
-#include "model/analysis/loop.h"
+#include "model/analysis/idle/idle.h"
+#include "model/analysis/loop/loop.h"
 #include "model/events/event_values.h"
+#include "threads/call_class.h"
 
 namespace lanescope::analysis {
 namespace {

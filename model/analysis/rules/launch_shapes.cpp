@@ -12,16 +12,16 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "../call_class.h"
-#include "../gpu_operations.h"
-#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
+#include "idle/gpu_operations.h"
+#include "loop/loop_work.h"
 #include "model/events/event_values.h"
 #include "model/kernels/matrix_product.h"
 #include "model/kernels/occupancy.h"
 #include "model/kernels/recorded_metrics.h"
 #include "model/trace/kernel_records.h"
+#include "threads/call_class.h"
 
 namespace lanescope::analysis {
 namespace {

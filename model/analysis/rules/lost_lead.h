@@ -10,10 +10,10 @@
 #include <map>
 #include <utility>
 
-#include "../call_class.h"
-#include "model/analysis/idle.h"
-#include "model/analysis/loop.h"
+#include "model/analysis/idle/idle.h"
+#include "model/analysis/loop/loop.h"
 #include "model/trace/trace.h"
+#include "threads/call_class.h"
 
 namespace lanescope::analysis {
 

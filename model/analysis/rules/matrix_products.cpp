@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "../gpu_operations.h"
-#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
+#include "idle/gpu_operations.h"
+#include "loop/loop_work.h"
 #include "model/kernels/matrix_product.h"
 #include "model/kernels/occupancy.h"
 

@@ -6,13 +6,13 @@
 #include <set>
 #include <span>
 
-#include "../call_class.h"
-#include "../gpu_operations.h"
-#include "../loop_work.h"
 #include "../own_rules.h"
-#include "../rank_work.h"
 #include "../wording.h"
+#include "idle/gpu_operations.h"
+#include "loop/loop_work.h"
 #include "model/events/event_values.h"
+#include "ranks/rank_work.h"
+#include "threads/call_class.h"
 
 namespace lanescope::analysis {
 namespace {

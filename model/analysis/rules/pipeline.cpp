@@ -4,10 +4,10 @@
 #include <map>
 #include <optional>
 
-#include "../gpu_operations.h"
-#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
+#include "idle/gpu_operations.h"
+#include "loop/loop_work.h"
 #include "model/events/event_values.h"
 
 namespace lanescope::analysis {

@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "../call_class.h"
-#include "../gpu_operations.h"
 #include "../own_rules.h"
-#include "../range_lookup.h"
 #include "../wording.h"
+#include "idle/gpu_operations.h"
+#include "threads/call_class.h"
+#include "threads/range_lookup.h"
 
 namespace lanescope::analysis {
 namespace {

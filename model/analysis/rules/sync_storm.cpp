@@ -7,15 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "../call_class.h"
-#include "../gpu_operations.h"
-#include "../loop_work.h"
 #include "../own_rules.h"
-#include "../range_lookup.h"
 #include "../wording.h"
+#include "idle/gpu_operations.h"
+#include "loop/loop_work.h"
 #include "model/analysis/families.h"
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 #include "model/events/event_values.h"
+#include "threads/call_class.h"
+#include "threads/range_lookup.h"
 
 namespace lanescope::analysis {
 namespace {

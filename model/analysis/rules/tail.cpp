@@ -5,19 +5,19 @@
 #include <set>
 #include <span>
 
-#include "../call_class.h"
-#include "../counter_readings.h"
-#include "../gpu_operations.h"
-#include "../iterations.h"
-#include "../loop_work.h"
 #include "../own_rules.h"
 #include "../wording.h"
 #include "gpu_iterations.h"
-#include "model/analysis/idle.h"
-#include "model/analysis/loop.h"
+#include "idle/counter_readings.h"
+#include "idle/gpu_operations.h"
+#include "loop/iterations.h"
+#include "loop/loop_work.h"
+#include "model/analysis/idle/idle.h"
+#include "model/analysis/loop/loop.h"
 #include "model/events/event_values.h"
 #include "model/text/to_translate.h"
 #include "model/trace/median.h"
+#include "threads/call_class.h"
 
 namespace lanescope::analysis {
 namespace {

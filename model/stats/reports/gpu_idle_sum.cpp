@@ -4,7 +4,7 @@
 
 #include "../device_text.h"
 #include "../report_functions.h"
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 #include "model/stats/table.h"
 #include "model/trace/usable_cores.h"
 

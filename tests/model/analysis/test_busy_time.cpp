@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <random>
 
-#include "../../../model/analysis/covered_time.h"
-#include "../../../model/analysis/gpu_operations.h"
+#include "../../../model/analysis/idle/covered_time.h"
+#include "../../../model/analysis/idle/gpu_operations.h"
 #include "model/trace/trace_builder.h"
 #include "support/catch.h"
 

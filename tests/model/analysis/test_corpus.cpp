@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
+#include "model/analysis/idle/stream_idle.h"
 #include "model/analysis/rule.h"
-#include "model/analysis/stream_idle.h"
 #include "model/import/open_trace.h"
 #include "model/trace/trace_builder.h"
 #include "support/catch.h"

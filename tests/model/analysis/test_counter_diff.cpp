@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include "model/analysis/counter_diff.h"
-#include "model/analysis/diff_limits.h"
+#include "model/analysis/diff/counter_diff.h"
+#include "model/analysis/diff/diff_limits.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
 #include "support/measured_run.h"

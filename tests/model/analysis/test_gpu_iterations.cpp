@@ -4,7 +4,7 @@
 #include <random>
 #include <set>
 
-#include "../../../model/analysis/gpu_operations.h"
+#include "../../../model/analysis/idle/gpu_operations.h"
 #include "../../../model/analysis/rules/gpu_iterations.h"
 #include "scenario.h"
 #include "support/catch.h"

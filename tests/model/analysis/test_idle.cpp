@@ -4,7 +4,7 @@
 #include <random>
 #include <set>
 
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/python_lock.h"
 #include "scenario.h"

@@ -5,7 +5,7 @@
 
 #include "lanescope/kernel_metrics.pb.h"
 #include "model/analysis/findings_table.h"
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 #include "model/analysis/rule.h"
 #include "model/events/launch_index.h"
 #include "model/export/trace_file_export.h"

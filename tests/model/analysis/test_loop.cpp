@@ -1,8 +1,8 @@
 // Which time is the program's loop, and what belongs to it.
-#include "../../../model/analysis/iterations.h"
+#include "../../../model/analysis/loop/iterations.h"
 #include "answers.h"
-#include "model/analysis/loop.h"
-#include "model/analysis/trace_diff.h"
+#include "model/analysis/diff/trace_diff.h"
+#include "model/analysis/loop/loop.h"
 #include "scenario.h"
 #include "support/catch.h"
 

@@ -6,7 +6,7 @@
 
 #include "../../../model/analysis/diff/mean_change.h"
 #include "equal_runs.h"
-#include "model/analysis/trace_diff.h"
+#include "model/analysis/diff/trace_diff.h"
 #include "support/catch.h"
 
 using namespace lanescope;

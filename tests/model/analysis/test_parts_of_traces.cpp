@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 #include "model/export/trace_file_export.h"
 #include "model/stats/format.h"
 #include "model/stats/report.h"

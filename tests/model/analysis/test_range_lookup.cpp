@@ -1,4 +1,4 @@
-#include "../../../model/analysis/range_lookup.h"
+#include "../../../model/analysis/threads/range_lookup.h"
 
 #include <vector>
 

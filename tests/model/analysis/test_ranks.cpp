@@ -4,11 +4,11 @@
 #include <numeric>
 #include <random>
 
-#include "../../../model/analysis/rank_waits.h"
+#include "../../../model/analysis/ranks/rank_waits.h"
 #include "../../../model/analysis/rules/latecomers.h"
 #include "answers.h"
-#include "model/analysis/idle.h"
-#include "model/analysis/trace_diff.h"
+#include "model/analysis/diff/trace_diff.h"
+#include "model/analysis/idle/idle.h"
 #include "model/stats/format.h"
 #include "model/stats/report.h"
 #include "model/trace/combine.h"

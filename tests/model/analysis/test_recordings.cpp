@@ -8,14 +8,14 @@
 #include <thread>
 #include <vector>
 
-#include "../../../model/analysis/loop_work.h"
-#include "../../../model/analysis/shared_idle.h"
+#include "../../../model/analysis/idle/shared_idle.h"
+#include "../../../model/analysis/loop/loop_work.h"
 #include "../../../model/analysis/wording.h"
 #include "answers.h"
-#include "model/analysis/idle.h"
-#include "model/analysis/loop.h"
+#include "model/analysis/diff/trace_diff.h"
+#include "model/analysis/idle/idle.h"
+#include "model/analysis/loop/loop.h"
 #include "model/analysis/rule.h"
-#include "model/analysis/trace_diff.h"
 #include "model/export/nsys_sqlite_export.h"
 #include "model/import/nsys_sqlite.h"
 #include "model/stats/format.h"

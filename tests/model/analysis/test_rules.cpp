@@ -4,7 +4,7 @@
 
 #include "../../../model/analysis/rules/step_breakdown.h"
 #include "answers.h"
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 #include "model/analysis/rule.h"
 #include "model/trace/combine.h"
 #include "model/trace/kernel_records.h"

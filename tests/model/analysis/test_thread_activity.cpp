@@ -1,4 +1,4 @@
-#include "../../../model/analysis/thread_activity.h"
+#include "../../../model/analysis/threads/thread_activity.h"
 
 #include <random>
 

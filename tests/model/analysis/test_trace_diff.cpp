@@ -5,8 +5,8 @@
 #include <random>
 
 #include "../../../model/analysis/diff/measurement.h"
-#include "model/analysis/diff_limits.h"
-#include "model/analysis/trace_diff.h"
+#include "model/analysis/diff/diff_limits.h"
+#include "model/analysis/diff/trace_diff.h"
 #include "model/trace/kernel_records.h"
 #include "scenario.h"
 #include "support/catch.h"

@@ -1,5 +1,5 @@
 // What an operation waited for, hop by hop: facts of programs whose source is known, and scenes made by hand.
-#include "model/analysis/waits.h"
+#include "model/analysis/threads/waits.h"
 
 #include <map>
 #include <random>

@@ -14,7 +14,7 @@
 #include "base/text/texts.h"
 #include "fixture/main_window_fixture.h"
 #include "fixture/panel_tables.h"
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 #include "model/analysis/rule.h"
 #include "model/stats/report.h"
 #include "model/trace/thread_states.h"

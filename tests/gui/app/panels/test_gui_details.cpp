@@ -8,7 +8,7 @@
 #include "fixture/main_window_fixture.h"
 #include "fixture/menus.h"
 #include "fixture/panel_tables.h"
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 #include "timeline/core/format.h"
 #include "timeline/core/idle_time.h"
 

@@ -10,7 +10,7 @@
 #include "fixture/gestures.h"
 #include "fixture/menus.h"
 #include "fixture/panel_tables.h"
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 #include "model/analysis/rule.h"
 #include "model/trace/load.h"
 #include "timeline/core/format.h"

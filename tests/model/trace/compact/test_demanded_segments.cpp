@@ -7,7 +7,7 @@
 #include <thread>
 #include <tuple>
 
-#include "../../../../model/analysis/gpu_operations.h"
+#include "../../../../model/analysis/idle/gpu_operations.h"
 #include "answers.h"
 #include "long_recording.h"
 #include "model/export/text_export.h"

@@ -1,6 +1,6 @@
 // When GPUs communicated, and how much of that was waiting for another rank, ready to be drawn and asked.
 //
-// The kernel of a collective first waits until the last rank has come, then it moves data (model/analysis/waits.h). A row waits where nothing
+// The kernel of a collective first waits until the last rank has come, then it moves data (model/analysis/threads/waits.h). A row waits where nothing
 // else runs on it meanwhile: a kernel that computes beside a collective that waits is work. Immutable and cheap to copy; any thread may read it.
 #pragma once
 

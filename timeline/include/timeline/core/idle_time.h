@@ -1,6 +1,6 @@
 // When GPUs were idle and why, ready to be drawn and asked: the gaps of a trace with their parts.
 //
-// What a gap, a part and a cause are, model/analysis/idle.h says. Immutable and cheap to copy; any thread may read it.
+// What a gap, a part and a cause are, model/analysis/idle/idle.h says. Immutable and cheap to copy; any thread may read it.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 #include "model/trace/parts.h"
 #include "timeline/core/colors.h"
 #include "timeline/core/describe.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/trace/kernel_records.h"
-#include "thread_activity.h"
+#include "threads/thread_activity.h"
 
 namespace lanescope::analysis {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "model/analysis/counter_diff.h"
-#include "model/analysis/trace_diff.h"
+#include "model/analysis/diff/counter_diff.h"
+#include "model/analysis/diff/trace_diff.h"
 #include "model/file/result.h"
 
 namespace lanescope::analysis {

@@ -6,13 +6,13 @@
 #include <optional>
 #include <set>
 
-#include "call_class.h"
 #include "model/events/name_family.h"
 #include "model/import/chrome_json.h"
 #include "model/trace/file_access.h"
 #include "model/trace/kernel_domains.h"
 #include "model/trace/median.h"
 #include "model/trace/parts.h"
+#include "threads/call_class.h"
 #include "wording.h"
 #include "xla_modules.h"
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <set>
 
-#include "gpu_operations.h"
+#include "idle/gpu_operations.h"
 
 namespace lanescope::analysis {
 namespace {

@@ -14,15 +14,15 @@
 #include <utility>
 #include <vector>
 
-#include "counter_readings.h"
+#include "idle/counter_readings.h"
 #include "iterations.h"
 #include "model/analysis/families.h"
-#include "model/analysis/idle.h"
-#include "model/analysis/loop.h"
+#include "model/analysis/idle/idle.h"
+#include "model/analysis/loop/loop.h"
 #include "model/analysis/rule.h"
 #include "model/text/message.h"
-#include "rank_waits.h"
-#include "rank_work.h"
+#include "ranks/rank_waits.h"
+#include "ranks/rank_work.h"
 
 namespace lanescope::analysis {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "model/analysis/counter_diff.h"
-#include "model/analysis/trace_diff.h"
+#include "model/analysis/diff/counter_diff.h"
+#include "model/analysis/diff/trace_diff.h"
 #include "model/text/message.h"
 
 namespace lanescope::analysis {

@@ -11,7 +11,7 @@
 #include <semaphore>
 #include <vector>
 
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 #include "model/analysis/rule.h"
 
 namespace lanescope::analysis {

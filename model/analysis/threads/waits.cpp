@@ -1,11 +1,11 @@
-#include "model/analysis/waits.h"
+#include "model/analysis/threads/waits.h"
 
 #include <algorithm>
 #include <array>
 
 #include "call_class.h"
-#include "collective_waits.h"
 #include "model/trace/python_lock.h"
+#include "ranks/collective_waits.h"
 #include "thread_activity.h"
 
 namespace lanescope::analysis {

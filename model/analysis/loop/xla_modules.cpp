@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "call_class.h"
-#include "range_lookup.h"
+#include "threads/call_class.h"
+#include "threads/range_lookup.h"
 
 namespace lanescope::analysis {
 namespace {

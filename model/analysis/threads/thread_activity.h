@@ -15,7 +15,7 @@
 
 #include "call_class.h"
 #include "lane_cursor.h"
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 #include "model/trace/trace.h"
 #include "thread_tracks.h"
 

@@ -1,5 +1,5 @@
 // Idle time between the operations of each stream, by what the next operation waited for: what HolisticTraceAnalysis calls the idle time
-// breakdown. Unlike the idle time of a GPU (model/analysis/idle.h), another stream may have run meanwhile.
+// breakdown. Unlike the idle time of a GPU (model/analysis/idle/idle.h), another stream may have run meanwhile.
 #pragma once
 
 #include <cstdint>

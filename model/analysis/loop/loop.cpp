@@ -1,4 +1,4 @@
-#include "model/analysis/loop.h"
+#include "model/analysis/loop/loop.h"
 
 #include <algorithm>
 #include <limits>

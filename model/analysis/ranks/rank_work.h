@@ -8,10 +8,10 @@
 #include <stop_token>
 #include <vector>
 
-#include "call_class.h"
-#include "covered_time.h"
-#include "lane_cursor.h"
+#include "idle/covered_time.h"
 #include "model/trace/trace.h"
+#include "threads/call_class.h"
+#include "threads/lane_cursor.h"
 
 namespace lanescope::analysis {
 

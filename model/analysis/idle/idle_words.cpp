@@ -1,8 +1,8 @@
 // What idle causes are called, and what to do about them.
 #include <array>
 
-#include "call_class.h"
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
+#include "threads/call_class.h"
 
 namespace lanescope::analysis {
 namespace {

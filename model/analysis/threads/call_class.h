@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::analysis {

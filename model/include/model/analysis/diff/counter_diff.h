@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/analysis/trace_diff.h"
+#include "model/analysis/diff/trace_diff.h"
 #include "model/kernels/sections.h"
 
 namespace lanescope::analysis {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "call_class.h"
 #include "model/trace/trace.h"
+#include "threads/call_class.h"
 
 namespace lanescope::analysis {
 

@@ -1,16 +1,16 @@
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <memory>
 
-#include "call_class.h"
 #include "counter_readings.h"
 #include "gpu_operations.h"
 #include "model/trace/parallel.h"
-#include "rank_work.h"
-#include "thread_activity.h"
+#include "ranks/rank_work.h"
+#include "threads/call_class.h"
+#include "threads/thread_activity.h"
 
 namespace lanescope::analysis {
 namespace {

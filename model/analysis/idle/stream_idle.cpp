@@ -1,4 +1,4 @@
-#include "model/analysis/stream_idle.h"
+#include "model/analysis/idle/stream_idle.h"
 
 #include <algorithm>
 #include <map>

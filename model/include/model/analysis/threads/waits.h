@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "model/analysis/idle.h"
+#include "model/analysis/idle/idle.h"
 #include "model/text/message.h"
 #include "model/trace/trace.h"
 
