@@ -33,10 +33,10 @@ LISTED = re.compile(rf"\btitle : \{{((?:{LITERAL},?\s*)+)\}}")
 SENTENCE = re.compile(r"[A-Z][^{}]* [^{}]* [^{}]*\.")  # a text wherever it stands
 COUNTED = re.compile(r'\b(?:format_)?counted\([^;"]*"([a-zA-Z ]+)"\)')
 # Every literal that has a blank between words, or that begins with a capital letter, is a text.
-WORDS = ["model/analysis/own_rules.cpp", "model/analysis/nsight/nsight_rules.cpp", "model/analysis/idle/idle_words.cpp", "model/kernels/stall_reasons.cpp",
-         "model/kernels/memory_traffic.cpp", "model/kernels/section_rows.h", "model/kernels/sections.cpp", "model/kernels/matrix_product.cpp", "model/analysis/diff/counter_diff.cpp", "model/stats/report.cpp",
+WORDS = ["model/analysis/own_rules.cpp", "model/analysis/nsight/nsight_rules.cpp", "model/analysis/idle/idle_words.cpp", "model/kernels/instructions/stall_reasons.cpp",
+         "model/kernels/counters/memory_traffic.cpp", "model/kernels/counters/section_rows.h", "model/kernels/counters/sections.cpp", "model/kernels/matrix_product.cpp", "model/analysis/diff/counter_diff.cpp", "model/stats/report.cpp",
          "model/events/event_column.cpp", "model/events/pivot_column.cpp"]
-FUNCTIONS = {"model/kernels/verdict.cpp": ["bound_name", "cause_name"], "model/kernels/occupancy.cpp": ["limiter_name"],
+FUNCTIONS = {"model/kernels/counters/verdict.cpp": ["bound_name", "cause_name"], "model/kernels/occupancy.cpp": ["limiter_name"],
              "model/trace/completeness.cpp": ["completeness_text"], "model/analysis/diff/trace_diff.cpp": ["diff_kind_name", "diff_verdict_name"], "model/trace/trace.cpp": ["memory_kind_name", "synchronization_name", "thread_state_name"]}
 # No texts: without words and places; names of functions, sections and calls.
 SAME = re.compile(r"^(?:[^A-Za-z{%]*|\d+ %|.*::.*|[A-Z]+[a-z]+[A-Z_]\w*|MPI_Init|Comm_dup|Malloc|Free|Library|Link|Compil|GPU )$")

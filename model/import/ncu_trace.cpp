@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "model/import/ncu_csv.h"
-#include "model/kernels/recorded_metrics.h"
-#include "model/kernels/sections.h"
+#include "model/kernels/counters/recorded_metrics.h"
+#include "model/kernels/counters/sections.h"
 #include "model/trace/kernel_name.h"
 #include "model/trace/trace_builder.h"
 

@@ -9,7 +9,7 @@
 #include "call_tree_growth.h"
 #include "model/events/launch_index.h"
 #include "model/events/name_family.h"
-#include "model/kernels/pc_statistics.h"
+#include "model/kernels/instructions/pc_statistics.h"
 #include "model/samples/backtrace.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/parts.h"

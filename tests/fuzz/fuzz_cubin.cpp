@@ -6,7 +6,7 @@
 #include <string>
 
 #include "fuzz_target.h"
-#include "model/kernels/cubin.h"
+#include "model/kernels/code/cubin.h"
 
 std::vector<std::string> valid_inputs() {
   std::ifstream file(LANESCOPE_FUZZ_CUBIN, std::ios::binary);

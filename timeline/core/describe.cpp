@@ -9,8 +9,8 @@
 #include <set>
 
 #include "describe_threads.h"
+#include "model/kernels/counters/recorded_metrics.h"
 #include "model/kernels/occupancy.h"
-#include "model/kernels/recorded_metrics.h"
 #include "model/samples/backtrace.h"
 #include "model/trace/nvtx_payload.h"
 #include "model/trace/parts.h"

@@ -13,7 +13,7 @@
 #include "commands.h"
 #include "memory_budget.h"
 #include "model/import/open_trace.h"
-#include "model/kernels/pc_statistics.h"
+#include "model/kernels/instructions/pc_statistics.h"
 #include "model/trace/by_process.h"
 #include "model/trace/combine.h"
 #include "model/trace/compact/segment_check.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "model/file/result.h"
+#include "model/kernels/counters/recorded_metrics.h"
 #include "model/kernels/launch_kinds.h"
-#include "model/kernels/recorded_metrics.h"
 
 namespace lanescope::cli {
 

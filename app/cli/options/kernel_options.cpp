@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "model/kernels/sections.h"
+#include "model/kernels/counters/sections.h"
 
 namespace lanescope::cli {
 namespace {

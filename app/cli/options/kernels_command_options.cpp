@@ -9,8 +9,8 @@
 
 #include "checks.h"
 #include "collector/channel/kernel_counters.h"
-#include "model/kernels/instruction_counts.h"
-#include "model/kernels/sections.h"
+#include "model/kernels/counters/sections.h"
+#include "model/kernels/instructions/instruction_counts.h"
 #include "text.h"
 
 namespace lanescope::cli {

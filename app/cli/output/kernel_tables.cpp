@@ -11,10 +11,10 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "model/kernels/costly_line.h"
-#include "model/kernels/instruction_mix.h"
+#include "model/kernels/counters/sections.h"
+#include "model/kernels/instructions/costly_line.h"
+#include "model/kernels/instructions/instruction_mix.h"
 #include "model/kernels/occupancy.h"
-#include "model/kernels/sections.h"
 
 namespace lanescope::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/kernels/recorded_metrics.h"
+#include "model/kernels/counters/recorded_metrics.h"
 #include "model/stats/table.h"
 #include "model/trace/trace.h"
 

@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "model/import/open_trace.h"
-#include "model/kernels/source_files.h"
+#include "model/kernels/code/source_files.h"
 #include "model/trace/kernel_records.h"
 #include "text.h"
 

@@ -6,7 +6,7 @@
 #include <QStringList>
 
 #include "kernels/code_table.h"
-#include "model/kernels/instruction_counts.h"
+#include "model/kernels/instructions/instruction_counts.h"
 
 namespace lanescope::ui {
 

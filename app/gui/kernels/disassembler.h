@@ -7,7 +7,7 @@
 
 #include <QString>
 
-#include "model/kernels/kernel_code.h"
+#include "model/kernels/code/kernel_code.h"
 
 namespace lanescope::ui {
 

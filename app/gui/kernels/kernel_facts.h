@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "model/kernels/costly_line.h"
-#include "model/kernels/instruction_mix.h"
-#include "model/kernels/memory_traffic.h"
+#include "model/kernels/counters/memory_traffic.h"
+#include "model/kernels/counters/recorded_metrics.h"
+#include "model/kernels/counters/roofline.h"
+#include "model/kernels/counters/sections.h"
+#include "model/kernels/instructions/costly_line.h"
+#include "model/kernels/instructions/instruction_mix.h"
+#include "model/kernels/instructions/pc_statistics.h"
 #include "model/kernels/occupancy.h"
-#include "model/kernels/pc_statistics.h"
-#include "model/kernels/recorded_metrics.h"
-#include "model/kernels/roofline.h"
-#include "model/kernels/sections.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::ui {

@@ -6,7 +6,7 @@
 #include <QStringList>
 
 #include "kernels/kernel_facts.h"
-#include "model/kernels/sections.h"
+#include "model/kernels/counters/sections.h"
 
 namespace lanescope::ui {
 

@@ -5,7 +5,7 @@
 #include <QFontMetrics>
 #include <QWidget>
 
-#include "model/kernels/memory_traffic.h"
+#include "model/kernels/counters/memory_traffic.h"
 
 namespace lanescope::ui {
 

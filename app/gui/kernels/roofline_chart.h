@@ -3,7 +3,7 @@
 
 #include <QChartView>
 
-#include "model/kernels/roofline.h"
+#include "model/kernels/counters/roofline.h"
 
 namespace lanescope::ui {
 

@@ -17,7 +17,7 @@
 #include "base/state/selection_state.h"
 #include "kernels/code_table.h"
 #include "kernels/source_files.h"
-#include "model/kernels/kernel_code.h"
+#include "model/kernels/code/kernel_code.h"
 
 namespace lanescope::ui {
 

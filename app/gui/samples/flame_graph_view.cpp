@@ -14,7 +14,7 @@
 #include <QScrollBar>
 #include <QToolTip>
 
-#include "model/kernels/pc_statistics.h"
+#include "model/kernels/instructions/pc_statistics.h"
 #include "timeline/core/colors.h"
 #include "timeline/core/format.h"
 #include "timeline/widget/shown_text.h"

@@ -9,8 +9,8 @@
 #include <tuple>
 
 #include "mean_change.h"
-#include "model/kernels/recorded_metrics.h"
-#include "model/kernels/sections.h"
+#include "model/kernels/counters/recorded_metrics.h"
+#include "model/kernels/counters/sections.h"
 
 namespace lanescope::analysis {
 namespace {

@@ -7,8 +7,8 @@
 #include "../own_rules.h"
 #include "../wording.h"
 #include "loop/loop_work.h"
-#include "model/kernels/costly_line.h"
-#include "model/kernels/recorded_metrics.h"
+#include "model/kernels/counters/recorded_metrics.h"
+#include "model/kernels/instructions/costly_line.h"
 #include "model/trace/kernel_records.h"
 
 namespace lanescope::analysis {

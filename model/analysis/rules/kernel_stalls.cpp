@@ -9,8 +9,8 @@
 #include "../own_rules.h"
 #include "../wording.h"
 #include "loop/loop_work.h"
-#include "model/kernels/pc_statistics.h"
-#include "model/kernels/recorded_metrics.h"
+#include "model/kernels/counters/recorded_metrics.h"
+#include "model/kernels/instructions/pc_statistics.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/percent.h"
 

@@ -17,9 +17,9 @@
 #include "idle/gpu_operations.h"
 #include "loop/loop_work.h"
 #include "model/events/event_values.h"
+#include "model/kernels/counters/recorded_metrics.h"
 #include "model/kernels/matrix_product.h"
 #include "model/kernels/occupancy.h"
-#include "model/kernels/recorded_metrics.h"
 #include "model/trace/kernel_records.h"
 #include "threads/call_class.h"
 

@@ -1,6 +1,6 @@
 // What was counted at the instructions of kernels, by source line and by instruction.
-#include "model/kernels/instruction_counts.h"
-#include "model/kernels/instruction_mix.h"
+#include "model/kernels/instructions/instruction_counts.h"
+#include "model/kernels/instructions/instruction_mix.h"
 
 #include "../report_functions.h"
 

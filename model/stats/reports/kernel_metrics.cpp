@@ -3,8 +3,8 @@
 
 #include "../report_functions.h"
 #include "grid_text.h"
-#include "model/kernels/recorded_metrics.h"
-#include "model/kernels/sections.h"
+#include "model/kernels/counters/recorded_metrics.h"
+#include "model/kernels/counters/sections.h"
 
 namespace lanescope::stats {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "../report_functions.h"
-#include "model/kernels/pc_statistics.h"
+#include "model/kernels/instructions/pc_statistics.h"
 
 namespace lanescope::stats {
 namespace {

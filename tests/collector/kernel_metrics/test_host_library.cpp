@@ -1,7 +1,7 @@
 // What CUPTI's own host library says of metrics, where it is there: it needs no GPU.
 #include "kernel_metrics/host_library.h"
 #include "kernel_metrics/plan.h"
-#include "model/kernels/sections.h"
+#include "model/kernels/counters/sections.h"
 #include "support/catch.h"
 
 using namespace lanescope;

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "model/export/trace_file_export.h"
-#include "model/kernels/source_files.h"
+#include "model/kernels/code/source_files.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/load.h"
 #include "support/catch.h"

@@ -9,7 +9,7 @@
 #include "model/analysis/rule.h"
 #include "model/events/launch_index.h"
 #include "model/export/trace_file_export.h"
-#include "model/kernels/recorded_metrics.h"
+#include "model/kernels/counters/recorded_metrics.h"
 #include "model/stats/report.h"
 #include "model/stats/selection.h"
 #include "model/trace/combine.h"

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "model/analysis/rule.h"
-#include "model/kernels/costly_line.h"
-#include "model/kernels/pc_statistics.h"
+#include "model/kernels/instructions/costly_line.h"
+#include "model/kernels/instructions/pc_statistics.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/load.h"
 #include "model/trace/trace_builder.h"

@@ -8,9 +8,9 @@
 
 #include "model/export/trace_file_export.h"
 #include "model/import/open_trace.h"
-#include "model/kernels/recorded_metrics.h"
-#include "model/kernels/roofline.h"
-#include "model/kernels/sections.h"
+#include "model/kernels/counters/recorded_metrics.h"
+#include "model/kernels/counters/roofline.h"
+#include "model/kernels/counters/sections.h"
 #include "support/catch.h"
 #include "support/paths.h"
 

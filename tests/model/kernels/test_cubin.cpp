@@ -1,5 +1,5 @@
 // The reader of cubins: on code that nvcc made of tests/programs/gpu/transpositions.cu, whose lines are known.
-#include "model/kernels/cubin.h"
+#include "model/kernels/code/cubin.h"
 
 #include <fstream>
 #include <iterator>

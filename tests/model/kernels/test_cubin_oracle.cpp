@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-#include "model/kernels/cubin.h"
+#include "model/kernels/code/cubin.h"
 #include "support/catch.h"
 #include "support/paths.h"
 

@@ -1,5 +1,5 @@
 // Counts at instructions of tests/programs/gpu/transpositions.cu, made up by what its source says: from frames to lines, and to a file and back.
-#include "model/kernels/instruction_counts.h"
+#include "model/kernels/instructions/instruction_counts.h"
 
 #include <algorithm>
 #include <fstream>
@@ -12,10 +12,10 @@
 
 #include "lanescope/kernel_metrics.pb.h"
 #include "model/export/trace_file_export.h"
-#include "model/kernels/access_stride.h"
-#include "model/kernels/costly_line.h"
-#include "model/kernels/instruction_mix.h"
-#include "model/kernels/kernel_code.h"
+#include "model/kernels/code/kernel_code.h"
+#include "model/kernels/instructions/access_stride.h"
+#include "model/kernels/instructions/costly_line.h"
+#include "model/kernels/instructions/instruction_mix.h"
 #include "model/kernels/launch_kinds.h"
 #include "model/kernels/program.h"
 #include "model/stats/report.h"

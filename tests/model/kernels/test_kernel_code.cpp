@@ -1,11 +1,11 @@
 // Instructions and lines of kernels: of tests/programs/gpu/transpositions.cu, which says what there must be, and of Nsight Compute's listing of others.
-#include "model/kernels/kernel_code.h"
+#include "model/kernels/code/kernel_code.h"
 
 #include <algorithm>
 #include <fstream>
 #include <sstream>
 
-#include "model/kernels/cubin.h"
+#include "model/kernels/code/cubin.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
 #include "support/paths.h"

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "../../../model/trace/building/stall_series.h"
-#include "model/kernels/pc_statistics.h"
+#include "model/kernels/instructions/pc_statistics.h"
 #include "model/trace/load.h"
 #include "recording.h"
 #include "support/catch.h"

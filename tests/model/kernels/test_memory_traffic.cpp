@@ -1,10 +1,10 @@
 // What kernels of known traffic moved, as an H200 counted it: tests/data/kernel_counters.trace. The transpositions read and write a matrix of
 // 8192 x 4096 floats.
-#include "model/kernels/memory_traffic.h"
+#include "model/kernels/counters/memory_traffic.h"
 
 #include <algorithm>
 
-#include "model/kernels/recorded_metrics.h"
+#include "model/kernels/counters/recorded_metrics.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
 #include "support/paths.h"

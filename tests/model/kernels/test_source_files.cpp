@@ -1,12 +1,12 @@
 // Texts of sampled lines, of a recording whose sources are in the tree.
-#include "model/kernels/source_files.h"
+#include "model/kernels/code/source_files.h"
 
 #include <algorithm>
 #include <fstream>
 
 #include <sys/stat.h>
 
-#include "model/kernels/pc_statistics.h"
+#include "model/kernels/instructions/pc_statistics.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
 #include "support/paths.h"

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "model/events/name_family.h"
-#include "model/kernels/pc_statistics.h"
+#include "model/kernels/instructions/pc_statistics.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/load.h"
 #include "model/trace/trace_builder.h"

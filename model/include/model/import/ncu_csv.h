@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/file/result.h"
-#include "model/kernels/kernel_metrics.h"
+#include "model/kernels/counters/kernel_metrics.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/load.h"
 #include "model/trace/trace.h"

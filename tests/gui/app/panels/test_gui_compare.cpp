@@ -11,7 +11,7 @@
 #include "fixture/main_window_fixture.h"
 #include "fixture/menus.h"
 #include "fixture/panel_tables.h"
-#include "model/kernels/recorded_metrics.h"
+#include "model/kernels/counters/recorded_metrics.h"
 #include "model/trace/trace_builder.h"
 #include "timeline/core/describe.h"
 #include "window/timeline/event_search.h"

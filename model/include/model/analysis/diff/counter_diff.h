@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "model/analysis/diff/trace_diff.h"
-#include "model/kernels/sections.h"
+#include "model/kernels/counters/sections.h"
 
 namespace lanescope::analysis {
 
