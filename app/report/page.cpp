@@ -10,8 +10,8 @@
 #include "model/stats/report.h"
 #include "model/trace/completeness.h"
 #include "model/trace/last_path_part.h"
-#include "timeline/core/format.h"
-#include "timeline/core/svg_picture.h"
+#include "timeline/core/pixels/svg_picture.h"
+#include "timeline/core/words/format.h"
 
 namespace lanescope::report {
 namespace {

@@ -30,7 +30,7 @@
 #include "model/trace/load.h"
 #include "model/trace/scratch_memory.h"
 #include "repeat_trace.h"
-#include "timeline/core/idle_time.h"
+#include "timeline/core/lanes/idle_time.h"
 #include "timeline/widget/timeline_view.h"
 
 namespace {

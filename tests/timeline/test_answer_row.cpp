@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "support/catch.h"
-#include "timeline/core/answer_row.h"
-#include "timeline/core/row_layout.h"
+#include "timeline/core/rows/answer_row.h"
+#include "timeline/core/rows/row_layout.h"
 #include "traces.h"
 
 using namespace lanescope;

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "support/catch.h"
-#include "timeline/core/row_layout.h"
-#include "timeline/core/row_tree.h"
-#include "timeline/core/svg_picture.h"
+#include "timeline/core/pixels/svg_picture.h"
+#include "timeline/core/rows/row_layout.h"
+#include "timeline/core/rows/row_tree.h"
 #include "traces.h"
 
 using namespace lanescope;

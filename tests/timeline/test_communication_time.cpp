@@ -6,7 +6,7 @@
 #include "model/trace/combine.h"
 #include "support/catch.h"
 #include "support/paths.h"
-#include "timeline/core/communication_time.h"
+#include "timeline/core/lanes/communication_time.h"
 #include "traces.h"
 
 using namespace lanescope;

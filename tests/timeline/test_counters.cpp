@@ -1,9 +1,9 @@
 // Rows of counters, their pixels and their words.
 #include "model/trace/trace_builder.h"
 #include "support/catch.h"
-#include "timeline/core/counter_pixels.h"
-#include "timeline/core/row_layout.h"
-#include "timeline/core/row_tree.h"
+#include "timeline/core/pixels/counter_pixels.h"
+#include "timeline/core/rows/row_layout.h"
+#include "timeline/core/rows/row_tree.h"
 #include "traces.h"
 
 using namespace lanescope;

@@ -6,7 +6,7 @@
 #include "model/trace/load.h"
 #include "support/catch.h"
 #include "support/paths.h"
-#include "timeline/core/idle_time.h"
+#include "timeline/core/lanes/idle_time.h"
 #include "traces.h"
 
 using namespace lanescope;

@@ -3,10 +3,10 @@
 #include <random>
 
 #include "support/catch.h"
-#include "timeline/core/event_matches.h"
-#include "timeline/core/lane_subset.h"
+#include "timeline/core/lanes/event_matches.h"
+#include "timeline/core/lanes/lane_subset.h"
+#include "timeline/core/lanes/segment_sums.h"
 #include "timeline/core/parallel.h"
-#include "timeline/core/segment_sums.h"
 #include "traces.h"
 
 using namespace lanescope;

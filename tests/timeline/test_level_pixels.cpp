@@ -2,7 +2,7 @@
 #include <random>
 
 #include "support/catch.h"
-#include "timeline/core/level_pixels.h"
+#include "timeline/core/pixels/level_pixels.h"
 #include "traces.h"
 
 using namespace lanescope;

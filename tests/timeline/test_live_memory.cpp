@@ -11,7 +11,7 @@
 #include "model/trace/demanded_segments.h"
 #include "model/trace/scratch_memory.h"
 #include "support/catch.h"
-#include "timeline/core/view_content.h"
+#include "timeline/core/view/view_content.h"
 
 using namespace lanescope;
 using namespace lanescope::timeline;

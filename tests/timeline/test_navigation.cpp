@@ -3,9 +3,9 @@
 
 #include "model/trace/combine.h"
 #include "support/catch.h"
-#include "timeline/core/colors.h"
-#include "timeline/core/describe.h"
 #include "timeline/core/navigation.h"
+#include "timeline/core/pixels/colors.h"
+#include "timeline/core/words/describe.h"
 #include "traces.h"
 
 using namespace lanescope;

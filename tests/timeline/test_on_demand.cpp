@@ -20,10 +20,10 @@
 #include "model/export/trace_file_export.h"
 #include "model/trace/demanded_segments.h"
 #include "model/trace/trace_builder.h"
-#include "timeline/core/level_pixels.h"
 #include "timeline/core/navigation.h"
 #include "timeline/core/parallel.h"
-#include "timeline/core/view_content.h"
+#include "timeline/core/pixels/level_pixels.h"
+#include "timeline/core/view/view_content.h"
 #include "traces.h"
 
 using namespace lanescope;

@@ -5,11 +5,11 @@
 #include "model/import/open_trace.h"
 #include "support/catch.h"
 #include "support/paths.h"
-#include "timeline/core/describe.h"
-#include "timeline/core/format.h"
-#include "timeline/core/level_pixels.h"
 #include "timeline/core/navigation.h"
-#include "timeline/core/svg_picture.h"
+#include "timeline/core/pixels/level_pixels.h"
+#include "timeline/core/pixels/svg_picture.h"
+#include "timeline/core/words/describe.h"
+#include "timeline/core/words/format.h"
 
 using namespace lanescope;
 using namespace lanescope::timeline;

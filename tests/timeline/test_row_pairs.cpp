@@ -1,8 +1,8 @@
 // Rows of two traces that stand for the same thing.
 #include "model/trace/combine.h"
 #include "support/catch.h"
-#include "timeline/core/row_layout.h"
-#include "timeline/core/row_pairs.h"
+#include "timeline/core/rows/row_layout.h"
+#include "timeline/core/rows/row_pairs.h"
 #include "traces.h"
 
 using namespace lanescope;

@@ -2,8 +2,8 @@
 #include <set>
 
 #include "support/catch.h"
-#include "timeline/core/row_layout.h"
-#include "timeline/core/row_tree.h"
+#include "timeline/core/rows/row_layout.h"
+#include "timeline/core/rows/row_tree.h"
 #include "traces.h"
 
 using namespace lanescope;

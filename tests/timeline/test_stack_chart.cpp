@@ -4,11 +4,11 @@
 
 #include "model/trace/thread_states.h"
 #include "support/catch.h"
-#include "timeline/core/level_content.h"
-#include "timeline/core/level_pixels.h"
-#include "timeline/core/row_tree.h"
-#include "timeline/core/stack_chart.h"
-#include "timeline/core/view_content.h"
+#include "timeline/core/lanes/stack_chart.h"
+#include "timeline/core/pixels/level_content.h"
+#include "timeline/core/pixels/level_pixels.h"
+#include "timeline/core/rows/row_tree.h"
+#include "timeline/core/view/view_content.h"
 #include "traces.h"
 
 using namespace lanescope;

@@ -1,10 +1,10 @@
 #include "model/trace/python_lock.h"
 #include "model/trace/thread_states.h"
 #include "support/catch.h"
-#include "timeline/core/describe.h"
-#include "timeline/core/event_matches.h"
-#include "timeline/core/level_content.h"
-#include "timeline/core/row_tree.h"
+#include "timeline/core/lanes/event_matches.h"
+#include "timeline/core/pixels/level_content.h"
+#include "timeline/core/rows/row_tree.h"
+#include "timeline/core/words/describe.h"
 #include "traces.h"
 
 using namespace lanescope;

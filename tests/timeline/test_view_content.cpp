@@ -1,7 +1,7 @@
 #include <random>
 
 #include "support/catch.h"
-#include "timeline/core/view_content.h"
+#include "timeline/core/view/view_content.h"
 #include "traces.h"
 
 using namespace lanescope;

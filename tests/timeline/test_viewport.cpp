@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "support/catch.h"
-#include "timeline/core/format.h"
-#include "timeline/core/ruler.h"
-#include "timeline/core/view_history.h"
-#include "timeline/core/viewport.h"
+#include "timeline/core/pixels/ruler.h"
+#include "timeline/core/view/view_history.h"
+#include "timeline/core/view/viewport.h"
+#include "timeline/core/words/format.h"
 
 using namespace lanescope;
 using namespace lanescope::timeline;

@@ -7,7 +7,7 @@
 
 #include "base/text/time_text.h"
 #include "model/trace/combine.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 
 namespace lanescope::ui {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/jobs/latest_job.h"
 #include "base/state/selection_state.h"
 #include "base/text/breaking_line.h"
-#include "timeline/core/row_layout.h"
+#include "timeline/core/rows/row_layout.h"
 
 namespace lanescope::ui {
 

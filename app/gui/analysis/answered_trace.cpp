@@ -5,8 +5,8 @@
 #include <QSignalBlocker>
 
 #include "analysis/place.h"
-#include "timeline/core/format.h"
 #include "timeline/core/navigation.h"
+#include "timeline/core/words/format.h"
 
 namespace lanescope::ui {
 

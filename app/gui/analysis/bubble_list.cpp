@@ -10,7 +10,7 @@
 #include "model/samples/thread_samples.h"
 #include "model/text/message.h"
 #include "model/text/to_translate.h"
-#include "timeline/core/idle_time.h"
+#include "timeline/core/lanes/idle_time.h"
 
 namespace lanescope::ui {
 namespace {

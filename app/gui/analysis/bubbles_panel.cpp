@@ -13,7 +13,7 @@
 #include "base/text/time_text.h"
 #include "samples/samples_panel.h"
 #include "tables/panel_layout.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

@@ -17,8 +17,8 @@
 #include "model/text/language.h"
 #include "model/trace/percent.h"
 #include "tables/panel_layout.h"
-#include "timeline/core/describe.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/describe.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

@@ -10,8 +10,8 @@
 #include "base/jobs/latest_job.h"
 #include "base/jobs/paced_update.h"
 #include "base/state/selection_state.h"
-#include "timeline/core/communication_time.h"
-#include "timeline/core/idle_time.h"
+#include "timeline/core/lanes/communication_time.h"
+#include "timeline/core/lanes/idle_time.h"
 
 namespace lanescope::ui {
 

@@ -13,7 +13,7 @@
 #include "base/text/breaking_line.h"
 #include "base/text/time_text.h"
 #include "model/trace/parts.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

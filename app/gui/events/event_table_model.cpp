@@ -13,10 +13,10 @@
 #include "model/file/scratch_file.h"
 #include "model/trace/parts.h"
 #include "tables/table_look.h"
-#include "timeline/core/colors.h"
-#include "timeline/core/describe.h"
-#include "timeline/core/format.h"
 #include "timeline/core/navigation.h"
+#include "timeline/core/pixels/colors.h"
+#include "timeline/core/words/describe.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

@@ -18,8 +18,8 @@
 #include "model/trace/parts.h"
 #include "tables/quiet_focus.h"
 #include "tables/table_look.h"
-#include "timeline/core/format.h"
 #include "timeline/core/navigation.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

@@ -3,7 +3,7 @@
 #include <QToolButton>
 
 #include "base/text/texts.h"
-#include "timeline/core/describe.h"
+#include "timeline/core/words/describe.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

@@ -7,7 +7,7 @@
 #include <QHBoxLayout>
 #include <QMessageBox>
 
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 
 namespace lanescope::ui {
 namespace {

@@ -5,7 +5,7 @@
 #include <QPushButton>
 
 #include "model/trace/demanded_segments.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "model/trace/kernel_records.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 
 namespace lanescope::ui {
 namespace {

@@ -8,7 +8,7 @@
 #include "analysis/command_text.h"
 #include "base/text/texts.h"
 #include "model/kernels/program.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

@@ -10,7 +10,7 @@
 #include <QToolTip>
 
 #include "kernels/count_columns.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

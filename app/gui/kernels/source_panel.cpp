@@ -19,7 +19,7 @@
 #include "kernels/kernel_facts.h"
 #include "model/trace/last_path_part.h"
 #include "tables/table_place.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

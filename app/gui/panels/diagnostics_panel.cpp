@@ -22,8 +22,8 @@
 #include "model/trace/demanded_segments.h"
 #include "model/trace/scratch_memory.h"
 #include "tables/table_look.h"
-#include "timeline/core/format.h"
-#include "timeline/core/idle_time.h"
+#include "timeline/core/lanes/idle_time.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

@@ -13,7 +13,7 @@
 #include "events/event_filter_bar.h"
 #include "model/stats/pivot_table.h"
 #include "model/trace/parts.h"
-#include "timeline/core/describe.h"
+#include "timeline/core/words/describe.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

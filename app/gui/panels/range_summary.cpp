@@ -10,7 +10,7 @@
 #include "model/events/event_query.h"
 #include "model/trace/parts.h"
 #include "panels/utilisation.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

@@ -10,8 +10,8 @@
 #include <QString>
 
 #include "model/events/event_statistics.h"
-#include "timeline/core/communication_time.h"
-#include "timeline/core/idle_time.h"
+#include "timeline/core/lanes/communication_time.h"
+#include "timeline/core/lanes/idle_time.h"
 
 namespace lanescope::ui {
 

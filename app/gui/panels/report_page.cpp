@@ -4,7 +4,7 @@
 #include <QVBoxLayout>
 
 #include "analysis/place.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

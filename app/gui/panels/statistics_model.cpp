@@ -7,8 +7,8 @@
 #include "base/text/texts.h"
 #include "model/events/name_family.h"
 #include "tables/table_look.h"
-#include "timeline/core/describe.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/describe.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

@@ -17,8 +17,8 @@
 #include "tables/quiet_focus.h"
 #include "tables/table_look.h"
 #include "tables/table_place.h"
-#include "timeline/core/format.h"
 #include "timeline/core/navigation.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "timeline/core/idle_time.h"
+#include "timeline/core/lanes/idle_time.h"
 
 namespace lanescope::ui {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "model/trace/trace.h"
-#include "timeline/core/communication_time.h"
-#include "timeline/core/level_content.h"
+#include "timeline/core/lanes/communication_time.h"
+#include "timeline/core/pixels/level_content.h"
 
 namespace lanescope::ui {
 

@@ -10,7 +10,7 @@
 #include <QValueAxis>
 
 #include "panels/chart_look.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 
 namespace lanescope::ui {
 namespace {

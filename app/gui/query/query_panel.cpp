@@ -16,7 +16,7 @@
 #include "base/room/elided_label.h"
 #include "base/text/texts.h"
 #include "tables/panel_layout.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

@@ -21,7 +21,7 @@
 #include "model/query/query.h"
 #include "panels/duration_chart.h"
 #include "tables/result_table.h"
-#include "timeline/core/answer_row.h"
+#include "timeline/core/rows/answer_row.h"
 
 namespace lanescope::ui {
 

@@ -1,6 +1,6 @@
 #include "samples/call_tree_model.h"
 
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 
 namespace lanescope::ui {
 namespace {

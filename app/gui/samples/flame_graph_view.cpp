@@ -15,8 +15,8 @@
 #include <QToolTip>
 
 #include "model/kernels/instructions/pc_statistics.h"
-#include "timeline/core/colors.h"
-#include "timeline/core/format.h"
+#include "timeline/core/pixels/colors.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

@@ -9,7 +9,7 @@
 
 #include "base/room/elided_label.h"
 #include "tables/table_place.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

@@ -6,8 +6,8 @@
 #include "kernels/source_files.h"
 #include "model/samples/gpu_time.h"
 #include "model/trace/last_path_part.h"
-#include "timeline/core/describe.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/describe.h"
+#include "timeline/core/words/format.h"
 
 namespace lanescope::ui {
 namespace {

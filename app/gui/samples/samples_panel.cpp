@@ -17,7 +17,7 @@
 #include "model/trace/parts.h"
 #include "samples/opened_calls.h"
 #include "tables/quiet_focus.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "model/trace/percent.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

@@ -23,7 +23,7 @@
 #include "model/import/open_trace.h"
 #include "model/text/language.h"
 #include "model/trace/demanded_segments.h"
-#include "timeline/core/describe.h"
+#include "timeline/core/words/describe.h"
 #include "timeline/widget/shown_text.h"
 #include "timeline/widget/timeline_command.h"
 #include "window/keys/key_bindings_dialog.h"

@@ -16,7 +16,7 @@
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
 #include "record/remote_dialog.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 #include "window/main_window.h"
 #include "window/quitting.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/kernel_facts.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 
 namespace lanescope::ui {
 

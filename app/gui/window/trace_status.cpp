@@ -9,7 +9,7 @@
 #include "base/text/texts.h"
 #include "events/shown_events.h"
 #include "model/trace/completeness.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

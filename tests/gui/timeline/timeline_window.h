@@ -12,7 +12,7 @@
 
 #include "../../timeline/traces.h"
 #include "support/catch.h"
-#include "timeline/core/viewport.h"
+#include "timeline/core/view/viewport.h"
 #include "timeline/widget/timeline_view.h"
 
 namespace lanescope::test {

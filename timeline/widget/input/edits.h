@@ -6,7 +6,7 @@
 
 #include <QUndoCommand>
 
-#include "timeline/core/row_layout.h"
+#include "timeline/core/rows/row_layout.h"
 #include "timeline/widget/timeline_view.h"
 
 namespace lanescope::timeline {

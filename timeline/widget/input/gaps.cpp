@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "timeline/core/viewport.h"
+#include "timeline/core/view/viewport.h"
 #include "view/view_state.h"
 
 namespace lanescope::timeline {

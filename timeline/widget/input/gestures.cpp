@@ -8,7 +8,7 @@
 #include <QPointingDevice>
 #include <QWheelEvent>
 
-#include "timeline/core/viewport.h"
+#include "timeline/core/view/viewport.h"
 
 namespace lanescope::timeline {
 namespace {

@@ -7,8 +7,8 @@
 #include <QKeySequence>
 #include <QStringList>
 
-#include "timeline/core/describe.h"
-#include "timeline/core/viewport.h"
+#include "timeline/core/view/viewport.h"
+#include "timeline/core/words/describe.h"
 #include "timeline/widget/shown_text.h"
 #include "timeline/widget/timeline_command.h"
 #include "timeline/widget/timeline_view.h"

@@ -5,9 +5,9 @@
 
 #include <QString>
 
-#include "timeline/core/answer_row.h"
-#include "timeline/core/idle_time.h"
-#include "timeline/core/level_pixels.h"
+#include "timeline/core/lanes/idle_time.h"
+#include "timeline/core/pixels/level_pixels.h"
+#include "timeline/core/rows/answer_row.h"
 
 namespace lanescope::timeline {
 

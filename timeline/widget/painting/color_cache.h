@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "timeline/core/colors.h"
+#include "timeline/core/pixels/colors.h"
 
 namespace lanescope::timeline {
 

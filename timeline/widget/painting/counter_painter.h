@@ -4,7 +4,7 @@
 #include <QImage>
 #include <QPainter>
 
-#include "timeline/core/counter_pixels.h"
+#include "timeline/core/pixels/counter_pixels.h"
 #include "view/view_state.h"
 
 namespace lanescope::timeline {

@@ -10,7 +10,7 @@
 #include "model/text/to_translate.h"
 #include "painting/counter_painter.h"
 #include "parts/ruler_bar.h"
-#include "timeline/core/describe.h"
+#include "timeline/core/words/describe.h"
 
 namespace lanescope::timeline {
 namespace {

@@ -13,9 +13,9 @@
 
 #include "painting/color_cache.h"
 #include "painting/label_cache.h"
-#include "timeline/core/level_pixels.h"
-#include "timeline/core/profiled_launches.h"
-#include "timeline/core/ruler.h"
+#include "timeline/core/lanes/profiled_launches.h"
+#include "timeline/core/pixels/level_pixels.h"
+#include "timeline/core/pixels/ruler.h"
 #include "view/view_state.h"
 
 class QPainter;

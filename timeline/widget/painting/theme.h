@@ -6,8 +6,8 @@
 #include <QFont>
 #include <QPalette>
 
-#include "timeline/core/colors.h"
-#include "timeline/core/row_layout.h"
+#include "timeline/core/pixels/colors.h"
+#include "timeline/core/rows/row_layout.h"
 
 namespace lanescope::timeline {
 

@@ -16,7 +16,7 @@
 #include "input/tool_tip.h"
 #include "model/trace/demanded_segments.h"
 #include "parts/canvas_accessible.h"
-#include "timeline/core/describe.h"
+#include "timeline/core/words/describe.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::timeline {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "timeline/core/counter_pixels.h"
-#include "timeline/core/describe.h"
-#include "timeline/core/format.h"
+#include "timeline/core/pixels/counter_pixels.h"
+#include "timeline/core/words/describe.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::timeline {

@@ -11,7 +11,7 @@
 #include <QAccessibleWidget>
 
 #include "parts/canvas.h"
-#include "timeline/core/level_pixels.h"
+#include "timeline/core/pixels/level_pixels.h"
 
 namespace lanescope::timeline {
 

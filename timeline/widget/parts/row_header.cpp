@@ -11,8 +11,8 @@
 #include <QWheelEvent>
 
 #include "input/gestures.h"
-#include "timeline/core/counter_pixels.h"
-#include "timeline/core/format.h"
+#include "timeline/core/pixels/counter_pixels.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::timeline {

@@ -9,8 +9,8 @@
 #include <QWheelEvent>
 
 #include "input/gestures.h"
-#include "timeline/core/format.h"
-#include "timeline/core/ruler.h"
+#include "timeline/core/pixels/ruler.h"
+#include "timeline/core/words/format.h"
 
 namespace lanescope::timeline {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "input/gestures.h"
 #include "model/trace/demanded_segments.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "view/timeline_parts.h"
 
 namespace lanescope::timeline {

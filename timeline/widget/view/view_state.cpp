@@ -8,7 +8,7 @@
 #include "model/trace/demanded_segments.h"
 #include "model/trace/trace_builder.h"
 #include "timeline/core/parallel.h"
-#include "timeline/core/row_pairs.h"
+#include "timeline/core/rows/row_pairs.h"
 #include "timeline/widget/surely.h"
 
 namespace lanescope::timeline {

@@ -18,14 +18,14 @@
 #include <QUndoStack>
 
 #include "painting/theme.h"
-#include "timeline/core/answer_row.h"
-#include "timeline/core/communication_time.h"
-#include "timeline/core/event_matches.h"
-#include "timeline/core/idle_time.h"
+#include "timeline/core/lanes/communication_time.h"
+#include "timeline/core/lanes/event_matches.h"
+#include "timeline/core/lanes/idle_time.h"
 #include "timeline/core/navigation.h"
-#include "timeline/core/row_layout.h"
-#include "timeline/core/view_content.h"
-#include "timeline/core/view_history.h"
+#include "timeline/core/rows/answer_row.h"
+#include "timeline/core/rows/row_layout.h"
+#include "timeline/core/view/view_content.h"
+#include "timeline/core/view/view_history.h"
 #include "timeline/widget/selection.h"
 #include "timeline/widget/timeline_view.h"
 

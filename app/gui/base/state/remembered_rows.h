@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/trace/trace.h"
-#include "timeline/core/row_layout.h"
+#include "timeline/core/rows/row_layout.h"
 
 namespace lanescope::ui {
 

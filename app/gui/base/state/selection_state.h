@@ -15,7 +15,7 @@
 
 #include "model/events/event_query.h"
 #include "model/trace/trace.h"
-#include "timeline/core/row_tree.h"
+#include "timeline/core/rows/row_tree.h"
 #include "timeline/widget/selection.h"
 
 namespace lanescope::ui {

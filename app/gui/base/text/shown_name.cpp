@@ -1,6 +1,6 @@
 #include "base/text/shown_name.h"
 
-#include "timeline/core/describe.h"
+#include "timeline/core/words/describe.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::ui {

@@ -9,7 +9,7 @@
 #include <QString>
 
 #include "model/trace/types.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 
 namespace lanescope::ui {
 

@@ -2,7 +2,7 @@
 
 #include <QStringList>
 
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 
 namespace lanescope::ui {
 

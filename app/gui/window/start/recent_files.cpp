@@ -5,7 +5,7 @@
 #include <QFileInfo>
 #include <QFontMetrics>
 
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "window/trace_status.h"
 
 namespace lanescope::ui {

@@ -9,8 +9,8 @@
 #include "base/input/leave_field.h"
 #include "events/shown_events.h"
 #include "model/trace/parts.h"
-#include "timeline/core/format.h"
 #include "timeline/core/navigation.h"
+#include "timeline/core/words/format.h"
 
 namespace lanescope::ui {
 namespace {

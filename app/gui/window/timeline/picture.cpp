@@ -5,7 +5,7 @@
 #include <QImage>
 
 #include "export/trace_writing.h"
-#include "timeline/core/svg_picture.h"
+#include "timeline/core/pixels/svg_picture.h"
 
 namespace lanescope::ui {
 namespace {

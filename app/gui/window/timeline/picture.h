@@ -6,7 +6,7 @@
 #include <QString>
 
 #include "export/exports.h"
-#include "timeline/core/idle_time.h"
+#include "timeline/core/lanes/idle_time.h"
 #include "timeline/widget/timeline_view.h"
 
 namespace lanescope::ui {

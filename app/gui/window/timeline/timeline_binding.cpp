@@ -12,8 +12,8 @@
 #include "model/events/name_family.h"
 #include "model/trace/kernel_records.h"
 #include "samples/samples_panel.h"
-#include "timeline/core/describe.h"
-#include "timeline/core/row_pairs.h"
+#include "timeline/core/rows/row_pairs.h"
+#include "timeline/core/words/describe.h"
 #include "timeline/widget/timeline_command.h"
 
 namespace lanescope::ui {

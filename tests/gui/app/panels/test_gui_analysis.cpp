@@ -21,8 +21,8 @@
 #include "model/trace/trace_builder.h"
 #include "panels/utilisation.h"
 #include "panels/utilisation_chart.h"
-#include "timeline/core/communication_time.h"
-#include "timeline/core/svg_picture.h"
+#include "timeline/core/lanes/communication_time.h"
+#include "timeline/core/pixels/svg_picture.h"
 #include "window/look/theme.h"
 
 using namespace lanescope;

@@ -13,7 +13,7 @@
 #include "fixture/panel_tables.h"
 #include "model/kernels/counters/recorded_metrics.h"
 #include "model/trace/trace_builder.h"
-#include "timeline/core/describe.h"
+#include "timeline/core/words/describe.h"
 #include "window/timeline/event_search.h"
 
 using namespace lanescope;

@@ -9,8 +9,8 @@
 #include "fixture/menus.h"
 #include "fixture/panel_tables.h"
 #include "model/analysis/idle/idle.h"
-#include "timeline/core/format.h"
-#include "timeline/core/idle_time.h"
+#include "timeline/core/lanes/idle_time.h"
+#include "timeline/core/words/format.h"
 
 using namespace lanescope;
 using namespace lanescope::test;

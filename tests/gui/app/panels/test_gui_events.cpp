@@ -13,8 +13,8 @@
 #include "panels/duration_chart.h"
 #include "panels/statistics_model.h"
 #include "panels/utilisation_chart.h"
-#include "timeline/core/format.h"
-#include "timeline/core/viewport.h"
+#include "timeline/core/view/viewport.h"
+#include "timeline/core/words/format.h"
 
 using namespace lanescope;
 using namespace lanescope::test;

@@ -13,8 +13,8 @@
 #include "model/analysis/idle/idle.h"
 #include "model/analysis/rule.h"
 #include "model/trace/load.h"
-#include "timeline/core/format.h"
-#include "timeline/core/idle_time.h"
+#include "timeline/core/lanes/idle_time.h"
+#include "timeline/core/words/format.h"
 
 using namespace lanescope;
 using namespace lanescope::test;

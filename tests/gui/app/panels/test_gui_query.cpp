@@ -20,7 +20,7 @@
 #include "../../../timeline/traces.h"
 #include "fixture/gestures.h"
 #include "panels/duration_chart.h"
-#include "timeline/core/viewport.h"
+#include "timeline/core/view/viewport.h"
 #include "window/look/theme.h"
 
 using namespace lanescope;

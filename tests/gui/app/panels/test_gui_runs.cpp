@@ -13,7 +13,7 @@
 #include "fixture/main_window_fixture.h"
 #include "fixture/menus.h"
 #include "fixture/panel_tables.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "window/timeline/event_search.h"
 
 using namespace lanescope;

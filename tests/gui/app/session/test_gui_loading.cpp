@@ -17,7 +17,7 @@
 #include "model/trace/outline.h"
 #include "model/trace/trace_builder.h"
 #include "options.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "window/opening_view.h"
 #include "window/timeline/event_search.h"
 

@@ -16,7 +16,7 @@
 
 #include "base/files/file_facts.h"
 #include "fixture/main_window_fixture.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 
 using namespace lanescope;
 using namespace lanescope::test;

@@ -22,7 +22,7 @@
 #include "panels/duration_chart.h"
 #include "panels/utilisation_chart.h"
 #include "tables/result_table.h"
-#include "timeline/core/colors.h"
+#include "timeline/core/pixels/colors.h"
 #include "timeline/widget/shown_text.h"
 #include "window/look/theme.h"
 

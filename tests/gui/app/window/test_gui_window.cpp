@@ -15,7 +15,7 @@
 #include "fixture/main_window_fixture.h"
 #include "fixture/menus.h"
 #include "panels/statistics_model.h"
-#include "timeline/core/format.h"
+#include "timeline/core/words/format.h"
 #include "window/start/start_page.h"
 
 using namespace lanescope;

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "timeline/core/level_content.h"
-#include "timeline/core/row_tree.h"
+#include "timeline/core/pixels/level_content.h"
+#include "timeline/core/rows/row_tree.h"
 
 namespace lanescope::timeline {
 

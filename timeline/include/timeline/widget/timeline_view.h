@@ -21,13 +21,13 @@
 #include <QWidget>
 
 #include "model/trace/trace.h"
-#include "timeline/core/answer_row.h"
-#include "timeline/core/communication_time.h"
-#include "timeline/core/event_matches.h"
-#include "timeline/core/idle_time.h"
+#include "timeline/core/lanes/communication_time.h"
+#include "timeline/core/lanes/event_matches.h"
+#include "timeline/core/lanes/idle_time.h"
 #include "timeline/core/navigation.h"
-#include "timeline/core/row_layout.h"
-#include "timeline/core/svg_picture.h"
+#include "timeline/core/pixels/svg_picture.h"
+#include "timeline/core/rows/answer_row.h"
+#include "timeline/core/rows/row_layout.h"
 
 namespace lanescope::timeline {
 

@@ -1,0 +1,287 @@
+#include "timeline/core/view/view_content.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "model/trace/demanded_segments.h"
+#include "timeline/core/parallel.h"
+
+namespace lanescope::timeline {
+namespace {
+
+constexpr double kMargin = 0.01;                      // of the trace's length, free space before and after it
+constexpr std::uint64_t kMostParts = 64;              // of time, that are gone through one behind the other
+constexpr Nanoseconds kEmptyLength = 1'000'000;       // shown when there are no events yet
+constexpr std::uint64_t kLookedAtAtOnce = 1'000'000;  // events, for all that one frame shows: some ten milliseconds
+constexpr std::uint64_t kLookedAtForOne = 1u << 16;   // for one of the many levels that may be asked for in one frame
+
+// Whether `now` has every lane of `before` under the same number, with more events or the same. Not so where one is a file's outline, or
+// what a loader has of the file so far: then rows are the same, but nothing that counts in lanes may be carried over.
+bool has_same_lanes(const Trace& before, const Trace& now) {
+  if (now.provenance().outline_only != before.provenance().outline_only || now.lanes().size() < before.lanes().size()) return false;
+  const auto positions = [](const Trace& trace) {  // of lanes in their tracks
+    std::vector<std::size_t> of_lane(trace.lanes().size());
+    for (const Track& track : trace.tracks())
+      for (std::size_t position = 0; position < track.lanes.size(); ++position) of_lane[track.lanes[position]] = position;
+    return of_lane;
+  };
+  const std::vector<std::size_t> positions_before = positions(before), positions_now = positions(now);
+  for (LaneId id = 0; id < before.lanes().size(); ++id)
+    if (before.track_of(id).key != now.track_of(id).key || positions_before[id] != positions_now[id]) return false;
+  return true;
+}
+
+bool has_same_names(const Trace& before, const Trace& now) {
+  if (now.name_count() < before.name_count()) return false;
+  for (NameId name = 0; name < before.name_count(); ++name)
+    if (before.name(name).data() != now.name(name).data() && before.name(name) != now.name(name)) return false;
+  return true;
+}
+
+// A thread that shows a trace must not wait for its segments.
+SegmentSums known_sums(const Trace& trace) {
+  SegmentSums sums;
+  if (!holds_events(trace)) sums.set_decoding(SegmentSums::Decoding::kMayNot);
+  return sums;
+}
+
+}  // namespace
+
+void Picture::want(Pane pane, std::vector<Level> levels, const Viewport& viewport) { wanted_[pane] = {std::move(levels), viewport}; }
+
+void Picture::want(std::string row_key, Level level, TimeRange range, std::size_t sharers) {
+  wanted_sums_[std::move(row_key)] = {std::move(level), {range, 0, 0, sharers}};
+}
+
+void Picture::make_levels() {
+  std::vector<const Level*> levels;
+  for (const auto& [pane, wanted] : wanted_)
+    for (const Level& level : wanted.levels) levels.push_back(&level);
+  for (const auto& [key, wanted] : wanted_sums_) levels.push_back(&wanted.level);
+  (void)contents_.contents(levels);
+}
+
+void Picture::make(const std::stop_token& stop) {
+  if (parts_ == Parts::kLevels) return make_levels();
+  if (contents_.forget_unused()) {
+    pixels_.clear();
+    has_forgotten_ = true;
+  }
+  for (const auto& [pane, wanted] : wanted_) {
+    std::vector<const LevelContent*> contents;
+    for (const Level& level : wanted.levels) {
+      if (stop.stop_requested()) return;
+      contents.push_back(&contents_.content(level));
+    }
+    pixels_[pane].prepare(contents, wanted.viewport, stop);
+  }
+  add_up(stop);
+}
+
+// Of lanes that are summed one by one, heads know nearly all. What several lanes cover together is found event by event: for all rows in one
+// part of time before the next, so that rows share what was decoded; but row by row where there is not even room for one segment of each lane, as each part
+// of time would decode all of them again.
+void Picture::add_up(const std::stop_token& stop) {
+  struct Sum {
+    const std::string* key;
+    const LevelContent* content;
+    RowSum sum;
+  };
+  std::vector<Sum> together;
+  std::set<const Lane*> lanes;
+  for (const auto& [key, wanted] : wanted_sums_) {
+    if (stop.stop_requested()) return;
+    const LevelContent& content = contents_.content(wanted.level);
+    Sum sum{&key, &content, wanted.sum};
+    sum.sum.count = content.count(sum.sum.range);
+    if (content.lanes().size() > 1 && sum.sum.sharers < 2) {
+      for (const ContentLane& lane : content.lanes()) lanes.insert(lane.lane.get());
+      together.push_back(sum);
+    } else {
+      sum.sum.busy = row_busy(content, sum.sum.range, sum.sum.sharers);
+      sums_[key] = sum.sum;
+    }
+  }
+  constexpr std::uint64_t kEventBytes = 24, kSegmentBytes = kEventBytes * LaneSegment::kCapacity;
+  std::uint64_t events = 0;
+  for (const Lane* lane : lanes) events += lane->size();
+  const std::uint64_t room = std::max<std::uint64_t>(1, SegmentCache::of_process().use().budget / 2);
+  const bool has_room_for_each = lanes.size() * kSegmentBytes <= room;
+  const auto parts = static_cast<Nanoseconds>(has_room_for_each ? std::clamp<std::uint64_t>(events * kEventBytes / room, 1, kMostParts) : 1);
+  for (Nanoseconds part = 0; part < parts; ++part)
+    parallel_for(together.size(), [&](std::size_t index) {
+      if (stop.stop_requested()) return;
+      RowSum& sum = together[index].sum;
+      const Nanoseconds length = sum.range.length() / parts;
+      const Nanoseconds begin = sum.range.begin + length * part;
+      sum.busy += together[index].content->busy({begin, part + 1 < parts ? begin + length : sum.range.end});
+    });
+  if (stop.stop_requested()) return;
+  for (const Sum& sum : together) sums_[*sum.key] = sum.sum;
+}
+
+Nanoseconds row_busy(const LevelContent& content, TimeRange range, std::size_t sharers) {
+  if (sharers < 2) return content.busy(range);
+  Nanoseconds sum = 0;
+  for (const ContentLane& lane : content.lanes()) sum += lane.visit([range](const auto& events) { return events.busy(range); });
+  return sum / static_cast<Nanoseconds>(sharers);
+}
+
+namespace {
+
+TimeRange bounds_of_time(TimeRange extent) noexcept {
+  if (extent.empty()) return {extent.begin, extent.begin + kEmptyLength};
+  const TimeRange wide = padded(extent, kMargin);
+  return wide.length() >= kShortestRange ? wide : TimeRange{wide.begin, wide.begin + kShortestRange};
+}
+
+}  // namespace
+
+TimeRange bounds_of(const Trace& trace, Clock clock) noexcept {
+  TimeRange extent = trace.scope();
+  if (const std::optional<SavedPart>& part = trace.provenance().part) extent.begin = std::min(extent.begin, part->first_launch);
+  if (clock && *clock > extent.end) extent = {extent.empty() ? std::min<Nanoseconds>(0, *clock) : extent.begin, *clock};
+  return bounds_of_time(extent);
+}
+
+TimeRange opening_range(const Trace& trace) noexcept { return trace.provenance().part ? bounds_of_time(trace.scope()) : bounds_of(trace); }
+
+TimeRange range_after(const Sight& sight, TimeRange bounds, Nanoseconds end) noexcept {
+  switch (sight.moves) {
+    case Sight::Moves::kWithAll:
+      return bounds;
+    case Sight::Moves::kWithEnd:
+      return clamped(panned(sight.range, end - sight.range.end), bounds);
+    case Sight::Moves::kNo:
+      break;
+  }
+  return sight.range;
+}
+
+ViewContent::Base::Base(const ViewContent& content)
+    : trace_(content.trace_), sums_(content.sums_), contents_(content.on_demand_ ? content.picture_.contents_ : content.contents_) {
+  sums_.set_decoding(SegmentSums::Decoding::kMay);
+}
+
+ViewContent::ViewContent(std::shared_ptr<const Trace> trace, Projecting projecting)
+    : trace_(std::move(trace)),
+      bounds_(bounds_of(*trace_)),
+      sums_(known_sums(*trace_)),
+      tree_(*trace_, sums_),
+      contents_(trace_, projecting),
+      on_demand_(!holds_events(*trace_)),
+      outlines_(trace_, Projecting::kAsBefore, Lanes::kOutlines) {
+  if (on_demand_) picture_.contents_ = contents_;
+}
+
+ViewContent::ViewContent(Base before, std::shared_ptr<const Trace> trace, Projecting projecting, Clock clock)
+    : trace_(std::move(trace)),
+      bounds_(bounds_of(*trace_, clock)),
+      continues_(has_same_lanes(*before.trace_, *trace_) && has_same_names(*before.trace_, *trace_)),
+      sums_(continues_ ? std::move(before.sums_) : SegmentSums()),
+      tree_(*trace_, sums_),
+      contents_(continues_ ? std::move(before.contents_) : ContentCache(trace_, projecting)),
+      on_demand_(!holds_events(*trace_)),
+      outlines_(trace_, Projecting::kAsBefore, Lanes::kOutlines) {
+  if (continues_) contents_.grow(trace_, projecting);
+  if (on_demand_) picture_.contents_ = contents_;
+}
+
+Painted ViewContent::painted(Pane pane, std::span<const Level* const> levels, const Viewport& viewport) {
+  if (!on_demand_) {
+    LevelRasterizer& pixels = rasterizer(viewport);  // lanes that are shown whole are the same in both
+    auto contents = contents_.contents_within(kLookedAtAtOnce, levels);
+    Painted painted = contents ? Painted{std::move(*contents), &pixels} : Painted{outlines_.contents(levels), &pixels, Painted::Detail::kOutline};
+    pixels.prepare(painted.contents, viewport);
+    return painted;
+  }
+  Painted exact{{}, &picture_.pixels_[pane]};
+  for (const Level* level : levels)
+    if (const LevelContent* content = picture_.contents_.find(*level)) exact.contents.push_back(content);
+  if (exact.contents.size() == levels.size() && exact.rasterizer->has(exact.contents, viewport)) return exact;
+  Painted outline{outlines_.contents(levels), &outline_pixels_[pane], Painted::Detail::kOutline};
+  outline.rasterizer->prepare(outline.contents, viewport);
+  return outline;
+}
+
+Picture ViewContent::take_picture(std::initializer_list<Pane> panes) {
+  Picture taken;
+  if (on_demand_) {
+    taken.contents_ = picture_.contents_;  // what can be asked at once stays so
+    taken.sums_ = picture_.sums_;
+    for (const Pane pane : panes) taken.pixels_.insert(picture_.pixels_.extract(pane));
+  } else {
+    taken.contents_ = contents_;
+    taken.parts_ = Picture::Parts::kLevels;
+  }
+  return taken;
+}
+
+void ViewContent::put(Picture picture) {
+  if (!on_demand_) return contents_.add(picture.contents_);
+  if (picture.has_forgotten_) picture_.pixels_.clear();
+  for (auto& [pane, pixels] : picture.pixels_) picture_.pixels_[pane] = std::move(pixels);
+  picture_.contents_ = std::move(picture.contents_);
+  picture_.sums_ = std::move(picture.sums_);
+}
+
+bool ViewContent::has_pictures_of(const ViewContent& other) const {
+  if (!on_demand_ || !other.on_demand_) return false;
+  if (trace_ == other.trace_) return true;
+  const auto same_segments = [](const Lane& a, const Lane& b) {
+    if (a.size() != b.size()) return false;
+    for (std::size_t segment = 0; segment < a.segment_count(); ++segment)
+      if (a.segment_identity(segment) != b.segment_identity(segment)) return false;
+    return true;
+  };
+  const std::vector<Lane>&lanes = trace_->lanes(), &others = other.trace_->lanes();
+  return std::equal(lanes.begin(), lanes.end(), others.begin(), others.end(), same_segments) && has_same_lanes(*other.trace_, *trace_) &&
+         has_same_names(*other.trace_, *trace_);
+}
+
+void ViewContent::continue_pictures(ViewContent& other) {
+  picture_ = std::exchange(other.picture_, {});
+  picture_.forget_sums();
+}
+
+const Picture::RowSum* ViewContent::sum_of(const std::string& row_key, TimeRange range) const {
+  const auto found = picture_.sums_.find(row_key);
+  return found != picture_.sums_.end() && found->second.range == range ? &found->second : nullptr;
+}
+
+const LevelContent* ViewContent::at_hand(const Level& level) {
+  if (on_demand_) return picture_.contents_.find(level);
+  const Level* const only[] = {&level};
+  const auto contents = contents_.contents_within(kLookedAtForOne, only);
+  return contents ? contents->front() : nullptr;
+}
+
+void ViewContent::make_at_once(std::span<const Level* const> levels) {
+  if (!on_demand_) (void)contents_.contents_within(kLookedAtAtOnce, levels);
+}
+
+TimeRange ViewContent::range_after(const Sight& sight) const noexcept { return timeline::range_after(sight, bounds_, bounds_of(*trace_).end); }
+
+void ViewContent::compute_pixels(const Sight& sight, TimeRange range) {
+  if (sight.width <= 0) return;
+  const RowLayout layout(tree_, sight.arrangement, sight.metrics, sight.row_filter);
+  std::vector<const Level*> in_sight;
+  for (const PlacedRow* row : layout.in_sight(sight.scroll, sight.height))
+    for (const Level& level : RowLayout::levels_in_sight(*row, sight.scroll, sight.height)) in_sight.push_back(&level);
+  const std::vector<Level> of_overview = overview(tree_);
+  std::vector<const Level*> whole;
+  for (const Level& level : of_overview) whole.push_back(&level);
+  const Viewport window = Viewport{range, sight.width}.on_grid();
+  const Viewport all = Viewport{bounds_, sight.width}.on_grid();
+  rasterizer(window).prepare(contents_.contents(in_sight), window);
+  of_all_.prepare(contents_.contents(whole), all);
+}
+
+void ViewContent::forget_pixels() {
+  of_all_.forget();
+  of_window_.forget();
+}
+
+}  // namespace lanescope::timeline

@@ -1,0 +1,54 @@
+// When at least one of several lanes is busy: makes "busy" of a row that combines lanes exact, never more than the time there is.
+//
+// It knows how far the sum over the lanes exceeds that. Lanes whose events never run at once (kernels and copies of one stream, one
+// kernel's launches) need nothing for it; others the times at which two, three, ... run at once, or the union of all events, whichever are
+// fewer intervals. Immutable and cheap to copy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/trace/interval_union.h"
+#include "timeline/core/lanes/lane_subset.h"
+
+namespace lanescope::timeline {
+
+// A lane, or a subset of one, as far as unions need to know it. What it refers to must outlive it.
+struct BusyLane {
+  const Lane* lane = nullptr;
+  const LaneSubset* subset = nullptr;  // of the lane, where not all of it counts
+};
+
+class BusyUnion {
+ public:
+  BusyUnion() = default;  // of one lane
+  // O(events · log lanes).
+  explicit BusyUnion(std::span<const BusyLane> lanes);
+  // The same for lanes that have grown: `before` is the union of their earlier states, which had the same events up to `unchanged_until`.
+  // O(events after it), but now and then, when there are twice as many, all.
+  BusyUnion(std::span<const BusyLane> lanes, const BusyUnion& before, Nanoseconds unchanged_until);
+
+  // Busy time between each time and the next. On entry, `busy` has the sum over the lanes for each. Requires: `times` ascend and are one
+  // more. O(times · lanes at once · log n).
+  void unite(std::span<const Nanoseconds> times, std::span<Nanoseconds> busy) const;
+  [[nodiscard]] std::size_t intervals() const noexcept;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+
+ private:
+  enum class Kept : std::uint8_t { kUnion, kOverlaps };
+  [[nodiscard]] static Kept smaller(std::span<const BusyLane> lanes);
+  void merge(std::span<const BusyLane> lanes, const BusyUnion* before, Nanoseconds from);
+
+  Kept kept_ = Kept::kOverlaps;
+  std::uint64_t events_when_chosen_ = 0;
+  // kUnion: the union. kOverlaps: when at least two lanes are busy, when at least three, and so on.
+  std::vector<IntervalUnion> layers_;
+};
+
+// What BusyUnion::unite() says, from the events alone: for lanes of which no union is kept, as it would take memory for each event.
+// O(events from the first time to the last · log lanes).
+void unite_events(std::span<const BusyLane> lanes, std::span<const Nanoseconds> times, std::span<Nanoseconds> busy);
+
+}  // namespace lanescope::timeline

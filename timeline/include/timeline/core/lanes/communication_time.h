@@ -1,0 +1,60 @@
+// When GPUs communicated, and how much of that was waiting for another rank, ready to be drawn and asked.
+//
+// The kernel of a collective first waits until the last rank has come, then it moves data (model/analysis/threads/waits.h). A row waits where nothing
+// else runs on it meanwhile: a kernel that computes beside a collective that waits is work. Immutable and cheap to copy; any thread may read it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "timeline/core/rows/row_tree.h"
+#include "timeline/core/view/viewport.h"
+
+namespace lanescope::timeline {
+
+class CommunicationTime {
+ public:
+  CommunicationTime() = default;
+  // O(kernels · log lanes) for each row that shows them; some 60 bytes a communication kernel. Empty when asked to stop.
+  explicit CommunicationTime(const Trace& trace, const std::stop_token& stop = {});
+
+  [[nodiscard]] bool has_waits() const noexcept { return of_ && !of_->waits.empty(); }
+
+  // The part of a kernel of the lane in which it waited, which is its beginning; none where it did not wait. O(log n).
+  [[nodiscard]] std::optional<TimeRange> wait_of(LaneId lane, Nanoseconds start_of_kernel) const;
+  // Time within the window in which what the level of a row shows did nothing but wait. O(log n).
+  [[nodiscard]] Nanoseconds waited(const Level& level, TimeRange window) const;
+  // How much of each pixel column that is, 0 to 1; none where the level never waits. O(width · log n).
+  [[nodiscard]] std::vector<float> waiting_columns(const Level& level, const Viewport& viewport) const;
+
+  struct OfGpu {
+    GpuId gpu = kNone;
+    Nanoseconds communicated = 0;  // in which a communication kernel ran
+    Nanoseconds alone = 0;         // ...and nothing else did
+    Nanoseconds waited = 0;        // ...and it did nothing but wait
+  };
+  // Of each GPU that communicates at all. O(GPUs · log n).
+  [[nodiscard]] std::vector<OfGpu> within(TimeRange window) const;
+
+ private:
+  struct ByLanes {
+    bool operator()(const Level& a, const Level& b) const noexcept;
+  };
+  struct GpuLanes {
+    Lane communication;
+    Lane alone;
+    Level hardware;  // of the row that shows all of its work
+  };
+  struct Times {
+    std::map<LaneId, Lane> waits;           // of each lane of kernels
+    std::map<Level, Lane, ByLanes> levels;  // in which nothing else runs: of each level of a row that ever waits
+    std::map<GpuId, GpuLanes> gpus;
+  };
+  class Builder;
+  std::shared_ptr<const Times> of_;
+};
+
+}  // namespace lanescope::timeline
