@@ -18,7 +18,7 @@
 #include "agent/channel/membership.h"
 #include "agent/core/call_chain.h"
 #include "agent/core/clock.h"
-#include "agent/core/loader.h"
+#include "agent/core/loader/loader.h"
 #include "agent/core/own_thread.h"
 #include "agent/core/system_calls.h"
 #include "agent/osrt/trace.h"

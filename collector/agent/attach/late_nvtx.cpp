@@ -14,9 +14,9 @@
 
 #include "agent/channel/membership.h"
 #include "agent/core/clock.h"
-#include "agent/core/dynamic_section.h"
-#include "agent/core/fault_guard.h"
-#include "agent/core/loader.h"
+#include "agent/core/faults/fault_guard.h"
+#include "agent/core/loader/dynamic_section.h"
+#include "agent/core/loader/loader.h"
 #include "agent/core/quiet.h"
 #include "agent/core/system_calls.h"
 #include "agent/nvtx/globals.h"

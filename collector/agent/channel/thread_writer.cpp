@@ -1,7 +1,7 @@
 #include "agent/channel/thread_writer.h"
 
 #include "agent/channel/capture.h"
-#include "agent/core/left_frame.h"
+#include "agent/core/faults/left_frame.h"
 #include "agent/core/quiet.h"
 #include "agent/process/call_filters.h"
 #include "agent/process/this_thread.h"

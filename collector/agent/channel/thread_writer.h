@@ -16,7 +16,7 @@ namespace lanescope::agent {
 
 // The calling thread's state, taken for one event. False where nothing can be recorded: there is no session. Where a signal handler interrupted an event of
 // the same thread, what it writes goes to another ring; so does what the thread writes later, if the handler has left that event by a jump,
-// until it is certain that it has (core/left_frame.h).
+// until it is certain that it has (core/faults/left_frame.h).
 class [[nodiscard]] ThreadWriter {
  public:
   ThreadWriter() noexcept {

@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <unwind.h>
 
-#include "agent/core/loader.h"
+#include "agent/core/loader/loader.h"
 
 namespace lanescope::agent {
 namespace {

@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 
-#include "agent/core/loader.h"
+#include "agent/core/loader/loader.h"
 #include "agent/core/quiet.h"
 #include "agent/core/system_calls.h"
 

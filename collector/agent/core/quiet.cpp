@@ -1,6 +1,6 @@
 #include "agent/core/quiet.h"
 
-#include "agent/core/left_frame.h"
+#include "agent/core/faults/left_frame.h"
 
 namespace lanescope::agent {
 

@@ -22,7 +22,7 @@ class [[nodiscard]] Quiet {
     outermost = nullptr;
     ++depth;
   }
-  // A signal handler may have left one by a jump, which ends it as well (core/left_frame.h).
+  // A signal handler may have left one by a jump, which ends it as well (core/faults/left_frame.h).
   [[nodiscard]] static bool is_on() noexcept { return depth != 0 && !was_left(); }
 
  private:

@@ -7,8 +7,8 @@
 
 #include <dlfcn.h>
 
-#include "agent/core/arena.h"
-#include "agent/core/loader.h"
+#include "agent/core/loader/loader.h"
+#include "agent/core/memory/arena.h"
 #include "agent/core/quiet.h"
 #include "agent/cupti/guarded_call.h"
 #include "agent/nvtx/injection.h"

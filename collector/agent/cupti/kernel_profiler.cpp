@@ -7,7 +7,7 @@
 
 #include "agent/channel/membership.h"
 #include "agent/core/clock.h"
-#include "agent/core/loader.h"
+#include "agent/core/loader/loader.h"
 #include "agent/core/quiet.h"
 #include "agent/cupti/guarded_call.h"
 #include "agent/cupti/launch_hold.h"

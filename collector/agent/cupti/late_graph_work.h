@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-#include "agent/core/page_buffer.h"
+#include "agent/core/memory/page_buffer.h"
 #include "agent/encode/events.h"
 
 namespace lanescope::agent::cupti {

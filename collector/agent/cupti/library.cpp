@@ -12,9 +12,9 @@
 #include <glob.h>
 #include <unistd.h>
 
-#include "agent/core/held_locks.h"
-#include "agent/core/loader.h"
-#include "agent/core/page_buffer.h"
+#include "agent/core/faults/held_locks.h"
+#include "agent/core/loader/loader.h"
+#include "agent/core/memory/page_buffer.h"
 #include "agent/core/system_calls.h"
 #include "agent/cupti/guarded_call.h"
 #include "agent/cupti/library_file.h"

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "agent/core/loader.h"
+#include "agent/core/loader/loader.h"
 #include "agent/core/system_calls.h"
 
 namespace lanescope::agent::cupti {

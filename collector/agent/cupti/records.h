@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "agent/core/clock.h"
-#include "agent/core/page_buffer.h"
+#include "agent/core/memory/page_buffer.h"
 #include "agent/cupti/late_graph_work.h"
 #include "agent/cupti/library.h"
 #include "agent/encode/clock_map.h"

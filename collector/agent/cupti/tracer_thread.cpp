@@ -8,7 +8,7 @@
 #include "agent/channel/membership.h"
 #include "agent/channel/places.h"
 #include "agent/core/clock.h"
-#include "agent/core/fault_guard.h"
+#include "agent/core/faults/fault_guard.h"
 #include "agent/core/own_thread.h"
 #include "agent/core/system_calls.h"
 #include "agent/cupti/backtraces.h"

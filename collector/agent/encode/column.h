@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "agent/core/page_buffer.h"
+#include "agent/core/memory/page_buffer.h"
 #include "agent/encode/proto_writer.h"
 
 namespace lanescope::agent::encode {

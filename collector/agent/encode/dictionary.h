@@ -11,7 +11,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "agent/core/page_buffer.h"
+#include "agent/core/memory/page_buffer.h"
 
 namespace lanescope::agent::encode {
 

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "agent/core/arena.h"
-#include "agent/core/page_buffer.h"
+#include "agent/core/memory/arena.h"
+#include "agent/core/memory/page_buffer.h"
 #include "agent/encode/chunk.h"
 #include "agent/encode/dictionary.h"
 #include "agent/encode/frame_writer.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "agent/core/page_buffer.h"
+#include "agent/core/memory/page_buffer.h"
 #include "collector/channel/ring.h"
 #include "collector/channel/shared_memory.h"
 

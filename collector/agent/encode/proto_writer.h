@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "agent/core/page_buffer.h"
+#include "agent/core/memory/page_buffer.h"
 
 namespace lanescope::agent::encode {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "agent/core/page_buffer.h"
+#include "agent/core/memory/page_buffer.h"
 #include "agent/kernel_counters/functions.h"
 #include "agent/kernel_counters/instruction_counters.h"
 #include "agent/kernel_counters/plan.h"

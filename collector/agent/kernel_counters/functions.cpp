@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include "agent/core/loader.h"
+#include "agent/core/loader/loader.h"
 
 namespace lanescope::agent::kernel_counters {
 namespace {

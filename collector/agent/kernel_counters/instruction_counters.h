@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "agent/core/page_buffer.h"
+#include "agent/core/memory/page_buffer.h"
 #include "agent/kernel_counters/functions.h"
 #include "agent/kernel_counters/plan.h"
 #include "agent/kernel_counters/refusal.h"

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "agent/core/page_buffer.h"
+#include "agent/core/memory/page_buffer.h"
 #include "agent/kernel_counters/launch.h"
 #include "collector/channel/kernel_counters.h"
 

@@ -12,7 +12,7 @@
 #include <cupti.h>
 #include <cupti_pcsampling.h>
 
-#include "agent/core/page_buffer.h"
+#include "agent/core/memory/page_buffer.h"
 #include "agent/kernels/cubin_sections.h"
 #include "agent/process/lock.h"
 

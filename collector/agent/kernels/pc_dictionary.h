@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "agent/core/page_buffer.h"
+#include "agent/core/memory/page_buffer.h"
 #include "agent/encode/dictionary.h"
 #include "agent/encode/proto_writer.h"
 

@@ -7,7 +7,7 @@
 
 #include <dlfcn.h>
 
-#include "agent/core/stood_before.h"
+#include "agent/core/loader/stood_before.h"
 
 namespace lanescope::agent::mpi {
 namespace {

@@ -7,8 +7,8 @@
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExtPayload.h>
 
-#include "agent/core/loaded_file.h"
-#include "agent/core/loader.h"
+#include "agent/core/loader/loaded_file.h"
+#include "agent/core/loader/loader.h"
 #include "agent/mpi/communicators.h"
 #include "agent/process/lock.h"
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "agent/core/arena.h"
+#include "agent/core/memory/arena.h"
 
 namespace lanescope::agent::nvtx {
 

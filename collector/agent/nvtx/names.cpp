@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "agent/channel/membership.h"
-#include "agent/core/arena.h"
+#include "agent/core/memory/arena.h"
 #include "agent/core/system_calls.h"
 #include "agent/nvtx/kept_names.h"
 #include "agent/nvtx/payload.h"

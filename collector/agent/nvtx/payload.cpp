@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "agent/channel/membership.h"
-#include "agent/core/arena.h"
+#include "agent/core/memory/arena.h"
 #include "agent/core/text.h"
 #include "agent/nvtx/names.h"
 #include "agent/nvtx/payload_types.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "agent/core/stood_before.h"
+#include "agent/core/loader/stood_before.h"
 #include "agent/opengl/functions.h"
 #include "agent/opengl/marks.h"
 

@@ -7,7 +7,7 @@
 #include <elf.h>
 #include <link.h>
 
-#include "agent/core/loader.h"
+#include "agent/core/loader/loader.h"
 
 namespace lanescope::agent::osrt {
 namespace {

@@ -2,7 +2,7 @@
 // must not do any more (process/call_filters.h). A thread that enters the strict mode is left alone.
 #pragma once
 
-#include "agent/core/call_slots.h"
+#include "agent/core/loader/call_slots.h"
 
 namespace lanescope::agent::osrt {
 

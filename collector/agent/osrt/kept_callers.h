@@ -4,7 +4,7 @@
 // over. x86-64 alone.
 #pragma once
 
-#include "agent/core/call_slots.h"
+#include "agent/core/loader/call_slots.h"
 
 namespace lanescope::agent::osrt {
 

@@ -1,7 +1,7 @@
 // Calls of the target into the C library: how long they took, from outside.
 //
 // Works where the agent is preloaded (LD_PRELOAD), so that its functions stand before those of the C library (wrappers.cpp), and in a
-// process that is attached to, whose calls are redirected to them (core/call_slots.h). What is shorter than the session's threshold is not
+// process that is attached to, whose calls are redirected to them (core/loader/call_slots.h). What is shorter than the session's threshold is not
 // recorded, and until a thread's first longer call nothing of the session is touched.
 #pragma once
 
@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "agent/core/call_slots.h"
 #include "agent/core/clock.h"
+#include "agent/core/loader/call_slots.h"
 #include "agent/core/quiet.h"
 
 namespace lanescope::agent::osrt {

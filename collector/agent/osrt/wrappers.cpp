@@ -24,8 +24,8 @@
 #include <sys/wait.h>
 
 #include "agent/core/call_chain.h"
-#include "agent/core/call_slots.h"
-#include "agent/core/loader.h"
+#include "agent/core/loader/call_slots.h"
+#include "agent/core/loader/loader.h"
 #include "agent/osrt/caller_matters.h"
 #include "agent/osrt/file_access.h"
 #include "agent/osrt/filter_calls.h"

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "agent/core/fault_guard.h"
+#include "agent/core/faults/fault_guard.h"
 #include "agent/core/system_calls.h"
 #include "agent/process/forks.h"
 #include "agent/process/handlers.h"

@@ -9,7 +9,7 @@
 
 #include "agent/core/clock.h"
 #include "agent/core/forks_under_way.h"
-#include "agent/core/loader.h"
+#include "agent/core/loader/loader.h"
 #include "agent/process/held_signals.h"
 #include "agent/process/this_thread.h"
 

@@ -2,7 +2,7 @@
 // and would set without us. So a crash reporter that is installed where nobody has one is installed.
 //
 // Calls come to the agent where it is preloaded (osrt/handler_calls.cpp), and else from the files that were loaded when it looked last
-// (core/call_slots.h). An action that the program sets replaces ours; where it sets again what stood there before ours, ours stands before that again.
+// (core/loader/call_slots.h). An action that the program sets replaces ours; where it sets again what stood there before ours, ours stands before that again.
 //
 // Threads: any; all may be called in a signal handler and in the child of a fork.
 #pragma once
@@ -10,7 +10,7 @@
 #include <array>
 #include <csignal>
 
-#include "agent/core/call_slots.h"
+#include "agent/core/loader/call_slots.h"
 
 namespace lanescope::agent {
 

@@ -7,8 +7,8 @@
 #include <dlfcn.h>
 
 #include "agent/channel/thread_writer.h"
-#include "agent/core/loaded_file.h"
-#include "agent/core/loader.h"
+#include "agent/core/loader/loaded_file.h"
+#include "agent/core/loader/loader.h"
 #include "agent/core/quiet.h"
 #include "agent/nvtx/names.h"
 #include "agent/process/forks.h"

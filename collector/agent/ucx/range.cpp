@@ -6,7 +6,7 @@
 
 #include <nvtx3/nvToolsExtPayload.h>
 
-#include "agent/core/stood_before.h"
+#include "agent/core/loader/stood_before.h"
 #include "agent/process/lock.h"
 
 namespace lanescope::agent::ucx {

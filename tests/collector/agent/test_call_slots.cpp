@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/core/call_slots.h"
+#include "agent/core/loader/call_slots.h"
 #include "support/catch.h"
 
 using namespace lanescope::agent;

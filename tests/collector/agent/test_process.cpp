@@ -24,7 +24,7 @@
 
 #include "agent/channel/handshake.h"
 #include "agent/core/forks_under_way.h"
-#include "agent/core/loader.h"
+#include "agent/core/loader/loader.h"
 #include "agent/process/call_filters.h"
 #include "agent/process/forks.h"
 #include "agent/process/held_signals.h"

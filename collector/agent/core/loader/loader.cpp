@@ -1,4 +1,4 @@
-#include "agent/core/loader.h"
+#include "agent/core/loader/loader.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "agent/core/dynamic_section.h"
+#include "agent/core/loader/dynamic_section.h"
 
 #include <elf.h>
 

@@ -1,4 +1,4 @@
-#include "agent/core/call_slots.h"
+#include "agent/core/loader/call_slots.h"
 
 #include <cstdint>
 #include <cstring>
@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/core/dynamic_section.h"
-#include "agent/core/fault_guard.h"
-#include "agent/core/loader.h"
+#include "agent/core/faults/fault_guard.h"
+#include "agent/core/loader/dynamic_section.h"
+#include "agent/core/loader/loader.h"
 #include "agent/core/system_calls.h"
 
 namespace lanescope::agent {

@@ -1,5 +1,5 @@
 // Functions of the loader: the C library's, or those of another tool that stands before it, but never the agent's own of these names
-// (osrt/kept_callers.h, core/place_in_list.cpp).
+// (osrt/kept_callers.h, core/loader/place_in_list.cpp).
 //
 // Not where a lock of the agent's is held: the loader has its own. Any thread.
 #pragma once

@@ -1,4 +1,4 @@
-#include "agent/core/page_buffer.h"
+#include "agent/core/memory/page_buffer.h"
 
 #include <sys/mman.h>
 

@@ -11,10 +11,10 @@
 namespace lanescope::agent {
 
 // From here on what the file takes whose code holds this address. Several files, also again; one thread at a time. Takes as long as
-// core/call_slots.h says.
+// core/loader/call_slots.h says.
 void watch_locks_of(const void* code) noexcept;
 
-// Those that guarded work takes (core/fault_guard.h), and has not let go.
+// Those that guarded work takes (core/faults/fault_guard.h), and has not let go.
 class [[nodiscard]] HeldLocks {
  public:
   HeldLocks() noexcept = default;

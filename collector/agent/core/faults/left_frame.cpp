@@ -1,4 +1,4 @@
-#include "agent/core/left_frame.h"
+#include "agent/core/faults/left_frame.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,12 +1,12 @@
-#include "agent/core/held_locks.h"
+#include "agent/core/faults/held_locks.h"
 
 #include <ctime>
 
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include "agent/core/call_slots.h"
-#include "agent/core/fault_guard.h"
+#include "agent/core/faults/fault_guard.h"
+#include "agent/core/loader/call_slots.h"
 
 namespace lanescope::agent {
 namespace {

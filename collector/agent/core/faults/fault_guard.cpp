@@ -1,4 +1,4 @@
-#include "agent/core/fault_guard.h"
+#include "agent/core/faults/fault_guard.h"
 
 #include <csetjmp>
 #include <utility>

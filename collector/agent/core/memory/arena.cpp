@@ -1,4 +1,4 @@
-#include "agent/core/arena.h"
+#include "agent/core/memory/arena.h"
 
 #include <cstring>
 

@@ -10,7 +10,7 @@
 
 #include <link.h>
 
-#include "agent/core/loader.h"
+#include "agent/core/loader/loader.h"
 
 namespace {
 

@@ -1,9 +1,9 @@
-#include "agent/core/stood_before.h"
+#include "agent/core/loader/stood_before.h"
 
 #include <dlfcn.h>
 
-#include "agent/core/loaded_file.h"
-#include "agent/core/loader.h"
+#include "agent/core/loader/loaded_file.h"
+#include "agent/core/loader/loader.h"
 
 namespace lanescope::agent {
 

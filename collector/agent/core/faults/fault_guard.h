@@ -12,7 +12,7 @@ class HeldLocks;
 
 enum class Guarded { kDone, kFaulted };
 
-// `locks`: what sees the locks that the work takes (core/held_locks.h); null: what sees those of the work around it.
+// `locks`: what sees the locks that the work takes (core/faults/held_locks.h); null: what sees those of the work around it.
 Guarded run_guarded(void (*work)(void*), void* argument, HeldLocks* locks = nullptr) noexcept;
 
 template <typename Work>
