@@ -13,7 +13,7 @@
 #include "agent/osrt/trace.h"
 
 #if LANESCOPE_HAVE_CUPTI
-#include "agent/cupti/injection.h"
+#include "agent/cupti/library/injection.h"
 #endif
 
 #define LANESCOPE_EXPORT extern "C" __attribute__((visibility("default")))

@@ -9,7 +9,7 @@
 #include <functional>
 #include <utility>
 
-#include "agent/cupti/library.h"
+#include "agent/cupti/library/library.h"
 #include "collector/channel/clock.h"
 #include "processor_share.h"
 #include "samplers/gpm_sampler.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "agent/cupti/library.h"
+#include "agent/cupti/library/library.h"
 #include "gpu_metrics/samplers/libraries.h"
 
 namespace lanescope::kernel_metrics {

@@ -7,7 +7,7 @@
 #include "agent/core/call_chain.h"
 #include "agent/core/clock.h"
 #include "agent/core/quiet.h"
-#include "agent/cupti/kinds.h"
+#include "agent/cupti/records/kinds.h"
 
 namespace lanescope::agent::cupti {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "agent/cupti/library.h"
+#include "agent/cupti/library/library.h"
 
 namespace lanescope::agent::cupti {
 

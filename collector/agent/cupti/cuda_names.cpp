@@ -10,7 +10,7 @@
 #include "agent/core/loader/loader.h"
 #include "agent/core/memory/arena.h"
 #include "agent/core/quiet.h"
-#include "agent/cupti/guarded_call.h"
+#include "agent/cupti/library/guarded_call.h"
 #include "agent/nvtx/injection.h"
 #include "agent/nvtx/names.h"
 #include "agent/process/lock.h"

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "agent/cupti/library.h"
+#include "agent/cupti/library/library.h"
 
 namespace lanescope::agent::cupti {
 

@@ -6,7 +6,7 @@
 
 #include <dlfcn.h>
 
-#include "agent/cupti/injection.h"
+#include "agent/cupti/library/injection.h"
 #include "agent/process/handlers.h"
 
 namespace lanescope::agent::cupti {

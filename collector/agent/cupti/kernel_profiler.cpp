@@ -9,8 +9,8 @@
 #include "agent/core/clock.h"
 #include "agent/core/loader/loader.h"
 #include "agent/core/quiet.h"
-#include "agent/cupti/guarded_call.h"
 #include "agent/cupti/launch_hold.h"
+#include "agent/cupti/library/guarded_call.h"
 #include "agent/cupti/words.h"
 
 namespace lanescope::agent::cupti {

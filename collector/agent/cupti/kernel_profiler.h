@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
-#include "agent/cupti/injection.h"
-#include "agent/cupti/library.h"
+#include "agent/cupti/library/injection.h"
+#include "agent/cupti/library/library.h"
 #include "agent/encode/frame_writer.h"
 #include "agent/kernels/collector.h"
 

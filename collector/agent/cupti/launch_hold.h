@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "agent/cupti/library.h"
+#include "agent/cupti/library/library.h"
 
 namespace lanescope::agent::cupti {
 

@@ -13,7 +13,7 @@
 #include "agent/cupti/backtraces.h"
 #include "agent/cupti/callbacks.h"
 #include "agent/cupti/cuda_names.h"
-#include "agent/cupti/guarded_call.h"
+#include "agent/cupti/library/guarded_call.h"
 #include "agent/cupti/words.h"
 #include "agent/kernel_counters/collection.h"
 #include "agent/process/forks.h"

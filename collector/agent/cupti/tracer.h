@@ -12,12 +12,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "agent/cupti/buffers.h"
-#include "agent/cupti/injection.h"
 #include "agent/cupti/kernel_profiler.h"
-#include "agent/cupti/kinds.h"
-#include "agent/cupti/library.h"
-#include "agent/cupti/records.h"
+#include "agent/cupti/library/injection.h"
+#include "agent/cupti/library/library.h"
+#include "agent/cupti/records/buffers.h"
+#include "agent/cupti/records/kinds.h"
+#include "agent/cupti/records/records.h"
 #include "agent/encode/clock_map.h"
 #include "agent/encode/event_encoder.h"
 #include "agent/encode/frame_writer.h"

@@ -13,7 +13,7 @@
 #include "agent/core/system_calls.h"
 #include "agent/cupti/backtraces.h"
 #include "agent/cupti/cuda_names.h"
-#include "agent/cupti/guarded_call.h"
+#include "agent/cupti/library/guarded_call.h"
 #include "agent/cupti/tracer.h"
 #include "agent/cupti/words.h"
 #include "agent/kernel_counters/collection.h"

@@ -15,7 +15,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/quiet.h"
 #include "agent/core/system_calls.h"
-#include "agent/cupti/guarded_call.h"
+#include "agent/cupti/library/guarded_call.h"
 #include "agent/cupti/words.h"
 #include "agent/kernel_counters/context_counters.h"
 #include "agent/kernel_counters/gate.h"

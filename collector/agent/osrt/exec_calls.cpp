@@ -16,7 +16,7 @@
 
 #if LANESCOPE_HAVE_CUPTI
 #include "agent/cupti/exit_hook.h"
-#include "agent/cupti/injection.h"
+#include "agent/cupti/library/injection.h"
 #endif
 
 namespace {

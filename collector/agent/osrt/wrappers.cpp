@@ -36,7 +36,7 @@
 #include "collector/channel/layout.h"
 
 #if LANESCOPE_HAVE_CUPTI
-#include "agent/cupti/injection.h"
+#include "agent/cupti/library/injection.h"
 #endif
 
 namespace {

@@ -1,4 +1,4 @@
-#include "agent/cupti/buffers.h"
+#include "agent/cupti/records/buffers.h"
 
 #include <atomic>
 #include <memory>
@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "agent/cupti/kinds.h"
+#include "agent/cupti/records/kinds.h"
 #include "support/catch.h"
 
 using namespace lanescope::agent::cupti;

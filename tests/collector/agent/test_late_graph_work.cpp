@@ -1,5 +1,5 @@
 // Which ends of work of CUDA graphs are believed that is read after recording stopped.
-#include "agent/cupti/late_graph_work.h"
+#include "agent/cupti/records/late_graph_work.h"
 
 #include <vector>
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "agent/cupti/library.h"
+#include "agent/cupti/library/library.h"
 
 namespace lanescope::agent::cupti {
 

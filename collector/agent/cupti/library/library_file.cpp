@@ -1,4 +1,4 @@
-#include "agent/cupti/library_file.h"
+#include "agent/cupti/library/library_file.h"
 
 #include <cstdint>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "agent/cupti/kinds.h"
+#include "agent/cupti/records/kinds.h"
 
 #include <cstring>
 #include <span>

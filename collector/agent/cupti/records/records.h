@@ -10,8 +10,8 @@
 
 #include "agent/core/clock.h"
 #include "agent/core/memory/page_buffer.h"
-#include "agent/cupti/late_graph_work.h"
-#include "agent/cupti/library.h"
+#include "agent/cupti/library/library.h"
+#include "agent/cupti/records/late_graph_work.h"
 #include "agent/encode/clock_map.h"
 #include "agent/encode/event_encoder.h"
 

@@ -2,8 +2,8 @@
 #include <dlfcn.h>
 
 #include "agent/cupti/cuda_names.h"
-#include "agent/cupti/record_layouts.h"
-#include "agent/cupti/records.h"
+#include "agent/cupti/records/record_layouts.h"
+#include "agent/cupti/records/records.h"
 
 namespace lanescope::agent::cupti {
 namespace {

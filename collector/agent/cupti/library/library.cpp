@@ -1,4 +1,4 @@
-#include "agent/cupti/library.h"
+#include "agent/cupti/library/library.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -16,8 +16,8 @@
 #include "agent/core/loader/loader.h"
 #include "agent/core/memory/page_buffer.h"
 #include "agent/core/system_calls.h"
-#include "agent/cupti/guarded_call.h"
-#include "agent/cupti/library_file.h"
+#include "agent/cupti/library/guarded_call.h"
+#include "agent/cupti/library/library_file.h"
 
 namespace lanescope::agent::cupti {
 namespace {

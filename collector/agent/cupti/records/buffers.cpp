@@ -1,4 +1,4 @@
-#include "agent/cupti/buffers.h"
+#include "agent/cupti/records/buffers.h"
 
 #include <sys/mman.h>
 

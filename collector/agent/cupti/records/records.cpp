@@ -1,10 +1,10 @@
-#include "agent/cupti/records.h"
+#include "agent/cupti/records/records.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "agent/core/clock.h"
-#include "agent/cupti/record_layouts.h"
+#include "agent/cupti/records/record_layouts.h"
 #include "agent/kernel_counters/collection.h"
 
 namespace lanescope::agent::cupti {

@@ -1,4 +1,4 @@
-#include "agent/cupti/late_graph_work.h"
+#include "agent/cupti/records/late_graph_work.h"
 
 #include <algorithm>
 #include <span>

@@ -1,4 +1,4 @@
-#include "agent/cupti/injection.h"
+#include "agent/cupti/library/injection.h"
 
 #include <cerrno>
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include "agent/cupti/callbacks.h"
 #include "agent/cupti/cuda_names.h"
 #include "agent/cupti/exit_hook.h"
-#include "agent/cupti/library.h"
+#include "agent/cupti/library/library.h"
 #include "agent/cupti/tracer.h"
 #include "agent/cupti/words.h"
 #include "agent/kernel_counters/collection.h"
