@@ -6,7 +6,7 @@
 #include "checks.h"
 #include "command.h"
 #include "model/file/memory_limits.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <ctime>
 
-#include "model/trace/grouped_digits.h"
+#include "model/trace/text/grouped_digits.h"
 
 namespace lanescope::cli {
 namespace {

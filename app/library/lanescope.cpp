@@ -15,7 +15,7 @@
 #include "model/stats/format.h"
 #include "model/stats/report.h"
 #include "model/trace/completeness.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 
 struct lanescope_trace {
   std::shared_ptr<const lanescope::Trace> trace;

@@ -9,7 +9,7 @@
 #include "model/stats/format.h"
 #include "model/stats/report.h"
 #include "model/trace/completeness.h"
-#include "model/trace/last_path_part.h"
+#include "model/trace/text/last_path_part.h"
 #include "timeline/core/pixels/svg_picture.h"
 #include "timeline/core/words/format.h"
 

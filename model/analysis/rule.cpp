@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "idle/shared_idle.h"
-#include "model/trace/parallel.h"
+#include "model/trace/work/parallel.h"
 #include "nsight/nsight_rules.h"
 #include "own_rules.h"
 

@@ -8,8 +8,8 @@
 
 #include "model/analysis/finding.h"
 #include "model/events/event_values.h"
-#include "model/trace/grouped_digits.h"
-#include "model/trace/percent.h"
+#include "model/trace/text/grouped_digits.h"
+#include "model/trace/text/percent.h"
 
 namespace lanescope::analysis {
 namespace {

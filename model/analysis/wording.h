@@ -9,7 +9,7 @@
 
 #include "model/stats/table.h"
 #include "model/text/message.h"
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::analysis {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 #include "track_texts.h"
 
 namespace lanescope {

@@ -8,7 +8,7 @@
 
 #include "model/events/event_query.h"
 #include "model/events/launch_index.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "range_finder.h"
 #include "row_gaps.h"
 

@@ -1,7 +1,7 @@
 #include "model/events/event_column.h"
 
-#include "model/trace/parts.h"
-#include "model/trace/python_lock.h"
+#include "model/trace/combining/parts.h"
+#include "model/trace/domains/python_lock.h"
 
 namespace lanescope {
 namespace {

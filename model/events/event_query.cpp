@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "model/events/column_reader.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "passage.h"
 #include "sorted_positions.h"
 

@@ -11,7 +11,7 @@
 
 #include "model/events/name_family.h"
 #include "model/events/samples.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope {
 namespace {

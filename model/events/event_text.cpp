@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/trace/utf8.h"
+#include "model/trace/text/utf8.h"
 #include "range_finder.h"
 #include "row_gaps.h"
 

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "model/kernels/occupancy.h"
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 
 namespace lanescope {
 namespace {

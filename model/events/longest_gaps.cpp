@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "model/events/event_query.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "passage.h"
 
 namespace lanescope {

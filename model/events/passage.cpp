@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/events/name_family.h"
-#include "model/trace/python_lock.h"
+#include "model/trace/domains/python_lock.h"
 
 namespace lanescope {
 namespace {

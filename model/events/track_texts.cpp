@@ -6,7 +6,7 @@
 #include <set>
 
 #include "model/events/event_values.h"
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 
 namespace lanescope {
 namespace {

@@ -1,6 +1,6 @@
 #include "model/export/export_limits.h"
 
-#include "model/trace/grouped_digits.h"
+#include "model/trace/text/grouped_digits.h"
 
 namespace lanescope {
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "model/trace/utf8.h"
+#include "model/trace/text/utf8.h"
 
 namespace lanescope::exporters {
 namespace {

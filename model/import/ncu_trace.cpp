@@ -10,7 +10,7 @@
 #include "model/import/ncu_csv.h"
 #include "model/kernels/counters/recorded_metrics.h"
 #include "model/kernels/counters/sections.h"
-#include "model/trace/kernel_name.h"
+#include "model/trace/text/kernel_name.h"
 #include "model/trace/trace_builder.h"
 
 namespace lanescope {

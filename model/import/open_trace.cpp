@@ -27,10 +27,10 @@
 #include "model/import/chrome_json.h"
 #include "model/import/ncu_csv.h"
 #include "model/import/nsys_sqlite.h"
-#include "model/trace/clock_alignment.h"
-#include "model/trace/combine.h"
-#include "model/trace/demanded_segments.h"
-#include "model/trace/parallel.h"
+#include "model/trace/combining/clock_alignment.h"
+#include "model/trace/combining/combine.h"
+#include "model/trace/segments/demanded_segments.h"
+#include "model/trace/work/parallel.h"
 
 namespace lanescope {
 namespace {

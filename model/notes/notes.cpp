@@ -8,7 +8,7 @@
 #include <optional>
 #include <tuple>
 
-#include "model/trace/utf8.h"
+#include "model/trace/text/utf8.h"
 
 namespace lanescope {
 namespace {

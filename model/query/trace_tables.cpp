@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 
 namespace lanescope::query {
 namespace {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "call_tree_growth.h"
-#include "model/trace/last_path_part.h"
+#include "model/trace/text/last_path_part.h"
 
 namespace lanescope::samples {
 namespace {

@@ -11,8 +11,8 @@
 #include "model/events/name_family.h"
 #include "model/kernels/instructions/pc_statistics.h"
 #include "model/samples/backtrace.h"
+#include "model/trace/combining/parts.h"
 #include "model/trace/kernel_records.h"
-#include "model/trace/parts.h"
 
 namespace lanescope::samples {
 namespace {

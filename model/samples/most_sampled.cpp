@@ -4,10 +4,10 @@
 #include <map>
 #include <tuple>
 
-#include "model/trace/kernel_name.h"
-#include "model/trace/last_path_part.h"
-#include "model/trace/percent.h"
-#include "model/trace/utf8.h"
+#include "model/trace/text/kernel_name.h"
+#include "model/trace/text/last_path_part.h"
+#include "model/trace/text/percent.h"
+#include "model/trace/text/utf8.h"
 
 namespace lanescope::samples {
 namespace {

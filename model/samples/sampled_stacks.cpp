@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 
 namespace lanescope::samples {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::stats {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "model/stats/table.h"
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::stats {

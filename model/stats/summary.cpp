@@ -6,7 +6,7 @@
 #include <limits>
 #include <tuple>
 
-#include "model/trace/parallel.h"
+#include "model/trace/work/parallel.h"
 
 namespace lanescope::stats {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "lanescope/trace.pb.h"
-#include "model/trace/grouped_digits.h"
+#include "model/trace/text/grouped_digits.h"
 
 namespace lanescope {
 namespace {

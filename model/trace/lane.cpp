@@ -3,8 +3,8 @@
 #include <cassert>
 #include <memory>
 
-#include "model/trace/demanded_segments.h"
-#include "model/trace/scratch_memory.h"
+#include "model/trace/segments/demanded_segments.h"
+#include "model/trace/segments/scratch_memory.h"
 
 namespace lanescope {
 namespace {

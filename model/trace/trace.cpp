@@ -7,7 +7,7 @@
 #include <string>
 
 #include "model/trace/kernel_records.h"
-#include "model/trace/resource_index.h"
+#include "model/trace/storage/resource_index.h"
 
 namespace lanescope {
 namespace {

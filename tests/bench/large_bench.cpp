@@ -31,8 +31,8 @@
 #include "model/events/event_values.h"
 #include "model/events/stored_order.h"
 #include "model/import/open_trace.h"
-#include "model/trace/demanded_segments.h"
 #include "model/trace/load.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "timeline/widget/timeline_view.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #include "model/file/trace_file.h"
 #include "model/trace/load.h"
 #include "model/trace/outline.h"
-#include "model/trace/parallel.h"
+#include "model/trace/work/parallel.h"
 
 namespace lanescope::bench {
 namespace {

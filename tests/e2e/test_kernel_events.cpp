@@ -11,7 +11,7 @@
 #include <sys/mount.h>
 
 #include "collector/cpu/access.h"
-#include "model/trace/nvtx_payload.h"
+#include "model/trace/domains/nvtx_payload.h"
 #include "recorder.h"
 #include "support/catch.h"
 #include "support/paths.h"

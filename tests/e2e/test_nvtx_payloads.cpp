@@ -1,6 +1,6 @@
 // Structured data that a program attaches to NVTX events arrives as it was meant: by the names of its schema.
 #include "../programs/nvtx/nvtx_payloads_facts.h"
-#include "model/trace/nvtx_payload.h"
+#include "model/trace/domains/nvtx_payload.h"
 #include "recorder.h"
 #include "support/catch.h"
 #include "support/paths.h"

@@ -10,7 +10,7 @@
 
 #include "collector/session/recording.h"
 #include "model/file/frame.h"
-#include "model/trace/frame_ingest.h"
+#include "model/trace/ingest/frame_ingest.h"
 #include "recorder.h"
 #include "support/catch.h"
 #include "support/paths.h"

@@ -6,7 +6,7 @@
 #include "fuzz_target.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/frame_codec.h"
-#include "model/trace/frame_ingest.h"
+#include "model/trace/ingest/frame_ingest.h"
 #include "model/trace/outline.h"
 #include "valid_frames.h"
 

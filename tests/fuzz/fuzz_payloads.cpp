@@ -6,7 +6,7 @@
 #include "fuzz_target.h"
 #include "lanescope/trace.pb.h"
 #include "model/trace/compact/lane_frames.h"
-#include "model/trace/frame_ingest.h"
+#include "model/trace/ingest/frame_ingest.h"
 #include "valid_frames.h"
 
 using namespace lanescope;

@@ -4,9 +4,9 @@
 
 #include "fuzz_target.h"
 #include "model/file/limits.h"
-#include "model/trace/kernel_name.h"
-#include "model/trace/nvtx_payload.h"
-#include "model/trace/utf8.h"
+#include "model/trace/domains/nvtx_payload.h"
+#include "model/trace/text/kernel_name.h"
+#include "model/trace/text/utf8.h"
 
 using namespace lanescope;
 

@@ -1,5 +1,5 @@
 // Rows of several traces on one time axis.
-#include "model/trace/combine.h"
+#include "model/trace/combining/combine.h"
 
 #include <algorithm>
 

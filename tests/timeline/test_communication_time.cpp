@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "model/import/open_trace.h"
-#include "model/trace/combine.h"
+#include "model/trace/combining/combine.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "timeline/core/lanes/communication_time.h"

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "live_program.h"
-#include "model/trace/demanded_segments.h"
-#include "model/trace/scratch_memory.h"
+#include "model/trace/segments/demanded_segments.h"
+#include "model/trace/segments/scratch_memory.h"
 #include "support/catch.h"
 #include "timeline/core/view/view_content.h"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "model/trace/combine.h"
+#include "model/trace/combining/combine.h"
 #include "support/catch.h"
 #include "timeline/core/navigation.h"
 #include "timeline/core/pixels/colors.h"

@@ -18,7 +18,7 @@
 #include "model/events/event_statistics.h"
 #include "model/events/stored_order.h"
 #include "model/export/trace_file_export.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "model/trace/trace_builder.h"
 #include "timeline/core/navigation.h"
 #include "timeline/core/parallel.h"

@@ -1,5 +1,5 @@
 // Rows of two traces that stand for the same thing.
-#include "model/trace/combine.h"
+#include "model/trace/combining/combine.h"
 #include "support/catch.h"
 #include "timeline/core/rows/row_layout.h"
 #include "timeline/core/rows/row_pairs.h"

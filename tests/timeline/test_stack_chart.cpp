@@ -2,7 +2,7 @@
 #include <map>
 #include <random>
 
-#include "model/trace/thread_states.h"
+#include "model/trace/building/thread_states.h"
 #include "support/catch.h"
 #include "timeline/core/lanes/stack_chart.h"
 #include "timeline/core/pixels/level_content.h"

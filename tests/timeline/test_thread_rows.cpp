@@ -1,5 +1,5 @@
-#include "model/trace/python_lock.h"
-#include "model/trace/thread_states.h"
+#include "model/trace/building/thread_states.h"
+#include "model/trace/domains/python_lock.h"
 #include "support/catch.h"
 #include "timeline/core/lanes/event_matches.h"
 #include "timeline/core/pixels/level_content.h"

@@ -5,9 +5,9 @@
 #include <unordered_map>
 
 #include "model/events/name_family.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/combining/parts.h"
 #include "model/trace/outline.h"
-#include "model/trace/parts.h"
+#include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope::timeline {
 namespace {

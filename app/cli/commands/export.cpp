@@ -16,7 +16,7 @@
 #include "model/stats/report.h"
 #include "model/trace/compact/compaction.h"
 #include "model/trace/compact/segment_check.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "options/foreign_options.h"
 #include "output/losses.h"
 #include "output/output_file.h"

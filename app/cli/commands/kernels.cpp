@@ -27,7 +27,7 @@
 #include "model/stats/report.h"
 #include "model/trace/completeness.h"
 #include "model/trace/kernel_records.h"
-#include "model/trace/utf8.h"
+#include "model/trace/text/utf8.h"
 #include "options/kernel_choice.h"
 #include "options/kernels_command_options.h"
 #include "output/kernel_tables.h"

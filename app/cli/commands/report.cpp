@@ -5,7 +5,7 @@
 #include "checks.h"
 #include "commands.h"
 #include "model/import/open_trace.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "output/losses.h"
 #include "output/output_file.h"
 #include "report/page.h"

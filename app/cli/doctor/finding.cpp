@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "model/trace/utf8.h"
+#include "model/trace/text/utf8.h"
 
 namespace lanescope::cli {
 namespace {

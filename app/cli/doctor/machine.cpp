@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "model/trace/grouped_digits.h"
+#include "model/trace/text/grouped_digits.h"
 #include "text.h"
 
 namespace lanescope::cli {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "checks.h"
-#include "model/trace/kernel_name.h"
+#include "model/trace/text/kernel_name.h"
 
 namespace lanescope::cli {
 namespace {

@@ -1,7 +1,7 @@
 #include "options/recording_options.h"
 
 #include "checks.h"
-#include "model/trace/utf8.h"
+#include "model/trace/text/utf8.h"
 
 namespace lanescope::cli {
 namespace {

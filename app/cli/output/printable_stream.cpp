@@ -1,6 +1,6 @@
 #include "output/printable_stream.h"
 
-#include "model/trace/utf8.h"
+#include "model/trace/text/utf8.h"
 
 namespace lanescope::cli {
 

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "output/output_file.h"
 
 namespace lanescope::cli {

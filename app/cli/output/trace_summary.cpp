@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/events/event_values.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope::cli {
 namespace {

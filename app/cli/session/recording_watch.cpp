@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "memory_budget.h"
-#include "model/trace/grouped_digits.h"
 #include "model/trace/outline.h"
+#include "model/trace/text/grouped_digits.h"
 #include "session/stopped_program.h"
 #include "text.h"
 

@@ -6,7 +6,7 @@
 #include <QStandardItemModel>
 
 #include "base/text/time_text.h"
-#include "model/trace/combine.h"
+#include "model/trace/combining/combine.h"
 #include "timeline/core/words/format.h"
 
 namespace lanescope::ui {

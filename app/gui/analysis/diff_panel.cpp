@@ -15,7 +15,7 @@
 #include "kernels/kernel_html.h"
 #include "model/analysis/diff/diff_words.h"
 #include "model/text/language.h"
-#include "model/trace/percent.h"
+#include "model/trace/text/percent.h"
 #include "tables/panel_layout.h"
 #include "timeline/core/words/describe.h"
 #include "timeline/core/words/format.h"

@@ -4,7 +4,7 @@
 
 #include <QElapsedTimer>
 
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope::ui {
 namespace {

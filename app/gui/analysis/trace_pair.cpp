@@ -5,8 +5,8 @@
 
 #include <QFileInfo>
 
-#include "model/trace/clock_alignment.h"
-#include "model/trace/combine.h"
+#include "model/trace/combining/clock_alignment.h"
+#include "model/trace/combining/combine.h"
 
 namespace lanescope::ui {
 

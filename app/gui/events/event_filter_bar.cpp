@@ -12,7 +12,7 @@
 #include "base/input/offered_entries.h"
 #include "base/text/breaking_line.h"
 #include "base/text/time_text.h"
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 

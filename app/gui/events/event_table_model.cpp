@@ -11,7 +11,7 @@
 #include "base/text/shown_name.h"
 #include "model/events/name_family.h"
 #include "model/file/scratch_file.h"
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 #include "tables/table_look.h"
 #include "timeline/core/navigation.h"
 #include "timeline/core/pixels/colors.h"

@@ -15,7 +15,7 @@
 #include "events/value_chips.h"
 #include "export/trace_writing.h"
 #include "model/events/event_text.h"
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 #include "tables/quiet_focus.h"
 #include "tables/table_look.h"
 #include "timeline/core/navigation.h"

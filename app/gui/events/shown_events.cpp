@@ -7,7 +7,7 @@
 
 #include "events/value_chips.h"
 #include "model/events/event_query.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope::ui {
 namespace {

@@ -4,7 +4,7 @@
 #include <QFormLayout>
 #include <QPushButton>
 
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 

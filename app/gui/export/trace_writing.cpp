@@ -13,7 +13,7 @@
 #include "model/export/nsys_sqlite_export.h"
 #include "model/export/trace_file_export.h"
 #include "model/stats/format.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope::ui {
 std::string_view suffix_of(TraceFormat format) noexcept {

@@ -12,7 +12,7 @@
 
 #include "base/text/texts.h"
 #include "kernels/kernel_html.h"
-#include "model/trace/percent.h"
+#include "model/trace/text/percent.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 

@@ -17,7 +17,7 @@
 #include "kernels/count_columns.h"
 #include "kernels/disassembler.h"
 #include "kernels/kernel_facts.h"
-#include "model/trace/last_path_part.h"
+#include "model/trace/text/last_path_part.h"
 #include "tables/table_place.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "loading/remote_source.h"
-#include "model/trace/frame_ingest.h"
+#include "model/trace/ingest/frame_ingest.h"
 #include "model/trace/trace_builder.h"
 #include "timeline/widget/surely.h"
 

@@ -13,7 +13,7 @@
 
 #include "collector/session/planned_file.h"
 #include "model/file/trace_file.h"
-#include "model/trace/utf8.h"
+#include "model/trace/text/utf8.h"
 
 namespace lanescope::ui {
 namespace {

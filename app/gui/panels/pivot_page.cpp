@@ -12,7 +12,7 @@
 #include "base/text/texts.h"
 #include "events/event_filter_bar.h"
 #include "model/stats/pivot_table.h"
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 #include "timeline/core/words/describe.h"
 #include "timeline/widget/shown_text.h"
 

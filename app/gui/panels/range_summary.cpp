@@ -8,7 +8,7 @@
 #include "base/text/shown_name.h"
 #include "events/shown_events.h"
 #include "model/events/event_query.h"
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 #include "panels/utilisation.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"

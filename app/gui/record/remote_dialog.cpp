@@ -7,7 +7,7 @@
 #include <QJsonObject>
 #include <QVBoxLayout>
 
-#include "model/trace/utf8.h"
+#include "model/trace/text/utf8.h"
 #include "record/start_dialog.h"
 
 namespace lanescope::ui {

@@ -5,7 +5,7 @@
 
 #include "kernels/source_files.h"
 #include "model/samples/gpu_time.h"
-#include "model/trace/last_path_part.h"
+#include "model/trace/text/last_path_part.h"
 #include "timeline/core/words/describe.h"
 #include "timeline/core/words/format.h"
 

@@ -14,7 +14,7 @@
 #include "base/input/offered_entries.h"
 #include "base/room/elided_label.h"
 #include "base/text/breaking_line.h"
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 #include "samples/opened_calls.h"
 #include "tables/quiet_focus.h"
 #include "timeline/core/words/format.h"

@@ -5,7 +5,7 @@
 #include <functional>
 #include <numeric>
 
-#include "model/trace/percent.h"
+#include "model/trace/text/percent.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 

@@ -22,7 +22,7 @@
 #include "model/file/privacy.h"
 #include "model/import/open_trace.h"
 #include "model/text/language.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "timeline/core/words/describe.h"
 #include "timeline/widget/shown_text.h"
 #include "timeline/widget/timeline_command.h"

@@ -12,7 +12,7 @@
 #include "base/text/texts.h"
 #include "model/events/carried_filter.h"
 #include "model/import/open_trace.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
 #include "record/remote_dialog.h"

@@ -10,7 +10,7 @@
 #include "fleet/fleet_file.h"
 #include "model/file/privacy.h"
 #include "model/import/open_trace.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope::ui {
 namespace {

@@ -24,7 +24,7 @@ namespace {
 
 using channel::RecordType;
 
-// As model/trace/python_lock.h has them.
+// As model/trace/domains/python_lock.h has them.
 constexpr std::string_view kDomain = "Python GIL";
 constexpr std::string_view kHolding = "holds the GIL";
 constexpr std::string_view kWaiting = "waits for the GIL";

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "../wording.h"
-#include "model/trace/grouped_digits.h"
-#include "model/trace/percent.h"
-#include "model/trace/utf8.h"
+#include "model/trace/text/grouped_digits.h"
+#include "model/trace/text/percent.h"
+#include "model/trace/text/utf8.h"
 
 namespace lanescope::analysis {
 namespace {

@@ -13,8 +13,8 @@
 #include "model/analysis/idle/idle.h"
 #include "model/events/launch_index.h"
 #include "model/kernels/matrix_product.h"
-#include "model/trace/interval_union.h"
 #include "model/trace/median.h"
+#include "model/trace/storage/interval_union.h"
 #include "threads/range_lookup.h"
 
 namespace lanescope::analysis {

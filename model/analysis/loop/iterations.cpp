@@ -8,10 +8,10 @@
 
 #include "model/events/name_family.h"
 #include "model/import/chrome_json.h"
-#include "model/trace/file_access.h"
-#include "model/trace/kernel_domains.h"
+#include "model/trace/combining/parts.h"
+#include "model/trace/domains/file_access.h"
+#include "model/trace/domains/kernel_domains.h"
 #include "model/trace/median.h"
-#include "model/trace/parts.h"
 #include "threads/call_class.h"
 #include "wording.h"
 #include "xla_modules.h"

@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "model/trace/interval_union.h"
 #include "model/trace/kernel_records.h"
+#include "model/trace/storage/interval_union.h"
 #include "wording.h"
 
 namespace lanescope::analysis {

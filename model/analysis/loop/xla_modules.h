@@ -8,7 +8,7 @@
 
 #include "model/analysis/families.h"
 #include "model/events/launch_index.h"
-#include "model/trace/interval_union.h"
+#include "model/trace/storage/interval_union.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::analysis {

@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 
 namespace lanescope::analysis {
 namespace {

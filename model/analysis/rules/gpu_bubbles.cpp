@@ -20,7 +20,7 @@
 #include "model/events/event_values.h"
 #include "model/samples/most_sampled.h"
 #include "model/text/to_translate.h"
-#include "model/trace/percent.h"
+#include "model/trace/text/percent.h"
 
 namespace lanescope::analysis {
 namespace {

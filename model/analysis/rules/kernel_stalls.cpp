@@ -12,7 +12,7 @@
 #include "model/kernels/counters/recorded_metrics.h"
 #include "model/kernels/instructions/pc_statistics.h"
 #include "model/trace/kernel_records.h"
-#include "model/trace/percent.h"
+#include "model/trace/text/percent.h"
 
 namespace lanescope::analysis {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "model/trace/file_access.h"
-#include "model/trace/kernel_domains.h"
+#include "model/trace/domains/file_access.h"
+#include "model/trace/domains/kernel_domains.h"
+#include "model/trace/domains/python_lock.h"
 #include "model/trace/kernel_records.h"
-#include "model/trace/python_lock.h"
 
 namespace lanescope::analysis {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "call_class.h"
-#include "model/trace/python_lock.h"
+#include "model/trace/domains/python_lock.h"
 #include "ranks/collective_waits.h"
 #include "thread_activity.h"
 

@@ -16,7 +16,7 @@
 #include "../tables/record_tables.h"
 #include "../tables/trace_tables.h"
 #include "../tables/value_dictionary.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope {
 namespace {

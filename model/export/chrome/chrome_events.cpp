@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/import/chrome_json.h"
-#include "model/trace/hexadecimal.h"
+#include "model/trace/text/hexadecimal.h"
 
 namespace lanescope::exporters {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "../event_order.h"
-#include "model/trace/mpi_call.h"
+#include "model/trace/domains/mpi_call.h"
 
 namespace lanescope::exporters {
 namespace {

@@ -1,5 +1,5 @@
 #include "../tables/trace_tables.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "table_folder.h"
 
 namespace lanescope {

@@ -7,8 +7,8 @@
 
 #include "event_tables.h"
 #include "model/export/selection.h"
+#include "model/trace/combining/parts.h"
 #include "model/trace/kernel_records.h"
-#include "model/trace/parts.h"
 
 namespace lanescope::exporters {
 

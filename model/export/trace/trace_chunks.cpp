@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope::exporters {
 namespace {

@@ -19,7 +19,7 @@
 #include "../import_limits.h"
 #include "chrome_event.h"
 #include "chrome_members.h"
-#include "model/trace/thread_states.h"
+#include "model/trace/building/thread_states.h"
 #include "model/trace/trace_builder.h"
 
 namespace lanescope::importers {

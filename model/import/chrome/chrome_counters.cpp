@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "chrome_assembly.h"
-#include "model/trace/thread_states.h"
+#include "model/trace/building/thread_states.h"
 
 namespace lanescope::importers {
 namespace {

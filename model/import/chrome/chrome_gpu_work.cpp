@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "chrome_assembly.h"
-#include "model/trace/kernel_name.h"
+#include "model/trace/text/kernel_name.h"
 
 namespace lanescope::importers {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "chrome_event.h"
 #include "chrome_tokens.h"
-#include "model/trace/utf8.h"
+#include "model/trace/text/utf8.h"
 
 namespace lanescope::importers {
 namespace {

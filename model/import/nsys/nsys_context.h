@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "model/file/limits.h"
+#include "model/trace/building/thread_states.h"
 #include "model/trace/load.h"
-#include "model/trace/thread_states.h"
 #include "model/trace/trace_builder.h"
 #include "sqlite_database.h"
 

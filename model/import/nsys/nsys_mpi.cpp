@@ -2,7 +2,7 @@
 #include <array>
 #include <map>
 
-#include "model/trace/mpi_call.h"
+#include "model/trace/domains/mpi_call.h"
 #include "nsys_context.h"
 
 namespace lanescope::importers {

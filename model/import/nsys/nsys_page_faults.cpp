@@ -1,7 +1,7 @@
 // Faults on pages of unified memory.
 #include <array>
 
-#include "model/trace/hexadecimal.h"
+#include "model/trace/text/hexadecimal.h"
 #include "nsys_context.h"
 
 namespace lanescope::importers {

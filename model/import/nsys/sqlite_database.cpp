@@ -7,7 +7,7 @@
 #include <fstream>
 #include <new>
 
-#include "model/trace/utf8.h"
+#include "model/trace/text/utf8.h"
 
 namespace lanescope::importers {
 namespace {

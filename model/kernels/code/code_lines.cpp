@@ -8,7 +8,7 @@
 
 #include "model/kernels/code/kernel_code.h"
 #include "model/kernels/instructions/access_stride.h"
-#include "model/trace/last_path_part.h"
+#include "model/trace/text/last_path_part.h"
 
 namespace lanescope::kernels {
 namespace {

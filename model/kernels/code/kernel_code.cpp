@@ -12,7 +12,7 @@
 #include "model/kernels/code/cubin.h"
 #include "model/kernels/instructions/access_stride.h"
 #include "model/trace/kernel_records.h"
-#include "model/trace/last_path_part.h"
+#include "model/trace/text/last_path_part.h"
 
 namespace lanescope::kernels {
 namespace {

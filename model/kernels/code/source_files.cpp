@@ -9,7 +9,7 @@
 
 #include "code_lines.h"
 #include "model/trace/kernel_records.h"
-#include "model/trace/last_path_part.h"
+#include "model/trace/text/last_path_part.h"
 
 namespace lanescope::kernels {
 namespace {

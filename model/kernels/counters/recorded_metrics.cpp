@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "model/kernels/instructions/instruction_mix.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope::kernels {
 namespace {

@@ -10,7 +10,7 @@
 #include "model/kernels/code/kernel_code.h"
 #include "model/text/to_translate.h"
 #include "model/trace/kernel_records.h"
-#include "model/trace/last_path_part.h"
+#include "model/trace/text/last_path_part.h"
 
 namespace lanescope::kernels {
 namespace {

@@ -5,8 +5,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "model/trace/grouped_digits.h"
-#include "model/trace/utf8.h"
+#include "model/trace/text/grouped_digits.h"
+#include "model/trace/text/utf8.h"
 #include "writers.h"
 
 namespace lanescope::stats {

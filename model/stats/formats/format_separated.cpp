@@ -1,5 +1,5 @@
 // csv and tsv: raw numbers, one line a row.
-#include "model/trace/utf8.h"
+#include "model/trace/text/utf8.h"
 #include "writers.h"
 
 namespace lanescope::stats {

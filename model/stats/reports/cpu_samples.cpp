@@ -1,7 +1,7 @@
 // What threads were seen to run, function by function.
 #include "../report_functions.h"
 #include "model/samples/call_tree.h"
-#include "model/trace/kernel_name.h"
+#include "model/trace/text/kernel_name.h"
 
 namespace lanescope::stats {
 Table cpu_samples(const Selection& selection, const ReportOptions& options) {

@@ -7,7 +7,7 @@
 
 #include "../label_groups.h"
 #include "../report_functions.h"
-#include "model/trace/file_access.h"
+#include "model/trace/domains/file_access.h"
 
 namespace lanescope::stats {
 namespace {

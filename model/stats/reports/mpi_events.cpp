@@ -6,7 +6,7 @@
 #include "../label_groups.h"
 #include "../report_functions.h"
 #include "../run_column.h"
-#include "model/trace/mpi_call.h"
+#include "model/trace/domains/mpi_call.h"
 
 namespace lanescope::stats {
 namespace {

@@ -12,7 +12,7 @@
 #include "../kernel_names.h"
 #include "../label_groups.h"
 #include "../report_functions.h"
-#include "model/trace/nvtx_payload.h"
+#include "model/trace/domains/nvtx_payload.h"
 
 namespace lanescope::stats {
 namespace {

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "../report_functions.h"
-#include "model/trace/hexadecimal.h"
+#include "model/trace/text/hexadecimal.h"
 
 namespace lanescope::stats {
 namespace {

@@ -1,10 +1,10 @@
-#include "model/trace/thread_states.h"
+#include "model/trace/building/thread_states.h"
 
 #include <algorithm>
 #include <map>
 #include <string>
 
-#include "model/trace/last_path_part.h"
+#include "model/trace/text/last_path_part.h"
 
 namespace lanescope {
 namespace {

@@ -18,8 +18,8 @@
 #include "lane_thread.h"
 #include "memory_totals.h"
 #include "model/file/limits.h"
-#include "model/trace/last_path_part.h"
-#include "model/trace/utf8.h"
+#include "model/trace/text/last_path_part.h"
+#include "model/trace/text/utf8.h"
 #include "row_index.h"
 #include "stall_series.h"
 

@@ -13,7 +13,7 @@
 #include "lanescope/trace.pb.h"
 #include "model/file/scratch_file.h"
 #include "model/trace/compact/gpu_message.h"
-#include "model/trace/frame_ingest.h"
+#include "model/trace/ingest/frame_ingest.h"
 #include "sink_thread.h"
 #include "table_frames.h"
 

@@ -7,7 +7,7 @@
 
 #include "ingest/decoding_ahead.h"
 #include "lanescope/trace.pb.h"
-#include "model/trace/frame_ingest.h"
+#include "model/trace/ingest/frame_ingest.h"
 #include "model/trace/outline.h"
 
 namespace lanescope {

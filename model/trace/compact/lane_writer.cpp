@@ -10,8 +10,8 @@
 #include "lanescope/trace.pb.h"
 #include "model/file/frame_codec.h"
 #include "model/file/frame_owner.h"
-#include "model/trace/grouped_digits.h"
-#include "model/trace/parallel.h"
+#include "model/trace/text/grouped_digits.h"
+#include "model/trace/work/parallel.h"
 
 namespace lanescope {
 namespace {

@@ -14,7 +14,7 @@
 #include "model/file/result.h"
 #include "model/file/scratch_file.h"
 #include "model/trace/compact/lane_frames.h"
-#include "model/trace/summary_pyramid.h"
+#include "model/trace/storage/summary_pyramid.h"
 
 namespace lanescope {
 

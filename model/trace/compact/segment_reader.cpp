@@ -9,9 +9,9 @@
 #include "ingest/decoding_ahead.h"
 #include "lanescope/trace.pb.h"
 #include "model/file/trace_file.h"
-#include "model/trace/demanded_segments.h"
-#include "model/trace/frame_ingest.h"
-#include "model/trace/parallel.h"
+#include "model/trace/ingest/frame_ingest.h"
+#include "model/trace/segments/demanded_segments.h"
+#include "model/trace/work/parallel.h"
 
 namespace lanescope {
 

@@ -10,7 +10,7 @@
 #include "batch_queue.h"
 #include "model/file/limits.h"
 #include "model/file/trace_file.h"
-#include "model/trace/frame_ingest.h"
+#include "model/trace/ingest/frame_ingest.h"
 
 namespace lanescope {
 

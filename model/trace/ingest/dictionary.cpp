@@ -5,7 +5,7 @@
 
 #include "columns.h"
 #include "model/file/limits.h"
-#include "model/trace/kernel_name.h"
+#include "model/trace/text/kernel_name.h"
 #include "model/trace/trace_builder.h"
 
 namespace lanescope {

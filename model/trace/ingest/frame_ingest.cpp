@@ -1,4 +1,4 @@
-#include "model/trace/frame_ingest.h"
+#include "model/trace/ingest/frame_ingest.h"
 
 #include <cmath>
 #include <map>
@@ -12,7 +12,7 @@
 #include "lanescope/trace.pb.h"
 #include "model/file/limits.h"
 #include "model/file/message_size.h"
-#include "model/trace/kernel_name.h"
+#include "model/trace/text/kernel_name.h"
 
 namespace lanescope {
 namespace {

@@ -16,9 +16,9 @@
 #include "model/file/trace_file.h"
 #include "model/trace/compact/segment_reader.h"
 #include "model/trace/completeness.h"
-#include "model/trace/demanded_segments.h"
-#include "model/trace/frame_ingest.h"
+#include "model/trace/ingest/frame_ingest.h"
 #include "model/trace/outline.h"
+#include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope {
 namespace {

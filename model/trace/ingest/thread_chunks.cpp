@@ -1,6 +1,6 @@
 #include "chunk_target.h"
 #include "columns.h"
-#include "model/trace/thread_states.h"
+#include "model/trace/building/thread_states.h"
 
 namespace lanescope {
 namespace {

@@ -1,4 +1,4 @@
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 
 #include <algorithm>
 #include <array>

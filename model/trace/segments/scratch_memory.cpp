@@ -1,4 +1,4 @@
-#include "model/trace/scratch_memory.h"
+#include "model/trace/segments/scratch_memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "model/file/scratch_file.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "read_guard.h"
 
 namespace lanescope {

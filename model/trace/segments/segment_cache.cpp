@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "model/file/memory_limits.h"
-#include "model/trace/demanded_segments.h"
-#include "model/trace/usable_cores.h"
+#include "model/trace/segments/demanded_segments.h"
+#include "model/trace/work/usable_cores.h"
 
 namespace lanescope {
 namespace {

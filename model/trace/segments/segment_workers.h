@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/trace/lane.h"
-#include "model/trace/scratch_memory.h"
+#include "model/trace/segments/scratch_memory.h"
 
 namespace lanescope {
 

@@ -1,4 +1,4 @@
-#include "model/trace/grouped_digits.h"
+#include "model/trace/text/grouped_digits.h"
 
 namespace lanescope {
 

@@ -1,4 +1,4 @@
-#include "model/trace/kernel_name.h"
+#include "model/trace/text/kernel_name.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "model/trace/percent.h"
+#include "model/trace/text/percent.h"
 
 #include <cstdio>
 

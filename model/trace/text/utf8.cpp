@@ -1,4 +1,4 @@
-#include "model/trace/utf8.h"
+#include "model/trace/text/utf8.h"
 
 #include <algorithm>
 #include <array>

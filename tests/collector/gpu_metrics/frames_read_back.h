@@ -9,7 +9,7 @@
 #include <string>
 
 #include "frame_output.h"
-#include "model/trace/frame_ingest.h"
+#include "model/trace/ingest/frame_ingest.h"
 #include "support/catch.h"
 
 namespace lanescope::gpu_metrics {

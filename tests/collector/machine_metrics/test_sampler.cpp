@@ -6,7 +6,7 @@
 
 #include "machine_tree.h"
 #include "model/file/frame_codec.h"
-#include "model/trace/frame_ingest.h"
+#include "model/trace/ingest/frame_ingest.h"
 #include "support/catch.h"
 
 using namespace lanescope;

@@ -5,7 +5,7 @@
 
 #include "../recorder.h"
 #include "model/import/open_trace.h"
-#include "model/trace/mpi_call.h"
+#include "model/trace/domains/mpi_call.h"
 #include "support/catch.h"
 #include "support/paths.h"
 

@@ -5,8 +5,8 @@
 
 #include "../../collector/python/interpreters.h"
 #include "../recorder.h"
+#include "model/trace/domains/python_lock.h"
 #include "model/trace/load.h"
-#include "model/trace/python_lock.h"
 #include "support/catch.h"
 #include "support/paths.h"
 

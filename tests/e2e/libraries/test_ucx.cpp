@@ -3,7 +3,7 @@
 #include <set>
 
 #include "../recorder.h"
-#include "model/trace/nvtx_payload.h"
+#include "model/trace/domains/nvtx_payload.h"
 #include "support/catch.h"
 #include "support/paths.h"
 

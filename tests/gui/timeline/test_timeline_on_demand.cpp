@@ -3,7 +3,7 @@
 
 #include "../../model/trace/compact/long_recording.h"
 #include "../../model/trace/compact/recordings.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "timeline_window.h"
 
 using namespace lanescope;

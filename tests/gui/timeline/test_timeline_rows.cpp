@@ -13,7 +13,7 @@
 #include <QToolTip>
 
 #include "../../../timeline/widget/painting/theme.h"
-#include "model/trace/thread_states.h"
+#include "model/trace/building/thread_states.h"
 #include "timeline/widget/timeline_command.h"
 #include "timeline_window.h"
 

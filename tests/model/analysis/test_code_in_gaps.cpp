@@ -1,7 +1,7 @@
 // What is said of the code that kept a launching thread: where it lies, what it waited behind, and who ran instead.
 #include "answers.h"
+#include "model/trace/building/thread_states.h"
 #include "model/trace/load.h"
-#include "model/trace/thread_states.h"
 #include "scenario.h"
 #include "support/paths.h"
 

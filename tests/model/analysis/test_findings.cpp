@@ -4,7 +4,7 @@
 
 #include "answers.h"
 #include "model/analysis/rule.h"
-#include "model/trace/combine.h"
+#include "model/trace/combining/combine.h"
 #include "model/trace/load.h"
 #include "scenario.h"
 #include "support/catch.h"

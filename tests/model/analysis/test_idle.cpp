@@ -5,8 +5,8 @@
 #include <set>
 
 #include "model/analysis/idle/idle.h"
+#include "model/trace/domains/python_lock.h"
 #include "model/trace/kernel_records.h"
-#include "model/trace/python_lock.h"
 #include "scenario.h"
 #include "support/catch.h"
 

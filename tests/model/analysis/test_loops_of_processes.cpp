@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "model/analysis/rule.h"
-#include "model/trace/combine.h"
+#include "model/trace/combining/combine.h"
+#include "model/trace/combining/parts.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/load.h"
-#include "model/trace/parts.h"
 #include "model/trace/trace_builder.h"
 #include "support/catch.h"
 #include "support/paths.h"

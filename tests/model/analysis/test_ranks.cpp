@@ -11,7 +11,7 @@
 #include "model/analysis/idle/idle.h"
 #include "model/stats/format.h"
 #include "model/stats/report.h"
-#include "model/trace/combine.h"
+#include "model/trace/combining/combine.h"
 #include "model/trace/trace_builder.h"
 #include "scenario.h"
 #include "support/catch.h"

@@ -20,11 +20,11 @@
 #include "model/import/nsys_sqlite.h"
 #include "model/stats/format.h"
 #include "model/stats/report.h"
-#include "model/trace/combine.h"
+#include "model/trace/combining/combine.h"
 #include "model/trace/compact/compaction.h"
-#include "model/trace/demanded_segments.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/load.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "support/catch.h"
 #include "support/paths.h"
 

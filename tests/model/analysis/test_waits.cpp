@@ -5,8 +5,8 @@
 #include <random>
 
 #include "model/import/open_trace.h"
-#include "model/trace/combine.h"
-#include "model/trace/python_lock.h"
+#include "model/trace/combining/combine.h"
+#include "model/trace/domains/python_lock.h"
 #include "scenario.h"
 #include "support/catch.h"
 #include "support/paths.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "model/trace/thread_states.h"
+#include "model/trace/building/thread_states.h"
 #include "random_trace.h"
 #include "support/catch.h"
 

@@ -4,7 +4,7 @@
 
 #include "model/events/column_reader.h"
 #include "model/events/event_query.h"
-#include "model/trace/python_lock.h"
+#include "model/trace/domains/python_lock.h"
 #include "random_trace.h"
 #include "support/catch.h"
 

@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "model/trace/thread_states.h"
+#include "model/trace/building/thread_states.h"
 
 namespace lanescope::test {
 

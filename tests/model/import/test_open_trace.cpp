@@ -6,7 +6,7 @@
 
 #include "chrome/chrome_file.h"
 #include "model/trace/compact/compaction.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "nsys_database.h"
 #include "support/catch.h"
 #include "support/paths.h"

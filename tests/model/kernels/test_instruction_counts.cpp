@@ -19,7 +19,7 @@
 #include "model/kernels/launch_kinds.h"
 #include "model/kernels/program.h"
 #include "model/stats/report.h"
-#include "model/trace/combine.h"
+#include "model/trace/combining/combine.h"
 #include "model/trace/load.h"
 #include "model/trace/trace_builder.h"
 #include "recording.h"

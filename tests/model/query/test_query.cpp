@@ -8,7 +8,7 @@
 
 #include "../../../model/export/tables/event_tables.h"
 #include "ask.h"
-#include "model/trace/combine.h"
+#include "model/trace/combining/combine.h"
 #include "model/trace/trace_builder.h"
 
 using namespace lanescope;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/trace/thread_states.h"
+#include "model/trace/building/thread_states.h"
 
 namespace lanescope::test {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/samples/line_weights.h"
-#include "model/trace/thread_states.h"
+#include "model/trace/building/thread_states.h"
 #include "model/trace/trace_builder.h"
 #include "support/catch.h"
 

@@ -1,6 +1,6 @@
 #include "model/samples/most_sampled.h"
 
-#include "model/trace/thread_states.h"
+#include "model/trace/building/thread_states.h"
 #include "support/catch.h"
 
 using namespace lanescope;

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "model/samples/call_tree.h"
+#include "model/trace/building/thread_states.h"
 #include "model/trace/load.h"
-#include "model/trace/thread_states.h"
 #include "support/catch.h"
 #include "support/paths.h"
 

@@ -6,7 +6,7 @@
 #include "hand_made.h"
 #include "model/stats/format.h"
 #include "model/stats/report.h"
-#include "model/trace/combine.h"
+#include "model/trace/combining/combine.h"
 #include "model/trace/load.h"
 #include "support/catch.h"
 #include "support/cost.h"

@@ -1,6 +1,6 @@
 #include "model/stats/format.h"
 #include "model/stats/report.h"
-#include "model/trace/thread_states.h"
+#include "model/trace/building/thread_states.h"
 #include "support/catch.h"
 
 using namespace lanescope;

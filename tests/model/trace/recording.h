@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "lanescope/trace.pb.h"
-#include "model/trace/frame_ingest.h"
+#include "model/trace/ingest/frame_ingest.h"
 
 namespace lanescope::test {
 

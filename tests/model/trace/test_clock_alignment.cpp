@@ -1,13 +1,13 @@
 // Clocks of recordings set to each other. Both ranks of ranks_late0/1 ran on one machine, so what its clock says is the answer that collectives
 // must give; of recordings that are made here it is known when on both clocks everything was.
-#include "model/trace/clock_alignment.h"
+#include "model/trace/combining/clock_alignment.h"
 
 #include <array>
 #include <cmath>
 #include <cstdlib>
 #include <random>
 
-#include "model/trace/combine.h"
+#include "model/trace/combining/combine.h"
 #include "model/trace/load.h"
 #include "rank_of_collectives.h"
 #include "support/catch.h"

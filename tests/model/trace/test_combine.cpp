@@ -4,8 +4,8 @@
 #include <set>
 #include <sstream>
 
-#include "model/trace/clock_alignment.h"
-#include "model/trace/combine.h"
+#include "model/trace/combining/clock_alignment.h"
+#include "model/trace/combining/combine.h"
 #include "model/trace/load.h"
 #include "model/trace/trace_builder.h"
 #include "support/catch.h"

@@ -1,4 +1,4 @@
-#include "model/trace/frame_ingest.h"
+#include "model/trace/ingest/frame_ingest.h"
 
 #include <limits>
 #include <map>

@@ -1,4 +1,4 @@
-#include "model/trace/parallel.h"
+#include "model/trace/work/parallel.h"
 
 #include <new>
 

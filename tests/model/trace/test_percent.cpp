@@ -1,5 +1,5 @@
-#include "model/trace/grouped_digits.h"
-#include "model/trace/percent.h"
+#include "model/trace/text/grouped_digits.h"
+#include "model/trace/text/percent.h"
 #include "support/catch.h"
 
 using namespace lanescope;

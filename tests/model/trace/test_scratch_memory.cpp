@@ -1,4 +1,4 @@
-#include "model/trace/scratch_memory.h"
+#include "model/trace/segments/scratch_memory.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "model/trace/trace_builder.h"
 #include "support/catch.h"
 

@@ -1,5 +1,5 @@
 // Names come from programs, which put any bytes into them.
-#include "model/trace/utf8.h"
+#include "model/trace/text/utf8.h"
 
 #include <algorithm>
 #include <iterator>

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "key_slots.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "timeline/core/parallel.h"
 #include "timeline/core/rows/row_tree.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "model/trace/percent.h"
+#include "model/trace/text/percent.h"
 #include "timeline/core/words/format.h"
 
 namespace lanescope::timeline {

@@ -7,7 +7,7 @@
 
 #include "model/text/language.h"
 #include "model/trace/call_stacks.h"
-#include "model/trace/utf8.h"
+#include "model/trace/text/utf8.h"
 #include "timeline/core/pixels/counter_pixels.h"
 #include "timeline/core/pixels/level_pixels.h"
 #include "timeline/core/pixels/ruler.h"

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <set>
 
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 #include "timeline/core/rows/row_pairs.h"
 
 namespace lanescope::timeline {

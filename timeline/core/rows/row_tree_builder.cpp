@@ -4,9 +4,9 @@
 #include <tuple>
 
 #include "model/events/name_family.h"
-#include "model/trace/demanded_segments.h"
-#include "model/trace/parts.h"
-#include "model/trace/python_lock.h"
+#include "model/trace/combining/parts.h"
+#include "model/trace/domains/python_lock.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "timeline/core/words/describe.h"
 
 namespace lanescope::timeline {

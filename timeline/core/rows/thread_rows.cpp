@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "row_tree_builder.h"
 
 namespace lanescope::timeline {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "timeline/core/parallel.h"
 
 namespace lanescope::timeline {

@@ -12,8 +12,8 @@
 #include "model/kernels/counters/recorded_metrics.h"
 #include "model/kernels/occupancy.h"
 #include "model/samples/backtrace.h"
-#include "model/trace/nvtx_payload.h"
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
+#include "model/trace/domains/nvtx_payload.h"
 #include "timeline/core/rows/row_tree.h"
 #include "timeline/core/words/format.h"
 

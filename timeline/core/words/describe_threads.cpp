@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/samples/backtrace.h"
-#include "model/trace/last_path_part.h"
+#include "model/trace/text/last_path_part.h"
 #include "timeline/core/words/format.h"
 
 namespace lanescope::timeline {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "model/trace/grouped_digits.h"
-#include "model/trace/percent.h"
+#include "model/trace/text/grouped_digits.h"
+#include "model/trace/text/percent.h"
 
 namespace lanescope::timeline {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "input/gestures.h"
 #include "input/tool_tip.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "parts/canvas_accessible.h"
 #include "timeline/core/words/describe.h"
 #include "timeline/widget/shown_text.h"

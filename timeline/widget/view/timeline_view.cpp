@@ -10,7 +10,7 @@
 #include <QToolTip>
 
 #include "input/gestures.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "timeline/core/words/format.h"
 #include "view/timeline_parts.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "input/edits.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "model/trace/trace_builder.h"
 #include "timeline/core/parallel.h"
 #include "timeline/core/rows/row_pairs.h"

@@ -8,7 +8,7 @@
 
 #include "base/input/leave_field.h"
 #include "events/shown_events.h"
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 #include "timeline/core/navigation.h"
 #include "timeline/core/words/format.h"
 

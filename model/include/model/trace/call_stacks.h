@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/trace/append_only_table.h"
+#include "model/trace/storage/append_only_table.h"
 #include "model/trace/types.h"
 
 namespace lanescope {

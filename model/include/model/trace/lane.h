@@ -22,10 +22,10 @@
 #include <span>
 #include <vector>
 
-#include "model/trace/ascending_times.h"
-#include "model/trace/fixed_array.h"
-#include "model/trace/packed_column.h"
-#include "model/trace/summary_pyramid.h"
+#include "model/trace/storage/ascending_times.h"
+#include "model/trace/storage/fixed_array.h"
+#include "model/trace/storage/packed_column.h"
+#include "model/trace/storage/summary_pyramid.h"
 #include "model/trace/types.h"
 
 namespace lanescope {

@@ -15,13 +15,13 @@
 #include <string_view>
 #include <vector>
 
-#include "model/trace/append_only_table.h"
 #include "model/trace/call_stacks.h"
-#include "model/trace/clock_line.h"
+#include "model/trace/combining/clock_line.h"
 #include "model/trace/counter.h"
 #include "model/trace/details.h"
 #include "model/trace/lane.h"
-#include "model/trace/name_table.h"
+#include "model/trace/storage/append_only_table.h"
+#include "model/trace/storage/name_table.h"
 #include "model/trace/types.h"
 
 namespace lanescope {

@@ -17,7 +17,7 @@
 #include "model/analysis/idle/idle.h"
 #include "model/analysis/rule.h"
 #include "model/stats/report.h"
-#include "model/trace/thread_states.h"
+#include "model/trace/building/thread_states.h"
 #include "model/trace/trace_builder.h"
 #include "panels/utilisation.h"
 #include "panels/utilisation_chart.h"

@@ -22,7 +22,7 @@
 #include "kernels/kernel_profiling.h"
 #include "kernels/memory_chart.h"
 #include "kernels/source_panel.h"
-#include "model/trace/combine.h"
+#include "model/trace/combining/combine.h"
 #include "model/trace/load.h"
 
 using namespace lanescope;

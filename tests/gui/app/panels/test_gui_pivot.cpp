@@ -10,7 +10,7 @@
 #include "fixture/gestures.h"
 #include "fixture/panel_tables.h"
 #include "model/trace/compact/compaction.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "panels/duration_chart.h"
 
 using namespace lanescope;

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 
 #include "fixture/main_window_fixture.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "programs/nvtx/nvtx_threads_facts.h"
 #include "record/launch_dialog.h"
 

@@ -23,7 +23,7 @@
 #include "fixture/main_window_fixture.h"
 #include "model/file/trace_file.h"
 #include "model/text/language.h"
-#include "model/trace/frame_ingest.h"
+#include "model/trace/ingest/frame_ingest.h"
 #include "model/trace/load.h"
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"

@@ -3,7 +3,7 @@
 
 #include "chrome/chrome_event.h"
 #include "chrome_file.h"
-#include "model/trace/utf8.h"
+#include "model/trace/text/utf8.h"
 
 using namespace lanescope;
 using namespace lanescope::importers;

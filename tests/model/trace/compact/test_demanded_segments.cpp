@@ -1,5 +1,5 @@
 // Lanes whose segments are decoded when they are needed answer as lanes in memory do, however little memory there is.
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 
 #include <chrono>
 #include <fstream>
@@ -12,7 +12,7 @@
 #include "long_recording.h"
 #include "model/export/text_export.h"
 #include "model/export/trace_file_export.h"
-#include "model/trace/combine.h"
+#include "model/trace/combining/combine.h"
 #include "model/trace/trace_builder.h"
 #include "recordings.h"
 

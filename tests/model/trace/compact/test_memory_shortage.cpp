@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "long_recording.h"
-#include "model/trace/combine.h"
-#include "model/trace/demanded_segments.h"
+#include "model/trace/combining/combine.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "model/trace/trace_builder.h"
 #include "recordings.h"
 

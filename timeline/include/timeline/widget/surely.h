@@ -10,7 +10,7 @@
 #include <QMetaObject>
 #include <QObject>
 
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope::timeline {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "model/trace/interval_union.h"
+#include "model/trace/storage/interval_union.h"
 #include "timeline/core/lanes/lane_subset.h"
 
 namespace lanescope::timeline {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "model/analysis/idle/idle.h"
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 #include "timeline/core/pixels/colors.h"
 #include "timeline/core/view/viewport.h"
 #include "timeline/core/words/describe.h"

@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include "model/trace/demanded_segments.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "timeline/core/lanes/gpu_projection.h"
 #include "timeline/core/lanes/lane_subset.h"
 #include "timeline/core/lanes/stack_chart.h"

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/trace/ascending_times.h"
 #include "model/trace/lane.h"
+#include "model/trace/storage/ascending_times.h"
 
 namespace lanescope::timeline {
 

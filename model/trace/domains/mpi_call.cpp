@@ -1,9 +1,9 @@
-#include "model/trace/mpi_call.h"
+#include "model/trace/domains/mpi_call.h"
 
 #include <array>
 #include <charconv>
 
-#include "model/trace/nvtx_payload.h"
+#include "model/trace/domains/nvtx_payload.h"
 
 namespace lanescope {
 namespace {

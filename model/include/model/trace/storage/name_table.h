@@ -7,7 +7,7 @@
 #include <memory>
 #include <string_view>
 
-#include "model/trace/append_only_table.h"
+#include "model/trace/storage/append_only_table.h"
 
 namespace lanescope {
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "model/trace/nvtx_payload.h"
+#include "model/trace/domains/nvtx_payload.h"
 
 namespace lanescope {
 namespace {

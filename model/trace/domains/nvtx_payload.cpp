@@ -1,4 +1,4 @@
-#include "model/trace/nvtx_payload.h"
+#include "model/trace/domains/nvtx_payload.h"
 
 #include <charconv>
 

@@ -1,4 +1,4 @@
-#include "model/trace/clock_alignment.h"
+#include "model/trace/combining/clock_alignment.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 
 #include "collective_ends.h"
 #include "model/trace/median.h"
-#include "model/trace/parallel.h"
+#include "model/trace/work/parallel.h"
 
 namespace lanescope {
 namespace {

@@ -1,4 +1,4 @@
-#include "model/trace/combine.h"
+#include "model/trace/combining/combine.h"
 
 #include <algorithm>
 #include <array>
@@ -9,12 +9,12 @@
 #include <unordered_set>
 
 #include "lanescope/trace.pb.h"
+#include "model/trace/combining/parts.h"
 #include "model/trace/completeness.h"
-#include "model/trace/demanded_segments.h"
-#include "model/trace/grouped_digits.h"
 #include "model/trace/kernel_records.h"
-#include "model/trace/parallel.h"
-#include "model/trace/parts.h"
+#include "model/trace/segments/demanded_segments.h"
+#include "model/trace/text/grouped_digits.h"
+#include "model/trace/work/parallel.h"
 #include "row_index.h"
 
 namespace lanescope {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <span>
 
-#include "model/trace/fixed_array.h"
+#include "model/trace/storage/fixed_array.h"
 #include "model/trace/types.h"
 
 namespace lanescope {

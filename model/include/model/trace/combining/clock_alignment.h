@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "model/trace/clock_line.h"
+#include "model/trace/combining/clock_line.h"
 #include "model/trace/trace.h"
 
 namespace lanescope {

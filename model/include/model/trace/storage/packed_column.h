@@ -13,7 +13,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "model/trace/fixed_array.h"
+#include "model/trace/storage/fixed_array.h"
 
 namespace lanescope {
 

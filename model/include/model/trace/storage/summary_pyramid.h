@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/trace/fixed_array.h"
+#include "model/trace/storage/fixed_array.h"
 #include "model/trace/types.h"
 
 namespace lanescope {

@@ -1,4 +1,4 @@
-#include "model/trace/parts.h"
+#include "model/trace/combining/parts.h"
 
 #include <algorithm>
 #include <cstdint>

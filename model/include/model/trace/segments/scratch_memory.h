@@ -18,7 +18,7 @@
 #include <memory>
 #include <span>
 
-#include "model/trace/fixed_array.h"
+#include "model/trace/storage/fixed_array.h"
 
 namespace lanescope {
 

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "model/trace/ascending_times.h"
-#include "model/trace/scratch_memory.h"
+#include "model/trace/segments/scratch_memory.h"
+#include "model/trace/storage/ascending_times.h"
 
 namespace lanescope {
 

@@ -1,4 +1,4 @@
-#include "model/trace/interval_union.h"
+#include "model/trace/storage/interval_union.h"
 
 #include <utility>
 
