@@ -13,6 +13,7 @@
 #include "commands/commands.h"
 #include "memory_budget.h"
 #include "options/foreign_options.h"
+#include "output/told.h"
 
 namespace lanescope::cli {
 namespace {
@@ -116,6 +117,7 @@ int run_command(Arguments arguments) {
 std::span<const Command> commands() { return kCommands; }
 
 int run(Arguments arguments) {
+  Told::of_command().begin();
   try {
     if (const auto budget = apply_memory_budget(); !budget) return fail(budget.error());
     return with_reading_checked(with_output_checked(run_command(std::move(arguments))));
@@ -129,14 +131,8 @@ int run(Arguments arguments) {
        "more."});
 }
 
-namespace {
-std::string last_failure;
-}
-
-bool was_said(std::string_view sentence) { return last_failure.find(sentence) != std::string::npos; }
-
 int fail(const Error& error) {
-  last_failure = error.text;
+  Told::of_command().add(error.text);
   std::cerr << "lanescope: " << error.text << '\n';
   return error.kind == ErrorKind::kUsage ? kUsage : kFailure;
 }

@@ -38,8 +38,6 @@ Result<void> read_options(CLI::App& app, Arguments arguments, std::string_view o
 
 // Prints "lanescope: SENTENCE" to standard error and returns the exit code for it.
 int fail(const Error& error);
-// Whether the last that was printed so holds this sentence.
-[[nodiscard]] bool was_said(std::string_view sentence);
 
 // The arguments of a command that runs a program: its own options, then the program with its arguments, untouched.
 struct ProgramArguments {

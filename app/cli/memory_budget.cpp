@@ -7,6 +7,7 @@
 #include "command.h"
 #include "model/file/memory_limits.h"
 #include "model/trace/segments/demanded_segments.h"
+#include "output/told.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -40,16 +41,8 @@ bool fit_into_memory(std::uint64_t events) {
   return events <= free_memory() / 2 / kEventBytes;
 }
 
-namespace {
-bool damage_is_told = false;
-}
-
-void say_no_more_of_damage() { damage_is_told = true; }
-
 int with_reading_checked(int code) {
-  if (damage_is_told) return code;
-  for (const std::string& problem : SegmentCache::of_process().problems()) {
-    if (was_said(problem)) continue;
+  for (const std::string& problem : Told::of_command().left()) {
     const int failure = fail({problem});
     if (code == kSuccess) code = failure;
   }

@@ -14,9 +14,6 @@ Result<void> apply_memory_budget();
 // us, and what there is to say of the recording would not be said.
 [[nodiscard]] bool fit_into_memory(std::uint64_t events);
 
-// Of a command that has told which frames are damaged, and needs no events.
-void say_no_more_of_damage();
-
 // The code of a command that is over; failure where events could not be read meanwhile, which is said where the command has not said it.
 int with_reading_checked(int code);
 

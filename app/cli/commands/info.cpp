@@ -11,7 +11,6 @@
 
 #include "checks.h"
 #include "commands.h"
-#include "memory_budget.h"
 #include "model/import/open_trace.h"
 #include "model/kernels/instructions/pc_statistics.h"
 #include "model/trace/by_process.h"
@@ -23,6 +22,7 @@
 #include "model/trace/text/grouped_digits.h"
 #include "model/trace/text/percent.h"
 #include "output/info_json.h"
+#include "output/told.h"
 #include "output/trace_summary.h"
 #include "text.h"
 
@@ -322,7 +322,7 @@ void print_text(const std::string& file, const Trace& trace, const EventCounts& 
 // Of events that stay in the file nobody has looked whether they are sound.
 std::shared_ptr<const Trace> with_damage_told(const std::shared_ptr<const Trace>& trace, const std::string& file) {
   const std::string damage = holds_events(*trace) ? std::string() : damaged_segments(file);
-  if (!damage.empty()) say_no_more_of_damage();
+  if (!damage.empty()) Told::of_command().add_damage();
   const TraceRemark remark{TraceRemark::Kind::kCondition, damage};
   return damage.empty() ? trace : with_remarks(trace, std::span(&remark, 1));
 }

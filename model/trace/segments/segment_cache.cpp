@@ -290,6 +290,13 @@ std::vector<std::string> SegmentCache::problems() const {
   return state_->problems;
 }
 
+std::vector<std::string> SegmentCache::take_problems() {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<std::string> taken = state_->problems;
+  state_->problems.clear();  // what was reserved for them stays
+  return taken;
+}
+
 void SegmentCache::report_shortage() noexcept { state_->note_shortage(); }
 
 void SegmentCache::report(std::string sentence) {

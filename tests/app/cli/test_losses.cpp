@@ -11,6 +11,8 @@
 #include "model/file/trace_file.h"
 #include "model/trace/compact/compaction.h"
 #include "model/trace/load.h"
+#include "model/trace/segments/demanded_segments.h"
+#include "output/told.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -123,6 +125,31 @@ TEST_CASE("a file with a damaged frame is told alike as a log, compacted, read w
     CHECK(count(info.output, "complete: nothing dropped") == 0);
     CHECK(count(analyze.messages, file.string() + ": 1 frame is damaged and skipped") == 1);
   }
+}
+
+TEST_CASE("the end of a command tells what could not be read and was not told, whatever commands before it told") {
+  const test::TemporaryFolder folder;
+  const fs::path compact = folder.path() / "compact.trace";
+  REQUIRE(compact_trace_file(test::data_file("ranks_compute.trace"), compact, Overwrite::kRefuse));
+  damage(compact, kSegmentFrame);
+  const std::string problem = "x.trace: 2 frames can't be read.";
+  const auto reads_badly = [&] { SegmentCache::of_process().report(problem); };
+  cli::Told& told = cli::Told::of_command();
+
+  CHECK(run({"info", compact.string()}).code == cli::kSuccess);  // which tells the damage in its own words
+  reads_badly();
+  CHECK(told.left().empty());
+
+  told.begin();
+  reads_badly();
+  CHECK(told.left() == std::vector<std::string>{problem});
+  CHECK(told.left().empty());
+
+  told.begin();
+  reads_badly();
+  told.add("The table can't be written. " + problem);
+  told.add("Nor can the page.");
+  CHECK(told.left().empty());
 }
 
 TEST_CASE("what was made of events that can't be read takes no place, in any format") {

@@ -139,6 +139,8 @@ class SegmentCache {
 
   // What can't be read any more, one sentence for each file; empty where all can be.
   [[nodiscard]] std::vector<std::string> problems() const;
+  // The same, for who tells them: they are forgotten here, and come again where one is met again.
+  [[nodiscard]] std::vector<std::string> take_problems();
   static constexpr std::string_view kShortage = "There was not enough memory: not all is shown. Close other programs, or give Lanescope less of it for events.";
   // Adds one, once.
   void report(std::string sentence);
