@@ -21,7 +21,7 @@ from lanescope.fleet import Engine, Fleet, find_traces, recipes
 from lanescope.fleet.__main__ import expanded, main
 from lanescope.fleet.engine import Outcome
 from lanescope.fleet.families import name_family
-from lanescope.fleet.filters import _range, _time_window
+from lanescope.fleet.filters import _range, _time_window, add_filter_arguments
 from lanescope.fleet.intervals import covered_before, overlapped, summed, union
 from lanescope.fleet.metric_recipes import NvlinkSum, samples_of
 from lanescope.fleet.projection import projected_ranges, ranges_of
@@ -599,6 +599,15 @@ class CommandLine(unittest.TestCase):
                     self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(len(list(pathlib.Path(folder).glob("*-*/report.html"))), len(calls))
             self.assertTrue(any(pathlib.Path(f"{folder}/parts").iterdir()))
+
+    def test_a_time_is_asked_for_in_the_words_of_every_command(self):
+        parser = argparse.ArgumentParser()
+        add_filter_arguments(parser)
+        for spelling in ("--filter-time", "--times", "--time"):
+            self.assertEqual(parser.parse_args([spelling, "1s/2s"]).filter_time, "1s/2s")
+        self.assertIsNone(parser.parse_args([]).filter_time)
+        self.assertIn("--filter-time", parser.format_help())
+        self.assertNotIn("--times", parser.format_help())
 
     def test_a_folder_may_be_limited(self):
         folder = support.ROOT / "tests" / "data"

@@ -17,6 +17,7 @@
 #include "model/trace/compact/compaction.h"
 #include "model/trace/compact/segment_check.h"
 #include "model/trace/segments/demanded_segments.h"
+#include "options/filter_options.h"
 #include "options/foreign_options.h"
 #include "output/losses.h"
 #include "output/output_file.h"
@@ -214,7 +215,7 @@ int run_export(Arguments arguments) {
       ->check(one_of(export_types(), foreign_type_advice));
   app.add_option("-o,--output", options.output, "File to write, or - for standard output [FILE with the type's extension]")->type_name("FILE");
   app.add_flag("-f,--force-overwrite", options.force, "Overwrite the file if it exists");
-  app.add_option("--times", options.times, "Only events that overlap this time: 1.5s/2s, /300ms (ns without a unit)")->type_name("START/END");
+  add_time_option(app, options.times, kOnlyEventsOfThisTime);
   app.add_option("--tables", options.tables, "Only tables of sqlite, parquet, parquetdir or arrow that match one of these regular expressions, comma-separated")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -232,7 +233,7 @@ int run_export(Arguments arguments) {
       "  lanescope export -t chrome run.trace              run.chrome.json, for https://ui.perfetto.dev\n"
       "  lanescope export -t parquet run.trace             folder run.parquet, for DuckDB, Polars, pandas, Spark\n"
       "  lanescope export -t arrow --tables kernels -o - run.trace | python3 kernels.py   which reads them with pyarrow.ipc.open_stream\n"
-      "  lanescope export -t csv -o - --times 1s/2s run.trace | head\n"
+      "  lanescope export -t csv -o - --filter-time 1s/2s run.trace | head\n"
       "  lanescope export -t trace -o whole.trace cut.trace   what can be read of a damaged file\n"
       "  lanescope export -t trace --form log -o old.trace run.trace   for an older Lanescope\n");
   if (const auto code = parse(app, std::move(arguments))) return *code;

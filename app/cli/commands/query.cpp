@@ -22,7 +22,7 @@ constexpr const char* kQueryFooter =
     "  lanescope query run.trace 'SELECT short_name, count(*), sum(duration) FROM kernels GROUP BY 1 ORDER BY 3 DESC LIMIT 10'\n"
     "  lanescope query run.trace \"SELECT * FROM copies WHERE source_memory = 'pageable'\" -f csv -o -\n"
     "  lanescope query run.trace 'SELECT family(name), avg(duration) FROM nvtx_ranges GROUP BY 1'\n"
-    "  lanescope query run.trace 'SELECT count(*) FROM kernels WHERE start >= :begin AND start < :end' --time 1s/2s\n"
+    "  lanescope query run.trace 'SELECT count(*) FROM kernels WHERE start >= :begin AND start < :end' --filter-time 1s/2s\n"
     "  lanescope query run.trace - < question.sql\n";
 
 void print_tables() {
@@ -47,8 +47,7 @@ int run_query(Arguments arguments) {
   TableOutput output;
   app.add_option("FILE", file, "A .trace file, or a trace of another tool")->required()->transform(trace_file());
   app.add_option("QUERY", sql, "The SELECT statement; - reads it from standard input")->required();
-  app.add_option("--time", time, "What :begin and :end stand for: 1.5s/2s, /300ms (ns without a unit); without it, the whole recording")
-      ->type_name("[START]/[END]");
+  add_time_option(app, time, "What :begin and :end stand for: 1.5s/2s, /300ms (ns without a unit); without it, the whole recording");
   app.add_option("--rows", options.limits.rows, "At most so many rows [1000000]")->type_name("N")->check(whole_number(1, 1'000'000'000));
   app.add_option("--seconds", seconds, "End a query that takes longer [600]")->type_name("N")->check(whole_number(1, 1'000'000));
   output.add_options(app);

@@ -2,8 +2,19 @@
 
 namespace lanescope::cli {
 
+void add_time_option(CLI::App& app, std::string& time, const std::string& what_it_selects) {
+  CLI::Option* const shown = app.add_option("--filter-time", time, what_it_selects)->type_name("[START]/[END]");
+  app.add_option_function<std::string>("--times,--time",
+                                       [&time, shown](const std::string& asked) {
+                                         if (shown->count() > 0)
+                                           throw CLI::ArgumentMismatch("--times and --time are --filter-time by other names: give one of them");
+                                         time = asked;
+                                       })
+      ->group("");
+}
+
 void FilterOptions::add_options(CLI::App& app, const std::string& what_a_range_selects) {
-  app.add_option("--filter-time", time, "Only events that overlap this time: 1.5s/2s, /300ms (ns without a unit)")->type_name("[START]/[END]");
+  add_time_option(app, time, kOnlyEventsOfThisTime);
   app.add_option("--filter-nvtx", range, what_a_range_selects)->type_name("RANGE[@DOMAIN][/INDEX]");
 }
 

@@ -1,4 +1,4 @@
-// The options that say which part of a trace counts, of `stats` and `analyze`.
+// The options that say which part of a trace counts.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,6 +9,11 @@
 
 namespace lanescope::cli {
 
+// --filter-time, one spelling in every command; help leaves out the others that commands have had, --times and --time. `time`: as typed.
+void add_time_option(CLI::App& app, std::string& time, const std::string& what_it_selects);
+inline constexpr const char* kOnlyEventsOfThisTime = "Only events that overlap this time: 1.5s/2s, /300ms (ns without a unit)";
+
+// Of `stats` and `analyze`.
 struct FilterOptions {
   std::string time, range;  // as typed
 

@@ -25,6 +25,14 @@ nlohmann::json json_in(const std::filesystem::path& file) {
   return nlohmann::json::parse(stream);
 }
 
+std::string help_of(const std::string& command) {
+  std::ostringstream output;
+  std::streambuf* const before = std::cout.rdbuf(output.rdbuf());
+  static_cast<void>(cli::run({command, "--help"}));
+  std::cout.rdbuf(before);
+  return output.str();
+}
+
 }  // namespace
 
 TEST_CASE("stats says once, in one line, what a trace lacks for its reports") {
@@ -237,6 +245,38 @@ TEST_CASE("analyze answers for a part of the trace") {
   CHECK(cost("time", {"--filter-time", "0.4s/0.5s"}) == Approx(83e6).epsilon(0.05));  // and leaves the GPU idle for 83 % of the loop
   CHECK(cli::run({"analyze", trace("cause_slow_loader"), "--filter-nvtx", "nothing"}) == cli::kUsage);
   CHECK(cli::run({"analyze", trace("cause_slow_loader"), "--filter-time", "soon"}) == cli::kUsage);
+}
+
+TEST_CASE("every command takes a time range in the same words, and in those that it had") {
+  const std::string file = trace("cause_slow_loader"), time = "0.4s/0.5s";
+  const std::vector<std::vector<std::string>> commands = {{"stats", "-r", "cuda_gpu_kern_sum", "-f", "csv", file},
+                                                          {"analyze", "-r", "gpu_bubbles", "-f", "json", file},
+                                                          {"export", "-t", "csv", file},
+                                                          {"query", "-f", "csv", file, "SELECT count(*) FROM kernels WHERE start >= :begin AND start < :end"}};
+  for (std::vector<std::string> words : commands) {
+    INFO(words.front());
+    words.emplace_back("-q");
+    const auto written = [&](const std::vector<std::string>& options) {
+      const test::TemporaryFolder folder;
+      std::vector<std::string> all = words;
+      all.insert(all.end(), {"-o", (folder.path() / "x").string()});
+      all.insert(all.end(), options.begin(), options.end());
+      if (cli::run(all) != cli::kSuccess) return std::string("failed");
+      std::string text;
+      for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+        text.append(std::istreambuf_iterator<char>(std::ifstream(entry.path()).rdbuf()), {});
+      return text;
+    };
+    const std::string part = written({"--filter-time", time});
+    CHECK(part != "failed");
+    CHECK(part != written({}));
+    CHECK(written({"--times", time}) == part);
+    CHECK(written({"--time", time}) == part);
+    CHECK(written({"--times", time, "--filter-time", time}) == "failed");
+    const std::string help = help_of(words.front());
+    CHECK_THAT(help, contains_text("--filter-time [START]/[END]"));
+    CHECK_THAT(help, !contains_text("--times") && !contains_text("--time "));
+  }
 }
 
 TEST_CASE("analyze says what is wrong with a rule") {

@@ -16,7 +16,7 @@ os.environ["LC_ALL"] = "C.UTF-8"  # pages show what is printed in English, but w
 root, lanescope, viewer = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 pages = [root / name for name in ("README.md", "README.zh.md", "HACKING.md", "CHANGELOG.md")] + sorted((root / "docs").rglob("*.md"))
 # Options of other programs and of packaging/ that pages name, and of nsys's that are taken, or left out, without a line in the help.
-OTHERS = {"--init", "--nnodes", "--nproc_per_node", "--ntasks-per-node", "--signal", "--viewer", "--aarch64", "--build", "--check", "--complete", "--update", "--cap-add", "--cflags", "--libs", "--component", "--ftrace", "--import", "--gpuctxsw", "--install", "--ib-switch-metrics-devices", "--enable", "--from", "--pause", "--precision", "--prefix", "--print-metric-instances", "--python_out", "--steps",
+OTHERS = {"--init", "--time", "--times", "--nnodes", "--nproc_per_node", "--ntasks-per-node", "--signal", "--viewer", "--aarch64", "--build", "--check", "--complete", "--update", "--cap-add", "--cflags", "--libs", "--component", "--ftrace", "--import", "--gpuctxsw", "--install", "--ib-switch-metrics-devices", "--enable", "--from", "--pause", "--precision", "--prefix", "--print-metric-instances", "--python_out", "--steps",
           "--trace-fork-before-exec", "--workers"}
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9_-]*[a-z0-9]")
 wrong = []
