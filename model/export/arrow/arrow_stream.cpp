@@ -2,19 +2,17 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "../tables/value_dictionary.h"
+#include "batch_columns.h"
 #include "flat_table.h"
 
 namespace lanescope::exporters {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
-
-constexpr std::size_t kMostRows = 1u << 16;  // of a record batch: readers that follow a stream get them soon
 
 // Numbers of Schema.fbs and Message.fbs.
 constexpr std::int16_t kVersion5 = 4;
@@ -99,16 +97,13 @@ class Body {
 class Stream : public TableRows {
  public:
   Stream(TableDescription table, const TextConsumer& write) : table_(std::move(table)), write_(write), columns_(table_.columns.size()) {
-    rows_a_batch_ = std::min(table_.rows_a_group, kMostRows);
+    rows_a_batch_ = std::min(table_.rows_a_group, kMostBatchRows);
     begin();
   }
 
   void append(std::span<const Cell> row) override {
     if (failed_) return;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      columns_[i].values.push_back(row[i].value_or(0));
-      columns_[i].is_present.push_back(row[i] ? 1 : 0);
-    }
+    append_row(row, columns_);
     ++rows_;
     if (++batch_rows_ == rows_a_batch_) flush();
   }
@@ -124,11 +119,6 @@ class Stream : public TableRows {
   }
 
  private:
-  struct Column {
-    std::vector<std::int64_t> values;      // of the batch; 0 for nulls
-    std::vector<std::uint8_t> is_present;  // 0 for a null, else 1
-  };
-
   void begin() {
     std::vector<FlatTable> fields, metadata;
     for (std::size_t i = 0; i < columns_.size(); ++i) fields.push_back(field_of(table_.columns[i], static_cast<std::int64_t>(i)));
@@ -143,48 +133,34 @@ class Stream : public TableRows {
     Body body;
     for (std::size_t i = 0; i < columns_.size(); ++i) add(i, body);
     if (!failed_) put_message(Header::kRecordBatch, body.batch(batch_rows_), body.bytes());
-    for (Column& column : columns_) column = {};
+    for (BatchColumn& column : columns_) column = {};
     batch_rows_ = 0;
   }
 
   void add(std::size_t index, Body& body) {
-    const Column& column = columns_[index];
-    const auto nulls = static_cast<std::size_t>(std::count(column.is_present.begin(), column.is_present.end(), 0));
+    const BatchColumn& column = columns_[index];
+    const std::size_t nulls = column.nulls();
     body.add_array(batch_rows_, nulls);
     nulls == 0 ? body.add_buffer({}) : body.add_bits(column.is_present);
     if (table_.columns[index].type == ColumnType::kBool) return body.add_bits(column.values);
     if (table_.columns[index].type != ColumnType::kText) return body.add_values(column.values);
-    // A null's number is that of some text, which nobody asks for: its cell need not have one.
-    std::vector<std::int64_t> known;
-    for (std::size_t i = 0; i < batch_rows_; ++i)
-      if (column.is_present[i] != 0) known.push_back(column.values[i]);
-    const ValueDictionary dictionary = *dictionary_of(known, batch_rows_);
-    put_dictionary(index, dictionary.values);
-    std::vector<std::int32_t> indices;
-    for (std::size_t i = 0, next = 0; i < batch_rows_; ++i)
-      indices.push_back(column.is_present[i] != 0 ? static_cast<std::int32_t>(dictionary.indices[next++]) : 0);
-    body.add_values(indices);
+    const std::optional<BatchTexts> texts = texts_of(column, table_, index);
+    if (!texts) {
+      is_too_long_ = failed_ = true;
+      return;
+    }
+    put_dictionary(index, *texts);
+    body.add_values(texts->indices);
   }
 
-  void put_dictionary(std::size_t index, std::span<const std::int64_t> cells) {
-    std::vector<std::int32_t> offsets{0};
-    std::string texts;
-    for (const std::int64_t cell : cells) {
-      texts += table_.text_of(index, cell);
-      is_too_long_ |= texts.size() > std::numeric_limits<std::int32_t>::max();
-      if (is_too_long_) {
-        failed_ = true;
-        return;
-      }
-      offsets.push_back(static_cast<std::int32_t>(texts.size()));
-    }
+  void put_dictionary(std::size_t index, const BatchTexts& texts) {
+    const std::size_t count = texts.offsets.size() - 1;
     Body body;
-    body.add_array(cells.size(), 0);
+    body.add_array(count, 0);
     body.add_buffer({});
-    body.add_values(offsets);
-    body.add_buffer(texts);
-    put_message(Header::kDictionaryBatch, FlatTable().integer64(kBatchId, static_cast<std::int64_t>(index)).table(kBatchData, body.batch(cells.size())),
-                body.bytes());
+    body.add_values(texts.offsets);
+    body.add_buffer(texts.texts);
+    put_message(Header::kDictionaryBatch, FlatTable().integer64(kBatchId, static_cast<std::int64_t>(index)).table(kBatchData, body.batch(count)), body.bytes());
   }
 
   void put_message(Header type, FlatTable header, std::string_view body) {
@@ -203,7 +179,7 @@ class Stream : public TableRows {
 
   TableDescription table_;
   const TextConsumer& write_;
-  std::vector<Column> columns_;
+  std::vector<BatchColumn> columns_;
   std::size_t rows_a_batch_ = 0;
   std::size_t batch_rows_ = 0;
   std::uint64_t rows_ = 0;

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <deque>
 #include <exception>
-#include <limits>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -15,12 +14,13 @@
 #include "../tables/event_tables.h"
 #include "../tables/record_tables.h"
 #include "../tables/trace_tables.h"
-#include "../tables/value_dictionary.h"
+#include "batch_columns.h"
 #include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope {
 namespace {
 
+using exporters::BatchColumn;
 using exporters::Cell;
 using exporters::ColumnSchema;
 using exporters::ColumnType;
@@ -29,8 +29,7 @@ using exporters::TableDescription;
 using exporters::TableRows;
 using exporters::TableTarget;
 
-constexpr std::size_t kMostRows = 1u << 16;  // of a batch
-constexpr std::size_t kMostBatches = 2;      // that wait to be read
+constexpr std::size_t kMostBatches = 2;  // that wait to be read
 
 // ---- What ArrowArray and ArrowSchema point to, kept until they are released ---------------------------------------------------------------
 
@@ -232,11 +231,6 @@ class TableStream final : private TableTarget, private TableRows {
   [[nodiscard]] const char* last_error() const noexcept { return has_failed_ ? said_.c_str() : nullptr; }
 
  private:
-  struct Column {
-    std::vector<std::int64_t> values;      // of the batch; 0 for nulls
-    std::vector<std::uint8_t> is_present;  // 0 for a null, else 1
-  };
-
   int failed() {
     has_failed_ = true;
     said_ = failure_ ? failure_->text : "The table " + table_ + " could not be read.";
@@ -263,7 +257,7 @@ class TableStream final : private TableTarget, private TableRows {
 
   Result<void> write(TableDescription table, const std::function<Result<void>(TableRows& rows)>& fill) override {
     columns_.assign(table.columns.size(), {});
-    rows_a_batch_ = std::min(table.rows_a_group, kMostRows);
+    rows_a_batch_ = std::min(table.rows_a_group, exporters::kMostBatchRows);
     {
       const std::lock_guard lock(mutex_);
       description_ = std::move(table);
@@ -279,10 +273,7 @@ class TableStream final : private TableTarget, private TableRows {
 
   void append(std::span<const Cell> row) override {
     if (ends_) return;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      columns_[i].values.push_back(row[i].value_or(0));
-      columns_[i].is_present.push_back(row[i] ? 1 : 0);
-    }
+    append_row(row, columns_);
     ++rows_;
     if (++batch_rows_ == rows_a_batch_) flush();
   }
@@ -294,7 +285,7 @@ class TableStream final : private TableTarget, private TableRows {
     owned->buffers.emplace_back();  // a struct has a validity alone
     for (std::size_t i = 0; i < columns_.size() && !ends_; ++i) owned->children.push_back(std::make_unique<ArrowArray>(array(i)));
     HeldArray batch(array_of(batch_rows_, 0, std::move(owned)));
-    for (Column& column : columns_) column = {};
+    for (BatchColumn& column : columns_) column = {};
     batch_rows_ = 0;
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return batches_.size() < kMostBatches || is_given_up_; });
@@ -306,8 +297,8 @@ class TableStream final : private TableTarget, private TableRows {
   }
 
   ArrowArray array(std::size_t index) {
-    const Column& column = columns_[index];
-    const auto nulls = std::count(column.is_present.begin(), column.is_present.end(), 0);
+    const BatchColumn& column = columns_[index];
+    const auto nulls = static_cast<std::int64_t>(column.nulls());
     auto owned = std::make_unique<OwnedArray>();
     owned->buffers.push_back(nulls == 0 ? std::vector<std::byte>() : bits_of(column.is_present));
     const ColumnType type = description_.columns[index].type;
@@ -318,38 +309,26 @@ class TableStream final : private TableTarget, private TableRows {
     return array_of(batch_rows_, nulls, std::move(owned));
   }
 
-  // A null's number is that of some text, which nobody asks for: its cell need not have one.
+  // Where they are too long, the batch goes to nobody.
   void add_texts(std::size_t index, OwnedArray& into) {
-    const Column& column = columns_[index];
-    std::vector<std::int64_t> known;
-    for (std::size_t i = 0; i < batch_rows_; ++i)
-      if (column.is_present[i] != 0) known.push_back(column.values[i]);
-    const exporters::ValueDictionary dictionary = *exporters::dictionary_of(known, batch_rows_);
-    std::vector<std::int32_t> indices;
-    for (std::size_t i = 0, next = 0; i < batch_rows_; ++i)
-      indices.push_back(column.is_present[i] != 0 ? static_cast<std::int32_t>(dictionary.indices[next++]) : 0);
-    into.buffers.push_back(bytes_of(indices));
-    std::vector<std::int32_t> offsets{0};
-    std::string texts;
-    for (const std::int64_t cell : dictionary.values) {
-      texts += description_.text_of(index, cell);
-      is_too_long_ |= texts.size() > std::numeric_limits<std::int32_t>::max();
-      ends_ |= is_too_long_;
-      if (is_too_long_) texts.clear();
-      offsets.push_back(static_cast<std::int32_t>(texts.size()));
+    const std::optional<exporters::BatchTexts> texts = texts_of(columns_[index], description_, index);
+    if (!texts) {
+      is_too_long_ = ends_ = true;
+      return;
     }
+    into.buffers.push_back(bytes_of(texts->indices));
     auto owned = std::make_unique<OwnedArray>();
     owned->buffers.emplace_back();
-    owned->buffers.push_back(bytes_of(offsets));
-    owned->buffers.push_back(bytes_of(std::vector<char>(texts.begin(), texts.end())));
-    into.dictionary = std::make_unique<ArrowArray>(array_of(dictionary.values.size(), 0, std::move(owned)));
+    owned->buffers.push_back(bytes_of(texts->offsets));
+    owned->buffers.push_back(bytes_of(std::vector<char>(texts->texts.begin(), texts->texts.end())));
+    into.dictionary = std::make_unique<ArrowArray>(array_of(texts->offsets.size() - 1, 0, std::move(owned)));
   }
 
   const std::shared_ptr<const Trace> trace_;
   const std::string table_;
 
   // The thread's.
-  std::vector<Column> columns_;
+  std::vector<BatchColumn> columns_;
   std::size_t rows_a_batch_ = 0;
   std::size_t batch_rows_ = 0;
   std::uint64_t rows_ = 0;
