@@ -13,14 +13,9 @@ enum class Presence {
   kIfAnySaysSo  // left out when all values are 0
 };
 
-// Unsigned values as they are.
-class ValueColumn {
+// What all of them have: the bytes of the values, and whether one of these is not 0.
+class Column {
  public:
-  using Value = std::uint64_t;
-  void add(std::uint64_t value) noexcept {
-    says_something_ |= value != 0;
-    bytes_.append_varint(value);
-  }
   void write(ProtoWriter& out, std::uint32_t field, Presence presence = Presence::kAlways) const noexcept {
     if (presence == Presence::kAlways || says_something_) out.bytes_field(field, bytes_.bytes());
   }
@@ -30,13 +25,23 @@ class ValueColumn {
   }
   [[nodiscard]] bool failed() const noexcept { return bytes_.failed(); }
 
- private:
+ protected:
   PageBuffer bytes_;
   bool says_something_ = false;
 };
 
+// Unsigned values as they are.
+class ValueColumn : public Column {
+ public:
+  using Value = std::uint64_t;
+  void add(std::uint64_t value) noexcept {
+    says_something_ |= value != 0;
+    bytes_.append_varint(value);
+  }
+};
+
 // Signed differences from the previous value; the first one is relative to `base`.
-class DeltaColumn {
+class DeltaColumn : public Column {
  public:
   using Value = std::int64_t;
   void add(std::int64_t value) noexcept {
@@ -44,42 +49,23 @@ class DeltaColumn {
     bytes_.append_varint(zigzag(value - previous_));
     previous_ = value;
   }
-  void write(ProtoWriter& out, std::uint32_t field, Presence presence = Presence::kAlways) const noexcept {
-    if (presence == Presence::kAlways || says_something_) out.bytes_field(field, bytes_.bytes());
-  }
   void clear(std::int64_t base = 0) noexcept {
-    bytes_.clear();
+    Column::clear();
     previous_ = base;
-    says_something_ = false;
   }
-  [[nodiscard]] bool failed() const noexcept { return bytes_.failed(); }
 
  private:
-  PageBuffer bytes_;
   std::int64_t previous_ = 0;
-  bool says_something_ = false;
 };
 
 // Eight bytes each, little-endian: addresses, whose upper bits would make them long otherwise.
-class FixedColumn {
+class FixedColumn : public Column {
  public:
   using Value = std::uint64_t;
   void add(std::uint64_t value) noexcept {
     says_something_ |= value != 0;
     bytes_.append(&value, sizeof(value));
   }
-  void write(ProtoWriter& out, std::uint32_t field, Presence presence = Presence::kAlways) const noexcept {
-    if (presence == Presence::kAlways || says_something_) out.bytes_field(field, bytes_.bytes());
-  }
-  void clear() noexcept {
-    bytes_.clear();
-    says_something_ = false;
-  }
-  [[nodiscard]] bool failed() const noexcept { return bytes_.failed(); }
-
- private:
-  PageBuffer bytes_;
-  bool says_something_ = false;
 };
 
 }  // namespace lanescope::agent::encode
