@@ -2,7 +2,8 @@
 # run.sh [PROGRAM ARGUMENTS...]: installs what is missing, builds, profiles, and opens what was recorded.
 #
 # Without a program it profiles a bundled one: a CUDA program where there is a GPU and nvcc, else a program with NVTX ranges, threads and a fork; then
-# it also analyses a PyTorch training that was recorded on a GPU. The viewer opens where there is a display; a summary is printed in any case.
+# it also analyses a PyTorch training that was recorded on a GPU. The viewer opens where there is a display; a summary is printed in any case. Packages are
+# installed by apt, with sudo, and the first build takes minutes.
 set -euo pipefail
 case "${1:-}" in -h | --help) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;; esac
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -16,13 +17,19 @@ stage "installing what is missing"
 stage "building"
 "$root/packaging/build.sh" release lanescope_with_programs
 
+gpu=no
+! command -v nvidia-smi >/dev/null || ! nvidia-smi -L >/dev/null 2>&1 || gpu=yes
+if [ $gpu = yes ] && [ ! -e "$root/build/release/lib/liblanescope-kernels.so" ]; then  # which is built with CUDA's headers alone
+  echo "run: there is a GPU here, and no CUDA toolkit that the build found, so calls of CUDA and work of GPUs are not recorded. Install one" >&2
+  echo "run: (https://developer.nvidia.com/cuda-downloads), or name its folder in CUDA_HOME; then remove build/release and run this again." >&2
+fi
 example=
 if [ $# -gt 0 ]; then
   program=("$@")
-elif command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1 && [ -x "$bin/lanescope_program_cuda_streams" ]; then
+elif [ $gpu = yes ] && [ -x "$bin/lanescope_program_cuda_streams" ]; then
   program=("$bin/lanescope_program_cuda_streams")
 else
-  echo "run: no GPU here, so a program that only uses NVTX is profiled"
+  echo "run: no GPU that can be recorded here, so a program that only uses NVTX is profiled"
   program=("$bin/lanescope_program_nvtx_threads")
   example="$root/tests/data/torch_loader_samples.trace"
 fi
@@ -52,4 +59,5 @@ else
   stage "opening the viewer; it ends with its window"
   "$bin/lanescope-ui" "$shown"
 fi
+[ $# -gt 0 ] || echo "run: next, your own program: packaging/run.sh PROGRAM ARGUMENTS, or $bin/lanescope profile PROGRAM ARGUMENTS; README.md says how to go on"
 exit "$status"

@@ -57,6 +57,20 @@ for stage in "installing what is missing" "building" "profiling" "reading what w
   check "stage: $stage" 'grep -q "^run:  *[0-9]*:[0-9][0-9]  $stage" said'
 done
 check "without a viewer, a report is named" 'grep -q "The viewer was not built.*lanescope report" said'
+check "what comes next is said" 'grep -q "^run: next, your own program: " said'
+check "nothing is said of a toolkit where there is no GPU" '! grep -q "CUDA toolkit" said'
+# A GPU whose work the build can't record is no missing GPU.
+printf '#!/bin/sh\necho "GPU 0: stand-in"\n' >stand_ins/nvidia-smi
+chmod +x stand_ins/nvidia-smi
+packaging/run.sh >said 2>&1
+check "a GPU without a toolkit is told" 'grep -q "there is a GPU here, and no CUDA toolkit" said && grep -q "only uses NVTX is profiled" said'
+packaging/run.sh "$program" >said 2>&1
+check "it is told of the user's program as well" 'grep -q "there is a GPU here, and no CUDA toolkit" said'
+mkdir -p build/release/lib
+touch build/release/lib/liblanescope-kernels.so
+packaging/run.sh "$program" >said 2>&1
+check "and not with one" '! grep -q "CUDA toolkit" said'
+rm stand_ins/nvidia-smi report*.trace
 printf '#!/bin/sh\necho viewer "$@"\n' >build/release/bin/lanescope-ui
 chmod +x build/release/bin/lanescope-ui
 packaging/run.sh "$program" >said 2>&1
