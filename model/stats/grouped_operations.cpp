@@ -4,29 +4,20 @@
 #include "kernel_names.h"
 
 namespace lanescope::stats {
-namespace {
-
-std::vector<std::string> with(std::vector<std::string> labels, std::string last) {
-  labels.push_back(std::move(last));
-  return labels;
-}
-
-}  // namespace
-
-void add_api_calls(const Selection& selection, const std::vector<std::string>& labels, LabelGroups& groups) {
+void add_api_calls(const Selection& selection, const std::vector<std::string_view>& labels, LabelGroups& groups) {
   const Trace& trace = selection.trace();
   SamplesByName samples(trace);
   selection.for_each(TrackKind::kCudaApi, [&](const Track&, const EventView& call) { samples.add(call.name(), call.duration()); });
-  samples.for_each([&](NameId name, Samples durations) { groups.add(with(labels, std::string(api_display_name(trace.name(name)))), std::move(durations)); });
+  samples.for_each([&](NameId name, Samples durations) { groups.add(labels, api_display_name(trace.name(name)), std::move(durations)); });
 }
 
-void add_kernels(const Selection& selection, const ReportOptions& options, const std::vector<std::string>& labels, LabelGroups& groups) {
+void add_kernels(const Selection& selection, const ReportOptions& options, const std::vector<std::string_view>& labels, LabelGroups& groups) {
   const Trace& trace = selection.trace();
   if (options.range_prefix == RangePrefix::kNone) {
     SamplesByName samples(trace);
     selection.for_each(TrackKind::kKernels,
                        [&](const Track&, const EventView& kernel) { samples.add(kernel_name(trace, kernel, options.kernel_names), kernel.duration()); });
-    samples.for_each([&](NameId name, Samples durations) { groups.add(with(labels, std::string(trace.name(name))), std::move(durations)); });
+    samples.for_each([&](NameId name, Samples durations) { groups.add(labels, trace.name(name), std::move(durations)); });
     return;
   }
   const InnermostRanges ranges(selection, options);
@@ -35,14 +26,14 @@ void add_kernels(const Selection& selection, const ReportOptions& options, const
   };
   for (SamplesByIds<2>& part : visit_in_parts(selection, TrackKind::kKernels, SamplesByIds<2>(), add))
     part.for_each(
-        [&](const std::array<std::uint32_t, 2>& ids, Samples durations) { groups.add(with(labels, prefixed(trace, ids[0], ids[1])), std::move(durations)); });
+        [&](const std::array<std::uint32_t, 2>& ids, Samples durations) { groups.add(labels, prefixed(trace, ids[0], ids[1]), std::move(durations)); });
 }
 
-void add_memory_operations(const Selection& selection, const std::vector<std::string>& labels, LabelGroups& groups) {
+void add_memory_operations(const Selection& selection, const std::vector<std::string_view>& labels, LabelGroups& groups) {
   const Trace& trace = selection.trace();
   SamplesByName samples(trace);
   selection.for_each(TrackKind::kMemory, [&](const Track&, const EventView& operation) { samples.add(operation.name(), operation.duration()); });
-  samples.for_each([&](NameId name, Samples durations) { groups.add(with(labels, std::string(trace.name(name))), std::move(durations)); });
+  samples.for_each([&](NameId name, Samples durations) { groups.add(labels, trace.name(name), std::move(durations)); });
 }
 
 }  // namespace lanescope::stats

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <initializer_list>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -113,57 +116,34 @@ class SamplesByIds {
   GroupsByIds<N, Samples> samples_;
 };
 
-// Groups by what is shown: different ids may share their labels.
+// Groups by what is shown: different ids may share their labels. There may be millions, nearly all of which differ: a group takes 24 bytes, four for
+// each of its labels, and what its texts take.
 class LabelGroups {
  public:
-  void add(std::vector<std::string> labels, Samples samples) {
-    groups_.push_back({std::move(labels), std::move(samples)});
-    order_.push_back(static_cast<std::uint32_t>(order_.size()));
-  }
-  // By labels, each once. O(n log n): there may be millions, nearly all of which differ.
-  [[nodiscard]] std::vector<LabeledSamples> take() {
-    // As they were added, where labels are equal: sums are rounded in the order of their samples.
-    std::sort(order_.begin(), order_.end(), [this](std::uint32_t a, std::uint32_t b) {
-      const int compared = compare(groups_[a].labels, groups_[b].labels);
-      return compared != 0 ? compared < 0 : a < b;
-    });
-    put_in_order();
-    std::size_t kept = 0;
-    for (std::size_t i = 1; i < groups_.size(); ++i) {
-      if (groups_[kept].labels == groups_[i].labels)
-        groups_[kept].samples.append(std::move(groups_[i].samples));
-      else if (++kept != i)
-        groups_[kept] = std::move(groups_[i]);
-    }
-    groups_.resize(std::min(groups_.size(), kept + 1));
-    return std::exchange(groups_, {});
-  }
+  // Requires: as many labels each time.
+  void add(std::span<const std::string_view> labels, Samples samples);
+  void add(std::initializer_list<std::string_view> labels, Samples samples) { add(std::span(labels.begin(), labels.size()), std::move(samples)); }
+  // The same, with one more behind them.
+  void add(std::span<const std::string_view> labels, std::string_view last, Samples samples);
+
+  // The block that nearly all summaries begin with (share, total, count, average, median, minimum, maximum, deviation; in ns) and the percentiles,
+  // followed by the labels: a row for all groups of the same labels. Sorted by total, then count, descending, then by labels. Groups without
+  // samples are left out. O(n log n) and O(bytes of labels). None is left.
+  [[nodiscard]] Table time_summary(std::string_view count_title, const std::vector<std::string>& label_titles, const Percentiles& percentiles);
 
  private:
-  static int compare(const std::vector<std::string>& a, const std::vector<std::string>& b) noexcept {
-    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-      if (const int compared = a[i].compare(b[i]); compared != 0) return compared;
-    return a.size() < b.size() ? -1 : a.size() > b.size() ? 1 : 0;
-  }
-  // In place, since they may take most of the memory that there is.
-  void put_in_order() {
-    for (std::uint32_t first = 0; first < order_.size(); ++first) {
-      if (order_[first] == first) continue;
-      LabeledSamples moved = std::move(groups_[first]);
-      std::uint32_t place = first;
-      for (std::uint32_t from = order_[place]; from != first; from = order_[place]) {
-        groups_[place] = std::move(groups_[from]);
-        order_[place] = place;
-        place = from;
-      }
-      groups_[place] = std::move(moved);
-      order_[place] = place;
-    }
-    order_ = {};
-  }
+  struct Place;
+  struct Sum;
+  [[nodiscard]] std::string_view label(std::size_t group, std::size_t number) const { return texts_[labels_[group * labels_of_group_ + number]]; }
+  [[nodiscard]] bool same(std::size_t a, std::size_t b) const;
+  [[nodiscard]] std::vector<Place> in_order() const;
+  [[nodiscard]] std::vector<Sum> sums();
+  void add_label(std::size_t number, std::string_view text);
 
-  std::vector<LabeledSamples> groups_;
-  std::vector<std::uint32_t> order_;  // of these
+  TableTexts texts_;
+  std::deque<Samples> samples_;  // of each group
+  std::deque<TextId> labels_;    // of each group in turn
+  std::size_t labels_of_group_ = 0;
 };
 
 }  // namespace lanescope::stats

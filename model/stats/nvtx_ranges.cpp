@@ -54,7 +54,7 @@ class TightestBefore {
 
  private:
   [[nodiscard]] std::size_t tighter(std::size_t a, std::size_t b) const {
-    if (a == kNoRange || b == kNoRange) return std::min(a, b);  // kNoRange is the largest
+    if (a == kNoRange || b == kNoRange) return std::min(a, b);  // kNoRange is larger than all others
     const Nanoseconds of_a = ranges_[a].time.length(), of_b = ranges_[b].time.length();
     return of_a != of_b ? (of_a < of_b ? a : b) : std::max(a, b);
   }
@@ -78,7 +78,7 @@ void nest(std::vector<NvtxRange>& ranges) {
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     NvtxRange& range = ranges[i];
     const auto place = static_cast<std::size_t>(std::lower_bound(ends.begin(), ends.end(), range.time.end, std::greater<>()) - ends.begin());
-    range.parent = tightest.up_to(place);
+    range.parent = static_cast<std::uint32_t>(tightest.up_to(place));
     tightest.add(place, i);
     if (range.parent == kNoRange) continue;
     NvtxRange& parent = ranges[range.parent];

@@ -1,6 +1,7 @@
 // NVTX ranges of a thread and how they enclose each other and the thread's calls. Internal to reports and rules.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <span>
@@ -11,19 +12,20 @@
 
 namespace lanescope::stats {
 
-inline constexpr std::size_t kNoRange = static_cast<std::size_t>(-1);
+inline constexpr std::uint32_t kNoRange = kNone;
 
+// There may be millions: 64 bytes.
 struct NvtxRange {
   TimeRange time;
+  std::int64_t id = 0;  // the number that reports call it by, unique in the trace
+  Nanoseconds children_time = 0;
   NameId name = 0;
   std::uint32_t domain = 0;
   DetailId detail = 0;
+  std::uint32_t parent = kNoRange;  // of the thread's, the tightest range that encloses it, whatever its domain
+  std::uint32_t level = 0;          // how many enclose it
+  std::uint32_t children = 0;
   TrackKind kind = TrackKind::kNvtxRanges;  // push/pop, or start/end
-  std::int64_t id = 0;                      // the number that reports call it by, unique in the trace
-  std::size_t parent = kNoRange;            // the tightest range of the thread that encloses it, whatever its domain
-  std::int64_t level = 0;                   // how many enclose it
-  std::int64_t children = 0;
-  Nanoseconds children_time = 0;
 };
 
 enum class RangeKinds { kPushPop, kAll };

@@ -22,7 +22,7 @@ class RangeStacks {
   // ":3:5:8": the ids of the ranges around this one, outermost first, and its own; ":...:5:8" where not all are told. O(what is told).
   [[nodiscard]] std::string ids(const std::vector<NvtxRange>& ranges, std::size_t index) {
     std::vector<std::string> told;
-    const auto all = static_cast<std::size_t>(ranges[index].level) + 1;
+    const std::size_t all = std::size_t{ranges[index].level} + 1;
     const std::size_t most = told_of(all, 1 + std::to_string(ranges[index].id).size());
     for (; index != kNoRange && told.size() < most; index = ranges[index].parent) told.push_back(std::to_string(ranges[index].id));
     std::string stack = index == kNoRange ? "" : ":...";
@@ -30,7 +30,7 @@ class RangeStacks {
     return stack;
   }
   // Two dashes for each range around one of this level.
-  [[nodiscard]] std::string indent(std::int64_t level) { return std::string(told_of(static_cast<std::size_t>(level), 2) * 2, '-'); }
+  [[nodiscard]] std::string indent(std::uint32_t level) { return std::string(told_of(level, 2) * 2, '-'); }
 
  private:
   static constexpr std::size_t kLeastBytes = 256u << 20, kBytesOfRow = 512, kInnermost = 16;

@@ -32,15 +32,4 @@ struct Summary {
 void append_summary_columns(std::vector<Column>& columns, std::string_view prefix, Unit unit, const Percentiles& percentiles);
 void append_summary_cells(std::vector<Cell>& cells, const Summary& summary, const Percentiles& percentiles);
 
-// Samples that share their labels: one row of a summary.
-struct LabeledSamples {
-  std::vector<std::string> labels;
-  Samples samples;
-};
-
-// The block that nearly all summaries begin with (share, total, count, average, median, minimum, maximum, deviation; in ns) and the
-// percentiles, followed by the labels. Sorted by total, then count, descending, then by labels. Groups without samples are left out.
-[[nodiscard]] Table time_summary(std::string_view count_title, const std::vector<std::string>& label_titles, std::vector<LabeledSamples> groups,
-                                 const Percentiles& percentiles);
-
 }  // namespace lanescope::stats

@@ -50,7 +50,7 @@ Table cuda_gpu_kern_gb_sum(const Selection& selection, const ReportOptions& opti
       const KernelDetail& detail = trace.kernel_detail(id);
       groups.add({grid_text(detail.grid), grid_text(detail.block), prefixed(trace, range, name)}, std::move(durations));
     });
-  return time_summary("Instances", {"GridXYZ", "BlockXYZ", "Name"}, groups.take(), options.percentiles);
+  return groups.time_summary("Instances", {"GridXYZ", "BlockXYZ", "Name"}, options.percentiles);
 }
 
 }  // namespace lanescope::stats

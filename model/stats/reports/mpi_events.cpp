@@ -64,9 +64,9 @@ Table mpi_event_sum(const Selection& selection, const ReportOptions& options) {
   });
   LabelGroups groups;
   samples.for_each([&](const std::array<std::uint32_t, 2>& ids, Samples durations) {
-    groups.add({std::string(source_name(static_cast<MpiKind>(ids[0]))), std::string(trace.name(ids[1]))}, std::move(durations));
+    groups.add({source_name(static_cast<MpiKind>(ids[0])), trace.name(ids[1])}, std::move(durations));
   });
-  return time_summary("Instances", {"Source", "Name"}, groups.take(), options.percentiles);
+  return groups.time_summary("Instances", {"Source", "Name"}, options.percentiles);
 }
 
 Table mpi_event_trace(const Selection& selection, const ReportOptions&) {

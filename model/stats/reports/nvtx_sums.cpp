@@ -21,8 +21,8 @@ void for_each_range_name(const Selection& selection, TrackKind kind, Add add) {
 
 Table sum_of_kind(const Selection& selection, TrackKind kind, const ReportOptions& options) {
   LabelGroups groups;
-  for_each_range_name(selection, kind, [&](std::string name, Samples durations) { groups.add({std::move(name)}, std::move(durations)); });
-  return time_summary("Instances", {"Range"}, groups.take(), options.percentiles);
+  for_each_range_name(selection, kind, [&](const std::string& name, Samples durations) { groups.add({name}, std::move(durations)); });
+  return groups.time_summary("Instances", {"Range"}, options.percentiles);
 }
 
 }  // namespace
@@ -30,10 +30,8 @@ Table sum_of_kind(const Selection& selection, TrackKind kind, const ReportOption
 Table nvtx_sum(const Selection& selection, const ReportOptions& options) {
   LabelGroups groups;
   for (const TrackKind kind : {TrackKind::kNvtxRanges, TrackKind::kNvtxProcessRanges})
-    for_each_range_name(selection, kind, [&](std::string name, Samples durations) {
-      groups.add({std::string(style_name(kind)), std::move(name)}, std::move(durations));
-    });
-  return time_summary("Instances", {"Style", "Range"}, groups.take(), options.percentiles);
+    for_each_range_name(selection, kind, [&](const std::string& name, Samples durations) { groups.add({style_name(kind), name}, std::move(durations)); });
+  return groups.time_summary("Instances", {"Style", "Range"}, options.percentiles);
 }
 
 Table nvtx_pushpop_sum(const Selection& selection, const ReportOptions& options) { return sum_of_kind(selection, TrackKind::kNvtxRanges, options); }

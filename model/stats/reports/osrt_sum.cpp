@@ -11,8 +11,8 @@ Table osrt_sum(const Selection& selection, const ReportOptions& options) {
     if (call.detail() == kWholeCall) samples.add(call.name(), call.duration());
   });
   LabelGroups groups;
-  samples.for_each([&](NameId name, Samples durations) { groups.add({std::string(trace.name(name))}, std::move(durations)); });
-  return time_summary("Num Calls", {"Name"}, groups.take(), options.percentiles);
+  samples.for_each([&](NameId name, Samples durations) { groups.add({trace.name(name)}, std::move(durations)); });
+  return groups.time_summary("Num Calls", {"Name"}, options.percentiles);
 }
 
 }  // namespace lanescope::stats

@@ -11,8 +11,8 @@ std::vector<NvtxRange> nested(std::size_t count) {
   std::vector<NvtxRange> ranges(count);
   for (std::size_t i = 0; i < count; ++i) {
     ranges[i].id = static_cast<std::int64_t>(i) + 1;
-    ranges[i].level = static_cast<std::int64_t>(i);
-    ranges[i].parent = i == 0 ? kNoRange : i - 1;
+    ranges[i].level = static_cast<std::uint32_t>(i);
+    ranges[i].parent = i == 0 ? kNoRange : static_cast<std::uint32_t>(i - 1);
   }
   return ranges;
 }

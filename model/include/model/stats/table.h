@@ -13,6 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include "model/trace/name_table.h"
+
 namespace lanescope::stats {
 
 enum class Unit : std::uint8_t {
@@ -70,22 +72,42 @@ struct Column {
 
 using Cell = std::variant<std::int64_t, double, TextId>;
 
+// Texts by their ids, in 16 bytes each and what they take themselves: there may be millions. A copy grows by itself.
+class TableTexts {
+ public:
+  TableTexts() = default;
+  TableTexts(const TableTexts& other) : texts_(other.texts_.detached()) {}
+  TableTexts(TableTexts&& other) noexcept : texts_(std::exchange(other.texts_, {})) {}
+  TableTexts& operator=(TableTexts other) noexcept {
+    std::swap(texts_, other.texts_);
+    return *this;
+  }
+  ~TableTexts() = default;
+
+  // Equal texts that are added twice are kept twice.
+  TextId add(std::string_view text) { return text.empty() ? TextId{0} : static_cast<TextId>(texts_.append(text) + 1); }
+  // The text stays where it is while the object, or one that it was moved to, lives.
+  [[nodiscard]] std::string_view operator[](TextId id) const noexcept {
+    return id == TextId{0} ? std::string_view() : texts_[static_cast<std::size_t>(id) - 1];
+  }
+
+ private:
+  NameTable texts_;
+};
+
 class Table {
  public:
   Table() = default;
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  // Of texts that are known already: cells may name these, too.
+  explicit Table(std::vector<Column> columns, TableTexts texts = {}) : columns_(std::move(columns)), texts_(std::move(texts)) {}
 
   [[nodiscard]] const std::vector<Column>& columns() const noexcept { return columns_; }
   [[nodiscard]] std::size_t row_count() const noexcept { return rows_; }
   [[nodiscard]] bool empty() const noexcept { return rows_ == 0; }
-  [[nodiscard]] std::string_view text(TextId id) const noexcept { return texts_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] std::string_view text(TextId id) const noexcept { return texts_[id]; }
 
   // Keeps a text for cells to name. Equal texts that are added twice are kept twice.
-  TextId add_text(std::string text) {
-    if (text.empty()) return TextId{0};
-    texts_.push_back(std::move(text));
-    return static_cast<TextId>(texts_.size() - 1);
-  }
+  TextId add_text(const std::string& text) { return texts_.add(text); }
 
   // Replaces all columns. Requires: each has so many rows.
   void set_columns(std::vector<Column> columns, std::size_t rows) {
@@ -110,9 +132,8 @@ class Table {
     ++rows_;
   }
 
-  // Room for so many rows, and as many texts: of millions, what grows by doubling takes a third more.
+  // Room for so many rows: of millions, what grows by doubling takes a third more.
   void reserve(std::size_t rows) {
-    texts_.reserve(texts_.size() + rows);
     for (Column& column : columns_)
       std::visit(
           [&](auto& values) {
@@ -139,7 +160,7 @@ class Table {
   static void add_cell(Column& column, TextId value) { std::get<Texts>(column.values).push_back(value); }
 
   std::vector<Column> columns_;
-  std::vector<std::string> texts_{std::string()};
+  TableTexts texts_;
   std::size_t rows_ = 0;
 };
 
