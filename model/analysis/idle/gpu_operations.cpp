@@ -67,7 +67,8 @@ void GpuOperations::add_lane(LaneId id, TimeRange time) {
   const EventIndex first = lane.lower_bound(time.begin), end = lane.lower_bound(time.end);
   if (first >= end) return;
   heads_.push_back({0, {id, first}, static_cast<std::uint32_t>(sources_.size())});
-  sources_.push_back({.lane = &lane, .end = end, .segment = nullptr});
+  sources_.push_back({.lane = &lane, .end = end, .segment = nullptr, .read = read_.size()});
+  read_.resize(read_.size() + static_cast<std::size_t>(std::min<EventIndex>(kReadAtOnce, end - first)));
 }
 
 // Once all lanes are known.
@@ -116,15 +117,15 @@ const TimeRange& GpuOperations::read(Source& source, const LaneSegment& held, Ev
   source.read_count = static_cast<std::uint32_t>(std::min<EventIndex>({kReadAtOnce, source.end - index, held.size() - first}));
   for (std::uint32_t i = 0; i < source.read_count; ++i) {
     const Nanoseconds begin = held.start(first + i);
-    source.read[i] = {begin, begin + held.duration(first + i)};
+    read_[source.read + i] = {begin, begin + held.duration(first + i)};
   }
-  return source.read.front();
+  return read_[source.read];
 }
 
 // That of a segment's first event is known without the segment, which is not read before its turn.
 Nanoseconds GpuOperations::start(std::uint32_t number, EventIndex index) {
   Source& source = sources_[number];
-  if (const TimeRange* const known = source.find(index)) return known->begin;
+  if (const TimeRange* const known = find(source, index)) return known->begin;
   if (index % LaneSegment::kCapacity == 0) return source.lane->segment_start(index / LaneSegment::kCapacity);
   const LaneSegment* const held = segment(number, index);
   return held != nullptr ? read(source, *held, index).begin : source.lane->start(index);
@@ -132,7 +133,7 @@ Nanoseconds GpuOperations::start(std::uint32_t number, EventIndex index) {
 
 Nanoseconds GpuOperations::duration(std::uint32_t number, EventIndex index) {
   Source& source = sources_[number];
-  if (const TimeRange* const known = source.find(index)) return known->length();
+  if (const TimeRange* const known = find(source, index)) return known->length();
   const LaneSegment* const held = segment(number, index);
   return held != nullptr ? read(source, *held, index).length() : source.lane->duration(index);
 }
@@ -154,14 +155,24 @@ std::optional<GpuOperation> GpuOperations::next() {
   return operation;
 }
 
-// By one that is not before it. One that is still the first takes two comparisons.
+// By one that is not before it. One that is still the first takes two comparisons. Another one is most often among the last, where lanes take turns: so the
+// place at the bottom is found with one comparison a level, and from there it goes up.
 void GpuOperations::replace_first(const Head& head) {
+  const std::size_t count = heads_.size();
+  if (!(count > 1 && head > heads_[1]) && !(count > 2 && head > heads_[2])) {
+    heads_[0] = head;
+    return;
+  }
   std::size_t hole = 0;
-  for (std::size_t child; (child = 2 * hole + 1) < heads_.size(); hole = child) {
-    if (child + 1 < heads_.size() && heads_[child] > heads_[child + 1]) ++child;
-    if (!(head > heads_[child])) break;
+  for (std::size_t child; (child = 2 * hole + 2) < count; hole = child) {
+    child -= static_cast<std::size_t>(heads_[child] > heads_[child - 1]);
     heads_[hole] = heads_[child];
   }
+  if (const std::size_t child = 2 * hole + 1; child < count) {
+    heads_[hole] = heads_[child];
+    hole = child;
+  }
+  for (std::size_t parent; hole > 0 && heads_[parent = (hole - 1) / 2] > head; hole = parent) heads_[hole] = heads_[parent];
   heads_[hole] = head;
 }
 

@@ -76,8 +76,7 @@ class GpuOperations {
     bool is_held = false;                        // among held_
     EventIndex read_begin = 0;                   // those that were read
     std::uint32_t read_count = 0;
-    std::array<TimeRange, kReadAtOnce> read = {};
-    [[nodiscard]] const TimeRange* find(EventIndex index) const noexcept { return index - read_begin < read_count ? &read[index - read_begin] : nullptr; }
+    std::size_t read = 0;  // place of the first of them
   };
   static constexpr std::size_t kMostHeld = 32;   // lanes of which a segment is held that would else be given up
   static constexpr std::size_t kHeldOfMany = 8;  // where there are more lanes: those that events come of
@@ -87,12 +86,16 @@ class GpuOperations {
   void replace_first(const Head& head);
   [[nodiscard]] Nanoseconds start(std::uint32_t source, EventIndex index);
   [[nodiscard]] Nanoseconds duration(std::uint32_t source, EventIndex index);
-  [[nodiscard]] static const TimeRange& read(Source& source, const LaneSegment& held, EventIndex index);
+  [[nodiscard]] const TimeRange& read(Source& source, const LaneSegment& held, EventIndex index);
+  [[nodiscard]] const TimeRange* find(const Source& source, EventIndex index) const noexcept {
+    return index - source.read_begin < source.read_count ? &read_[source.read + static_cast<std::size_t>(index - source.read_begin)] : nullptr;
+  }
   [[nodiscard]] const LaneSegment* segment(std::uint32_t source, EventIndex index);
 
   const Trace* trace_;
   std::stop_token stop_;
   std::vector<Source> sources_;
+  std::vector<TimeRange> read_;                    // of each source as many as it may read at once: of very many lanes, most have few events
   std::array<std::uint32_t, kHeldOfMany> held_{};  // sources, in turns
   std::size_t held_count_ = 0;                     // that were ever put there
   std::vector<Head> heads_;                        // a heap, the earliest on top

@@ -6,6 +6,7 @@
 #include "../../../model/analysis/idle/gpu_operations.h"
 #include "model/trace/trace_builder.h"
 #include "support/catch.h"
+#include "support/cost.h"
 
 using namespace lanescope;
 using namespace lanescope::analysis;
@@ -74,4 +75,56 @@ TEST_CASE("busy time before moments is that of each nanosecond, whatever ran whe
   for (const Nanoseconds time : times) expected.push_back(std::count(busy_at.begin() + times.front(), busy_at.begin() + time, true));
   CHECK(busy_before(*trace, tracks.of(trace->tracks().front().key.gpu), times) == expected);
   CHECK(busy_before(*trace, tracks.of(trace->tracks().front().key.gpu), {}).empty());
+}
+
+TEST_CASE("operations of many lanes come by start, and those of one start by lane") {
+  const auto seed = GENERATE(range(1u, 40u));
+  std::mt19937 random(seed);
+  TraceBuilder builder;
+  std::vector<std::pair<Nanoseconds, Nanoseconds>> expected;
+  for (std::uint32_t stream = 0; stream < 1 + seed % 17; ++stream) {
+    TrackKey key{TrackKind::kKernels, builder.process_of_instance(1)};
+    key.stream = stream;
+    std::vector<Event> events;
+    Nanoseconds t = random() % 5 == 0 ? 1'000 : 0;
+    for (std::uint32_t left = random() % 60; left > 0; --left) {
+      t += static_cast<Nanoseconds>(random() % 4);
+      events.push_back({t, static_cast<Nanoseconds>(1 + random() % 3), 0, 0, 0});
+      expected.emplace_back(events.back().start, events.back().duration);
+      t += events.back().duration;
+    }
+    builder.add(key, std::move(events));
+  }
+  const auto trace = builder.snapshot();
+  std::vector<std::pair<Nanoseconds, Nanoseconds>> found;
+  EventRef last;
+  GpuOperations operations(*trace, [](const TrackKey&) { return true; });
+  while (const auto operation = operations.next()) {
+    if (!found.empty() && found.back().first == operation->range.begin) CHECK(last < operation->event);
+    CHECK(trace->lane(operation->event.lane).start(operation->event.index) == operation->range.begin);
+    found.emplace_back(operation->range.begin, operation->range.length());
+    last = operation->event;
+  }
+  CHECK(std::is_sorted(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; }));
+  std::sort(found.begin(), found.end());
+  std::sort(expected.begin(), expected.end());
+  CHECK(found == expected);
+}
+
+TEST_CASE("a lane of one operation takes little where there are very many") {
+  constexpr std::uint32_t kLanes = 50'000;
+  TraceBuilder builder;
+  for (std::uint32_t stream = 0; stream < kLanes; ++stream) {
+    TrackKey key{TrackKind::kKernels, builder.process_of_instance(1)};
+    key.stream = stream;
+    builder.add(key, {{stream, 1, 0, 0, 0}});
+  }
+  const auto trace = builder.snapshot();
+  std::size_t operations = 0;
+  const test::Cost cost = test::cost_of([&] {
+    GpuOperations all(*trace, [](const TrackKey&) { return true; });
+    while (all.next()) ++operations;
+  });
+  CHECK(operations == kLanes);
+  CHECK(cost.bytes < 300 * kLanes);
 }

@@ -65,6 +65,7 @@ class Cursor {
 class FirstOf {
  public:
   explicit FirstOf(const std::vector<Cursor>& cursors) {
+    heap_.reserve(cursors.size());
     for (std::uint32_t index = 0; index < cursors.size(); ++index)
       if (!cursors[index].at_end()) heap_.push_back({cursors[index].start(), index});
     std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
@@ -108,6 +109,7 @@ template <typename Use, typename MayLeaveOut>
 void walk(std::span<const BusyLane> lanes, Nanoseconds from, Use use, MayLeaveOut may_leave_out) {
   constexpr int kFewInARow = 8;  // which take less time than a search
   std::vector<Cursor> cursors;
+  cursors.reserve(lanes.size());
   for (const BusyLane& lane : lanes)
     if (const Cursor cursor(lane, from); !cursor.at_end() || cursor.end_of_previous() > from) cursors.push_back(cursor);
   for (const Cursor& cursor : cursors)

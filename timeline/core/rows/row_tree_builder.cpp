@@ -52,6 +52,7 @@ RowTreeBuilder::RowTreeBuilder(const Trace& trace, SegmentSums& sums, RowTree& t
 void RowTreeBuilder::build() {
   tree_.place_of_lane_.resize(trace_.lanes().size());
   tree_.compares_runs_ = compares_runs(trace_);
+  tree_.rows_.reserve(trace_.tracks().size());  // what grows by doubling takes twice as much, and there may be a row for each
   if (trace_.parts().empty()) add_part({});
   for (std::size_t i = 0; i < trace_.parts().size(); ++i) {
     const TracePart& part = trace_.parts()[i];
