@@ -4,7 +4,7 @@
 #include <cstring>
 #include <tuple>
 
-#include "model/trace/parallel.h"
+#include "model/trace/work/parallel.h"
 
 namespace lanescope::stats {
 namespace {

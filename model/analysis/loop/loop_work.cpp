@@ -84,17 +84,17 @@ TimeRange LoopWork::of_gpu(GpuId gpu, TimeRange extent) const noexcept {
   return time == gpus_.end() ? extent : extent.intersected(time->second);
 }
 
-bool LoopWork::has(EventRef operation) const {
+bool LoopWork::has(EventRef operation) const { return loops_.empty() || has(operation, trace_.lane(operation.lane).start(operation.index)); }
+
+bool LoopWork::has(EventRef operation, Nanoseconds start) const {
   if (loops_.empty()) return true;
   const ProcessId process = trace_.track_of(operation.lane).key.process;
   const std::optional<TimeRange>& loop = loops_[process];
   if (!loop) return true;
-  const Lane& lane = trace_.lane(operation.lane);
-  const Nanoseconds begin = lane.start(operation.index);
-  if (begin < loop->begin) return false;
+  if (start < loop->begin) return false;
   if (const auto before = enqueued_before_.find(operation.lane); before != enqueued_before_.end() && operation.index < before->second) return false;
-  if (begin < loop->end) return true;
-  const EventRef launch = launch_index_->of(trace_).find(process, lane.correlation(operation.index), begin);
+  if (start < loop->end) return true;
+  const EventRef launch = launch_index_->of(trace_).find(process, trace_.lane(operation.lane).correlation(operation.index), start);
   return launch.valid() && trace_.lane(launch.lane).start(launch.index) < loop->end;
 }
 
@@ -233,7 +233,7 @@ const std::vector<RankWork>& LoopWork::of_ranks() const {
 }
 
 std::vector<RankWork> LoopWork::find_ranks() const {
-  const auto counts = [this](EventRef operation) { return has(operation); };
+  const auto counts = [this](const GpuOperation& operation) { return has(operation.event, operation.range.begin); };
   std::vector<RankWork> ranks = loop_.known() ? rank_work(trace_, time_, counts, stop_) : rank_work(trace_, time_, {}, stop_);
   if (!loop_.known()) return ranks;
   for (RankWork& rank : ranks)

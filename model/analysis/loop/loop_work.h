@@ -57,6 +57,8 @@ class LoopWork {
   [[nodiscard]] Recurrence recurrence(EventRef operation) const { return has(operation) ? Recurrence::kRecurring : Recurrence::kOnce; }
   // Whether an operation of a GPU belongs to it: it was enqueued in the loop of its process. O(1) within the loop's time, else O(log n).
   [[nodiscard]] bool has(EventRef operation) const;
+  // The same, of one whose start is known.
+  [[nodiscard]] bool has(EventRef operation, Nanoseconds start) const;
   // Of a lane's operations that begin in the time, those that belong to it: how many, and how long they take together. Looks at each of those alone that begin
   // behind the loop; of others only at the ends of the time and of the loop.
   struct Share {

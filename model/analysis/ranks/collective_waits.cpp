@@ -117,17 +117,25 @@ void CollectiveWaits::find_companies() {
 std::optional<EventRef> CollectiveWaits::last_of(EventRef kernel) {
   const Nanoseconds end = trace_.lane(kernel.lane).end(kernel.index);
   if (stretches_.empty() || end < extent_.begin || end > extent_.end) return std::nullopt;
-  const Nanoseconds number = (end - extent_.begin) / stretch_;
-  std::optional<Waits>& waits = stretches_[static_cast<std::size_t>(number)];
-  if (!waits) {
-    const Nanoseconds begin = extent_.begin + number * stretch_;
-    waits = waits_in({begin, begin + std::min(stretch_, extent_.end + 1 - begin)});
-  }
-  const auto found = std::lower_bound(waits->begin(), waits->end(), kernel, [](const auto& wait, EventRef event) { return wait.first < event; });
-  return found != waits->end() && found->first == kernel ? std::optional(found->second) : std::nullopt;
+  const auto number = static_cast<std::size_t>((end - extent_.begin) / stretch_);
+  std::optional<Waits>& waits = stretches_[number];
+  if (!waits) waits = waits_in(stretch(number));
+  const auto found = std::lower_bound(waits->begin(), waits->end(), kernel, [](const Waiting& wait, EventRef event) { return wait.kernel < event; });
+  return found != waits->end() && found->kernel == kernel ? std::optional(found->last) : std::nullopt;
 }
 
-CollectiveWaits::Waits CollectiveWaits::waits_in(TimeRange ends) {
+void CollectiveWaits::for_each(const std::function<void(const Waiting&)>& visit, const std::stop_token& stop) const {
+  for (std::size_t number = 0; number < stretches_.size() && !stop.stop_requested(); ++number)
+    for (const Waiting& wait : waits_in(stretch(number))) visit(wait);
+}
+
+// The last one ends behind all that ends.
+TimeRange CollectiveWaits::stretch(std::size_t number) const noexcept {
+  const Nanoseconds begin = extent_.begin + static_cast<Nanoseconds>(number) * stretch_;
+  return {begin, begin + std::min(stretch_, extent_.end + 1 - begin)};
+}
+
+CollectiveWaits::Waits CollectiveWaits::waits_in(TimeRange ends) const {
   std::map<NameId, std::vector<Kernel>> by_name;
   for (const Rank& rank : lanes_) {
     const Lane& lane = trace_.lane(rank.lane);
@@ -174,7 +182,8 @@ void CollectiveWaits::match(std::vector<Kernel>& kernels, TimeRange ends, Waits&
       for (; next != kernels.end() && next->time.begin < kernel->time.end + kEndsDiffer; ++next)
         if (together_[company][next->company]) taken.add(reaching_past(next->reach()), {next->time.length(), next->order, next->rank});
       const Candidate last = taken.first_below(reaching_past(kernel->time.end - kEndsDiffer), kernel->rank);
-      if (last.rank != kNone && last.duration < kernel->time.length()) waits.emplace_back(kernel->event, events[last.order]);
+      if (last.rank != kNone && last.duration < kernel->time.length())
+        waits.push_back({kernel->event, events[last.order], kernel->time.length() - last.duration});
     }
   }
 }

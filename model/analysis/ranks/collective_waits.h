@@ -7,7 +7,9 @@
 // little, and all of them together O(n log n) of the kernels of the trace, of however many ranks they are.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -26,21 +28,32 @@ class CollectiveWaits {
   // about a stretch of time costs O(lanes · log n), and O(companies · k log k) of the kernels within: 64 a lane on average, and at most all.
   [[nodiscard]] std::optional<EventRef> last_of(EventRef kernel);
 
+  // A kernel, that of the last rank, and how much shorter that one is.
+  struct Waiting {
+    EventRef kernel, last;
+    Nanoseconds waited = 0;
+    auto operator<=>(const Waiting&) const = default;
+  };
+  // Visits all kernels of which last_of() knows one, those of a lane in order. Ends early when asked to stop. O(n log n) of the kernels of the trace; nothing
+  // is kept.
+  void for_each(const std::function<void(const Waiting&)>& visit, const std::stop_token& stop) const;
+
  private:
   struct Rank {
     LaneId lane;
     std::uint32_t number;   // of the process and GPU
     std::uint32_t company;  // recordings that ran together with the same others
   };
-  using Waits = std::vector<std::pair<EventRef, EventRef>>;  // a kernel and that of the last rank; ascending
+  using Waits = std::vector<Waiting>;  // ascending
   struct Kernel;
 
   void find_companies();
-  [[nodiscard]] Waits waits_in(TimeRange ends);
+  [[nodiscard]] TimeRange stretch(std::size_t number) const noexcept;
+  [[nodiscard]] Waits waits_in(TimeRange ends) const;
   void match(std::vector<Kernel>& kernels, TimeRange ends, Waits& waits) const;  // those of one name
 
   const Trace& trace_;
-  NameMemo<bool> is_collective_;
+  mutable NameMemo<bool> is_collective_;
   std::vector<std::uint32_t> company_of_part_;
   std::vector<std::vector<bool>> together_;  // company by company
   std::vector<Rank> lanes_;                  // of kernels

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "idle/gpu_operations.h"
-
 namespace lanescope::analysis {
 namespace {
 
@@ -78,7 +77,7 @@ bool moves_pageable_memory(const MemoryDetail& detail) noexcept {
   return detail.operation == MemoryOperation::kCopy && (detail.source_memory == MemoryKind::kPageable || detail.destination_memory == MemoryKind::kPageable);
 }
 
-std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::function<bool(EventRef)>& counts, const std::stop_token& stop) {
+std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::function<bool(const GpuOperation&)>& counts, const std::stop_token& stop) {
   std::set<std::pair<ProcessId, GpuId>> ranks;
   for (const Track& track : trace.tracks())
     if (is_gpu_work(track.key.kind)) ranks.insert({track.key.process, track.key.gpu});
@@ -94,7 +93,7 @@ std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::f
     work.gpu = gpu;
     GpuOperations operations(trace, tracks.of(gpu, process), time, stop);
     while (const std::optional<GpuOperation> operation = operations.next())
-      if (!counts || counts(operation->event)) add(trace, communication, sends_or_receives, *operation, work, kernels);
+      if (!counts || counts(*operation)) add(trace, communication, sends_or_receives, *operation, work, kernels);
     if (work.operations == 0) continue;
     for (TimeBeside* each : {&work.communication, &work.transfers, &work.memory}) each->finish(work.compute);
     in_all += work.communication_operations;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "idle/covered_time.h"
+#include "idle/gpu_operations.h"
 #include "model/trace/trace.h"
 #include "threads/call_class.h"
 #include "threads/lane_cursor.h"
@@ -48,7 +49,7 @@ struct RankWork {
 
 // Of what begins within the time and counts, where a condition is given. O(n log lanes); memory does not grow with the operations, but for
 // communication kernels.
-[[nodiscard]] std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::function<bool(EventRef)>& counts,
+[[nodiscard]] std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::function<bool(const GpuOperation&)>& counts,
                                               const std::stop_token& stop = {});
 
 // How long a rank computed, or did anything but communicate, within times that are asked for one after the other: `RankWork::compute`, whatever counts.

@@ -87,7 +87,7 @@ std::map<PageableKey, PageableGroup> pageable_copies(const RuleContext& context,
       for (EventIndex i = 0; i < lane.size() && !context.stop.stop_requested(); ++i) {
         const MemoryDetail& detail = trace.memory_detail(lane.detail(i));
         if (!moves_pageable_memory(detail) || !is_transfer(detail) || detail.bytes < least_bytes) continue;
-        if (!context.time.contains(lane.start(i)) || !work.has({id, i})) continue;
+        if (!context.time.contains(lane.start(i)) || !work.has({id, i}, lane.start(i))) continue;
         const EventRef launch = launches.find(track.key.process, lane.correlation(i), lane.start(i));
         FamilyId family = 0;
         NameId call = 0;

@@ -51,7 +51,7 @@ std::uint64_t operations_of(const std::vector<Stretch>& stretches) {
 
 // Whether an operation is the loop's, and is not of an iteration in which counters were read: the gaps in front of those are no program's own.
 bool is_undisturbed(const LoopWork& work, const Trace& trace, const GpuOperation& operation) {
-  return work.has(operation.event) && !work.is_disturbed(trace.track_of(operation.event.lane).key.process, operation.range.begin);
+  return work.has(operation.event, operation.range.begin) && !work.is_disturbed(trace.track_of(operation.event.lane).key.process, operation.range.begin);
 }
 
 struct SmallKernelOptions {

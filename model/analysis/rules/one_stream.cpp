@@ -95,7 +95,7 @@ Chunks chunks_of(const RuleContext& context, const LoopWork& work, std::span<con
   while (const std::optional<GpuOperation> operation = operations.next()) {
     const Phase phase = phase_of(trace, operation->event);
     chunks.total += operation->range.length();
-    if (work.has(operation->event)) {
+    if (work.has(operation->event, operation->range.begin)) {
       if (chunks.extent.empty()) chunks.extent = operation->range;
       chunks.extent.end = std::max(chunks.extent.end, operation->range.end);
       chunks.time[static_cast<std::size_t>(phase)] += operation->range.length();

@@ -305,7 +305,12 @@ std::optional<WaitFinder::CollectiveWait> WaitFinder::collective_wait(EventRef k
   return state_->of_collective(kernel);
 }
 
-bool WaitFinder::communicates(EventRef kernel) { return state_->communicates(kernel); }
+void WaitFinder::for_each_collective_wait(const std::function<void(EventRef kernel, const CollectiveWait&)>& visit, const std::stop_token& stop) {
+  if (state_->trace.provenance().outline_only) return;
+  CollectiveWaits(state_->trace).for_each([&](const CollectiveWaits::Waiting& wait) { visit(wait.kernel, {wait.last, wait.waited}); }, stop);
+}
+
+bool WaitFinder::communicates(NameId kernel) { return state_->names.communication(kernel); }
 
 std::vector<Wait> WaitFinder::chain(EventRef event, std::size_t most) {
   std::vector<Wait> waits;

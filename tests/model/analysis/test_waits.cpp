@@ -357,6 +357,19 @@ TEST_CASE("waits for collectives are those that a look at all kernels of all ran
   }
   CHECK(kernels > 2'000);
   CHECK(waits > 200);
+
+  std::size_t visited = 0;
+  std::map<LaneId, EventIndex> next;  // of each lane
+  finder.for_each_collective_wait([&](EventRef kernel, const WaitFinder::CollectiveWait& wait) {
+    ++visited;
+    REQUIRE(kernel.index >= next[kernel.lane]);
+    next[kernel.lane] = kernel.index + 1;
+    const auto found = finder.collective_wait(kernel);
+    REQUIRE(found);
+    REQUIRE(found->last == wait.last);
+    REQUIRE(found->waited == wait.waited);
+  });
+  CHECK(visited == waits);
 }
 
 TEST_CASE("of two recorded ranks, the collectives of one wait for the other, which sleeps 15 ms in each of 20 steps") {

@@ -127,23 +127,37 @@ class CommunicationTime::Builder {
     for (const Track& track : trace_.tracks()) {
       if (track.key.kind != TrackKind::kKernels) continue;
       for (const LaneId id : track.lanes) {
-        const Lane& lane = trace_.lane(id);
-        LaneWriter waits, kernels;
-        bool waited = false, communicated = false;
-        for (EventIndex i = 0; i < lane.size(); ++i) {
-          if (i % LaneSegment::kCapacity == 0 && stop_.stop_requested()) return;
-          if (!finder.communicates({id, i})) continue;
-          communicated = true;
-          kernels.add({lane.start(i), lane.end(i)}, lane.name(i));
-          const auto wait = finder.collective_wait({id, i});
-          if (!wait) continue;
-          waited = true;
-          waits.add({lane.start(i), lane.start(i) + wait->waited}, lane.name(i));
-        }
-        if (communicated) kernels_.emplace(id, kernels.take());
-        if (waited) times_.waits.emplace(id, waits.take());
+        if (stop_.stop_requested()) return;
+        find_kernels(finder, id);
       }
     }
+    std::map<LaneId, LaneWriter> waits;
+    std::pair<LaneId, LaneWriter*> last{kNone, nullptr};
+    finder.for_each_collective_wait(
+        [&](EventRef kernel, const analysis::WaitFinder::CollectiveWait& wait) {
+          if (kernel.lane != last.first) last = {kernel.lane, &waits[kernel.lane]};
+          const Lane& lane = trace_.lane(kernel.lane);
+          const Nanoseconds start = lane.start(kernel.index);
+          last.second->add({start, start + wait.waited}, lane.name(kernel.index));
+        },
+        stop_);
+    for (auto& [lane, writer] : waits) times_.waits.emplace(lane, writer.take());
+  }
+
+  void find_kernels(analysis::WaitFinder& finder, LaneId id) {
+    const Lane& lane = trace_.lane(id);
+    std::size_t communicating = 0;
+    for_each_event(lane, [&](TimeRange, NameId name) { communicating += finder.communicates(name) ? 1 : 0; });
+    if (communicating == 0) return;
+    if (communicating == lane.size() && lane.holds_segments()) {
+      kernels_.emplace(id, lane);
+      return;
+    }
+    LaneWriter kernels;
+    for_each_event(lane, [&](TimeRange time, NameId name) {
+      if (finder.communicates(name)) kernels.add(time, name);
+    });
+    kernels_.emplace(id, kernels.take());
   }
 
   // What is left of some times where nothing else of the level runs that is not in `these`, by lane, too.

@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "model/trace/name_table.h"
+#include "model/trace/storage/name_table.h"
 
 namespace lanescope::stats {
 

@@ -9,8 +9,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -68,8 +70,11 @@ class WaitFinder {
     Nanoseconds waited = 0;
   };
   [[nodiscard]] std::optional<CollectiveWait> collective_wait(EventRef kernel);
-  // Whether this is a kernel of a communication library. O(1).
-  [[nodiscard]] bool communicates(EventRef kernel);
+  // Visits all kernels of collectives that waited, those of a lane in order. Ends early when asked to stop. O(n log n) of the kernels of the trace; unlike
+  // answers to single questions, nothing is kept.
+  void for_each_collective_wait(const std::function<void(EventRef kernel, const CollectiveWait&)>& visit, const std::stop_token& stop = {});
+  // Whether kernels of this name are a communication library's. O(1).
+  [[nodiscard]] bool communicates(NameId kernel);
 
  private:
   struct State;
