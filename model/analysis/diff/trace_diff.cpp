@@ -305,6 +305,10 @@ std::vector<DiffItem> items_of(std::span<const Run> runs, std::size_t first_runs
   std::vector<const Measured*> iterations(runs.size());
   std::vector<DiffItem> items;
   std::vector<const Measured*> measured;  // of each that both sides have, of all runs
+  std::size_t most = 0;
+  for (const Run& run : runs) most = std::max(most, run.items.items.size());
+  items.reserve(most);  // there may be millions, and what grows by doubling takes twice as much
+  measured.reserve(most * runs.size());
   ItemsOfRuns all(runs);
   while (const ItemKey* const key = all.next()) {
     if (stop.stop_requested()) break;

@@ -92,7 +92,10 @@ std::vector<Candidate> candidates_of(const Trace& trace, Families& families, Mar
       }
       for (const Candidate& candidate : in_lane) places[candidate.family] = kNone;
       std::sort(in_lane.begin(), in_lane.end(), [](const Candidate& a, const Candidate& b) { return a.family < b.family; });
-      candidates.insert(candidates.end(), in_lane.begin(), in_lane.end());
+      if (candidates.empty())
+        candidates = std::move(in_lane);  // one lane may have millions
+      else
+        candidates.insert(candidates.end(), in_lane.begin(), in_lane.end());
     }
   }
   if (compilation && !candidates.empty()) {
