@@ -3,7 +3,6 @@
 #include <csignal>
 #include <fstream>
 #include <map>
-#include <sstream>
 
 #include "checks.h"
 #include "collector/remote/target.h"
@@ -151,12 +150,15 @@ Result<Arguments> with_command_file(const CLI::App& app, const Arguments& argume
   const std::size_t behind = at + (file_follows ? 2 : 1);
   if (behind > arguments.size()) return Error{"--command-file needs a value. See: " + app.get_name() + " --help", ErrorKind::kUsage};
   const std::string path = file_follows ? arguments[at + 1] : arguments[at].substr(kOption.size() + 1);
+  constexpr std::size_t kMostBytes = 4u << 20;  // of a command, the kernel takes less; a device may never end
   std::ifstream file(path);
   if (!file) return Error{"The command file " + path + " can't be read.", ErrorKind::kUsage};
-  std::stringstream text;
-  text << file.rdbuf();
-  if (text.str().find('\0') != std::string::npos) return Error{"The command file " + path + " is no text.", ErrorKind::kUsage};
-  const Result<std::vector<std::string>> words = remote::split_words(text.str(), remote::Comments::kSkipped);
+  std::string text(kMostBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.find('\0') != std::string::npos) return Error{"The command file " + path + " is no text.", ErrorKind::kUsage};
+  if (text.size() > kMostBytes) return Error{"The command file " + path + " is larger than 4 MiB.", ErrorKind::kUsage};
+  const Result<std::vector<std::string>> words = remote::split_words(text, remote::Comments::kSkipped);
   if (!words) return Error{"The command file " + path + " " + words.error().text, ErrorKind::kUsage};
   Arguments result(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(at));
   result.insert(result.end(), words->begin(), words->end());

@@ -103,6 +103,7 @@ const std::vector<Case> kCases{
     {"--run-as=lanescope-nobody", "lanescope-nobody"},
     {"--command-file=/nowhere/options", "can't be read"},
     {"--command-file=/proc/self/exe", "is no text"},
+    {"--command-file=/dev/zero", "is no text"},
     {"--session-new=a/b", "\"a/b\" is no name of a session"},
     {"--session-new=a\nb", "is no name of a session"},
     {"--session-new=a\x1b[31m", "is no name of a session"},
