@@ -70,16 +70,23 @@ void RulerBar::paintEvent(QPaintEvent*) {
   painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
 }
 
-// As much of each text as there is room for in front of the next marker.
+// As much of each text as there is room for in front of the next marker. There may be thousands, of long texts: where the next one is near, a text is not
+// even measured.
 std::vector<RulerBar::Flag> RulerBar::marker_flags() const {
-  constexpr double kLeastText = 20;  // logical pixels
+  constexpr double kLeastText = 20;                        // logical pixels
+  constexpr qsizetype kShortText = 4, kLongestText = 256;  // characters: so few may have room in as much, and more are wider than most windows
   std::vector<Flag> flags;
   const std::vector<TimelineView::Marker>& markers = state_.markers();
   for (std::size_t i = 0; i < markers.size(); ++i) {
     const double x = viewport().x_at(markers[i].time);
     if (x < 0 || x > width()) continue;
     const double next = i + 1 < markers.size() ? viewport().x_at(markers[i + 1].time) : std::numeric_limits<double>::max();
-    Flag flag = flag_at(x, markers[i].text);
+    const QString& text = markers[i].text;
+    if (next - x < kLeastText && next <= width() && text.size() > kShortText) {
+      flags.push_back({x, {}, {}});
+      continue;
+    }
+    Flag flag = flag_at(x, text.size() > kLongestText ? text.left(kLongestText) + QChar(0x2026) : text);
     if (flag.box.left() > x && flag.box.right() > next) {
       flag.text = next - x < kLeastText ? QString() : fontMetrics().elidedText(flag.text, Qt::ElideRight, static_cast<int>(next - x) - 10);
       flag.box.setWidth(flag.text.isEmpty() ? 0 : next - x - 2);
