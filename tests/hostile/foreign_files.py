@@ -129,6 +129,44 @@ JSON = {
     "states_on_many_processors": array(of('{"ph":"X","cat":"thread_state","ts":N,"dur":1,"pid":1,"tid":1,"name":"Running","args":{"cpu":N}}')),
     "page_faults": array(of('{"ph":"i","cat":"page_fault","ts":N,"pid":1,"name":"p","args":{"address":N,"function":"N"}}')),
     "counters_that_end_each": array(of('{"ph":"C","ts":N,"pid":1,"name":"N","args":{}}')),
+    # Whole families: each event is what a profiler writes, and each says something of its own.
+    "kernel_shapes": array(of(KERNEL.replace('"device":0', '"grid":[N,1,1],"block":[32,1,1],"registers per thread":N,"device":0'))),
+    "copies_of_their_own": array(
+        of('{"ph":"X","cat":"gpu_memcpy","ts":N,"dur":1,"pid":0,"tid":7,"name":"Memcpy PtoP (Device -> Device)","args":{"device":0,"stream":7,"correlation":N,"bytes":N,"fromDevice":N,"toDevice":N}}')
+    ),
+    "waits_for_events": array(
+        lambda n: (
+            '{"ph":"X","cat":"cuda_runtime","ts":%d,"dur":1,"pid":1,"tid":1,"name":"cudaEventRecord","args":{"correlation":%d}}',
+            '{"ph":"X","cat":"cuda_sync","ts":%d,"dur":1,"pid":0,"tid":7,"name":"Stream Wait Event","args":{"stream":7,"correlation":%d,"wait_on_cuda_event_record_corr_id":%d,"wait_on_stream":8,"wait_on_cuda_event_id":%d}}',
+            '{"ph":"X","cat":"kernel","ts":%d,"dur":1,"pid":0,"tid":7,"name":"k","args":{"device":0,"stream":7,"correlation":%d}}',
+        )[n % 3]
+        % ((n, n) if n % 3 != 1 else (n, n, n - 1, n))
+    ),
+    "memory_marks": array(
+        of('{"ph":"i","cat":"cpu_instant_event","ts":N,"pid":1,"tid":1,"name":"[memory]","args":{"Addr":N,"Bytes":N,"Total Allocated":N,"Total Reserved":N,"Device Type":1,"Device Id":0}}')
+    ),
+    "operators_around_kernels": array(
+        lambda n: (
+            '{"ph":"X","cat":"cpu_op","ts":%d,"dur":%d,"pid":1,"tid":1,"name":"aten::op%d"}' % (n, 3 * (500 - n // 3 % 500), n % 97),
+            '{"ph":"X","cat":"cuda_runtime","ts":%d,"dur":1,"pid":1,"tid":1,"name":"cudaLaunchKernel","args":{"correlation":%d}}' % (n, n // 3),
+            '{"ph":"X","cat":"kernel","ts":%d,"dur":2,"pid":0,"tid":7,"name":"k","args":{"device":0,"stream":7,"correlation":%d}}' % (n + 1000, n // 3),
+        )[n % 3]
+    ),
+    "python_functions": array(lambda n: '{"ph":"X","cat":"python_function","ts":%d,"dur":%d,"pid":1,"tid":1,"name":"a.py(%d): f","args":{"Python id":%d,"Python parent id":%d}}' % (n, 900 - n % 900, n, n, n - 1)),
+    "compilations_of_threads": array(of('{"ph":"X","cat":"compilation","ts":N,"dur":2,"pid":1,"tid":N,"name":"cN","args":{"correlation":N}}')),
+    "overheads": array(of('{"ph":"X","cat":"overhead","ts":N,"dur":5,"pid":1,"tid":N,"name":"oN"}')),
+    "steps_of_ranks": array(
+        lambda n: (
+            '{"ph":"X","cat":"user_annotation","ts":%d,"dur":90,"pid":%d,"tid":1,"name":"ProfilerStep#%d"}' % (n * 100, 1000 + n % 64, n // 128),
+            '{"ph":"X","cat":"kernel","ts":%d,"dur":%d,"pid":%d,"tid":7,"name":"ncclDevKernel_AllReduce_Sum_f32_RING_LL","args":{"device":%d,"stream":7,"correlation":%d}}'
+            % (n * 100, 50 + n % 30, n // 2 % 64, n // 2 % 64, n),
+        )[n % 2]
+    ),
+    "locks_of_threads": array(
+        lambda n: '{"ph":"X","cat":"%s","ts":%d,"dur":9,"pid":1,"tid":%d,"name":"%s"}'
+        % (("os_runtime", n * 10, n // 2 % 500, "pthread_mutex_lock") if n % 2 else ("thread_state", n * 10, n // 2 % 500, "Blocked"))
+    ),
+    "long_categories": array(lambda n: '{"ph":"X","cat":"%s","ts":%d,"dur":1,"pid":1,"tid":1,"name":"f"}' % (("c%d," % n) * 50, n)),
     "times_far_apart": array(lambda n: f'{{"ph":"X","ts":{n * 10**11},"dur":{10**11 - 1},"pid":1,"tid":1,"name":"f{n % 10}"}}'),
 }
 

@@ -26,6 +26,10 @@ COMMANDS = {
     "report": ["lanescope", "report", "-q", "-f", "-o", "{out}.html", "{file}"],
     "kernels": ["lanescope", "kernels", "{file}"],
     "viewer": ["lanescope-ui", "{file}", "-f", "--screenshot", "{out}.png"],
+    "fleet": ["lanescope-ui", "{file}"],
+    "notes": ["lanescope-ui", "{trace}", "-f", "--screenshot", "{out}.png"],
+    "functions": ["lanescope", "profile", "--trace=nvtx", "-f", "-o", "{out}.marked.trace", "--python-functions-trace={file}", "python3", "-c", "1"],
+    "command": ["lanescope", "profile", "--command-file={file}"],
     "python": [],  # the package in app/python, of .trace files: every table, row by row
 }
 PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "app", "python")
@@ -53,9 +57,21 @@ def python():
             return each
     return None
 
+# Of files that are no traces (other_inputs.py): what reads them. The viewer with notes opens the trace that they lie beside, and a window of a fleet is open
+# until it is quiet.
+COMMANDS_OF = {"fleet.json": ["fleet"], "notes": ["notes"], "functions.json": ["functions"], "command": ["command"]}
+
+
+def kind_of(file):
+    """How the file's name ends, behind its first dot."""
+    ends = [end for end in COMMANDS_OF if file.endswith("." + end)]
+    return ends[0] if ends else ""
+
+
 WRITE_EACH_EVENT = {"json", "chrome", "sqlite", "trace", "csv", "text", "parquet", "arrow", "import", "python"}
 SECONDS_PER_EVENT = 2e-6
 LONGEST_WAIT = 1800  # seconds
+QUIET = 2  # seconds without a tick of a processor
 
 
 def most_events(file):
@@ -73,7 +89,23 @@ def event_count(programs, file):
     return sum(int(number.replace(",", "")) for number in found.groups() if number) if found else 0
 
 
-def run(command, seconds, megabytes):
+def value_count(programs, file):
+    """Values of counters, which are no events; 0 where nobody says how many there are."""
+    command = [os.path.join(programs, "lanescope"), "query", "--format", "csv", file, "SELECT count(*) FROM counters"]
+    try:
+        said = subprocess.run(command, capture_output=True, timeout=120).stdout.decode(errors="replace").split()
+    except subprocess.TimeoutExpired:
+        return 0
+    return int(said[-1]) if said and said[-1].isdigit() else 0
+
+
+def processor_seconds(pid):
+    with open(f"/proc/{pid}/stat") as stat:
+        times = stat.read().rsplit(")", 1)[1].split()[11:13]
+    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+
+
+def run(command, seconds, megabytes, until_quiet=False):
     def limit():
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds * 4) + 1, int(seconds * 4) + 1))
         resource.setrlimit(resource.RLIMIT_AS, (int(megabytes * 8) << 20,) * 2)  # resident memory is watched below; this ends what runs away
@@ -83,7 +115,8 @@ def run(command, seconds, megabytes):
     output = tempfile.TemporaryFile()
     child = subprocess.Popen(command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, preexec_fn=limit)
     ended_for = ""
-    begin = time.time()
+    begin = last_look = time.time()
+    used = -1.0
     while True:
         pid, status, usage = os.wait4(child.pid, os.WNOHANG)
         if pid:
@@ -94,6 +127,13 @@ def run(command, seconds, megabytes):
             ended_for = "memory"
         elif time.time() - begin > LONGEST_WAIT:
             ended_for = "time"
+        if until_quiet and time.time() - last_look > QUIET:
+            used, before, last_look = processor_seconds(child.pid), used, time.time()
+            if used == before:
+                child.kill()
+                pid, status, usage = os.wait4(child.pid, 0)
+                status = 0
+                break
         if ended_for:
             child.kill()
             pid, status, usage = os.wait4(child.pid, 0)
@@ -119,7 +159,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--megabytes", type=float, default=1024)
     parser.add_argument("--cores", type=int, help="at most so many: what works side by side takes memory each")
-    parser.add_argument("--commands", default=",".join(COMMANDS))
+    parser.add_argument("--commands", default=",".join(name for name in COMMANDS if [name] not in COMMANDS_OF.values()))
     parser.add_argument("--all", action="store_true", help="print what is within the limits, too")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
@@ -130,20 +170,25 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HOME"] = folder
         for file in arguments.files:
-            events = event_count(arguments.programs, file)
+            events = 0 if kind_of(file) else event_count(arguments.programs, file)
             if file.endswith(".trace") and events > most_events(file):
                 beyond += 1
                 print(f"BEYOND {os.path.basename(file):44} has {events} events, and may have {most_events(file)}")
-            for name in arguments.commands.split(","):
-                seconds = arguments.seconds + (events * SECONDS_PER_EVENT if name in WRITE_EACH_EVENT else 0)
+            written = None
+            for name in COMMANDS_OF.get(kind_of(file), arguments.commands.split(",")):
+                seconds = arguments.seconds
+                if name in WRITE_EACH_EVENT:
+                    if written is None:
+                        written = events + value_count(arguments.programs, file)
+                    seconds += written * SECONDS_PER_EVENT
                 if name == "python":
                     if interpreter is None or not file.endswith(".trace"):
                         continue
                     command = [interpreter, "-c", READ_ALL, PACKAGE, file]
                 else:
-                    command = [part.format(file=file, out=folder + "/out") for part in COMMANDS[name]]
+                    command = [part.format(file=file, out=folder + "/out", trace=file.removesuffix(".notes")) for part in COMMANDS[name]]
                     command[0] = os.path.join(arguments.programs, command[0])
-                result = run(command, seconds, arguments.megabytes)
+                result = run(command, seconds, arguments.megabytes, until_quiet=name == "fleet")
                 runs += 1
                 bad = (
                     result["seconds"] > seconds

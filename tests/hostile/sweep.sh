@@ -13,7 +13,9 @@ bytes=9900000
 if [ "${2:-}" != short ]; then
   "$programs/lanescope_hostile_files" "$folder" "$bytes" >/dev/null
   python3 "$here/foreign_files.py" "$folder" "$bytes" >/dev/null
-  exec python3 "$here/measure.py" --programs "$programs" --all "$folder"/*
+  mkdir "$folder/others"
+  python3 "$here/other_inputs.py" "$folder/others" "$bytes" >/dev/null
+  exec python3 "$here/measure.py" --programs "$programs" --all "$folder"/*.* "$folder"/others/*.{fleet.json,notes,functions.json,command}
 fi
 status=0
 measure() {
