@@ -124,7 +124,7 @@ class AnalysisTest : public QObject {
 
   // The longest gap of the loop of a training, whose parts the analysis knows.
   void aChosenGapSaysWhatItIsMadeOf() {
-    QVERIFY(open_and_settle(*window_, QString::fromStdString(data_file("torch_training_workers0.trace").string())));
+    QVERIFY(open_and_settle(*window_, recorded("torch_training_workers0.trace")));
     window_->actions().bubbles->trigger();
     QVERIFY(settled());
     QCOMPARE(window_->bubbles().advice(), QString());
@@ -507,10 +507,9 @@ class AnalysisTest : public QObject {
 
   // Two ranks, a file each: the one that is shown first waits for the other, which sleeps 15 ms in each step of some 18 ms.
   void waitingForAnotherRankIsCountedApartFromTransfer() {
-    window_->openFile(QString::fromStdString(data_file("ranks_late0.trace").string()));
+    window_->openFile(recorded("ranks_late0.trace"));
     QVERIFY(settled());
-    window_->openBeside(QString::fromStdString(data_file("ranks_late1.trace").string()));
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, recorded("ranks_late1.trace")));
     const std::vector<EventRef> steps = eventsNamed("step 10", 0);
     QVERIFY(!steps.empty());
     const Event step = window_->state().trace()->event(steps.front());

@@ -42,8 +42,7 @@ class CompareTest : public QObject {
   void twoTracesLieOnOneAxisUnderTheirHeadings() {
     const std::size_t alone = window_->state().trace()->event_count();
     QVERIFY(!window_->alignment().isVisible());
-    window_->openBeside(faster_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     QVERIFY(window_->alignment().isVisible());
     QCOMPARE(window_->state().trace()->event_count(), 2 * alone);
     const timeline::RowTree& rows = window_->timelineView().rows();
@@ -65,8 +64,7 @@ class CompareTest : public QObject {
     const QString long_name = pathOf("a_recording_of_the_training_with_a_long_name_and_workers4.trace");
     QVERIFY(QFile::copy(faster_, long_name));
     window_->resize(1'280, 640);
-    window_->openBeside(long_name);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, long_name));
     const auto* names = window_->alignment().findChild<QLabel*>("names_of_traces");
     QVERIFY(names != nullptr);
     const auto fits = [&] { return names->fontMetrics().horizontalAdvance(names->text()) <= names->width(); };
@@ -78,8 +76,7 @@ class CompareTest : public QObject {
 
   void ofTwoTracesOneIsCountedUnlessBothAreAskedFor() {
     window_->showPanel("bubbles");
-    window_->openBeside(faster_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     auto* choice = window_->bubbles().findChild<ui::AnsweredTraceBox*>();
     QVERIFY(choice->isVisible());
     QCOMPARE(choice->currentText(), QString("A  known.trace"));
@@ -148,8 +145,7 @@ class CompareTest : public QObject {
   void aRowOfATraceThatIsGoneLeadsNowhere() {
     QFETCH(QString, panel);
     QFETCH(int, choice);
-    window_->openBeside(faster_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     ui::ResultTable& table = tableOf(panel);
     QVERIFY(chooseAnswered(choice));
     const int row = table.model()->rowCount() - 1;  // of both, one of B
@@ -172,8 +168,7 @@ class CompareTest : public QObject {
 
   // Traces that are being swapped are shown as they were until they are combined anew: so long, rows lead to what they are of.
   void aRowLeadsToItsTraceWhileThatIsBeingSwapped() {
-    window_->openBeside(faster_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     ui::ResultTable& table = tableOf("bubbles");
     window_->pair().swap();
     table.chooseRow(0);
@@ -184,14 +179,12 @@ class CompareTest : public QObject {
   }
 
   void aIsAnsweredAboutAgainWhenAnotherTraceIsOpenedBeside() {
-    window_->openBeside(faster_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     ui::ResultTable& table = tableOf("bubbles");
     QVERIFY(chooseAnswered(1));
     const QString third = pathOf("third.trace");
     write_known_trace(third.toStdString(), kKernelDuration / 4);
-    window_->openBeside(third);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, third));
     QCOMPARE(window_->bubbles().findChild<ui::AnsweredTraceBox*>()->currentText(), QString("A  known.trace"));
     table.chooseRow(0);
     const EventRef selected = window_->state().selectedEvent();
@@ -202,8 +195,7 @@ class CompareTest : public QObject {
   // The longest gaps of both traces begin together when their row is chosen in Diff: each is selected, and told apart from the other.
   void gapsOfBothTracesAreGoneToAlike() {
     window_->showPanel("diff");
-    window_->openBeside(faster_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     ui::ResultTable& table = window_->diff().table();
     int idle = 0;
     while (idle < table.model()->rowCount() && !(cell(table, idle, "Kind") == "GPU idle" && cell(table, idle, "Name") == "Running CPU code")) ++idle;
@@ -251,16 +243,14 @@ class CompareTest : public QObject {
     MainWindow window(ui::Layout::kInitial);
     window.show();
     window.openFile(known_);
-    window.openBeside(faster_);
-    QVERIFY(wait_for([&] { return window.isSettled(); }));
+    QVERIFY(open_beside_and_settle(window, faster_));
     QCOMPARE(window.pair().first().path, known_);
     QCOMPARE(window.pair().second().path, faster_);
     QCOMPARE(window.state().trace()->parts().size(), std::size_t{2});
   }
 
   void theShiftOfBIsSeenTypedAndReset() {
-    window_->openBeside(faster_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     ui::TracePair& pair = window_->pair();
     const Nanoseconds initial = pair.shift();
     auto* shift = window_->alignment().findChild<QLineEdit*>();
@@ -314,8 +304,7 @@ class CompareTest : public QObject {
   }
 
   void theSelectedEventAndItsCounterpartCanBeAligned() {
-    window_->openBeside(faster_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     // The third "gemm" of A begins later than that of B, whose kernels are shorter.
     const EventRef third = eventsNamed("gemm", 0)[2];
     window_->state().setSelectedEvent(third);
@@ -334,8 +323,7 @@ class CompareTest : public QObject {
 
   void aRowOfTheComparisonZoomsBothTraces() {
     window_->showPanel("diff");
-    window_->openBeside(faster_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     ui::ResultTable& table = window_->diff().table();
     const auto row_of = [&](const char* kind, const char* name) {
       for (int row = 0; row < table.results().rowCount(); ++row)
@@ -369,16 +357,14 @@ class CompareTest : public QObject {
   // The same steps in FP32 and in TF32, with counters of some launches.
   void countersOfKernelsOfBothTracesAreComparedInATableOfTheirOwn() {
     window_->showPanel("diff");
-    window_->openBeside(faster_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     QVERIFY(!window_->diff().counters().isVisible());  // nobody measured a kernel
     QCOMPARE(window_->diff().pages().count(), 1);
     window_ = std::make_unique<MainWindow>(ui::Layout::kInitial);
     window_->show();
-    QVERIFY(open_and_settle(*window_, QString::fromStdString(data_file("transformer_fp32.trace").string())));
+    QVERIFY(open_and_settle(*window_, recorded("transformer_fp32.trace")));
     window_->showPanel("diff");
-    window_->openBeside(QString::fromStdString(data_file("transformer_tf32.trace").string()));
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, recorded("transformer_tf32.trace")));
     QCOMPARE(window_->diff().pages().count(), 2);
     window_->diff().pages().setCurrentIndex(1);
     ui::ResultTable& table = window_->diff().counters();
@@ -424,8 +410,7 @@ class CompareTest : public QObject {
     };
     const QString entry = "Pin with the same row of the other trace";
     QVERIFY(!ask("gpu:0/hw", {}).contains(entry));
-    window_->openBeside(faster_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     view.edits().clear();
     const auto key_in_b = [&] {
       for (const timeline::Row& row : view.rows().rows())
@@ -446,8 +431,7 @@ class CompareTest : public QObject {
   void rowsOfBothTracesAreInterleavedByOneKey() {
     timeline::TimelineView& view = window_->timelineView();
     auto* button = window_->alignment().findChild<QPushButton*>("interleave_rows");
-    window_->openBeside(faster_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     view.setTraceSides(timeline::TraceSides::kApart);
     view.edits().clear();
     const auto order = [&] {
@@ -488,8 +472,7 @@ class CompareTest : public QObject {
 
   void swappedTracesAreComparedTheOtherWayRound() {
     window_->showPanel("diff");
-    window_->openBeside(faster_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     const QString a = cell(window_->diff().table(), 0, "A"), b = cell(window_->diff().table(), 0, "B");
     QVERIFY(a != b);
     window_->pair().swap();
@@ -501,8 +484,7 @@ class CompareTest : public QObject {
 
   void swappedTracesKeepTheirNamesTheirNotesAndWhatIsInSight() {
     for (const QString& path : {known_, faster_}) QFile::remove(path + ".notes");
-    window_->openBeside(faster_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     timeline::TimelineView& view = window_->timelineView();
     view.addMarker(kFirstKernel, "of known");
     QVERIFY(QFile::exists(known_ + ".notes"));
@@ -552,8 +534,7 @@ class CompareTest : public QObject {
     QVERIFY2(window_->findings().command().endsWith("faster.trace"), qPrintable(window_->findings().command()));
     QCOMPARE(texts_of(view), QStringList{"of faster"});
     // Beside it again, the other one is B by its own name, with its notes.
-    window_->openBeside(known_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, known_));
     QCOMPARE(window_->pair().first().path, faster_);
     QCOMPARE(window_->pair().second().path, known_);
     QCOMPARE(view.markers().size(), std::size_t{2});
@@ -566,10 +547,8 @@ class CompareTest : public QObject {
 
   // Start-up was not compared. Outside of it no batch took 2 ms in either, and in one of them the first took 32 ms (docs: a loader that has workers).
   void aRowOfTheComparisonLeadsToWhatWasCompared() {
-    const auto path = [](const char* name) { return QString::fromStdString(data_file(name).string()); };
-    QVERIFY(open_and_settle(*window_, path("torch_training_workers0.trace")));
-    window_->openBeside(path("torch_training_workers4.trace"));
-    QVERIFY(settled());
+    QVERIFY(open_and_settle(*window_, recorded("torch_training_workers0.trace")));
+    QVERIFY(open_beside_and_settle(*window_, recorded("torch_training_workers4.trace")));
     window_->showPanel("diff");
     QVERIFY(settled());
     const stats::Table& table = *window_->diff().table().results().table();
@@ -592,8 +571,7 @@ class CompareTest : public QObject {
   }
 
   void swappedTracesKeepTheFilter() {
-    window_->openBeside(faster_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     EventFilter filter;
     filter.text = "gemm";
     window_->state().setFilter(filter);
@@ -606,8 +584,7 @@ class CompareTest : public QObject {
   }
 
   void aTraceIsNamedAloneOnceTheOtherIsClosed() {
-    window_->openBeside(faster_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     window_->alignment().findChild<QPushButton*>("close_b")->click();
     QVERIFY(settled());
     QVERIFY2(window_->windowTitle().startsWith("known.trace – "), qPrintable(window_->windowTitle()));
@@ -617,8 +594,7 @@ class CompareTest : public QObject {
     auto* search = window_->findChild<ui::EventSearch*>();
     auto* field = search->findChild<QLineEdit*>();
     const auto* position = search->findChild<QLabel*>();
-    window_->openBeside(faster_);
-    QVERIFY(settled());
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     search->searchFor("gemm");
     QVERIFY(settled());
     QCOMPARE(position->text(), QString("%1 found").arg(kKernels));  // half of the kernels, in both
@@ -626,7 +602,7 @@ class CompareTest : public QObject {
     QVERIFY(settled());
     QCOMPARE(position->text(), QString("%1 found").arg(kKernels / 2));
     const std::weak_ptr<const Trace> before = window_->state().trace();
-    QVERIFY(open_and_settle(*window_, QString::fromStdString(data_file("cuda_streams.trace").string())));
+    QVERIFY(open_and_settle(*window_, recorded("cuda_streams.trace")));
     QCOMPARE(field->text(), QString("gemm"));
     QCOMPARE(position->text(), QString("0 found"));
     QVERIFY(wait_for([&] { return before.expired(); }));  // nothing holds what is no longer shown

@@ -30,7 +30,7 @@ class DetailsTest : public QObject {
 
   // The thread of this loader is blocked for two thirds of each gap, in pieces that are shorter than the one in which it ran code.
   void whatAThreadDidInAGapIsSaidAlikeOfTheGapAndOfTheEventBehindIt() {
-    window_ = window_of(QString::fromStdString(data_file("torch_loader_samples.trace").string()));
+    window_ = window_of(recorded("torch_loader_samples.trace"));
     QVERIFY(window_);
     Gestures hands(*window_);
     // The range is dragged over the middle of the trace.
@@ -58,7 +58,7 @@ class DetailsTest : public QObject {
   }
 
   void tooltipsOfGapsAreAsWideAsPeopleRead() {
-    window_ = window_of(QString::fromStdString(data_file("torch_loader_samples.trace").string()));
+    window_ = window_of(recorded("torch_loader_samples.trace"));
     QVERIFY(window_);
     const std::shared_ptr<const Trace> trace = window_->state().trace();
     const analysis::Bubbles bubbles = analysis::find_bubbles(*trace, 10'000);
@@ -139,7 +139,7 @@ class DetailsTest : public QObject {
 
   // A thread's share is of its own time, those of kernels and memory are of each other's work.
   void theTooltipOfARowSaysWhatItsShareIsOf() {
-    window_ = window_of(QString::fromStdString(data_file("torch_loader_samples.trace").string()));
+    window_ = window_of(recorded("torch_loader_samples.trace"));
     QVERIFY(window_);
     const timeline::RowTree& rows = window_->timelineView().rows();
     QStringList said;

@@ -83,7 +83,7 @@ class EventsTest : public QObject {
 
   // The longest is what was asked for by a click on "Duration": it is not somewhere above what is in sight.
   void aListThatIsSortedByItsHeaderBeginsAtItsTop() {
-    window_ = window_of(QString::fromStdString(data_file("torch_training_workers0.trace").string()));
+    window_ = window_of(recorded("torch_training_workers0.trace"));
     QVERIFY(window_);
     table_ = events_table(*window_);
     for (const EventColumn column : {EventColumn::kDuration, EventColumn::kName, EventColumn::kStart}) {

@@ -54,9 +54,9 @@ class GapsTest : public QObject {
   void aFindingItsLineItsPlaceAndItsNumberAreOneGap_data() {
     QTest::addColumn<QString>("path");
     QTest::addColumn<int>("gpus");
-    QTest::newRow("one GPU") << QString::fromStdString(data_file("torch_training_workers0.trace").string()) << 1;
-    QTest::newRow("one GPU, sampled") << QString::fromStdString(data_file("torch_loader_samples.trace").string()) << 1;
-    QTest::newRow("two GPUs") << QString::fromStdString(data_file("ranks_compute.trace").string()) << 2;
+    QTest::newRow("one GPU") << recorded("torch_training_workers0.trace") << 1;
+    QTest::newRow("one GPU, sampled") << recorded("torch_loader_samples.trace") << 1;
+    QTest::newRow("two GPUs") << recorded("ranks_compute.trace") << 2;
     QTest::newRow("four GPUs") << QString::fromStdString(four_.string()) << 4;
   }
   void aFindingItsLineItsPlaceAndItsNumberAreOneGap() {
@@ -163,7 +163,7 @@ class GapsTest : public QObject {
   void severalGpusHaveALineEach_data() {
     QTest::addColumn<QString>("path");
     QTest::addColumn<int>("gpus");
-    QTest::newRow("two") << QString::fromStdString(data_file("ranks_compute.trace").string()) << 2;
+    QTest::newRow("two") << recorded("ranks_compute.trace") << 2;
     QTest::newRow("four") << QString::fromStdString(four_.string()) << 4;
   }
   void severalGpusHaveALineEach() {

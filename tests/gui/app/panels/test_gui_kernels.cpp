@@ -249,7 +249,7 @@ class KernelsTest : public QObject {
     window.resize(1400, 900);
     window.show();
     QSignalSpy opened(&window, &ui::MainWindow::opened);
-    window.openTogether({QString::fromStdString(data_file("kernel_counters.trace").string()), QString::fromStdString(data_file("zoo_counts.trace").string())});
+    window.openTogether({recorded("kernel_counters.trace"), recorded("zoo_counts.trace")});
     QVERIFY(opened.wait(kPatienceMs) && settle(window));
     auto* findings = window.findChild<ui::FindingsPanel*>();
     auto* source = window.findChild<SourcePanel*>();
@@ -525,8 +525,7 @@ class KernelsTest : public QObject {
 
     // A recorder that writes what such a run writes, where it is told to.
     const auto recorder = folder.path() / "lanescope";
-    write_script(recorder, QStringLiteral("while [ \"$1\" != --save ]; do shift; done\ncp '%1' \"$2\"\n")
-                               .arg(QString::fromStdString(data_file("kernel_counters.trace").string())));
+    write_script(recorder, QStringLiteral("while [ \"$1\" != --save ]; do shift; done\ncp '%1' \"$2\"\n").arg(recorded("kernel_counters.trace")));
     run.command.front() = QString::fromStdString(recorder.string());
     run.folder = QString::fromStdString(folder.path().string());
     KernelProfiling profiling;

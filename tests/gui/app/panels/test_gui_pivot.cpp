@@ -186,7 +186,7 @@ class PivotTest : public QObject {
   }
 
  private:
-  static QString recording() { return QString::fromStdString(data_file("torch_training_workers0.trace").string()); }
+  static QString recording() { return recorded("torch_training_workers0.trace"); }
   ui::ResultTable& table() { return window_->statistics().pivot().table(); }
   void click_section(int section) {
     QHeaderView* header = table().horizontalHeader();

@@ -207,7 +207,7 @@ class QueryTest : public QObject {
 
   // Steps of 16 to 340 ms, whose marks would lie upon each other in a narrow chart.
   void marksOfADistributionHaveRoomBesideEachOther() {
-    QVERIFY(open_and_settle(*window_, QString::fromStdString(data_file("torch_training_workers0.trace").string())));
+    QVERIFY(open_and_settle(*window_, recorded("torch_training_workers0.trace")));
     ask("SELECT name, start, duration FROM nvtx_ranges WHERE name LIKE 'step%'");
     auto* chart = window_->query().findChild<ui::DurationChart*>();
     for (const int width : {170, 420}) {

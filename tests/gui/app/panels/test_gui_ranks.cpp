@@ -25,7 +25,7 @@ class RanksTest : public QObject {
       files_ += path;
     }
     files_ += QString::fromStdString((folder_.path() / "third.trace").string());
-    QVERIFY(QFile::copy(QString::fromStdString(data_file("cuda_streams.trace").string()), files_[2]));
+    QVERIFY(QFile::copy(recorded("cuda_streams.trace"), files_[2]));
   }
 
   void init() {

@@ -343,8 +343,7 @@ class RunsTest : public QObject {
   void bothRunsAreInSightAtFirst() {
     window_ = window_of(training("workers0"));
     QVERIFY(window_);
-    window_->openBeside(training("workers4"));
-    QVERIFY(settle(*window_));
+    QVERIFY(open_beside_and_settle(*window_, training("workers4")));
     auto* button = window_->alignment().findChild<QPushButton*>("interleave_rows");
     QVERIFY(button->isChecked());
     QVERIFY(is_in_sight("gpu:0/hw"));
@@ -371,8 +370,7 @@ class RunsTest : public QObject {
   void whatIsSeenStaysWhereRowsAreLaidOutAnew() {
     window_ = window_of(training("workers0"));
     QVERIFY(window_);
-    window_->openBeside(training("workers4"));
-    QVERIFY(settle(*window_));
+    QVERIFY(open_beside_and_settle(*window_, training("workers4")));
     timeline::TimelineView& view = window_->timelineView();
     view.expandAll();
     view.scrollRows(2);
@@ -410,8 +408,7 @@ class RunsTest : public QObject {
     window_ = window_of(first);
     QVERIFY(window_);
     window_->showPanel("diff");
-    window_->openBeside(second);
-    QVERIFY(settle(*window_));
+    QVERIFY(open_beside_and_settle(*window_, second));
     ui::ResultTable& table = window_->diff().table();
     const auto said = [&] { return window_->messages().text(); };
     ui::SelectionState& state = window_->state();
@@ -445,8 +442,7 @@ class RunsTest : public QObject {
     window_ = window_of(training("workers0"));
     QVERIFY(window_);
     window_->showPanel("diff");
-    window_->openBeside(training("workers4"));
-    QVERIFY(settle(*window_));
+    QVERIFY(open_beside_and_settle(*window_, training("workers4")));
     const QString said = window_->diff().summary();
     for (const char* line : {"One run a side can't tell a change from what differs from run to run. With several: lanescope diff A... --against B...",
                              "Compared by iteration of \"step *\": 19 (without the first 1) in A, 19 (without the first 1) in B."})
@@ -469,8 +465,7 @@ class RunsTest : public QObject {
     const QString again = pathOf("again.trace");
     write_known_trace(again.toStdString());
     window_->showPanel("diff");
-    window_->openBeside(again);
-    QVERIFY(settle(*window_));
+    QVERIFY(open_beside_and_settle(*window_, again));
     QVERIFY2(!window_->diff().summary().contains("One run a side"), qPrintable(window_->diff().summary()));
   }
 
@@ -508,11 +503,9 @@ class RunsTest : public QObject {
 
   // The parameters of two kernels stand the other way round in the other program: without them, both have one name.
   void kernelsThatDifferHaveNamesThatDiffer() {
-    const auto recorded = [](const char* name) { return QString::fromStdString(data_file(name).string()); };
     QVERIFY(open_and_settle(*window_, recorded("transpositions.trace")));
     window_->showPanel("diff");
-    window_->openBeside(recorded("zoo_counts.trace"));
-    QVERIFY(settle(*window_));
+    QVERIFY(open_beside_and_settle(*window_, recorded("zoo_counts.trace")));
     QStringList names;
     for (int row = 0; row < window_->diff().table().model()->rowCount(); ++row)
       if (cell(window_->diff().table(), row, "Kind") == "Kernel") names += cell(window_->diff().table(), row, "Name");
@@ -542,8 +535,7 @@ class RunsTest : public QObject {
     const Nanoseconds of_a = total();
     QVERIFY(of_a > 0);
     QVERIFY(first_call().startsWith(u'['));
-    window_->openBeside(faster_);
-    QVERIFY(settle(*window_));
+    QVERIFY(open_beside_and_settle(*window_, faster_));
     QCOMPARE(total(), of_a);
     QVERIFY2(first_call().startsWith("A  ["), qPrintable(first_call()));
     const auto choose = [&](int index) {
@@ -575,10 +567,7 @@ class RunsTest : public QObject {
     }
     return false;
   }
-  void compare() {
-    window_->openBeside(faster_);
-    QVERIFY(settle(*window_));
-  }
+  void compare() { QVERIFY(open_beside_and_settle(*window_, faster_)); }
   void choose_answered(QWidget& panel, int index) {
     auto* box = panel.findChild<ui::AnsweredTraceBox*>();
     box->setCurrentIndex(index);

@@ -506,7 +506,7 @@ class SamplesTest : public QObject {
   void kernelsHaveTheirShortNames() {
     MainWindow window(ui::Layout::kInitial);
     window.show();
-    QVERIFY(open_and_settle(window, QString::fromStdString(data_file("torch_training_workers0.trace").string())));
+    QVERIFY(open_and_settle(window, recorded("torch_training_workers0.trace")));
     window.showPanel("samples");
     QVERIFY(settle(window));
     std::map<QString, QString> wholes;  // of labels

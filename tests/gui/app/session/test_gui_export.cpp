@@ -93,7 +93,7 @@ class ExportTest : public QObject {
 
   // States of threads that reach into a part are in it whole, and begin seconds before it: the window shows the part all the same.
   void aPartOpensOnTheTimeThatWasSaved() {
-    QVERIFY(open_and_settle(*window_, QString::fromStdString(data_file("torch_loader_samples.trace").string())));
+    QVERIFY(open_and_settle(*window_, recorded("torch_loader_samples.trace")));
     const TimeRange asked{9'000'000'000, 9'500'000'000};
     window_->state().setSelectedRange(asked);
     const QString part = saved("part_of_seconds.trace", AllRows);

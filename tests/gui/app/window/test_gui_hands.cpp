@@ -79,7 +79,7 @@ class HandsTest : public QObject {
   }
 
   void theWholeNameOfAKernelComesLastInItsDetails() {
-    QVERIFY(open_and_settle(*window_, dataFile("torch_training_workers0.trace")));
+    QVERIFY(open_and_settle(*window_, recorded("torch_training_workers0.trace")));
     const Trace& trace = *window_->state().trace();
     EventRef kernel = kernel_number(*window_, 0);
     const auto name = [&] { return QString::fromStdString(std::string(trace.name(trace.event(kernel).name))); };
@@ -169,7 +169,7 @@ class HandsTest : public QObject {
     QVERIFY(window_->actions().row_filter->text().isEmpty());
     QVERIFY(view.hasHiddenRows());
     view.showHiddenRows();
-    QVERIFY(open_and_settle(*window_, dataFile("cuda_streams.trace")));
+    QVERIFY(open_and_settle(*window_, recorded("cuda_streams.trace")));
     QVERIFY(!window_->actions().undo->isEnabled());
   }
 
@@ -205,7 +205,7 @@ class HandsTest : public QObject {
 
   // The editor is a script that writes down what it was started with.
   void aCallOfAChainOpensInTheEditorAtItsLine() {
-    QVERIFY(open_and_settle(*window_, dataFile("torch_loader_samples.trace")));
+    QVERIFY(open_and_settle(*window_, recorded("torch_loader_samples.trace")));
     const Trace& trace = *window_->state().trace();
     EventRef sample;
     timeline::SourcePlace place;
@@ -262,7 +262,7 @@ class HandsTest : public QObject {
   }
 
   void theFamilyOfAnEventIsListedFromItsDetailsAndMenu() {
-    QVERIFY(open_and_settle(*window_, dataFile("torch_training_workers0.trace")));
+    QVERIFY(open_and_settle(*window_, recorded("torch_training_workers0.trace")));
     const Trace& trace = *window_->state().trace();
     EventRef step;
     std::uint64_t steps = 0;  // counted by hand
@@ -490,7 +490,7 @@ class HandsTest : public QObject {
       window.timelineView().expandRow("gpu:0/kernels");
       QVERIFY(window.timelineView().isExpanded("gpu:0/kernels"));
       window.timelineView().moveRow("processes", "gpu:0");
-      QVERIFY(open_and_settle(window, dataFile("cuda_streams.trace")));  // another program: nothing of it holds
+      QVERIFY(open_and_settle(window, recorded("cuda_streams.trace")));  // another program: nothing of it holds
       QVERIFY(!window.timelineView().hasHiddenRows());
       QVERIFY(window.timelineView().rowArrangement().pinned.empty());
       QVERIFY(open_and_settle(window, known_));  // and back
@@ -605,8 +605,6 @@ class HandsTest : public QObject {
   }
 
  private:
-  static QString dataFile(const char* name) { return QString::fromStdString(data_file(name).string()); }
-
   TemporaryFolder folder_;
   QString known_;
   std::unique_ptr<MainWindow> window_;

@@ -259,7 +259,7 @@ class LanguageTest : public QObject {
 
   // A kernel that waited for its call, and that for its thread.
   void marksWhatAnOperationWaitedFor() {
-    const auto window = window_of(QString::fromStdString(data_file("torch_training_workers0.trace").string()));
+    const auto window = window_of(recorded("torch_training_workers0.trace"));
     QVERIFY(window);
     const Trace& trace = *window->state().trace();
     EventRef copy;
@@ -327,7 +327,7 @@ class LanguageTest : public QObject {
   void showsStatesOfThreadsInChinese() {
     show_in(chinese());
     const auto back = qScopeGuard([] { show_in(kMarked); });
-    const auto window = window_of(QString::fromStdString(data_file("cpu_loader.trace").string()));
+    const auto window = window_of(recorded("cpu_loader.trace"));
     QVERIFY(window);
     window->state().setFilter({.kind = EventKind::kThreadState});
     window->showPanel("statistics");
@@ -360,11 +360,10 @@ class LanguageTest : public QObject {
   void controlsOfANarrowWindowAreWhole() {
     show_in(chinese());
     const auto back = qScopeGuard([] { show_in(kMarked); });
-    const auto window = window_of(QString::fromStdString(data_file("torch_training_workers0.trace").string()));
+    const auto window = window_of(recorded("torch_training_workers0.trace"));
     QVERIFY(window);
     window->resize(1024, 700);
-    window->openBeside(QString::fromStdString(data_file("torch_training_workers4.trace").string()));
-    QVERIFY(wait_for([&] { return window->pair().isOpen() && window->isSettled(); }));
+    QVERIFY(open_beside_and_settle(*window, recorded("torch_training_workers4.trace")));
     QVERIFY(wait_for([&] { return window->width() == 1024; }));
     for (const QComboBox* choice : window->events().findChildren<QComboBox*>())
       QVERIFY2(choice->width() >= choice->fontMetrics().horizontalAdvance(choice->currentText()) + 16, qPrintable(choice->currentText()));

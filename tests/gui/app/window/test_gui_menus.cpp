@@ -152,7 +152,7 @@ class MenusTest : public QObject {
   }
 
   void aRowOfAThreadLeadsToItsFlameGraph() {
-    QVERIFY(open_and_settle(*window_, dataFile("cpu_loader.trace")));
+    QVERIFY(open_and_settle(*window_, recorded("cpu_loader.trace")));
     const Trace& trace = *window_->state().trace();
     std::optional<ThreadId> sampled;
     for (const Track& track : trace.tracks())
@@ -180,7 +180,7 @@ class MenusTest : public QObject {
   }
 
   void aProcessAndARangeLeadToTheFlameGraphOfWhatRanInThem() {
-    QVERIFY(open_and_settle(*window_, dataFile("torch_loader_samples.trace")));
+    QVERIFY(open_and_settle(*window_, recorded("torch_loader_samples.trace")));
     timeline::TimelineView& view = window_->timelineView();
     QString process;
     for (const timeline::Row& row : view.rows().rows())
@@ -213,7 +213,7 @@ class MenusTest : public QObject {
   }
 
   void aBubbleLeadsToTheFlameGraphOfWhatRanInIt() {
-    QVERIFY(open_and_settle(*window_, dataFile("torch_loader_samples.trace")));
+    QVERIFY(open_and_settle(*window_, recorded("torch_loader_samples.trace")));
     window_->timelineView().setSelectedRange(TimeRange{9'950'000'000, 10'140'000'000});  // steps of the loop
     window_->showPanel("bubbles");
     QVERIFY(settle(*window_));
@@ -293,8 +293,6 @@ class MenusTest : public QObject {
   }
 
  private:
-  static QString dataFile(const char* name) { return QString::fromStdString(data_file(name).string()); }
-
   TemporaryFolder folder_;
   QString known_;
   std::unique_ptr<MainWindow> window_;

@@ -97,7 +97,7 @@ class RoomTest : public QObject {
     window_->resize(1'024, 640);
     window_->show();
     QVERIFY(QTest::qWaitForWindowExposed(window_.get(), kPatienceMs));
-    QVERIFY(open_and_settle(*window_, QString::fromStdString(data_file("torch_loader_samples.trace").string())));
+    QVERIFY(open_and_settle(*window_, recorded("torch_loader_samples.trace")));
     QCOMPARE(window_->size(), QSize(1'024, 640));
   }
   void cleanupTestCase() { window_.reset(); }
@@ -107,7 +107,7 @@ class RoomTest : public QObject {
     MainWindow window(ui::Layout::kInitial);
     window.resize(1'600, 1'000);
     window.show();
-    QVERIFY(open_and_settle(window, QString::fromStdString(data_file("torch_training_workers0.trace").string())));
+    QVERIFY(open_and_settle(window, recorded("torch_training_workers0.trace")));
     window.showPanel("statistics");
     QVERIFY(settle(window));
     const auto* durations = window.statistics().findChild<ui::DurationChart*>();
@@ -194,8 +194,7 @@ class RoomTest : public QObject {
       const auto compared = opened("torch_training_workers0.trace");
       QVERIFY(compared);
       QVERIFY(panels_are_legible(*compared, {"events", "statistics", "bubbles", "findings", "notes"}));
-      compared->openBeside(QString::fromStdString(data_file("torch_training_workers4.trace").string()));
-      QVERIFY(wait_for([&] { return compared->pair().isOpen() && compared->isSettled(); }));
+      QVERIFY(open_beside_and_settle(*compared, recorded("torch_training_workers4.trace")));
       QVERIFY(panels_are_legible(*compared, {"diff", "statistics", "bubbles", "events"}));
       compared->showPanel("diff");
       QVERIFY(settle(*compared));
@@ -330,7 +329,7 @@ class RoomTest : public QObject {
     MainWindow window(ui::Layout::kInitial);
     window.resize(1'400, 1'000);
     window.show();
-    QVERIFY(open_and_settle(window, QString::fromStdString(data_file("cpu_loader.trace").string())));
+    QVERIFY(open_and_settle(window, recorded("cpu_loader.trace")));
     window.resizeDocks({window.findChild<QDockWidget*>("statistics")}, {320}, Qt::Vertical);
     window.showPanel("statistics");
     QVERIFY(settle(window));
@@ -338,7 +337,7 @@ class RoomTest : public QObject {
     const auto* busy = window.statistics().findChild<ui::UtilisationChart*>();
     QVERIFY(wait_for([&] { return durations->isVisible() && durations->height() > 200; }));
     QVERIFY(!busy->isVisible());
-    QVERIFY(open_and_settle(window, QString::fromStdString(data_file("cuda_streams.trace").string())));
+    QVERIFY(open_and_settle(window, recorded("cuda_streams.trace")));
     QVERIFY(wait_for([&] { return busy->isVisible(); }));
   }
 

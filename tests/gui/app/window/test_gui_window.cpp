@@ -65,7 +65,7 @@ class MainWindowTest : public QObject {
   void countsEventsAsListsDo() {
     MainWindow window(ui::Layout::kInitial);
     window.show();
-    QVERIFY(open_and_settle(window, QString::fromStdString(data_file("torch_loader_samples.trace").string())));
+    QVERIFY(open_and_settle(window, recorded("torch_loader_samples.trace")));
     const auto* status = window.findChild<ui::TraceStatus*>();
     const std::uint64_t all = window.state().trace()->event_count(), listed = static_cast<std::uint64_t>(events_table(window)->model()->rowCount());
     QVERIFY(listed < all);

@@ -187,7 +187,7 @@ class WindowManagerTest : public QObject {
 
   // Alt, let go of after the wheel was turned, is no way into the menus.
   void altAndTheWheelLeaveTheMenusAlone() {
-    const auto window = window_of(QString::fromStdString(data_file("torch_training_workers0.trace").string()));  // more rows than there is room for
+    const auto window = window_of(recorded("torch_training_workers0.trace"));  // more rows than there is room for
     QVERIFY(window);
     timeline::TimelineView& view = window->timelineView();
     view.setFocus();
