@@ -79,6 +79,19 @@ TEST_CASE("ticks deep in a trace count from a round time") {
   REQUIRE(ruler.ticks.front().time == 1'234'567'000);
 }
 
+// From the last one, wherever that is: "+1050 ms" would be none that anybody reads.
+TEST_CASE("ticks count on from each round time that is in sight") {
+  const auto labels = [](TimeRange range) {
+    std::string all;
+    for (const Tick& tick : make_ruler({range, 1000}, 100).ticks) all += tick.label + "|";
+    return all;
+  };
+  REQUIRE(make_ruler({{8'700'000'000, 9'200'000'000}, 1000}, 100).base == "8 s");
+  REQUIRE(labels({8'700'000'000, 9'200'000'000}) == "+700 ms|+750 ms|+800 ms|+850 ms|+900 ms|+950 ms|9 s|+50 ms|+100 ms|+150 ms|+200 ms|");
+  REQUIRE(labels({1'233'998'000, 1'234'001'000}) == "+998.0 µs|+998.5 µs|+999.0 µs|+999.5 µs|1.234 s|+0.5 µs|+1.0 µs|");
+  REQUIRE(labels({2'000'000'000, 2'400'000'000}).starts_with("2 s|+50 ms|"));
+}
+
 TEST_CASE("the view history walks back and forward, and forgets what lay ahead") {
   using std::chrono::milliseconds;
   const ViewHistory::Clock::time_point start{};

@@ -48,19 +48,24 @@ Ruler make_ruler(const Viewport& viewport, double spacing) {
   ruler.minor_step = ruler.step < 10 ? 1 : ruler.step / (digit == 2 ? 4 : 5);
   const Nanoseconds length = viewport.range.length();
 
-  // Labels count from a round time of a larger unit where absolute ones would be long.
+  // Where absolute labels would be long, they count from the round time of a larger unit in front of them, which stands there itself.
   std::size_t unit = 0;
   while (unit + 1 < kUnits.size() && kUnits[unit + 1].size <= length) ++unit;
-  Nanoseconds base = 0;
-  if (unit + 1 < kUnits.size() && viewport.range.begin >= kUnits[unit + 1].size) {
-    base = floor_to(viewport.range.begin, kUnits[unit + 1].size);
-    std::size_t base_unit = kUnits.size() - 1;
-    while (kUnits[base_unit].size > base) --base_unit;
-    ruler.base = number(base, kUnits[base_unit], decimals(kUnits[unit + 1].size, kUnits[base_unit].size));
-  }
   const int digits = decimals(ruler.step, kUnits[unit].size);
-  for (Nanoseconds time = floor_to(viewport.range.begin + ruler.step - 1, ruler.step); time <= viewport.range.end; time += ruler.step)
-    ruler.ticks.push_back({time, (base != 0 ? "+" : "") + number(time - base, kUnits[unit], digits)});
+  const bool counts_on = unit + 1 < kUnits.size() && viewport.range.begin >= kUnits[unit + 1].size;
+  const Nanoseconds larger = counts_on ? kUnits[unit + 1].size : 1;
+  const auto round_time = [larger](Nanoseconds time) {
+    std::size_t own_unit = kUnits.size() - 1;
+    while (kUnits[own_unit].size > time) --own_unit;
+    return number(time, kUnits[own_unit], decimals(larger, kUnits[own_unit].size));
+  };
+  if (counts_on) ruler.base = round_time(floor_to(viewport.range.begin, larger));
+  for (Nanoseconds time = floor_to(viewport.range.begin + ruler.step - 1, ruler.step); time <= viewport.range.end; time += ruler.step) {
+    const bool is_round = counts_on && time % larger == 0;
+    ruler.ticks.push_back({time, is_round    ? round_time(time)
+                                 : counts_on ? '+' + number(time - floor_to(time, larger), kUnits[unit], digits)
+                                             : number(time, kUnits[unit], digits)});
+  }
   return ruler;
 }
 

@@ -10,14 +10,14 @@ namespace lanescope::timeline {
 
 struct Tick {
   Nanoseconds time = 0;
-  std::string label;  // "12.5 ms", or "+340 ns" where the ruler has a base
+  std::string label;  // "12.5 ms"; where the ruler has a base, "+340 ns" behind it, "1.235 s" and again "+340 ns" behind that
 };
 
 struct Ruler {
   std::vector<Tick> ticks;     // labelled
   Nanoseconds step = 0;        // between labelled ticks
   Nanoseconds minor_step = 0;  // between unlabelled ones
-  std::string base;            // "1.234 s": what labels that begin with "+" add to; empty where they are absolute
+  std::string base;            // "1.234 s": what the first labels that begin with "+" add to; empty where all are absolute
 };
 
 // Ticks at least `spacing` device pixels apart. O(width / spacing).
