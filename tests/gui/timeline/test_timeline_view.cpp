@@ -496,6 +496,27 @@ TEST_CASE("texts of markers give each other room, and labels of the axis give th
   REQUIRE(written_between(close + 1, close + 60) == 0);  // nothing of the long name is left behind the others
 }
 
+// Else twenty steps beside each other all read "iterat…".
+TEST_CASE("a counted name that has no room whole keeps its counter") {
+  constexpr Nanoseconds kLength = 48'000;
+  Window window;
+  test::SmallTrace small;
+  std::vector<Event> ranges;
+  for (Nanoseconds i = 0; i < 20; ++i) ranges.push_back(small.event(i * kLength, (i + 1) * kLength, ("iteration " + std::to_string(11 + i)).c_str()));
+  small.builder.add(small.on_thread(TrackKind::kNvtxRanges), ranges);
+  window.view->setTrace(small.builder.snapshot());
+  window.view->setVisibleRange({0, window.canvas->width() * 1'000});  // 48 pixels each
+  const LaneId lane = window.lane(TrackKind::kNvtxRanges);
+  const QPointF first = window.position_of({lane, 2}), second = window.position_of({lane, 5});
+  window.move({-1, -1});
+  const QImage picture = window.picture();
+  const double ratio = picture.devicePixelRatio();
+  const auto part = [&](QPointF middle) {  // of the label alone
+    return picture.copy(QRectF((middle.x() - 20) * ratio, (middle.y() - 3) * ratio, 40 * ratio, 14 * ratio).toRect());
+  };
+  REQUIRE(part(first) != part(second));
+}
+
 TEST_CASE("what is busy is painted in its colour, and idle time is left empty") {
   const Window window;
   const QPointF kernel = window.position_of({window.lane(TrackKind::kKernels), 0});

@@ -14,6 +14,24 @@ constexpr int kWidthStep = 8;          // logical pixels: labels are shortened t
 constexpr int kNarrowest = 16;         // a shortened label below this says nothing
 constexpr std::size_t kLongest = 240;  // characters; more never fits on a screen
 
+// How many letters at the end are a counter of its own: that of "step 12".
+qsizetype counter_length(QStringView text) {
+  constexpr qsizetype kLongestCounter = 8;
+  qsizetype length = 0;
+  while (length < text.size() && text[text.size() - 1 - length].isDigit()) ++length;
+  const bool is_counter = length > 0 && length <= kLongestCounter && length < text.size() && text[text.size() - 1 - length].isSpace();
+  return is_counter ? length : 0;
+}
+
+// Of a counted name, the counter stays, which tells one from the next: "st…12".
+QString shortened(const QString& text, int width, const QFontMetrics& metrics) {
+  const QString end = QChar(0x2026) + text.last(counter_length(text));
+  if (end.size() == 1 || metrics.horizontalAdvance(end) > width) return metrics.elidedText(text, Qt::ElideRight, width);
+  QString begin = text.chopped(end.size() - 1).trimmed();
+  while (metrics.horizontalAdvance(begin + end) > width) begin.chop(1);
+  return begin + end;
+}
+
 }  // namespace
 
 LabelCache::LabelCache(const QFont& font) : font_(font), metrics_(font), labels_(kCapacity) {}
@@ -28,7 +46,7 @@ const LabelCache::Label& LabelCache::make(const Key& key) {
   if (const Label* found = labels_.object(key)) return *found;
   auto label = std::make_unique<Label>();
   QString text = QString::fromUtf8(key.text, static_cast<qsizetype>(std::min(key.length, kLongest)));
-  if (key.width > 0) text = metrics_.elidedText(text, Qt::ElideRight, key.width);
+  if (key.width > 0) text = shortened(text, key.width, metrics_);
   label->text.setTextFormat(Qt::PlainText);
   label->text.setPerformanceHint(QStaticText::AggressiveCaching);
   label->text.setText(text);

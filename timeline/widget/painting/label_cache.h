@@ -15,7 +15,8 @@ class LabelCache {
  public:
   explicit LabelCache(const QFont& font);
 
-  // Writes `text`, shortened to `width` logical pixels, from a place on, in the middle of `height`; nothing when not even its beginning fits. Its
+  // Writes `text`, shortened to `width` logical pixels, from a place on, in the middle of `height`; nothing when not even its beginning fits. Of names that
+  // end in a counter, that stays: "st…12". Its
   // letters stand on one line with those of other labels, whatever fonts they come from. The text must stay where it is until clear().
   void draw(QPainter& painter, std::string_view text, int width, QPointF left_top, double height);
   void clear() { labels_.clear(); }
