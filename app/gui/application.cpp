@@ -97,7 +97,7 @@ class DisplayExpected {
 };
 
 int take_screenshot(const ScreenshotRequest& request) {
-  MainWindow window(Layout::kInitial);
+  MainWindow window(Layout::kPicture);
   Screenshot screenshot(window, request);
   QString problem;
   QObject::connect(

@@ -368,7 +368,7 @@ std::vector<Picture> pictures() {
 
 bool draw(const Picture& picture, const QDir& data, const QDir& out) {
   ui::apply_theme(picture.theme);
-  MainWindow window(ui::Layout::kInitial);
+  MainWindow window(ui::Layout::kPicture);
   window.resize(kSize);
   window.show();
   bool opened = false;

@@ -51,7 +51,9 @@ namespace lanescope::ui {
 
 // What several files are: two to compare, the second beside the first; or one trace.
 enum class Several { kBeside, kTogether };
-enum class Layout { kRemembered, kInitial };  // kInitial: as on the first start, and nothing is remembered at the end
+// kInitial: as on the first start, and nothing of it is remembered at the end. kPicture: the same, and what is opened is not among the recent files: nobody
+// sees the window.
+enum class Layout { kRemembered, kInitial, kPicture };
 
 class MainWindow : public QMainWindow, public TableFiles {
   Q_OBJECT
@@ -137,6 +139,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   void fillTimelineMenus();
   void connectSession();
   void connectRecording();
+  void remember(const QString& path);  // among the recent files
   void connectKernels();
   void enableActions();
 

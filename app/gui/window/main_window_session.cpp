@@ -65,10 +65,10 @@ void MainWindow::connectSession() {
   connect(&session_, &SessionController::progressed, status_, &TraceStatus::showProgress);
   connect(status_, &TraceStatus::cancelRequested, &session_, &SessionController::cancelLoading);
   connect(recent_, &RecentFiles::chosen, this, &MainWindow::openFile);
-  connect(&session_, &SessionController::openedBeside, recent_, &RecentFiles::add);
+  connect(&session_, &SessionController::openedBeside, this, &MainWindow::remember);
   connect(&session_, &SessionController::opened, this, [this](const QString& path) {
     const bool is_one_of_several = state_.trace() && !state_.trace()->parts().empty() && !QFileInfo(path).isDir();
-    if (!is_one_of_several) recent_->add(path);
+    if (!is_one_of_several) remember(path);
     showTitle();
     messages_->settle(MessageSubject::kExport);  // of which a part alone could be saved so far
     diagnostics_->setFiles(session_.files());
@@ -77,7 +77,7 @@ void MainWindow::connectSession() {
     emit opened(path);
   });
   connect(&session_, &SessionController::failed, this, [this](const QString& sentence, const QString& path) {
-    recent_->forgetIfGone(path);
+    if (layout_ != Layout::kPicture) recent_->forgetIfGone(path);
     showFailure(sentence);
   });
   connect(&state_, &SelectionState::traceChanged, this, [this](TraceChange change) {
@@ -100,6 +100,10 @@ void MainWindow::connectSession() {
           [this](const QString& sentence) { messages_->showAnew(sentence, MessageWeight::kNote, MessageSubject::kAlignment); });
   for (const auto settles : {&TracePair::alignmentChanged, &TracePair::sidesChanged})
     connect(&pair(), settles, this, [this] { messages_->settle(MessageSubject::kAlignment); });
+}
+
+void MainWindow::remember(const QString& path) {
+  if (layout_ != Layout::kPicture) recent_->add(path);
 }
 
 // What was in sight, selected and filtered stays so, at the times of the trace that is the first now.

@@ -25,12 +25,16 @@ struct Outcome {
   QString errors;
 };
 
+const std::filesystem::path& settings_folder() {  // not the user's
+  static const TemporaryFolder folder;
+  return folder.path();
+}
+
 Outcome run(const QStringList& arguments, const QString& display = {}) {
   QProcess process;
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
   for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}) environment.remove(name);
-  static const TemporaryFolder settings;  // not the user's
-  for (const char* name : {"XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"}) environment.insert(name, QString::fromStdString(settings.path().string()));
+  for (const char* name : {"XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"}) environment.insert(name, QString::fromStdString(settings_folder().string()));
   if (!display.isEmpty()) environment.insert("DISPLAY", display);
   process.setProcessEnvironment(environment);
   process.start(QString::fromStdString(program("lanescope-ui").string()), arguments);
@@ -90,6 +94,17 @@ class ProgramTest : public QObject {
 
     QCOMPARE(run({known_, "--screenshot", part, "--size", "1200x800", "--range", "0.2ms:300us"}).exit_code, 0);
     QVERIFY(QImage(part) != picture);
+  }
+
+  // Who draws pictures by a script finds what they looked at last where they left it.
+  void aPictureIsNoRecentFile() {
+    const QString drawn = pathOf("unseen.png");
+    QCOMPARE(run({known_, "--screenshot", drawn, "-f"}).exit_code, 0);
+    QCOMPARE(run({known_, known_, "--screenshot", drawn, "-f"}).exit_code, 0);
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(settings_folder())) {
+      QFile file(QString::fromStdString(entry.path().string()));
+      if (entry.is_regular_file() && file.open(QIODevice::ReadOnly)) QVERIFY2(!file.readAll().contains("known.trace"), entry.path().c_str());
+    }
   }
 
   // Kernel and Source are about a kernel: the one that says most is chosen, and drawn.
