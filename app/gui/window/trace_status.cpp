@@ -9,6 +9,7 @@
 #include "base/text/texts.h"
 #include "events/shown_events.h"
 #include "model/trace/completeness.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
@@ -20,11 +21,32 @@ constexpr int kProgressWidth = 160;  // px
 constexpr QStringView kBetweenParts = u"  ·  ";
 constexpr int kEdge = 6;  // px between the text and the window's edges
 
-std::uint64_t listed_count(const Trace& trace) {
+// Of a part that was saved, those of its time: what is kept in front of it, as it enqueued the part's GPU work, is `before`. Where the events are not in
+// memory, these count as well, for to tell them apart takes long.
+struct Counts {
+  std::uint64_t listed = 0;
+  std::uint64_t others = 0;  // states of threads, and samples
+  std::uint64_t before = 0;
+};
+Counts counts_of(const Trace& trace) {
+  std::optional<TimeRange> time;
+  if (trace.provenance().part && has_memory_for_events(trace)) time = trace.scope();
+  const auto count = [&](const Lane& lane) -> std::uint64_t {
+    if (!time) return lane.size();
+    const auto [first, last] = lane.overlapping(*time);
+    return last - first;
+  };
+  Counts counts;
+  std::uint64_t all = 0;
+  for (const Lane& lane : trace.lanes()) all += count(lane);
   const EventScope scope = listed_scope(trace);
-  std::uint64_t count = 0;
-  for (const LaneId lane : scope.lanes()) count += trace.lane(lane).size();
-  return count;
+  for (const LaneId lane : scope.lanes()) {
+    const std::uint64_t counted = count(trace.lane(lane));
+    counts.listed += counted;
+    counts.before += trace.lane(lane).size() - counted;
+  }
+  counts.others = all - counts.listed;
+  return counts;
 }
 
 QString origin_text(const Provenance& from) {
@@ -41,9 +63,9 @@ QString origin_text(const Provenance& from) {
 }  // namespace
 
 QString events_text(const Trace* trace) {
-  const std::uint64_t listed = trace ? listed_count(*trace) : 0, others = trace ? trace->event_count() - listed : 0;
-  const QString events = shown_text(timeline::format_counted(listed, "event"));
-  return others == 0 ? events : QObject::tr("%1, %2 states and samples").arg(events, text_of(timeline::format_count(others)));
+  const Counts counts = trace ? counts_of(*trace) : Counts();
+  const QString events = shown_text(timeline::format_counted(counts.listed, "event"));
+  return counts.others == 0 ? events : QObject::tr("%1, %2 states and samples").arg(events, text_of(timeline::format_count(counts.others)));
 }
 
 void PartsLabel::setParts(const QStringList& parts, const QString& further_tip) {
@@ -149,8 +171,12 @@ void TraceStatus::showTrace() {
   if (is_damaged_ && !completeness.starts_with("incomplete")) completeness = "incomplete: not all of it could be read";
   QStringList parts = {events_text(trace.get()), shown_text(completeness_message(completeness))};
   if (const QString origin = origin_text(trace->provenance()); !origin.isEmpty()) parts += origin;
-  const bool are_all_listed = listed_count(*trace) == trace->event_count();
-  trace_->setParts(parts, are_all_listed ? QString() : tr("Events lists states of threads and samples where their kind is chosen."));
+  const Counts counts = counts_of(*trace);
+  QStringList tips;
+  if (counts.others > 0) tips += tr("Events lists states of threads and samples where their kind is chosen.");
+  if (counts.before > 0)
+    tips += tr("Events lists %n more, which lie in front of this part of a recording and enqueued its GPU work.", nullptr, static_cast<int>(counts.before));
+  trace_->setParts(parts, tips.join(u'\n'));
   showTime();
 }
 

@@ -20,6 +20,7 @@
 #include "fixture/menus.h"
 #include "model/export/export_limits.h"
 #include "model/import/open_trace.h"
+#include "window/trace_status.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -103,6 +104,19 @@ class ExportTest : public QObject {
     QVERIFY(open_and_settle(*window_, part));
     const TimeRange shown = window_->timelineView().visibleRange();
     QVERIFY(shown.begin <= asked.begin && asked.end <= shown.end && shown.length() < asked.length() * 11 / 10);
+    // What the window says of it is of that time, too.
+    std::uint64_t listed = 0, others = 0;
+    for (const Track& track : (*read)->tracks()) {
+      using enum TrackKind;
+      const bool is_other = track.key.kind == kThreadStates || track.key.kind == kProcessors || track.key.kind == kCpuSamples || track.key.kind == kBacktraces;
+      for (const LaneId id : track.lanes)
+        for (EventIndex i = 0; i < (*read)->lane(id).size(); ++i) {
+          const Nanoseconds start = (*read)->lane(id).start(i), end = (*read)->lane(id).end(i);
+          if (start < asked.end && (end > asked.begin || start >= asked.begin)) ++(is_other ? others : listed);
+        }
+    }
+    const QString status = dynamic_cast<ui::TraceStatus&>(*window_->statusBar()).text();
+    QVERIFY2(status.startsWith(QString("%1 events, %2 states and samples").arg(listed).arg(others)), qPrintable(status));
     // All that can be gone to are, besides, the calls that enqueued its GPU work.
     window_->timelineView().zoomToFit();
     const TimeRange all = window_->timelineView().visibleRange();
