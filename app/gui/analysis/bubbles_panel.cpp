@@ -112,7 +112,10 @@ void BubblesPanel::layOut() {
   auto* splitter = beside_each_other(*this, QStringLiteral("bubbles-parts"), parts);
   splitter->setStretchFactor(0, kGroupsWidth);
   splitter->setStretchFactor(1, kGapsWidth);
-  for (ResultTable* table : {groups_, gaps_}) table->setItemDelegate(new SampledCodeDelegate(table));
+  for (ResultTable* table : {groups_, gaps_}) {
+    table->setItemDelegate(new SampledCodeDelegate(table));
+    table->setTelling(shown_text(kSampledCodeTitle));
+  }
   column->addWidget(splitter, 1);
   column->addWidget(advice_);
 

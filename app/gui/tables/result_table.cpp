@@ -166,7 +166,10 @@ void ResultTable::fitColumns() {
   std::map<int, int> chosen;
   for (int section = 0; section < model_->columnCount(); ++section)
     if (const int width = chosen_widths_.value(title(section)).toInt(); width > 0) chosen[section] = width;
-  fit_columns(*this, chosen);
+  std::set<int> telling;
+  for (int section = 0; section < model_->columnCount(); ++section)
+    if (title(section) == telling_) telling.insert(section);
+  fit_columns(*this, chosen, telling);
 }
 
 void ResultTable::resizeEvent(QResizeEvent* event) {

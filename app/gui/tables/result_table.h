@@ -44,6 +44,8 @@ class ResultTable : public QuietFocus<QTableView> {
   // Makes the columns as wide as what they hold, within the table where that can be; those whose widths a user chose stay as they are. Call
   // it after some were hidden or shown; it comes by itself where the table's own width changes.
   void fitColumns();
+  // Of a column whose texts are to stay legible in a narrow table.
+  void setTelling(const QString& title) { telling_ = title; }
   // Widths in pixels that a user chose by dragging a border of the header, by the columns' titles.
   [[nodiscard]] const QVariantMap& chosenWidths() const { return chosen_widths_; }
   void setChosenWidths(const QVariantMap& widths);
@@ -73,6 +75,7 @@ class ResultTable : public QuietFocus<QTableView> {
   std::vector<std::string> titles_;                               // of the last table's columns
   std::pair<int, Qt::SortOrder> sorted_{-1, Qt::AscendingOrder};  // by the user
   QVariantMap chosen_widths_;
+  QString telling_;  // title of a column
 };
 
 }  // namespace lanescope::ui

@@ -65,7 +65,7 @@ void apply_table_look(QTableView& table) {
 
 // Numbers are shown whole. Where the table is too narrow for all columns, those with texts give up room: a text that is elided says more
 // than one that is out of sight. Where there is more room, a text at the end has the rest of it, for longer ones that may come.
-void fit_columns(QTableView& table, const std::map<int, int>& chosen) {
+void fit_columns(QTableView& table, const std::map<int, int>& chosen, const std::set<int>& telling) {
   const int character = table.fontMetrics().averageCharWidth();
   table.resizeColumnsToContents();
   QHeaderView* header = table.horizontalHeader();
@@ -74,16 +74,19 @@ void fit_columns(QTableView& table, const std::map<int, int>& chosen) {
     const auto by_hand = chosen.find(column);
     widths.push_back(header->isSectionHidden(column) ? 0 : by_hand != chosen.end() ? by_hand->second : header->sectionSize(column));
   }
-  std::vector<int*> texts;  // of `widths`
+  std::vector<int*> texts;                 // of `widths`
+  std::vector<int*> first_texts, further;  // of these
   for (int column = 0; column < header->count(); ++column) {
     const bool is_number = (table.model()->headerData(column, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignRight) != 0;
-    if (!is_number && !header->isSectionHidden(column) && !chosen.contains(column)) texts.push_back(&widths[static_cast<std::size_t>(column)]);
+    if (is_number || header->isSectionHidden(column) || chosen.contains(column)) continue;
+    int* const width = &widths[static_cast<std::size_t>(column)];
+    (texts.size() < kFirstTexts || telling.contains(column) ? first_texts : further).push_back(width);
+    texts.push_back(width);
   }
   const int room = table.viewport()->width();
   shrink(widths, texts, room, character * kWideInCharacters);
-  const auto rest = texts.begin() + static_cast<std::ptrdiff_t>(std::min(kFirstTexts, texts.size()));
-  shrink(widths, {rest, texts.end()}, room, character * kNarrowInCharacters);
-  shrink(widths, {texts.begin(), rest}, room, character * kLegibleInCharacters);
+  shrink(widths, further, room, character * kNarrowInCharacters);
+  shrink(widths, first_texts, room, character * kLegibleInCharacters);
   int last = header->count() - 1;  // in sight, from left to right
   while (last >= 0 && header->isSectionHidden(header->logicalIndex(last))) --last;
   if (last >= 0) {

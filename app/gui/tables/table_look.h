@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 
 #include <QTableView>
 
@@ -17,7 +18,7 @@ void apply_table_look(QTableView& table);
 [[nodiscard]] QColor hover_color();
 
 // Makes columns as wide as what their first rows hold, within limits, and within the table where that can be; `chosen` ones, by section, as
-// wide as that (pixels).
-void fit_columns(QTableView& table, const std::map<int, int>& chosen);
+// wide as that (pixels). Texts of `telling` sections, which say what a line is about, stay legible beside those of the first ones.
+void fit_columns(QTableView& table, const std::map<int, int>& chosen, const std::set<int>& telling = {});
 
 }  // namespace lanescope::ui

@@ -17,6 +17,7 @@
 #include "base/text/catalogue_translator.h"
 #include "fixture/dialogs.h"
 #include "fixture/main_window_fixture.h"
+#include "fixture/panel_tables.h"
 #include "kernels/code_table.h"
 #include "model/text/language.h"
 #include "panels/duration_chart.h"
@@ -120,6 +121,19 @@ class RoomTest : public QObject {
     window.resize(1'600, 640);
     QVERIFY(settle(window));
     QVERIFY(wait_for([&] { return durations->height() >= kLegible; }));
+  }
+
+  // What the threads ran is what one comes for: "SlowDatase…ng.py:30 (94 %)".
+  void sampledCodeOfBubblesCanBeRead() {
+    window_->showPanel("bubbles");
+    QVERIFY(settle(*window_));
+    for (const ui::ResultTable* table : {&window_->bubbles().groups(), &window_->bubbles().gaps()}) {
+      const int section = column_of(*table, "Sampled Code");
+      QVERIFY(section >= 0 && !table->isColumnHidden(section));
+      const QAbstractItemView* const list = table;  // which tells it
+      const int wanted = std::min(list->sizeHintForColumn(section), table->fontMetrics().averageCharWidth() * 26);
+      QVERIFY2(table->columnWidth(section) >= wanted, qPrintable(QString("%1 of %2").arg(table->columnWidth(section)).arg(wanted)));
+    }
   }
 
   void whatIsSearchedInTheFlameGraphCanBeRead() {
