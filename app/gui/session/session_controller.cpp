@@ -8,6 +8,7 @@
 #include "base/files/file_path.h"
 #include "base/text/condition_text.h"
 #include "base/text/diagnostic_text.h"
+#include "base/text/problem_text.h"
 #include "model/import/open_trace.h"
 #include "timeline/widget/shown_text.h"
 
@@ -67,7 +68,7 @@ void SessionController::showReady(const TracePointer& trace) { run(event::Snapsh
 
 QString SessionController::launch(const LaunchSettings& settings) {
   LiveRecording::Started started = LiveRecording::launch(settings);
-  if (!started) return QString::fromStdString(started.error().text);
+  if (!started) return shown_text(problem_message(started.error().text));
   follow(std::move(*started));
   return {};
 }
@@ -81,7 +82,7 @@ QString SessionController::launchElsewhere(const RemoteSettings& settings) {
 
 void SessionController::attach(const AttachSettings& settings, std::function<void(const QString& problem)> done) {
   LiveRecording::attach(settings, attach_job_, [this, done = std::move(done)](LiveRecording::Started started) {
-    const QString problem = started ? QString() : QString::fromStdString(started.error().text);
+    const QString problem = started ? QString() : shown_text(problem_message(started.error().text));
     if (started) follow(std::move(*started));
     done(problem);
   });

@@ -1,4 +1,6 @@
 // The window in another language: every text that it shows goes through the translations, and a long one leaves the rest in sight.
+#include <unistd.h>
+
 #include <filesystem>
 #include <set>
 
@@ -255,6 +257,50 @@ class LanguageTest : public QObject {
       static const QRegularExpression command(QStringLiteral("sudo sysctl .*"));
       QVERIFY2(!words.match(in_chinese(said).remove(command)).hasMatch(), said);
     }
+  }
+
+  // What keeps a program from being recorded, as recorders say it now.
+  void saysInChineseWhyNothingIsRecorded() {
+    const TemporaryFolder folder;
+    const auto path_of = [&](const char* name) { return QString::fromStdString((folder.path() / name).string()); };
+    QFile text(path_of("plain.txt"));
+    QVERIFY(text.open(QIODevice::WriteOnly) && text.write("words\n") > 0);
+    text.close();
+    QFile script(path_of("script"));
+    QVERIFY(script.open(QIODevice::WriteOnly) && script.write("#!/no/such/interpreter\n") > 0 && script.setPermissions(QFile::ReadOwner | QFile::ExeOwner));
+    script.close();
+    MainWindow window(Layout::kInitial);
+    const QByteArray agent = qgetenv("LANESCOPE_AGENT");
+    show_in(chinese());
+    QStringList said;
+    const auto launch = [&](const QString& program, const QString& directory = {}) {
+      LaunchSettings settings;
+      settings.program = program;
+      settings.working_directory = directory;
+      settings.output = path_of("%n.trace");
+      said += window.session().launch(settings);
+    };
+    launch("no-such-program-anywhere");
+    launch("/bin/true", path_of("nowhere"));
+    launch(QString::fromStdString(folder.path().string()));
+    launch(path_of("plain.txt"));
+    launch(path_of("script"));
+    qputenv("LANESCOPE_AGENT", "/nowhere/liblanescope-agent.so");
+    launch("/bin/true");
+    std::optional<QString> attached;
+    window.session().attach({.pid = getpid(), .program = {}, .capture = {}, .overwrite = false, .output = path_of("%n.trace")},
+                            [&](const QString& problem) { attached = problem; });
+    const bool has_ended = wait_for([&] { return attached.has_value(); });
+    show_in(kMarked);
+    agent.isNull() ? qunsetenv("LANESCOPE_AGENT") : qputenv("LANESCOPE_AGENT", agent);
+    QVERIFY(has_ended);
+    said += *attached;
+    static const QRegularExpression words(QStringLiteral("[a-z]{2,} [a-z]{2,} [a-z]{2,}"));  // of a sentence
+    for (const QString& sentence : said) {
+      QVERIFY(!sentence.isEmpty());
+      QVERIFY2(!words.match(sentence).hasMatch(), qPrintable(sentence));
+    }
+    QVERIFY2(said[5].contains("/nowhere/liblanescope-agent.so"), qPrintable(said[5]));
   }
 
   // A kernel that waited for its call, and that for its thread.
