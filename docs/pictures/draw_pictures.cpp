@@ -295,7 +295,8 @@ std::vector<Picture> pictures() {
          w.timelineView().setVisibleRange(range_of_steps(w, 8, 11));
          w.timelineView().selectEvent(find_event(*w.state().trace(), "data", EventKind::kNvtxRange, range_of_steps(w, 10, 10)));
        }},
-      {"training-whole", training, [](MainWindow&) {}},
+      {"training-whole", training, [](MainWindow& w) { w.timelineView().zoomToFit(); }},
+      {"training-loop", training, [](MainWindow&) {}},  // on which it opens
       {"training-step", training, [](MainWindow& w) { w.timelineView().setVisibleRange(range_of_steps(w, 12, 12)); }},
       {"kernel", training, one_kernel_and_its_launch},
       {"bubble", training, longest_gap_of_the_loop},

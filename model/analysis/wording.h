@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/analysis/loop/loop.h"
 #include "model/stats/table.h"
 #include "model/text/message.h"
 #include "model/trace/combining/parts.h"
@@ -48,8 +49,6 @@ class GpuTexts {
 // `NVTX range "step_12"`; in a trace that knows no NVTX, `range "aten::mm"`.
 [[nodiscard]] Message range_text(const Trace& trace, std::string_view name);
 
-// What the iterations of a loop are called, which are ranges of the family: "step_*"; of executions of an XLA module, the module: "jit_step".
-[[nodiscard]] std::string_view loop_name(std::string_view family) noexcept;
 // The loop whose iterations are ranges of the family: `the loop "step_*"`; of executions of an XLA module, `the loop of module "jit_step"`.
 [[nodiscard]] Message loop_text(std::string_view family);
 

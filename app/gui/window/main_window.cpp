@@ -53,6 +53,7 @@ MainWindow::MainWindow(Layout layout)
       kernel_(new KernelPanel(state_)),
       source_(new SourcePanel(state_)),
       idle_(new IdleTimeSource(state_, this)),
+      loop_(new LoopSource(state_, this)),
       waits_(new WaitSource(state_, this)),
       details_(new DetailsPanel(state_, *idle_, *waits_)),
       diagnostics_(new DiagnosticsPanel(state_)),
@@ -79,6 +80,7 @@ MainWindow::MainWindow(Layout layout)
   connectActions();
   connectAnalysis();
   connectViewActions();
+  connectLoop();
   fillTimelineMenus();
   connectKeys();
   connectSession();
@@ -137,8 +139,8 @@ void MainWindow::enableActions() {
   actions_.back->setEnabled(timeline_->canGoBack());
   actions_.forward->setEnabled(timeline_->canGoForward());
   for (QAction* action : {actions_.save_as, actions_.export_csv, actions_.copy_picture, actions_.save_picture, actions_.zoom_in, actions_.zoom_out,
-                          actions_.fit, actions_.go_to_time, actions_.mark, actions_.longest_gaps, actions_.find, actions_.find_next, actions_.find_previous,
-                          actions_.filter_rows, actions_.filter_events, actions_.navigate->menuAction(), actions_.rows->menuAction()})
+                          actions_.fit, actions_.show_loop, actions_.go_to_time, actions_.mark, actions_.longest_gaps, actions_.find, actions_.find_next,
+                          actions_.find_previous, actions_.filter_rows, actions_.filter_events, actions_.navigate->menuAction(), actions_.rows->menuAction()})
     action->setEnabled(has_trace);
 }
 
@@ -146,7 +148,8 @@ bool MainWindow::isSettled() const {
   return session_.isSettled() && !timeline_->isMakingReady() && !shown_.isGathering() && !events_->isSorting() && !events_->isCopying() &&
          !statistics_->isComputing() && !search_->isSearching() && !bubbles_->isComputing() && !findings_->isComputing() && !diff_->isComputing() &&
          !samples_->isComputing() && !query_->isComputing() && !kernel_->isComputing() && !source_->isComputing() && !exports_->isWriting() &&
-         !alignment_->isAligning() && !idle_->isComputing() && !waits_->isComputing() && !details_->isComputing() && !diagnostics_->isLooking();
+         !alignment_->isAligning() && !idle_->isComputing() && !loop_->isComputing() && !waits_->isComputing() && !details_->isComputing() &&
+         !diagnostics_->isLooking();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -14,6 +14,7 @@
 #include "analysis/diff_panel.h"
 #include "analysis/findings_panel.h"
 #include "analysis/idle_time_source.h"
+#include "analysis/loop_source.h"
 #include "analysis/wait_source.h"
 #include "base/input/key_bindings.h"
 #include "base/input/wheel_rule.h"
@@ -138,8 +139,8 @@ class MainWindow : public QMainWindow, public TableFiles {
   void connectViewActions();
   void fillTimelineMenus();
   void connectSession();
-  void connectRecording();
   void remember(const QString& path);  // among the recent files
+  void connectRecording();
   void connectKernels();
   void enableActions();
 
@@ -181,6 +182,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   void openSource(const QString& recorded_path, std::uint32_t line);
   void savePicture();
   void lookForGaps();
+  void connectLoop();
   void fillLanguages();
   void chooseLanguage(const QString& code);  // empty: the desktop's
   void chooseMemory();
@@ -216,6 +218,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   KernelPanel* kernel_;
   SourcePanel* source_;
   IdleTimeSource* idle_;
+  LoopSource* loop_;
   WaitSource* waits_;
   DetailsPanel* details_;
   DiagnosticsPanel* diagnostics_;

@@ -319,6 +319,21 @@ void MainWindow::showEdits() {
   actions_.redo->setText(edits.canRedo() ? tr("Re&do: %1").arg(edits.redoText()) : tr("Re&do"));
 }
 
+// A file opens on its loop, once all of it has been read.
+void MainWindow::connectLoop() {
+  connect(loop_, &LoopSource::found, this, [this] {
+    timeline_->setLoop(loop_->loop());
+    if (loop_->loop()) messages_->settle(MessageSubject::kLoop);
+    if (!session_.isReading()) timeline_->openOnLoop();
+  });
+  connect(actions_.show_loop, &QAction::triggered, timeline_, &timeline::TimelineView::showLoop);
+  connect(timeline_, &timeline::TimelineView::loopRequested, loop_, &LoopSource::ask);
+  connect(loop_, &LoopSource::answered, this, [this] {
+    if (loop_->loop()) return timeline_->showLoop();
+    messages_->showAnew(tr("No loop was found: neither NVTX ranges nor GPU work repeat for long enough."), MessageWeight::kNote, MessageSubject::kLoop);
+  });
+}
+
 // Of a recording whose events are read when they are needed, gaps are looked for once somebody asks.
 void MainWindow::lookForGaps() {
   if (!state_.trace() || has_memory_for_events(*state_.trace()) || idle_->isComputing()) return;

@@ -20,6 +20,7 @@ enum class MessageSubject {
   kNotes,      // that are kept beside the trace
   kEditor,     // of source files
   kGaps,       // of GPUs
+  kLoop,       // of the program
   kWaits,      // what an event waited for
   kClipboard,  // what it has of the selected events
   kFleet,      // its file

@@ -67,6 +67,7 @@ void add_view_menu(QMainWindow& window, WindowActions& actions) {
   // Of the whole window: whoever has chosen an event in a list zooms to it from there. A field that is typed into keeps the key.
   actions.zoom_to_selection = add(menu, "Zoom to &selection", QKeySequence(Qt::SHIFT | Qt::Key_Z));
   actions.fit = add_with_timeline_key(menu, tr("Fit &everything"), QStringLiteral("Home"));
+  actions.show_loop = add_with_timeline_key(menu, tr("S&how the loop"), QStringLiteral("Shift+Home"));
   actions.go_to_time = add(menu, "&Go to a time…", QKeySequence(Qt::CTRL | Qt::Key_G));
   menu->addSeparator();
   actions.mark = add(menu, "&Mark with a name…", QKeySequence(Qt::CTRL | Qt::Key_M));
@@ -138,7 +139,7 @@ void add_toolbar(QMainWindow& window, EventSearch& search, WindowActions& action
   actions.attach->setIconText(tr("Attach…"));
   actions.toolbar->addActions({actions.launch, actions.attach, actions.stop});
   actions.toolbar->addSeparator();
-  for (QAction* action : {actions.back, actions.forward, actions.fit}) {
+  for (QAction* action : {actions.back, actions.forward, actions.fit, actions.show_loop}) {
     actions.toolbar->addAction(action);
     if (auto* button = qobject_cast<QToolButton*>(actions.toolbar->widgetForAction(action))) button->setToolButtonStyle(Qt::ToolButtonIconOnly);
   }
@@ -182,6 +183,7 @@ void paint_icons(WindowActions& actions, const QPalette& palette) {
   actions.back->setIcon(glyph_icon(Glyph::kBack, palette));
   actions.forward->setIcon(glyph_icon(Glyph::kForward, palette));
   actions.fit->setIcon(glyph_icon(Glyph::kFit, palette));
+  actions.show_loop->setIcon(glyph_icon(Glyph::kLoop, palette));
 }
 
 std::vector<std::pair<QString, QString>> shortcuts(const QMainWindow& window) {

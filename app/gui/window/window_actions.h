@@ -41,6 +41,7 @@ struct WindowActions {
   QAction* zoom_out;
   QAction* zoom_to_selection;
   QAction* fit;
+  QAction* show_loop;
   QAction* go_to_time;
   QAction* mark;
   QMenu* navigate;  // filled by the window with what timelines do

@@ -44,6 +44,7 @@ std::vector<TimelineCommand> view_commands() {
       command(Menu::kView, "Zoom out", {Qt::Key_S}, [](TimelineView& view) { view.zoomBy(1 / kZoomStep); }),
       command(Menu::kView, "Zoom to selection", {Qt::SHIFT | Qt::Key_Z}, &TimelineView::zoomToSelection),
       command(Menu::kView, "Fit everything", {Qt::Key_Home}, &TimelineView::zoomToFit),
+      command(Menu::kView, "Show the loop", {Qt::SHIFT | Qt::Key_Home}, &TimelineView::showLoop),
       command(Menu::kView, "Back to the previous view", {Qt::Key_Backspace, Qt::Key_Z, Qt::ALT | Qt::Key_Left}, &TimelineView::goBack),
       command(Menu::kView, "Forward again", {Qt::ALT | Qt::Key_Right}, &TimelineView::goForward),
       command(Menu::kView, "Go to a time", {Qt::CTRL | Qt::Key_G}, &TimelineView::askForTime),

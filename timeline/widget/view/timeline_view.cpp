@@ -276,6 +276,13 @@ const std::vector<EventRef>& TimelineView::correlatedEvents() const { return par
 
 void TimelineView::setIdleTime(std::shared_ptr<const IdleTime> idle) { parts_->state.set_idle_time(std::move(idle)); }
 void TimelineView::setCommunicationTime(std::shared_ptr<const CommunicationTime> time) { parts_->state.set_communication_time(std::move(time)); }
+void TimelineView::setLoop(std::optional<Loop> loop) { parts_->state.set_loop(std::move(loop)); }
+const std::optional<TimelineView::Loop>& TimelineView::loop() const { return parts_->state.loop(); }
+void TimelineView::showLoop() {
+  if (!loop()) return emit loopRequested();
+  parts_->state.show_loop();
+}
+void TimelineView::openOnLoop() { parts_->state.open_on_loop(); }
 void TimelineView::setAnswer(std::shared_ptr<const AnswerRow> answer) { parts_->state.set_answer(std::move(answer)); }
 const std::shared_ptr<const AnswerRow>& TimelineView::answer() const { return parts_->state.answer(); }
 std::optional<Gap> TimelineView::selectedGap() const { return parts_->state.selected_gap(); }

@@ -268,8 +268,12 @@ void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
   set_current_row({});
   set_idle_time(nullptr);
   set_communication_time(nullptr);
+  set_loop(std::nullopt);
   answer_.reset();
   call_off();
+  // A part of a recording was asked for, and the end of one that goes on is watched.
+  const bool has_place = !trace || trace->provenance().part.has_value() || follow_ == FollowLive::kYes;
+  place_ = has_place ? Place::kMoved : Place::kAsOpened;
   if (!trace) trace = empty_trace();
   adopt(std::make_unique<ViewContent>(trace, projecting_at_once(*trace)));
   if (content_->is_on_demand()) make_ready(trace);  // with the shares of all rows
@@ -343,14 +347,40 @@ void ViewState::set_row_scale(double scale) {
 
 void ViewState::navigate(TimeRange range, Reason reason) {
   if (reason != Reason::kGrowth) set_follow(FollowLive::kNo);
+  if (reason == Reason::kWish || reason == Reason::kHistory) place_ = Place::kMoved;
   range = clamped(range, bounds());
   if (range == range_) return;
   range_ = range;
-  if (reason == Reason::kWish) {
+  if (reason == Reason::kWish || reason == Reason::kOpening) {
     history_.visit(range, ViewHistory::Clock::now());
     emit historyChanged();
   }
   emit rangeChanged();
+}
+
+void ViewState::set_loop(std::optional<TimelineView::Loop> loop) {
+  if (loop == loop_) return;
+  loop_ = std::move(loop);
+  emit loopChanged();
+}
+
+void ViewState::show_loop() { navigate(range_of_loop()); }
+
+TimeRange ViewState::range_of_loop() const {
+  constexpr double kMargin = 0.02;  // of the loop, on either side
+  return padded(loop_->range, kMargin);
+}
+
+void ViewState::open_on_loop() {
+  if (place_ == Place::kMoved || !loop_) return;
+  const auto is_elsewhere = [this](TimeRange time) { return time.intersected(loop_->range).empty(); };
+  if (selected_range() && is_elsewhere(*selected_range())) return;
+  if (selected().valid()) {
+    const Event event = trace().event(selected());
+    if (is_elsewhere({event.start, std::max(event.end(), event.start + 1)})) return;
+  }
+  const bool is_most = loop_->range.length() >= bounds().length() / 2;
+  navigate(is_most ? bounds() : range_of_loop(), Reason::kOpening);
 }
 
 void ViewState::go_back() {

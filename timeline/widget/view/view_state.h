@@ -40,6 +40,7 @@ class ViewState : public QObject {
     kWish,     // of the user: a step of the history; the end of a recording is followed no more
     kHistory,  // a step back or forward
     kGrowth,   // of the trace
+    kOpening,  // it was opened; a step of the history
   };
   enum class Change { kAnother, kGrown };  // whether lanes and names have other ids, or the recording has just grown
 
@@ -148,6 +149,11 @@ class ViewState : public QObject {
   // The same; null: not known.
   void set_communication_time(std::shared_ptr<const CommunicationTime> time);
   [[nodiscard]] const CommunicationTime* communication_time() const { return communication_time_.get(); }
+  void set_loop(std::optional<TimelineView::Loop> loop);
+  [[nodiscard]] const std::optional<TimelineView::Loop>& loop() const { return loop_; }
+  void show_loop();  // requires: loop()
+  void open_on_loop();
+  [[nodiscard]] TimeRange range_of_loop() const;  // requires: loop(); with some room on both sides
   // How much of a part of time the row did nothing but wait for other ranks, from 0 to 1.
   [[nodiscard]] double waiting_share(const Row& row, TimeRange range) const;
   // The part of the kernel in which it waited for another rank; none where it did not, or nothing is known.
@@ -202,6 +208,7 @@ class ViewState : public QObject {
   void highlightChanged();
   void idleTimeChanged();
   void communicationTimeChanged();
+  void loopChanged();
 
  private:
   using SteadyClock = std::chrono::steady_clock;
@@ -287,6 +294,8 @@ class ViewState : public QObject {
   EventMatches matches_;
   std::shared_ptr<const IdleTime> idle_time_;
   std::shared_ptr<const CommunicationTime> communication_time_;
+  std::optional<TimelineView::Loop> loop_;
+  enum class Place { kAsOpened, kMoved } place_ = Place::kMoved;  // whether somebody moved the view since a trace was opened
   std::shared_ptr<const AnswerRow> answer_;
   QThreadPool other_thread_;  // last: what runs there is waited for before anything else ends
 };

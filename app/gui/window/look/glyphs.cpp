@@ -49,6 +49,14 @@ void draw(QPainter& painter, Glyph glyph, const QColor& color) {
       painter.drawPolyline(QPolygonF({{7, 6}, {5, 8}, {7, 10}}));
       painter.drawPolyline(QPolygonF({{9, 6}, {11, 8}, {9, 10}}));
       break;
+    case Glyph::kLoop: {
+      constexpr int kDegree = 16;  // of Qt
+      painter.setPen(stroke);
+      painter.setBrush(Qt::NoBrush);
+      painter.drawArc(QRectF(3, 3, 10, 10), 60 * kDegree, -300 * kDegree);
+      painter.drawPolyline(QPolygonF({{10.2, 0.9}, {10.6, 3.7}, {7.8, 4.2}}));
+      break;
+    }
   }
 }
 

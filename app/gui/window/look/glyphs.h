@@ -6,7 +6,7 @@
 
 namespace lanescope::ui {
 
-enum class Glyph { kRecord, kAttach, kStop, kBack, kForward, kFit };
+enum class Glyph { kRecord, kAttach, kStop, kBack, kForward, kFit, kLoop };
 
 [[nodiscard]] QIcon glyph_icon(Glyph glyph, const QPalette& palette);
 

@@ -33,7 +33,8 @@ class DetailsTest : public QObject {
     window_ = window_of(recorded("torch_loader_samples.trace"));
     QVERIFY(window_);
     Gestures hands(*window_);
-    // The range is dragged over the middle of the trace.
+    // The range is dragged over the middle of the trace, all of which is in sight.
+    window_->timelineView().zoomToFit();
     QWidget* canvas = part(*window_, "Timeline rows");
     drag(canvas->width() / 4, canvas->width() * 3 / 4);
     QVERIFY(window_->state().selectedRange());

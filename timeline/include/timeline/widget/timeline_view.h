@@ -108,6 +108,19 @@ class TimelineView : public QWidget {
   // Draws and counts the time in which kernels of collectives wait for another rank apart from their transfer. Of the trace or of an earlier
   // state of it; another trace begins without.
   void setCommunicationTime(std::shared_ptr<const CommunicationTime> time);
+  // The time of the loop of the program that was recorded, without iterations that warm up, and what to call it: "step *, 19 iterations".
+  struct Loop {
+    TimeRange range;
+    QString title;
+    bool operator==(const Loop&) const = default;
+  };
+  // Marks it in the overview; none: not known, as another trace begins.
+  void setLoop(std::optional<Loop> loop);
+  [[nodiscard]] const std::optional<Loop>& loop() const;
+  void showLoop();  // with some room on both sides; emits loopRequested() where it is not known
+  // What is in sight first: the same where the loop is less than half of what can be shown, else everything. Nothing once somebody has moved the view or
+  // selected what lies outside of the loop, nor where a part of a recording is shown.
+  void openOnLoop();
   // Shows ranges that answer a question as a row above all others, in place of those before; null: none, as another trace begins. A click
   // selects one of them as a range.
   void setAnswer(std::shared_ptr<const AnswerRow> answer);
@@ -232,6 +245,7 @@ class TimelineView : public QWidget {
   // Of a trace whose events are read when they are needed: to look through all of them takes long.
   void highlightedRequested(lanescope::timeline::EventMatches::Direction direction);
   void gapsRequested();
+  void loopRequested();
   void rowScaleChanged(double scale);
   void headerWidthChanged(int width);  // by somebody, who dragged its border
   void rowArrangementChanged();        // rows were expanded, pinned, hidden or moved, or others are there

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "model/analysis/families.h"
@@ -51,5 +52,8 @@ class Loop {
   std::size_t iterations_ = 0;
   std::size_t left_out_ = 0;
 };
+
+// What the iterations of a loop are called, which are ranges of the family: "step_*"; of executions of an XLA module, the module: "jit_step".
+[[nodiscard]] std::string_view loop_name(std::string_view family) noexcept;
 
 }  // namespace lanescope::analysis
