@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include <QEvent>
 #include <QGuiApplication>
 #include <QHeaderView>
 
@@ -33,6 +34,25 @@ void shrink(const std::vector<int>& widths, const std::vector<int*>& some, int r
   }
 }
 
+// Keeps the height of lines that of the font, which the desktop may change at any time.
+class LinesOfFont : public QObject {
+ public:
+  explicit LinesOfFont(QTableView& table) : QObject(&table), table_(table) {
+    table.installEventFilter(this);
+    fit();
+  }
+
+ protected:
+  bool eventFilter(QObject*, QEvent* event) override {
+    if (event->type() == QEvent::FontChange) fit();
+    return false;
+  }
+
+ private:
+  void fit() { table_.verticalHeader()->setDefaultSectionSize(line_height(table_)); }
+  QTableView& table_;
+};
+
 }  // namespace
 
 QColor hover_color() {
@@ -55,7 +75,7 @@ void apply_table_look(QTableView& table) {
   table.verticalHeader()->hide();
   table.verticalHeader()->setMinimumSectionSize(1);
   table.verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-  table.verticalHeader()->setDefaultSectionSize(line_height(table));
+  new LinesOfFont(table);
   table.horizontalHeader()->setHighlightSections(false);
   table.horizontalHeader()->setResizeContentsPrecision(kMeasuredRows);
   QObject::connect(table.horizontalHeader(), &QHeaderView::sectionClicked, &table, [&table] {

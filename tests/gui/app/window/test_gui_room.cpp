@@ -378,6 +378,35 @@ class RoomTest : public QObject {
     QVERIFY2(shared.isEmpty(), qPrintable(shared.join(u'\n')));
   }
 
+  // The desktop's font is made larger while the window is open, and smaller again.
+  void aWindowThatIsOpenFollowsTheFont() {
+    MainWindow window(ui::Layout::kInitial);
+    window.resize(1'600, 1'000);
+    window.show();
+    QVERIFY(open_and_settle(window, recorded("torch_loader_samples.trace")));
+    window.showPanel("bubbles");
+    QVERIFY(settle(window));
+    const QFont usual = QApplication::font();
+    const auto restore = qScopeGuard([&] { QApplication::setFont(usual); });
+    QFont large = usual;
+    large.setPointSizeF(usual.pointSizeF() * 1.7);
+    const ui::ResultTable* const tables[] = {&window.bubbles().groups(), &window.bubbles().gaps()};
+    const auto have = [&](const QFont& font) {
+      return std::all_of(std::begin(tables), std::end(tables), [&](const QTableView* table) {
+        const int height = QFontMetrics(font).height();
+        return table->fontMetrics().height() == height && table->rowHeight(0) >= height && table->rowHeight(0) < height * 2;
+      });
+    };
+    const std::size_t rows = window.timelineView().rowsInSight().size();
+    QVERIFY(have(usual));
+    QApplication::setFont(large);
+    QVERIFY(wait_for([&] { return have(large); }, 5'000));
+    QVERIFY(wait_for([&] { return window.timelineView().rowsInSight().size() < rows; }, 5'000));  // which are higher
+    QApplication::setFont(usual);
+    QVERIFY(wait_for([&] { return have(usual); }, 5'000));
+    QVERIFY(wait_for([&] { return window.timelineView().rowsInSight().size() == rows; }, 5'000));
+  }
+
  private:
   std::unique_ptr<MainWindow> window_;
 };
