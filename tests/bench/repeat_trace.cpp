@@ -13,6 +13,7 @@ namespace lanescope::bench {
 namespace {
 
 constexpr std::uint32_t kInstancesOfASource = 1'000;  // keeps the processes of several sources apart
+constexpr std::uint32_t kCountersOfASource = 2'000;   // keeps counters apart that are of no process
 constexpr std::uint64_t kMostOutlined = 100'000'000;  // events: to draw more of them takes them all into memory
 
 struct SourceFrame {
@@ -23,7 +24,7 @@ struct SourceFrame {
 
 struct Source {
   std::vector<SourceFrame> frames;
-  std::int64_t begin = 0;   // of its events, CLOCK_MONOTONIC ns
+  std::int64_t begin = 0;   // of its events and values of counters, CLOCK_MONOTONIC ns
   std::int64_t length = 0;  // ns
   std::int64_t largest_correlation = 0;
 };
@@ -80,8 +81,13 @@ Result<Source> read_source(const std::filesystem::path& path) {
   const auto trace = load_trace(path);
   if (!trace) return trace.error();
   Source source;
-  source.begin = (*trace)->extent().begin + (*trace)->provenance().monotonic_epoch;
-  source.length = (*trace)->extent().length() + 1'000'000;
+  TimeRange extent = (*trace)->extent();
+  for (CounterId id = 0; id < (*trace)->counters().size(); ++id) {  // which may be read before the first event, and behind the last
+    const CounterSeries& series = (*trace)->counter_series(id);
+    if (!series.empty()) extent = {std::min(extent.begin, series.extent().begin), std::max(extent.end, series.extent().end)};
+  }
+  source.begin = extent.begin + (*trace)->provenance().monotonic_epoch;
+  source.length = extent.length() + 1'000'000;
   while (const auto frame = reader->next()) {
     if (frame->header.type == proto::FRAME_OUTLINE || frame->header.type == proto::FRAME_SESSION_END) continue;
     auto payload = open_frame(*frame);
@@ -118,6 +124,21 @@ proto::EventChunk later(const proto::EventChunk& original, std::int64_t time_shi
   return chunk;
 }
 
+// What the session of a further source says: of it the first one's holds, but for what was measured of no process, and of which GPUs.
+bool is_of_first_alone(const FrameHeader& header) { return header.process == 0 && header.type != proto::FRAME_RESOURCES; }
+
+std::string resources_of(std::size_t source, const std::string& payload) {
+  proto::Resources resources;
+  resources.ParseFromString(payload);
+  for (proto::Counter& counter : *resources.mutable_counters()) counter.set_id(counter.id() + static_cast<std::uint32_t>(source) * kCountersOfASource);
+  return resources.SerializeAsString();
+}
+
+void set_counters_of(std::size_t source, proto::EventChunk& chunk) {
+  if (!chunk.has_counter_samples()) return;
+  for (std::uint32_t& id : *chunk.mutable_counter_samples()->mutable_counter()) id += static_cast<std::uint32_t>(source) * kCountersOfASource;
+}
+
 // Frames of all sources, one behind the other in time, from `position` on.
 void append_round(const std::vector<Source>& sources, std::uint64_t round, Nanoseconds position, std::vector<std::byte>& frames) {
   std::mt19937 random(static_cast<std::mt19937::result_type>(round + 1));
@@ -125,14 +146,16 @@ void append_round(const std::vector<Source>& sources, std::uint64_t round, Nanos
   for (std::size_t s = 0; s < sources.size(); ++s) {
     const Source& source = sources[s];
     for (const SourceFrame& frame : source.frames) {
-      if (frame.header.type != proto::FRAME_EVENTS && (round > 0 || (s > 0 && frame.header.process == 0))) continue;
+      if (frame.header.type != proto::FRAME_EVENTS && (round > 0 || (s > 0 && is_of_first_alone(frame.header)))) continue;
       FrameHeader header = frame.header;
-      if (header.process != 0) header.process += static_cast<std::uint32_t>(s) * kInstancesOfASource;
+      const bool is_of_no_process = header.process == 0;
+      if (!is_of_no_process) header.process += static_cast<std::uint32_t>(s) * kInstancesOfASource;
       if (header.type != proto::FRAME_EVENTS) {
-        append_frame(header, frame.payload, frames);
+        append_frame(header, is_of_no_process && header.type == proto::FRAME_RESOURCES ? resources_of(s, frame.payload) : frame.payload, frames);
         continue;
       }
-      const auto chunk = later(frame.chunk, origin + position - source.begin, static_cast<std::int64_t>(round) * source.largest_correlation, round, random);
+      auto chunk = later(frame.chunk, origin + position - source.begin, static_cast<std::int64_t>(round) * source.largest_correlation, round, random);
+      if (is_of_no_process) set_counters_of(s, chunk);
       append_frame(header, chunk.SerializeAsString(), frames);
     }
     position += source.length;
