@@ -102,6 +102,7 @@ inline void write_long_program(const std::filesystem::path& path, std::uint32_t 
       work.add_duration(is_collective ? 8'000 + random() % 8'000 : 2'000 + random() % 7'000);
       work.add_name(is_collective ? 3 : 2);
       work.add_queue(is_collective ? 2 : 1);
+      work.add_shape(0);
       work.add_correlation_delta(i == 0 ? std::int64_t{correlation} + 1 : 1);
       if (i % kLaunches != 0) continue;
       proto::NvtxRanges& steps = *ranges.mutable_nvtx_ranges();
