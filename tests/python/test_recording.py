@@ -106,9 +106,17 @@ class Blocks(Recorded):
             rows = database.execute("SELECT int64Value, doubleValue FROM NVTX_EVENTS WHERE end IS NOT NULL ORDER BY start").fetchall()
         self.assertEqual([(value, type(value)) for row in rows for value in row],
                          [(value, type(value)) for row in [(1, None), (None, 1.0), (-7, None), (None, None), (None, 0.5), (3, None)] for value in row])
-        for wrong in ("'x', payload=[1]", "'x', payload='1'", "5"):
+        for wrong in ("'x', payload=object()", "'x', payload='1'", "5"):
             with self.assertRaisesRegex(TypeError, "is a (number|text), not"):
                 eval(f"lanescope.annotate({wrong})")
+        with self.assertRaises(TypeError):
+            lanescope.annotate("x", payload=[1])
+
+    def test_equal_ranges_are_one_and_those_that_differ_by_the_type_of_a_number_are_not(self):
+        self.assertIs(lanescope.annotate("x", payload=2), lanescope.annotate("x", payload=2))
+        kinds = {annotate._attributes.payload_type for annotate in (lanescope.annotate("x", payload=payload) for payload in (2, 2.0, None))}
+        self.assertEqual(len(kinds), 3)
+        self.assertIsNot(lanescope.annotate("x", domain="a"), lanescope.annotate("x", domain="b"))
 
     def test_one_recording_after_the_other(self):
         self.run_program("""

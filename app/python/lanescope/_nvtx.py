@@ -2,7 +2,7 @@
 
 This module is to a tool what a library is that embeds NVTX: the tool's library is named by NVTX_INJECTION64_PATH, or is our agent once a
 recording begins, and puts its functions into the table that is kept here. So every tool that takes NVTX sees these ranges, and where there is
-none a range costs some 0.2 to 0.5 µs. `lanescope attach` does not find the table: this module looks whether the agent has come.
+none a range costs some 0.1 to 0.3 µs. `lanescope attach` does not find the table: this module looks whether the agent has come.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numbers
 import os
 import threading
 import time
-from typing import Any, Callable, Dict, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, TypeVar, Union
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -195,7 +195,6 @@ def returns_before_it_runs(function: Callable[..., Any]) -> str:
     return "a generator" if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function) else ""
 
 
-@functools.lru_cache(maxsize=4096, typed=True)  # which takes 1 µs less than to make them
 def _attributes(message: str, color: Optional[int], payload: Union[int, float, None]) -> _Attributes:
     values = _Attributes(version=2, size=ctypes.sizeof(_Attributes), message_type=_MESSAGE_UTF8, message=message.encode("utf-8", "replace"))
     if color is not None:
@@ -222,17 +221,10 @@ def _plain(payload: Any) -> Union[int, float]:
     raise TypeError(f"A payload is a number, not {type(payload).__name__}: give it as int(...) or float(...).")
 
 
-class annotate(contextlib.ContextDecorator):
-    """An NVTX range around a block, or around each call of a function.
+class Range(contextlib.ContextDecorator):
+    """What annotate() gives. May be entered any number of times, on any thread."""
 
-        with lanescope.annotate("load", payload=batch): ...
-        @lanescope.annotate("forward", color=0xFF76B900)
-
-    `color` is ARGB, `payload` a number that is stored with the range, `domain` the NVTX domain to which it belongs. Ranges of one thread and domain
-    nest. May be entered any number of times, on any thread.
-    """
-
-    def __init__(self, message: str, color: Optional[int] = None, payload: Union[int, float, None] = None, domain: Optional[str] = None) -> None:
+    def __init__(self, message: str, color: Optional[int], payload: Union[int, float, None], domain: Optional[str]) -> None:
         if payload.__class__ not in _PLAIN:
             payload = _plain(payload)
         if color is not None and not isinstance(color, int):
@@ -242,8 +234,11 @@ class annotate(contextlib.ContextDecorator):
         self._attributes = _attributes(message, color, payload)
         self._domain = domain
 
-    def __enter__(self) -> "annotate":
-        if _push is None and _now() >= _next_look:
+    # Where nothing is recorded, most of what a range costs are these two calls and the look at the clock.
+    def __enter__(self) -> "Range":
+        if _push is None:
+            if _now() < _next_look:
+                return self
             _look_for_tool()
         if self._domain is not None and _push_in is not None:
             _push_in(_handle_of(self._domain), self._attributes)
@@ -251,13 +246,35 @@ class annotate(contextlib.ContextDecorator):
             _push(self._attributes)
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: object = None, value: object = None, traceback: object = None) -> None:
+        if _pop is None:
+            return
         if self._domain is not None and _pop_in is not None:
             _pop_in(_handle_of(self._domain))
-        elif _pop is not None:
+        else:
             _pop()
 
     def __call__(self, function: _Function) -> _Function:
         if kind := returns_before_it_runs(function):
             raise TypeError(f"annotate can't mark {function.__qualname__}: it is {kind}, and ranges of one thread nest. Mark a block in it.")
         return super().__call__(function)
+
+
+# The same range is made once: that takes 0.3 µs less than to make it each time.
+@functools.lru_cache(maxsize=4096, typed=True)
+def _range(message: str, color: Optional[int] = None, payload: Union[int, float, None] = None, domain: Optional[str] = None) -> Range:
+    """An NVTX range around a block, or around each call of a function.
+
+        with lanescope.annotate("load", payload=batch): ...
+        @lanescope.annotate("forward", color=0xFF76B900)
+
+    `color` is ARGB, `payload` a number that is stored with the range, `domain` the NVTX domain to which it belongs. Ranges of one thread and domain
+    nest. What it gives may be entered any number of times, on any thread.
+    """
+    return Range(message, color, payload, domain)
+
+
+if TYPE_CHECKING:
+    def annotate(message: str, color: Optional[int] = None, payload: Union[int, float, None] = None, domain: Optional[str] = None) -> Range: ...
+else:
+    annotate = _range

@@ -11,7 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
 from ._errors import ProgramError, RecordingError, RecordingWarning
-from ._nvtx import annotate, returns_before_it_runs
+from ._nvtx import Range, annotate, returns_before_it_runs
 from ._recorder import Recorder, arguments_of
 from ._schedule import Phase, Schedule
 
@@ -50,7 +50,7 @@ class Recording:
         self._options = options
         self._schedule = schedule
         self._step = 0
-        self._range: Optional[annotate] = None
+        self._range: Optional[Range] = None
         self._recorder: Optional[Recorder] = None
         self._place: "tuple[int, Phase]" = (0, Phase.IDLE)
         self._lost: Optional[Exception] = None  # why steps of a schedule were not recorded; for stop()
