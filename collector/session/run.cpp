@@ -218,15 +218,18 @@ void Recording::Run::read_words() {
     processes_.note_unfollowed("[" + std::to_string(word.process) + "] " + word.program, reason_of(word.problem));
 }
 
+GpuMetricsProcess::Samples Recording::Run::gpu_samples() const {
+  if (state_ == RecordingState::kRecording) return GpuMetricsProcess::Samples::kKeep;
+  const bool is_rest = state_ == RecordingState::kStopping && !has_ended_part_;
+  return is_rest ? GpuMetricsProcess::Samples::kKeepRest : GpuMetricsProcess::Samples::kLeaveOut;
+}
+
 void Recording::Run::drain_gpu_metrics() {
-  if (!gpu_metrics_) return;
-  const bool keeps = state_ == RecordingState::kRecording || state_ == RecordingState::kStopping;
-  gpu_metrics_->drain(*log_, keeps ? GpuMetricsProcess::Samples::kKeep : GpuMetricsProcess::Samples::kLeaveOut,
-                      [this](const std::string& sentence) { report(sentence); });
+  if (gpu_metrics_) gpu_metrics_->drain(*log_, gpu_samples(), [this](const std::string& sentence) { report(sentence); });
 }
 
 machine_metrics::Sampler::Take Recording::Run::take_machine_metrics() {
-  const bool keeps = state_ == RecordingState::kRecording || state_ == RecordingState::kStopping;
+  const bool keeps = state_ == RecordingState::kRecording || (state_ == RecordingState::kStopping && !has_ended_part_);
   return [this, keeps](proto::FrameType type, const google::protobuf::MessageLite& message) {
     if (keeps || type != proto::FRAME_EVENTS) log_->write({type, 0, machine_metrics::kSource}, message);
   };
@@ -264,7 +267,7 @@ void Recording::Run::advance() {
   } else if (log_->is_open() && log_->failure() && origin_ == Origin::kAttached) {
     end(EndReason::kDiskFull);
   } else if (log_->is_open() && log_->failure()) {
-    processes_.request_stop();
+    stop_recording();
     end_capture(EndReason::kDiskFull);
   } else if (state_ == RecordingState::kStopping) {
     advance_stopping(now);
@@ -318,11 +321,17 @@ void Recording::Run::discard_if_still_delayed() {
   discards_file_ = true;
 }
 
+void Recording::Run::stop_recording() {
+  stopped_ = monotonic_now();
+  processes_.request_stop(stopped_);
+  log_->begin_nothing_more();
+}
+
 void Recording::Run::begin_stopping(EndReason reason) {
   discard_if_still_delayed();
   reason_ = reason;
   log_->keep_rest();
-  processes_.request_stop();
+  stop_recording();
   if (gpu_metrics_) gpu_metrics_->ask_for_rest();
   if (machine_metrics_) machine_metrics_->ask_for_rest();
   stop_deadline_ = monotonic_now() + kStopPatience;
@@ -335,7 +344,10 @@ void Recording::Run::advance_stopping(std::int64_t now) {
       end_signal_sent_ ? processes_.live().empty() || now >= stop_deadline_ : processes_.live().empty() || processes_.all_answered() || now >= stop_deadline_;
   if (!ready || (gpu_metrics_ && gpu_metrics_->is_awaited())) return;
   if (machine_metrics_ && !machine_metrics_->has_answered() && now < stop_deadline_) return;
-  if (next_after(reason_) != Next::kShutDown) return has_named(now) ? end_capture(reason_) : void();
+  if (next_after(reason_) != Next::kShutDown) {
+    end_part();
+    return has_named(now) ? end_capture(reason_) : void();
+  }
   const bool by_user = reason_ == EndReason::kStopped;
   const std::optional<int> signal = !by_user ? request_.end_signal : wish_.load() == Wish::kShutDown ? shut_down_signal_ : std::nullopt;
   if (!signal || end_signal_sent_ || processes_.live().empty()) return end(reason_);
@@ -377,17 +389,16 @@ void Recording::Run::note_left_behind() {
 
 void Recording::Run::end(EndReason reason) {
   discard_if_still_delayed();
+  if (stopped_ == 0) stopped_ = monotonic_now();
   if (reason == EndReason::kTargetExited && request_.wait_for != WaitFor::kPrimary) note_left_behind();
   read_words();
   processes_.listen();
   for (const auto& process : processes_.live()) process->hear_no_more_of_children();
   reception_.close();  // what follows may take a while, for which no program is to wait
   log_->keep_rest();
-  if (gpu_metrics_)
-    gpu_metrics_->end(*log_, state_ == RecordingState::kWaiting ? GpuMetricsProcess::Samples::kLeaveOut : GpuMetricsProcess::Samples::kKeep,
-                      [this](const std::string& sentence) { report(sentence); });
+  processes_.detach_all();  // first: they are recorded until then
+  if (gpu_metrics_) gpu_metrics_->end(*log_, gpu_samples(), [this](const std::string& sentence) { report(sentence); });
   if (machine_metrics_) machine_metrics_->end(take_machine_metrics());
-  processes_.detach_all();
   take_last_output();
   while (!has_named(monotonic_now())) std::this_thread::sleep_for(kShortestPeriod);
   const Result<std::filesystem::path> file = close_file(reason);
@@ -436,8 +447,10 @@ void Recording::Run::set_state(RecordingState state) {
 }
 
 void Recording::Run::take_output() {
-  output_may_come_ = relay_.drain([this](OutputStream stream, std::span<const char> data) { output_.take(stream, data); },
-                                  [this](const std::string& sentence) { warn(sentence); });
+  const auto take = [this](OutputStream stream, std::span<const char> data) {
+    if (!has_ended_part_) output_.take(stream, data);
+  };
+  output_may_come_ = relay_.drain(take, [this](const std::string& sentence) { warn(sentence); });
 }
 
 void Recording::Run::take_last_output() {

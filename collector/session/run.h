@@ -97,6 +97,7 @@ class Recording::Run {
   void read_words();  // of agents that can't come
   void accept_agents();
   void drain_gpu_metrics();
+  [[nodiscard]] GpuMetricsProcess::Samples gpu_samples() const;         // what is kept of those that come now
   [[nodiscard]] machine_metrics::Sampler::Take take_machine_metrics();  // into the log, while it records
   void write_due();
   void write_clocks();  // how the machine's clocks stand
@@ -121,9 +122,11 @@ class Recording::Run {
   Result<void> observe(const CaptureRequest& request);
   Result<std::filesystem::path> begin_capture(const CaptureRequest& request);
   void discard_if_still_delayed();
+  void stop_recording();  // what the open file holds ends now
   void begin_stopping(EndReason reason);
   enum class Next { kWait, kWaitForEnd, kShutDown };
   [[nodiscard]] Next next_after(EndReason reason) const;
+  void end_part();  // writes all that the file holds, but names of code
   [[nodiscard]] bool has_named(std::int64_t now);
   void end_capture(EndReason reason);  // its file is complete, or thrown away
   void expect_no_more_captures();
@@ -172,6 +175,8 @@ class Recording::Run {
   bool no_more_captures_ = false;
   bool discards_file_ = false;
   std::optional<std::promise<Result<std::filesystem::path>>> awaits_end_;  // who ordered it
+  std::int64_t stopped_ = 0;                                               // CLOCK_MONOTONIC ns at which what the open file holds ended; 0: it goes on
+  bool has_ended_part_ = false;                                            // of that file
   std::int64_t stop_deadline_ = 0;
   std::int64_t naming_since_ = 0;       // names of code are being looked up for the file that is about to be closed; 0: not yet
   std::int64_t handover_deadline_ = 0;  // before the first of signals_to_pass_on_; 0: not asked for yet

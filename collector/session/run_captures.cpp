@@ -250,12 +250,23 @@ bool Recording::Run::has_named(std::int64_t now) {
   return true;
 }
 
-void Recording::Run::end_capture(EndReason reason) {
+// Before names of code are looked up, which may take long: what is open ends with the recording, and what comes meanwhile is of no part.
+void Recording::Run::end_part() {
+  if (has_ended_part_) return;
   if (machine_metrics_) machine_metrics_->drain(take_machine_metrics());
+  output_.flush();
   processes_.end_part();
+  log_->end_nothing_more();
+  has_ended_part_ = true;
+}
+
+void Recording::Run::end_capture(EndReason reason) {
+  end_part();
   if (next_after(reason) == Next::kWaitForEnd) expect_no_more_captures();
   const Result<std::filesystem::path> file = close_file(reason);
   if (by_request() && !(reason == EndReason::kRangeEnd && range_repeats_on())) expect_no_range();
+  has_ended_part_ = false;
+  stopped_ = 0;
   set_state(RecordingState::kWaiting);
   answer_end(file);
 }
@@ -283,7 +294,7 @@ Result<std::filesystem::path> Recording::Run::close_file(EndReason reason) {
       warn("No process was started with " + shared_by_.front() + " in its environment: all is in " + path.string() + ".");
     write_clocks();
     proto::SessionEnd last;
-    last.set_time(monotonic_now());
+    last.set_time(stopped_);
     last.set_reason(to_proto(reason));
     for (const ClosedFile& file : log_->close(last))
       if (const std::optional<Error> problem = note_closed(file, reason); problem && !failure) failure = problem;

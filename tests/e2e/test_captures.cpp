@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <thread>
 
 #include "recorder.h"
 #include "support/catch.h"
@@ -172,6 +173,49 @@ TEST_CASE("a session is started, stopped, cancelled and shut down from elsewhere
   CHECK(ask({"shutdown"}).code == 0);
   CHECK(session.wait() == 5);  // the program ends on SIGTERM as it does without us
   CHECK(ask({"sessions", "list"}).output.find("mine") == std::string::npos);
+}
+
+TEST_CASE("a capture ends when it is stopped, and so does all that is open in it, however long the names of its code take") {
+  constexpr Nanoseconds kSecond = 1'000'000'000;
+  const TemporaryFolder folder;
+  const std::filesystem::path slow = folder.path() / "slow-code-names";
+  std::ofstream(slow) << "#!/bin/sh\n/bin/sleep 4\nexec " << program("lanescope-code-names").string() << " \"$@\"\n";
+  std::filesystem::permissions(slow, std::filesystem::perms::owner_all);
+  const std::string others = "while kill -0 $$ 2>/dev/null; do " + program("lanescope_program_lives").string() + " exit 0 >/dev/null; echo next; done & ";
+  LanescopeProcess session(folder.path(),
+                           {"launch", "--session-new=mine", "-t", "nvtx,osrt", "--osrt-backtrace-threshold=1000000", "-s", "none", "--cpuctxsw=none",
+                            "--nic-metrics=lf", "--storage-metrics", "sh", "-c", others + "exec " + program("lanescope_program_nvtx_ticking").string()},
+                           {{"LANESCOPE_CODE_NAMES", slow.string()}});
+  session.wait_for_line("ready");
+  const auto ask = [&](std::vector<std::string> arguments) {
+    const TemporaryFolder messages;  // the session's own lie in `folder`
+    return run_lanescope(messages.path(), arguments, {{"XDG_RUNTIME_DIR", folder.path().string()}});
+  };
+  const auto now = [] { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
+  for (const char* name : {"one", "two"}) {
+    CAPTURE(name);
+    const std::filesystem::path file = folder.path() / (std::string(name) + ".trace");
+    REQUIRE(ask({"start", "-o", file.string()}).code == 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    const Nanoseconds asked = now();
+    REQUIRE(ask({"stop"}).code == 0);
+    if (name == std::string("one")) REQUIRE(now() - asked > 4 * kSecond);  // the names, which are known from then on
+    const auto trace = load(file);
+    const Nanoseconds latest = asked + 2 * kSecond - trace->provenance().monotonic_epoch;
+    CHECK(count_events(*trace, TrackKind::kNvtxRanges, "tick") > 50);
+    CHECK(count_events(*trace, TrackKind::kNvtxRanges, "step") >= 100);
+    CHECK(trace->extent().end <= latest);
+    for (const Process& process : trace->processes()) {
+      CAPTURE(process.name, process.pid);
+      CHECK(process.start <= latest);
+      CHECK(process.end.value_or(0) <= latest);
+    }
+    REQUIRE_FALSE(trace->output().empty());
+    CHECK(trace->output().back().time <= latest);
+    REQUIRE_FALSE(trace->counters().empty());
+    for (CounterId id = 0; id < trace->counters().size(); ++id) CHECK(trace->counter_series(id).extent().end <= latest);
+  }
+  CHECK(ask({"shutdown"}).code == 0);
 }
 
 TEST_CASE("a profile can be stopped from elsewhere; its program runs on") {

@@ -1,6 +1,7 @@
 #include "file/file_log.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "clock.h"
 #include "collector/session/discard_notes.h"
@@ -81,6 +82,15 @@ void FileLog::take(const FrameRun& run, std::uint64_t events) {
     if (rules_.several_files) absorb(run.frames);
   }
 }
+
+void FileLog::keep_for_later(std::span<const std::byte> frames) {
+  if (!file_)
+    absorb(frames);
+  else if (rules_.several_files)
+    for_later_.insert(for_later_.end(), frames.begin(), frames.end());
+}
+
+void FileLog::absorb_later() { absorb(std::exchange(for_later_, {})); }
 
 // Samples and names come a while after what they are of. Those of a process that had ended before the file was opened, or whose end a ring has given up,
 // are older than what is kept.
@@ -230,6 +240,7 @@ Whereabouts FileLog::close(proto::SessionEnd end) {
   bytes_ = file_->size();
   Whereabouts whereabouts = file_->whereabouts();
   file_.reset();
+  absorb_later();
   return whereabouts;
 }
 
@@ -250,6 +261,7 @@ void FileLog::discard() {
   note_discard(file_->path());
   file_->discard();
   file_.reset();
+  absorb_later();
 }
 
 }  // namespace lanescope::session

@@ -56,6 +56,8 @@ class FileLog {
 
   // How many events these hold.
   void take(const FrameRun& run, std::uint64_t events);
+  // What the file that is open is not to hold, and later ones may need.
+  void keep_for_later(std::span<const std::byte> frames);
   // The recording is over: nothing more is given up until the file is closed, however long what is left to say takes. Without keep_last, it
   // makes no difference.
   void keep_rest() noexcept { gives_up_ = false; }
@@ -111,6 +113,7 @@ class FileLog {
   bool finish(proto::SessionEnd& end);
   [[nodiscard]] std::vector<std::byte> last_words() const;
   void absorb(std::span<const std::byte> frames);
+  void absorb_later();
 
   LogRules rules_;
   FrameSink sink_;
@@ -129,6 +132,7 @@ class FileLog {
   using Word = std::tuple<std::uint16_t, std::uint32_t, std::uint8_t>;  // type, process, source of a frame
   std::map<Word, std::vector<std::byte>> last_words_;                   // of frames that there was no room for, those that close() writes
   std::uint64_t last_words_bytes_ = 0;
+  std::vector<std::byte> for_later_;  // frames that are known once the file is closed
   std::uint64_t events_ = 0;
   std::uint64_t bytes_ = 0;
 };

@@ -16,6 +16,7 @@ bool is_common(const FrameHeader& header) { return header.process == 0 && header
 void FrameLog::open(TraceFileWriter file, const proto::SessionStart& start, ShareFiles files) {
   start_ = start;
   files_ = std::move(files);
+  part_ = Part::kGoesOn;
   main_.open(std::move(file), start);
 }
 
@@ -54,7 +55,17 @@ void FrameLog::open_share(const Variables& share, FileLog& file) {
   std::erase_if(share_of_, [&share](const auto& entry) { return entry.second == share; });
 }
 
+bool FrameLog::is_for_later(const FrameHeader& header) const noexcept {
+  if (part_ == Part::kGoesOn || !main_.is_open()) return false;
+  return header.process > newest_of_part_ || (part_ == Part::kTold && header.type == proto::FRAME_PROCESS_END);
+}
+
 void FrameLog::take(FrameHeader header, const FrameRun& run, std::uint64_t events) {
+  newest_ = std::max(newest_, header.process);
+  if (is_for_later(header)) {
+    const auto share = share_of_.find(header.process);
+    return (share == share_of_.end() ? main_ : shares_.at(share->second)).keep_for_later(run.frames);
+  }
   file_of(header.process).take(run, events);
   if (!rules_.has_shares || !is_common(header)) return;
   for_each_frame(run.frames, [this](const FrameHeader& each, std::span<const std::byte> frame) { common_.absorb({each, frame.subspan(sizeof(each))}); });
@@ -85,6 +96,11 @@ void FrameLog::pass_on(std::span<const std::byte> frames, std::uint64_t events) 
 void FrameLog::keep_rest() noexcept {
   main_.keep_rest();
   for (auto& [share, file] : shares_) file.keep_rest();
+}
+
+void FrameLog::begin_nothing_more() noexcept {
+  part_ = Part::kOver;
+  newest_of_part_ = newest_;
 }
 
 void FrameLog::forget(proto::FrameSource source) {

@@ -59,6 +59,10 @@ class FrameLog {
   void pass_on(std::span<const std::byte> frames, std::uint64_t events);
 
   void keep_rest() noexcept;
+  // The files that are open hold what was until now: processes that begin later are for later files alone.
+  void begin_nothing_more() noexcept;
+  // Nor do they hold how processes end from now on: of those that live it was said that they live on. Requires: begin_nothing_more() was called.
+  void end_nothing_more() noexcept { part_ = Part::kTold; }
   void forget(proto::FrameSource source);
   // In the order of their names; the recording's own file first.
   std::vector<ClosedFile> close(const proto::SessionEnd& end);
@@ -74,6 +78,8 @@ class FrameLog {
   [[nodiscard]] Whereabouts whereabouts() const { return main_.whereabouts(); }  // likewise
 
  private:
+  enum class Part { kGoesOn, kOver, kTold };  // what the files that are open hold
+  [[nodiscard]] bool is_for_later(const FrameHeader& header) const noexcept;
   void take(FrameHeader header, const FrameRun& run, std::uint64_t events);
   // The file of a process's share, opened where that is due; the recording's own for all others.
   FileLog& file_of(std::uint32_t process);
@@ -88,6 +94,9 @@ class FrameLog {
   std::map<std::uint32_t, Variables> share_of_;  // by process; those that the recording's own file has are not there
   proto::SessionStart start_;                    // of the files that are open
   ShareFiles files_;
+  Part part_ = Part::kGoesOn;
+  std::uint32_t newest_ = 0;          // instance, of processes that have begun
+  std::uint32_t newest_of_part_ = 0;  // likewise, once it is over
   std::vector<std::byte> buffer_;
   std::string payload_;
 };

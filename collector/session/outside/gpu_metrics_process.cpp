@@ -116,6 +116,7 @@ void GpuMetricsProcess::drain(FrameLog& log, Samples samples, const Report& repo
   const std::span<const std::byte> all(received_);
   std::size_t done = 0;
   while (const auto frame = first_frame(all.subspan(done))) {
+    if (frame->header.type == proto::FRAME_UNKNOWN) ++taken_answers_;
     take(*frame, all.subspan(done, size_of(*frame)), log, samples, report);
     done += size_of(*frame);
   }
@@ -141,7 +142,7 @@ void GpuMetricsProcess::take(const FrameView& frame, std::span<const std::byte> 
     case proto::FRAME_RESOURCES:
       return log.pass_on(bytes, 0);
     case proto::FRAME_EVENTS:
-      if (samples == Samples::kKeep) log.pass_on(bytes, 0);
+      if (samples == Samples::kKeep || (samples == Samples::kKeepRest && taken_answers_ < asked_)) log.pass_on(bytes, 0);
       return;
     case proto::FRAME_DIAGNOSTIC: {
       log.pass_on(bytes, 0);

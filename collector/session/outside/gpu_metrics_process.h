@@ -30,7 +30,11 @@ class GpuMetricsProcess {
   // To wait for; -1 once it is gone.
   [[nodiscard]] int descriptor() const noexcept { return frames_.get(); }
 
-  enum class Samples { kKeep, kLeaveOut };
+  enum class Samples {
+    kKeep,
+    kKeepRest,  // those up to its answer to ask_for_rest()
+    kLeaveOut
+  };
   // Hands on what has come. What it says of GPUs, and why something can't be sampled, always reaches the log.
   void drain(FrameLog& log, Samples samples, const Report& report);
 
@@ -60,6 +64,7 @@ class GpuMetricsProcess {
   std::size_t counted_ = 0;          // bytes of `received_` in which answers were counted
   unsigned asked_ = 1;               // it answers once of itself, when it samples
   unsigned answers_ = 0;
+  unsigned taken_answers_ = 0;      // among them, behind which drain() has come
   std::int64_t last_question_ = 0;  // CLOCK_MONOTONIC ns
   std::int64_t last_byte_ = 0;      // likewise, when the last one came or something was asked
   bool reaped_ = false;

@@ -212,10 +212,11 @@ void ProcessTable::set_clock(const channel::CounterLine& line) {
   for (const auto& process : live_) process->set_clock(line);
 }
 
-void ProcessTable::request_stop() {
+void ProcessTable::request_stop(std::int64_t time) {
   recording_ = false;
+  part_end_ = time;
   if (threads_) threads_->finish_part();
-  for (const auto& process : live_) process->request_stop();
+  for (const auto& process : live_) process->request_stop(time);
 }
 
 bool ProcessTable::all_answered() const {
@@ -265,6 +266,7 @@ void ProcessTable::await(const CaptureRange& range) {
 }
 
 void ProcessTable::begin_part() {
+  part_end_ = 0;
   for (const auto& process : live_) process->begin_part();
 }
 
@@ -327,7 +329,8 @@ std::size_t ProcessTable::reap() {
 
 void ProcessTable::detach_all() {
   if (threads_) threads_->finish_part();
-  for (ObservedProcess& process : observed_) process.write_end({proto::PROCESS_END_DETACHED, {}}, monotonic_now());
+  const std::int64_t end = part_end_ != 0 ? part_end_ : monotonic_now();
+  for (ObservedProcess& process : observed_) process.write_end({proto::PROCESS_END_DETACHED, {}}, std::max(end, process.start()));
   observed_.clear();
   for (const auto& process : live_) {
     std::optional<TargetProcess::Ending> ending;

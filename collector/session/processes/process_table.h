@@ -80,7 +80,7 @@ class ProcessTable {
 
   void set_recording(bool recording);                // also for those who join later
   void set_clock(const channel::CounterLine& line);  // likewise
-  void request_stop();
+  void request_stop(std::int64_t time);              // as TargetProcess
   [[nodiscard]] bool all_answered() const;
   void request_handover();  // of what there is now; recording goes on
   [[nodiscard]] bool all_handed_over() const;
@@ -148,7 +148,9 @@ class ProcessTable {
   CodeNaming naming_;
   bool recording_ = false;
   channel::CounterLine clock_;
+  std::int64_t part_end_ = 0;  // CLOCK_MONOTONIC ns at which recording ended, of what is not written yet; 0: it goes on
   pid_t launched_pid_ = 0;
+  bool launched_was_strict_ = false;  // once it has ended (was_strict())
   pid_t attached_pid_ = 0;
   bool is_doubt_told_ = false;                     // that children of the attached process may be missing
   std::uint64_t free_memory_ = ~std::uint64_t{0};  // bytes, as far as is known

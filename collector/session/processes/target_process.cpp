@@ -125,7 +125,8 @@ void TargetProcess::set_recording(bool recording) {
   channel::ring_agent(header);
 }
 
-void TargetProcess::request_stop() {
+void TargetProcess::request_stop(std::int64_t time) {
+  part_end_ = std::max(time, start_);
   if (!memory_) return;
   set_recording(false);
   channel::SharedHeader& header = memory_->shared().header();
@@ -187,7 +188,8 @@ void TargetProcess::begin_part() {
 
 void TargetProcess::end_part() {
   drain();
-  const std::int64_t end = monotonic_now();  // of what is open, too, which is told by that from ranges whose ends were lost
+  // Of what is open, too, which is told by that from ranges whose ends were lost.
+  const std::int64_t end = part_end_ != 0 ? std::exchange(part_end_, 0) : monotonic_now();
   assembler_.finish(end);
   flush_chunks();
   thread_names_.look();
@@ -486,11 +488,13 @@ void TargetProcess::tell_late_begin() {
 void TargetProcess::finish(std::optional<Ending> known) {
   const Ending ending = known ? *known : own_ending();
   ending_ = ending;
-  if (ending.kind == proto::PROCESS_END_DETACHED) tell_late_begin();
+  const bool runs_on = ending.kind == proto::PROCESS_END_DETACHED;
+  if (runs_on) tell_late_begin();
   drain();
   const std::int64_t seen = ended_ != 0 ? ended_ : monotonic_now();
-  const std::int64_t end = ending.time != 0 ? std::clamp(ending.time, std::min(start_, seen), seen) : seen;
-  assembler_.finish(end);
+  const std::int64_t told = runs_on ? part_end_ : ending.time;
+  const std::int64_t end = told != 0 ? std::clamp(told, std::min(start_, seen), seen) : seen;
+  assembler_.finish(part_end_ != 0 ? std::min(part_end_, end) : end);
   flush_chunks();
   begin_naming();
   if (ending.kind != proto::PROCESS_END_REPLACED) thread_names_.look();

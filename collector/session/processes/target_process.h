@@ -84,8 +84,9 @@ class TargetProcess {
 
   void set_recording(bool recording);
   void set_clock(const channel::CounterLine& line);  // for its records of NVTX
-  // Asks the agent to hand everything over; is_answered() once it has, or has nothing beyond what is in memory.
-  void request_stop();
+  // What is recorded ends here, at this time (CLOCK_MONOTONIC ns), however long it takes to write it. Asks the agent to hand everything over; is_answered()
+  // once it has, or has nothing beyond what is in memory.
+  void request_stop(std::int64_t time);
   [[nodiscard]] bool is_answered() const;
   // The same for what there is now, and recording goes on; has_handed_over() once it has.
   void request_handover();
@@ -176,6 +177,7 @@ class TargetProcess {
   FileDescriptor connection_;
   std::int64_t start_ = 0;  // CLOCK_MONOTONIC ns
   std::int64_t joined_ = 0;
+  std::int64_t part_end_ = 0;  // when recording ended, of what is not written yet; 0: it goes on
   std::unique_ptr<TargetMemory> memory_;
   std::optional<Heirs> heirs_;       // once finished
   std::uint32_t lost_children_ = 0;  // that are known
