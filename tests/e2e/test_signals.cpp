@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -97,6 +98,12 @@ class Terminal {
     pid_ = forkpty(&screen_, nullptr, nullptr, nullptr);
     if (pid_ == 0) become_lanescope(folder, std::move(arguments), {}, STDOUT_FILENO, STDERR_FILENO);
   }
+  // A script of bash in its place.
+  Terminal(const std::filesystem::path& folder, const std::string& script) {
+    pid_ = forkpty(&screen_, nullptr, nullptr, nullptr);
+    if (pid_ == 0 && chdir(folder.c_str()) == 0) execl("/bin/bash", "bash", "-c", script.c_str(), nullptr);
+    if (pid_ == 0) _exit(125);
+  }
   ~Terminal() {
     if (screen_ >= 0) close(screen_);
   }
@@ -113,6 +120,7 @@ class Terminal {
     REQUIRE(waitpid(pid_, &status, 0) == pid_);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
+  [[nodiscard]] const std::string& shown() const { return shown_; }
   void press_control_z() { REQUIRE(write(screen_, "\x1a", 1) == 1); }
   void press_control_c() { REQUIRE(write(screen_, "\x03", 1) == 1); }
   // Until it has taken the signals that came: two that wait are one.
@@ -182,6 +190,66 @@ TEST_CASE("Ctrl+C reaches all of a program that has made a group of its own, as 
   of_timeout.wait_for("ready");
   of_timeout.press_control_c();
   CHECK(of_timeout.wait_for_end() == 128 + SIGINT);
+}
+
+// Shells go on behind a child that exits, with whatever code: only one that Ctrl+C has ended ends the script.
+TEST_CASE("Ctrl+C that ends the program ends the recorder as it would end the program, and with it a script of several recordings") {
+  const TemporaryFolder folder;
+  const std::string record = program("lanescope").string() + " profile -t nvtx -s none --cpuctxsw=none -f true -o x ";
+  const auto script_over = [&](const std::string& command) {
+    Terminal terminal(folder.path(), "trap 'echo interrupted' EXIT; " + command + "; echo 'the next one begins'");
+    terminal.wait_for("ready");
+    terminal.press_control_c();
+    terminal.wait_for_end();
+    return terminal.shown();
+  };
+  for (const std::string& recorded : {endless(), "setsid -w " + endless()}) {
+    CAPTURE(recorded);
+    const std::string alone = script_over(endless());
+    CHECK_THAT(alone, contains_text("interrupted") && !contains_text("the next one begins"));
+    const std::string shown = script_over(record + recorded);
+    CHECK_THAT(shown, contains_text("Generated:") && contains_text("interrupted") && !contains_text("the next one begins"));
+    CHECK(load(folder.path() / "x.trace")->provenance().finished);
+  }
+  // It has taken the signal for its own affair.
+  CHECK_THAT(script_over(endless() + " 5"), contains_text("the next one begins"));
+  CHECK_THAT(script_over(record + endless() + " 5"), contains_text("the next one begins"));
+}
+
+TEST_CASE("a recorder ends by the signal that it has passed on, where that ends the program, and leaves no core file") {
+  const int signal = GENERATE(SIGINT, SIGTERM, SIGQUIT, SIGUSR1);
+  CAPTURE(signal);
+  const TemporaryFolder folder;
+  const pid_t recorder = fork();
+  if (recorder == 0) {
+    const int output = open((folder.path() / "output").c_str(), O_WRONLY | O_CREAT, 0600);
+    become_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x", endless()}, {}, output, output);
+  }
+  const auto is_ready = [&] {
+    std::ifstream file(folder.path() / "output");
+    std::string line;
+    return std::getline(file, line) && line == "ready";
+  };
+  for (int look = 0; !is_ready(); ++look, usleep(1'000)) REQUIRE(look < 60'000);
+  kill(recorder, signal);
+  int status = 0;
+  REQUIRE(waitpid(recorder, &status, 0) == recorder);
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == signal);
+  CHECK_FALSE(WCOREDUMP(status));
+  CHECK(load(folder.path() / "x.trace")->provenance().finished);
+}
+
+// As who keeps a recording from afar sends Ctrl+C, which has no terminal there.
+TEST_CASE("Ctrl+C that somebody sends to the recorder's group reaches all of a program that has made a group of its own") {
+  const TemporaryFolder folder;
+  LanescopeProcess recording(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x", "setsid", "-w", "sh", "-c",
+                                             "trap 'exit 5' INT; echo ready; sleep 30; exit 6"});
+  recording.wait_for_line("ready");
+  const auto before = std::chrono::steady_clock::now();
+  REQUIRE(kill(-recording.pid(), SIGINT) == 0);  // it leads its group
+  CHECK(recording.wait() == 5);
+  CHECK(std::chrono::steady_clock::now() - before < std::chrono::seconds(15));
 }
 
 // The kernel tells the session's first process alone; a shell would tell its jobs.

@@ -19,6 +19,7 @@
 #include "options/kernel_options.h"
 #include "options/launch_options.h"
 #include "remote/remote_work.h"
+#include "session/ending.h"
 #include "session/first_process.h"
 #include "session/imported_sources.h"
 #include "session/kernel_run.h"
@@ -64,6 +65,12 @@ int exit_code(const session::RecordingOutcome& outcome, int signal) {
   // Its writes went on where they would have failed without us, so it can't have known; nor does it know of the recording.
   const bool is_lacking = outcome.is_output_cut || outcome.lost_files > 0;
   return outcome.target->code == kSuccess && is_lacking ? kFailure : outcome.target->code;
+}
+
+// The one that came to us and ended the program, or the recording of one that runs on; 0: none.
+int signal_of_end(const Watched& watched) {
+  const int signal = watched.outcome.target ? watched.outcome.target->signal : watched.signal;
+  return signal != 0 && (watched.came >> (signal - 1) & 1) != 0 ? signal : 0;
 }
 
 int run_armed(const Arguments& program) {
@@ -232,6 +239,7 @@ int run_program(const Form& form, Arguments arguments) {
     for (const auto& file : watched.outcome.files)
       if (const Result<void> imported = import_sources(file.path, rights, file.identity); !imported)
         std::cerr << "lanescope: " << imported.error().text << '\n';
+  end_by(signal_of_end(watched));
   const int code = exit_code(watched.outcome, watched.signal);
   return code == kSuccess && watched.reports == Reports::kLacking ? kFailure : code;
 }

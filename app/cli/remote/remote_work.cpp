@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -13,6 +14,7 @@
 #include "model/file/trace_file.h"
 #include "remote/copy_command.h"
 #include "remote/text_from_there.h"
+#include "session/ending.h"
 #include "session/recording_watch.h"
 #include "session/stopped_program.h"
 #include "text.h"
@@ -32,9 +34,11 @@ class WishBySignals {
   }
   // Signals have their usual effect again.
   void release() { signals_.release(); }
+  [[nodiscard]] bool has_come(int signal) const { return signal >= SIGHUP && signal < NSIG && (came_ >> (signal - 1) & 1) != 0; }
 
  private:
   void take(int signal) {
+    came_ |= std::uint64_t{1} << (signal - 1);
     if (signal == SIGHUP) wish_ = remote::Wish::kLeave;
     if (signal == SIGINT || signal == SIGTERM || signal == SIGQUIT) wish_ = wish_ == remote::Wish::kGoOn ? remote::Wish::kStop : remote::Wish::kLeave;
     if (signal == SIGTSTP) stop_as_terminals_do();
@@ -42,6 +46,7 @@ class WishBySignals {
 
   RecorderSignals signals_;
   remote::Wish wish_ = remote::Wish::kGoOn;
+  std::uint64_t came_ = 0;  // bit n - 1 for signal n
 };
 
 // The first file has the name that was asked for, and the others, or all, a number in it.
@@ -150,6 +155,7 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   bool lacks_reports = false;
   for (const remote::CopiedFile& file : outcome.files) lacks_reports = make_reports(file.path, copy.reports) == Reports::kLacking || lacks_reports;
   const int code = exit_code(outcome, is_recording);
+  if (const int signal = code - 128; is_recording && wish.has_come(signal)) end_by(signal);
   return code == kSuccess && lacks_reports ? kFailure : code;
 }
 

@@ -107,7 +107,7 @@ Result<Ran> run(const kernels::Program& program, session::KernelCounters* counte
     // The program gets what we get, once; how it ends is its own affair.
     while (const auto signal = signals.next()) {
       ran.was_signalled = true;
-      if (!signals.has_come_to((*recording)->target_pid(), *signal)) (*recording)->pass_on(signal->si_signo, receiver_of(*signal));
+      if (const auto receiver = signals.receiver_of(*signal, (*recording)->target_pid())) (*recording)->pass_on(signal->si_signo, *receiver);
     }
     say();
   }

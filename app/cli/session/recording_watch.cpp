@@ -37,6 +37,8 @@ std::string name_of(int signal) {
   return name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(signal);
 }
 
+std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
+
 bool is_from_terminal(const siginfo_t& signal) { return signal.si_code == SI_KERNEL; }
 
 // What comes to the recorder while it waits for the end.
@@ -46,14 +48,16 @@ class SignalsOfRecording {
       : recording_(recording), signals_(signals), on_signal_(on_signal) {}
 
   void take(const siginfo_t& signal) {
+    note(signal);
     if (asks_for_end(signal.si_signo)) return take_end(signal);
     if (signal.si_signo == SIGTSTP) return stop_as_well(signal);
     if (signal.si_signo == SIGCONT) return go_on();
     if (is_from_terminal(signal)) return;
     if (on_signal_ == OnSignal::kDetach) return tell(signal.si_signo, "has no effect: the process was attached to. The recording goes on.");
     if (recording_.exit_status()) return tell(signal.si_signo, "has no effect: the program has ended.");
-    if (signals_.has_come_to(recording_.target_pid(), signal)) return tell(signal.si_signo, "came to the program as well; the recording goes on.");
-    recording_.pass_on(signal.si_signo);
+    const std::optional<session::SignalReceiver> receiver = signals_.receiver_of(signal, recording_.target_pid());
+    if (!receiver) return tell(signal.si_signo, "came to the program as well; the recording goes on.");
+    recording_.pass_on(signal.si_signo, *receiver);
     tell(signal.si_signo, "was passed on to the program; the recording goes on.");
   }
 
@@ -82,6 +86,9 @@ class SignalsOfRecording {
   }
 
   [[nodiscard]] int first_end() const { return first_end_; }
+  // One that came, and with which nothing is to be done any more: what it ended may be what we have waited for.
+  void note(const siginfo_t& signal) { came_ |= bit_of(signal.si_signo); }
+  [[nodiscard]] std::uint64_t came() const { return came_; }
 
  private:
   // Who are recorded, or are about to be, and need us for that.
@@ -92,12 +99,12 @@ class SignalsOfRecording {
     first_end_ = signal.si_signo;
     if (on_signal_ == OnSignal::kDetach) return recording_.stop(session::StopMode::kOrderly);
     asked_at_ = std::chrono::steady_clock::now();
-    if (!signals_.has_come_to(recording_.target_pid(), signal)) recording_.pass_on(first_end_, receiver_of(signal));
+    if (const auto receiver = signals_.receiver_of(signal, recording_.target_pid())) recording_.pass_on(first_end_, *receiver);
   }
 
   void stop_as_well(const siginfo_t& signal) {
     stopped_.reset();
-    if (on_signal_ == OnSignal::kEndProgram && !signals_.has_come_to(recording_.target_pid(), signal)) stopped_ = receiver_of(signal);
+    if (on_signal_ == OnSignal::kEndProgram) stopped_ = signals_.receiver_of(signal, recording_.target_pid());
     if (stopped_) recording_.pass_on(SIGTSTP, *stopped_);
     while (recording_.passes_on()) std::this_thread::sleep_for(1ms);
     stands_ = false;
@@ -115,6 +122,7 @@ class SignalsOfRecording {
   RecorderSignals& signals_;
   OnSignal on_signal_;
   int first_end_ = 0;
+  std::uint64_t came_ = 0;                          // bit n - 1 for signal n
   std::optional<session::SignalReceiver> stopped_;  // whom we had stop, and have go on when we do
   bool stands_ = false;                             // the program, as was seen at the last look
   bool has_told_ = false;
@@ -122,7 +130,7 @@ class SignalsOfRecording {
   std::optional<std::chrono::steady_clock::time_point> ended_at_;  // when it was seen that the program has ended
 };
 
-int wait_for_end(session::Recording& recording, RecorderSignals& signals, OnSignal on_signal) {
+void wait_for_end(session::Recording& recording, RecorderSignals& signals, OnSignal on_signal, Watched& watched) {
   SignalsOfRecording coming(recording, signals, on_signal);
   while (!recording.wait_for(kLook)) {
     print_messages(recording);
@@ -131,7 +139,9 @@ int wait_for_end(session::Recording& recording, RecorderSignals& signals, OnSign
     coming.follow_stop();
   }
   print_messages(recording);
-  return coming.first_end();
+  while (const std::optional<siginfo_t> signal = signals.next()) coming.note(*signal);
+  watched.signal = coming.first_end();
+  watched.came = coming.came();
 }
 
 // So that a viewer draws them at once. What fails is said; the files stay good. Files of over 100 million events get none: it would take
@@ -236,23 +246,24 @@ void RecorderSignals::note_missed(pid_t process) {
   } while (missed_ != 0 && std::chrono::steady_clock::now() < end);
 }
 
-bool RecorderSignals::has_come_to(pid_t program, const siginfo_t& signal) {
-  const std::uint64_t bit = std::uint64_t{1} << (signal.si_signo - 1);
-  if ((missed_ & bit) != 0) {
-    missed_ &= ~bit;
+std::optional<session::SignalReceiver> RecorderSignals::receiver_of(const siginfo_t& signal, pid_t program) {
+  using session::SignalReceiver;
+  const bool is_of_terminal = is_from_terminal(signal);
+  if ((missed_ & bit_of(signal.si_signo)) != 0) {
+    missed_ &= ~bit_of(signal.si_signo);
     witness_.forget(signal.si_signo);
-    return false;
+    return is_of_terminal ? SignalReceiver::kGroup : SignalReceiver::kTarget;
   }
-  if (is_from_terminal(signal)) {
+  const bool is_of_our_group = getpgid(program) == getpgrp();
+  if (is_of_terminal) {
     witness_.forget(signal.si_signo);
-    return is_from_terminal_to_all(signal) && getpgid(program) == getpgrp();
+    return is_of_our_group && is_from_terminal_to_all(signal) ? std::nullopt : std::optional(SignalReceiver::kGroup);
   }
-  // In a group of its own, it gets what is sent to ours from us alone.
-  return getpgid(program) == getpgrp() && witness_.has_got(signal.si_signo);
-}
-
-session::SignalReceiver receiver_of(const siginfo_t& signal) {
-  return is_from_terminal(signal) ? session::SignalReceiver::kGroup : session::SignalReceiver::kTarget;
+  const bool has_come_to_group = witness_.has_got(signal.si_signo);
+  if (is_of_our_group && has_come_to_group) return std::nullopt;
+  // Who keeps a recording from afar has no terminal, and sends Ctrl+C to our group. What else comes to a group or to a job's processes is for each of them.
+  const bool is_a_keys = signal.si_signo == SIGINT || signal.si_signo == SIGQUIT || signal.si_signo == SIGTSTP;
+  return has_come_to_group && is_a_keys ? SignalReceiver::kGroup : SignalReceiver::kTarget;
 }
 
 std::optional<siginfo_t> RecorderSignals::next() {
@@ -274,7 +285,7 @@ void RecorderSignals::release() {
 
 Watched watch(session::Recording& recording, SessionServer& server, RecorderSignals& signals, OnSignal on_signal, const session::CaptureRange& range) {
   Watched watched;
-  watched.signal = wait_for_end(recording, signals, on_signal);
+  wait_for_end(recording, signals, on_signal, watched);
   server.close();
   watched.outcome = recording.outcome();
   add_outlines(watched.outcome);

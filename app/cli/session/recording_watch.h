@@ -25,9 +25,10 @@ class RecorderSignals {
   std::optional<siginfo_t> next();
   // Of a program that is about to start, whose process holds all signals back: those that came until now, and not to it, came before it was there.
   void note_missed(pid_t process);
-  // Whether one that has just come came to the program as well, without us: from its terminal, which is ours, or from who signals our group or all
-  // processes of a job.
-  [[nodiscard]] bool has_come_to(pid_t program, const siginfo_t& signal);
+  // Who is to get one that has just come from us; none where it came to the program as well: from its terminal, which is ours, or from who signals our group
+  // or all processes of a job. A terminal's is for a whole job, and so is one of its keys' that somebody sent to all of our group; and a program that leads a
+  // group of its own would lead its job if it ran alone.
+  [[nodiscard]] std::optional<session::SignalReceiver> receiver_of(const siginfo_t& signal, pid_t program);
   // Those by which a user ends a program (Ctrl+C, kill) end this one again, as ever; those that came until now are forgotten. For when the
   // recording is over, and what follows may take long; where nothing does, Ctrl+C that comes too late must not seem to have ended the program.
   void release();
@@ -37,10 +38,6 @@ class RecorderSignals {
   GroupWitness witness_;
   std::uint64_t missed_ = 0;  // bit n - 1 for signal n
 };
-
-// Who is to get a signal that has come to us and not to the program: a terminal's is for a whole job, and a program that leads a group of its own would lead
-// its job if it ran alone.
-[[nodiscard]] session::SignalReceiver receiver_of(const siginfo_t& signal);
 
 // What becomes of a signal that asks for the end, as SIGINT, SIGTERM, SIGHUP and SIGQUIT do, and of the others.
 enum class OnSignal {
@@ -52,7 +49,8 @@ enum class OnSignal {
 
 struct Watched {
   session::RecordingOutcome outcome;
-  int signal = 0;  // the first that asked for the end; 0: none
+  int signal = 0;          // the first that asked for the end; 0: none
+  std::uint64_t came = 0;  // signals that came: bit n - 1 for signal n
   Reports reports = Reports::kMade;
 };
 
