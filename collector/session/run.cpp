@@ -3,9 +3,12 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -332,6 +335,7 @@ void Recording::Run::begin_stopping(EndReason reason) {
   reason_ = reason;
   log_->keep_rest();
   stop_recording();
+  if (next_after(reason) == Next::kShutDown) expect_no_more_captures();  // no target that begins one waits for us: it could not hear of its end
   if (gpu_metrics_) gpu_metrics_->ask_for_rest();
   if (machine_metrics_) machine_metrics_->ask_for_rest();
   stop_deadline_ = monotonic_now() + kStopPatience;
@@ -340,8 +344,7 @@ void Recording::Run::begin_stopping(EndReason reason) {
 }
 
 void Recording::Run::advance_stopping(std::int64_t now) {
-  const bool ready =
-      end_signal_sent_ ? processes_.live().empty() || now >= stop_deadline_ : processes_.live().empty() || processes_.all_answered() || now >= stop_deadline_;
+  const bool ready = now >= stop_deadline_ || (processes_.live().empty() && have_signalled_ended()) || (!end_signal_sent_ && processes_.all_answered());
   if (!ready || (gpu_metrics_ && gpu_metrics_->is_awaited())) return;
   if (machine_metrics_ && !machine_metrics_->has_answered() && now < stop_deadline_) return;
   if (next_after(reason_) != Next::kShutDown) {
@@ -351,9 +354,35 @@ void Recording::Run::advance_stopping(std::int64_t now) {
   const bool by_user = reason_ == EndReason::kStopped;
   const std::optional<int> signal = !by_user ? request_.end_signal : wish_.load() == Wish::kShutDown ? shut_down_signal_ : std::nullopt;
   if (!signal || end_signal_sent_ || processes_.live().empty()) return end(reason_);
+  signal_others_of_job(*signal);
   processes_.send_signal(*signal);
   end_signal_sent_ = true;
   stop_deadline_ = now + kDeathPatience;
+}
+
+// A script's child makes no calls that are recorded, or none yet; who ends the script alone leaves it behind. As timeout(1) does, all of its group are ended,
+// and nobody else who is in that.
+void Recording::Run::signal_others_of_job(int signal) {
+  constexpr std::size_t kMost = 4096;
+  const std::string address = reception_.address();
+  const pid_t group = getpgid(pid_);
+  if (origin_ != Origin::kLaunched || address.empty() || group < 0) return;
+  const std::array<std::string_view, 1> name{channel::kSocketVariable};
+  for (const pid_t pid : processes_started_with(name.front(), address, kMost)) {
+    // Held first, then looked at: the number may be another's by now.
+    FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    if (!process.valid() || processes_.lives(pid) || getpgid(pid) != group || start_variables(pid, name) != Variables{{std::string(name.front()), address}})
+      continue;
+    syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0);
+    signalled_.push_back(std::move(process));
+  }
+}
+
+bool Recording::Run::have_signalled_ended() const {
+  return std::all_of(signalled_.begin(), signalled_.end(), [](const FileDescriptor& process) {
+    pollfd state{process.get(), POLLIN, 0};
+    return poll(&state, 1, 0) == 1;
+  });
 }
 
 // Of processes that were started of this recording and run, the first ones: "[12] sleep, [13] python3". Empty where there are none.
@@ -390,7 +419,8 @@ void Recording::Run::note_left_behind() {
 void Recording::Run::end(EndReason reason) {
   discard_if_still_delayed();
   if (stopped_ == 0) stopped_ = monotonic_now();
-  if (reason == EndReason::kTargetExited && request_.wait_for != WaitFor::kPrimary) note_left_behind();
+  if (end_signal_sent_ || (reason == EndReason::kTargetExited && request_.wait_for != WaitFor::kPrimary)) note_left_behind();
+  expect_no_more_captures();
   read_words();
   processes_.listen();
   for (const auto& process : processes_.live()) process->hear_no_more_of_children();

@@ -137,6 +137,8 @@ class Recording::Run {
   void forget_replaced(const std::filesystem::path& path);
   std::optional<Error> note_closed(const ClosedFile& file, EndReason reason);
   void end(EndReason reason);
+  void signal_others_of_job(int signal);  // of the program's process group, those that have not joined
+  [[nodiscard]] bool have_signalled_ended() const;
   [[nodiscard]] std::string running_processes() const;
   void say_whom_it_waits_for(std::int64_t now);  // once the program has ended for a while, and others have not
   void note_left_behind();                       // processes that have not joined, and may yet do what would have been recorded
@@ -188,7 +190,8 @@ class Recording::Run {
   std::int64_t last_publication_;
   EndReason reason_ = EndReason::kUnknown;
   bool end_signal_sent_ = false;
-  std::int64_t launched_ended_ = 0;  // when that was seen; 0: not yet
+  std::vector<FileDescriptor> signalled_;  // who got the end signal beside those that live in processes_: to wait for
+  std::int64_t launched_ended_ = 0;        // when that was seen; 0: not yet
   bool is_wait_told_ = false;
   bool output_may_come_ = true;
 

@@ -89,6 +89,37 @@ TEST_CASE("at the end of the range the program ends, unless it is to go on") {
   CHECK(captured(folder.path() / "y.trace") == Captured{3, 60, 50});  // all but the marks before the first range
 }
 
+TEST_CASE("a program that is ended behind its capture hears of it at once, also where its next range would have been captured") {
+  const TemporaryFolder folder;
+  for (const char* after : {"stop-shutdown", "repeat-shutdown:3"}) {
+    CAPTURE(after);
+    LanescopeProcess recording(
+        folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-c", "nvtx", "-p", "tick", std::string("--capture-range-end=") + after, "-f",
+                        "true", "-o", "x", program("lanescope_program_nvtx_ticking").string(), "-1", "5"});
+    recording.wait_for_line("ready");
+    const auto before = std::chrono::steady_clock::now();
+    CHECK(recording.wait() == 5);
+    CHECK(std::chrono::steady_clock::now() - before < std::chrono::seconds(4));  // after 5 s it would be left behind
+    CHECK_THAT(recording.messages(), !contains_text("still runs"));
+  }
+}
+
+TEST_CASE("at the end of its duration a script is ended with all of its group, and what has left that is told of") {
+  const TemporaryFolder folder;
+  const std::string script = "sleep 61 & echo $! > child; setsid sleep 62 & echo $! > left; wait";
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-d", "0.5", "-o", "x", "sh", "-c", script});
+  CHECK(ran.code == 128 + SIGTERM);
+  const auto number_in = [&](const char* file) {
+    pid_t number = 0;
+    std::ifstream(folder.path() / file) >> number;
+    return number;
+  };
+  const pid_t left = number_in("left");
+  CHECK(kill(number_in("child"), 0) != 0);
+  CHECK(kill(left, SIGKILL) == 0);
+  CHECK_THAT(ran.messages, contains_text("run on, and nothing is recorded of what they do from now on: [" + std::to_string(left) + "] sleep."));
+}
+
 TEST_CASE("each repeated range is a file of its own, with everything that it refers to") {
   const TemporaryFolder folder;
   const Ran ran = run_lanescope(folder.path(), {"profile", "-c", "nvtx", "-p", "wanted@app", "--capture-range-end=repeat:3", "-o", "part", "--cpuctxsw=none",
