@@ -255,6 +255,10 @@ bool is_missing_for(pid_t pid, const std::filesystem::path& file) {
   return is_known && access((root / file.relative_path()).c_str(), F_OK) != 0 && errno == ENOENT && access((root / ".").c_str(), F_OK) == 0;
 }
 
+bool has_loaded(pid_t pid, const std::filesystem::path& file) {
+  return process_text(folder_of(pid) / "maps").find('/' + file.filename().string()) != std::string::npos;
+}
+
 bool may_end(pid_t pid, int signal) {
   for (const int harmless : {SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH})
     if (signal == harmless) return false;

@@ -88,6 +88,9 @@ enum class StartEnvironment { kWith, kWithout, kUnknown, kForbidden };
 // Whether a process finds no file at this path, since its root folder is another one; false where that can't be told.
 [[nodiscard]] bool is_missing_for(pid_t pid, const std::filesystem::path& file);
 
+// Whether a process has loaded a file of this name, as far as that can be told.
+[[nodiscard]] bool has_loaded(pid_t pid, const std::filesystem::path& file);
+
 // Of one thread of a process; empty where it has ended.
 [[nodiscard]] std::string thread_name(pid_t pid, std::uint32_t thread);
 

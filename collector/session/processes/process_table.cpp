@@ -380,6 +380,7 @@ void ProcessTable::follow_threads(std::unique_ptr<cpu::Recorder> recorder, pid_t
   seen_instances_.clear();
   ended_unseen_.clear();
   threads_.reset();
+  if (strays_ && attached_pid_ != 0) strays_->expect_threads(recorder != nullptr);
   if (!recorder) return;
   const std::uint32_t first = find(pid)->instance();
   seen_instances_.insert(first);

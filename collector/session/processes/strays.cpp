@@ -22,10 +22,16 @@ constexpr std::int64_t kLongestInterval = 1'000'000'000;  // ns
 constexpr pid_t kMostNumbers = 512;                       // that are gone through one by one, in place of all processes
 constexpr std::size_t kMostMembers = 4096;
 constexpr std::size_t kMostLooks = 128;  // at once
+constexpr int kMostUndecided = 10;       // looks at one whose program is not known
 
 constexpr std::string_view kBecomesAnother =
     "it became this program (exec) while it was recorded by lanescope attach, which follows the programs that ran, and forked children of theirs. Attach to "
     "it, or put lanescope profile in front of the program.";
+
+constexpr std::string_view kRanBefore =
+    "it ran already when lanescope attach came to the process that started it, or comes of one that did: its threads are recorded, and none of its calls, "
+    "ranges "
+    "and GPU work. Attach to it as well, or put lanescope profile in front of the program.";
 
 // The first process of its namespace, as that of a container is: orphans of all others in there become its children.
 bool is_first_of_its_namespace(pid_t pid) {
@@ -126,9 +132,11 @@ std::optional<StrayProcesses::Stray> StrayProcesses::see(const cpu::SeenProcess&
     others_.insert(seen.pid);
   else if (seen.forked)
     others_.erase(seen.pid);  // another process that had this number has ended
+  const std::string of_file = seen.executable.substr(seen.executable.rfind('/') + 1);
   if (others_.contains(seen.pid)) {
     family_.erase(seen.pid);
-    return std::nullopt;
+    if (seen.executed || comes_of_recorder(seen.pid)) return std::nullopt;
+    return Stray{seen.pid, "[" + std::to_string(seen.pid) + "] " + of_file, std::string(kRanBefore), UnfollowedProcesses::Missing::kPart};
   }
   if (!seen.executed) return std::nullopt;
   if (const auto told = told_unseen_.find(seen.pid); told != told_unseen_.end()) {
@@ -138,11 +146,14 @@ std::optional<StrayProcesses::Stray> StrayProcesses::see(const cpu::SeenProcess&
   const ProgramState program = program_state(seen.pid);
   take_on(seen.pid);
   if (const auto member = family_.find(seen.pid); member != family_.end() && program.number.is_known()) member->second.known_program = program.number;
-  const std::string name = seen.executable.empty() ? program.name : seen.executable.substr(seen.executable.rfind('/') + 1);
+  const std::string name = seen.executable.empty() ? program.name : of_file;
   return Stray{seen.pid, "[" + std::to_string(seen.pid) + "]" + (name.empty() ? "" : " " + name), std::string(kBecomesAnother)};
 }
 
 void StrayProcesses::find_children() {
+  std::vector<pid_t> undecided;
+  for (const auto& [pid, looks] : undecided_) undecided.push_back(pid);
+  for (const pid_t pid : undecided) take_on(pid);
   const pid_t newest = newest_task();
   const pid_t before = std::exchange(newest_, newest);
   if (newest == before || are_threads_seen_) return;
@@ -156,27 +167,44 @@ void StrayProcesses::find_children() {
 void StrayProcesses::take_on(pid_t pid) {
   if (family_.size() >= kMostMembers || family_.contains(pid) || others_.contains(pid)) return;
   if (const auto parent = family_.find(parent_of_process(pid)); parent != family_.end()) {
-    if (parent->first == attached_ && may_be_inherited(pid) && !program_state(pid).number.is_same(parent->second.known_program)) {
-      has_doubt_ = true;
-      return;
+    if (parent->first == attached_ && may_be_inherited(pid)) {
+      const ProgramState program = program_state(pid);
+      if (!program.runs) return static_cast<void>(undecided_.erase(pid));  // as one that has ended before it was looked at
+      // Within exec, and at its end, it has none for a moment.
+      if (!program.number.is_known() && undecided_.size() < kMostMembers && undecided_[pid]++ < kMostUndecided) return;
+      undecided_.erase(pid);
+      if (!program.number.is_same(parent->second.known_program)) {
+        has_doubt_ = true;
+        return;
+      }
     }
     Member child;
     child.known_program = parent->second.known_program;  // it is the same until it calls exec
+    child.is_cut_off = parent->second.is_cut_off;
     family_.emplace(pid, child);
   }
 }
 
-// Who begins a session of its own leads it; what else is in another one began in that.
+// Who begins a session of its own leads it; what else is in another one began in that. Of one that has ended it is not known.
 bool StrayProcesses::may_be_inherited(pid_t pid) const {
   if (takes_all_orphans_) return true;
-  const pid_t session = getsid(pid);
-  return session != pid && session != session_ && session != getsid(attached_) && !family_.contains(session);
+  const pid_t session = getsid(pid), of_attached = getsid(attached_);
+  if (session < 0 || of_attached < 0) return false;
+  return session != pid && session != session_ && session != of_attached && !family_.contains(session);
 }
 
 StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined) {
   const ProgramState program = program_state(pid);
   if (!program.runs) return others_run(pid) ? Finding::kNothing : Finding::kGone;
-  if (program.number.is_known() && program.number.is_same(member.known_program)) return Finding::kNothing;
+  if (program.number.is_known() && program.number.is_same(member.known_program)) {
+    // It may have changed its root folder or its user since; an agent that is there already stays.
+    std::string reason = way_ && !member.is_cut_off && !is_joined(pid) ? boundary_of(pid) : std::string();
+    if (reason.empty() || has_loaded(pid, way_->agent)) return Finding::kNothing;
+    member.is_cut_off = true;
+    stray.who = "[" + std::to_string(pid) + "] " + program.name;
+    stray.reason = std::move(reason);
+    return Finding::kStray;
+  }
   if (!way_ && is_of_recorder(pid)) return Finding::kRecorder;
   const bool has_begun = has_arguments(pid);
   Obstacle obstacle = obstacle_of(pid, program);
@@ -184,6 +212,7 @@ StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray
   if (obstacle.reason.empty()) {
     member.suspect = {};
     member.known_program = program.number;
+    member.is_cut_off = false;
     if (program.number.is_known()) begun_.push_back(pid);
     return Finding::kNothing;
   }
@@ -196,6 +225,7 @@ StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray
   if (std::exchange(member.known_program, number).is_same(number)) return Finding::kNothing;
   if (!way_ && told_unseen_.size() < kMostMembers) ++told_unseen_[pid];
   stray.who = "[" + std::to_string(pid) + "] " + program.name;
+  member.is_cut_off = obstacle.is_boundary;
   stray.reason = std::move(obstacle.reason);
   stray.missing = obstacle.missing;
   return Finding::kStray;
@@ -203,9 +233,15 @@ StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray
 
 // A recorder may have started it before it was looked at itself.
 bool StrayProcesses::is_of_recorder(pid_t pid) const {
+  return is_any_ancestor(pid, [this](pid_t each) { return others_.contains(each) || runs_this_program(each); });
+}
+
+bool StrayProcesses::comes_of_recorder(pid_t pid) const { return is_any_ancestor(pid, runs_this_program); }
+
+bool StrayProcesses::is_any_ancestor(pid_t pid, const std::function<bool(pid_t)>& is_it) const {
   constexpr int kMostAncestors = 64;
   for (int i = 0; i < kMostAncestors && pid > 1 && pid != attached_; ++i, pid = parent_of_process(pid))
-    if (others_.contains(pid) || runs_this_program(pid)) return true;
+    if (is_it(pid)) return true;
   return false;
 }
 
@@ -226,6 +262,14 @@ std::string StrayProcesses::changed_variable(pid_t pid) const {
   return {};
 }
 
+std::string StrayProcesses::boundary_of(pid_t pid) const {
+  const std::string agent = way_->agent.string();
+  if (is_missing_for(pid, way_->agent))
+    return "it lies in another root folder (chroot), where the agent's file " + agent + " is not to be found. Put it there, or attach to it.";
+  if (may_not_read(pid, way_->agent)) return "its user may not read the agent's file " + agent + ". Install Lanescope where all users may read it.";
+  return {};
+}
+
 StrayProcesses::Obstacle StrayProcesses::obstacle_of(pid_t pid, const ProgramState& program) const {
   const bool is_ready = program.number.is_known();  // before, a new program has no environment yet
   if (!way_ && !is_ready && !is_of_another_user(pid)) return {};
@@ -239,11 +283,7 @@ StrayProcesses::Obstacle StrayProcesses::obstacle_of(pid_t pid, const ProgramSta
           "its program was started with an environment of its own (as by env -i), so no agent came with it. Put lanescope profile in front of that "
           "program, or attach to it."};
     case StartEnvironment::kWith:
-      if (is_missing_for(pid, way_->agent))
-        return {"it lies in another root folder (chroot), where the agent's file " + way_->agent.string() +
-                " is not to be found. Put it there, or attach to it."};
-      if (may_not_read(pid, way_->agent))
-        return {"its user may not read the agent's file " + way_->agent.string() + ". Install Lanescope where all users may read it."};
+      if (std::string boundary = boundary_of(pid); !boundary.empty()) return {std::move(boundary), UnfollowedProcesses::Missing::kAll, true};
       return {changed_variable(pid), UnfollowedProcesses::Missing::kPart};
     case StartEnvironment::kUnknown:
       return {};

@@ -55,6 +55,8 @@ class StrayProcesses {
   // That a process was seen, which may have ended by now. Of an attached process: one that is to be told of and was not yet. Of a launched one, what has
   // become a program is looked at from here on, whatever became of its parent, and none is returned.
   std::optional<Stray> see(const cpu::SeenProcess& seen);
+  // From here on threads of the attached process are seen, or not any more.
+  void expect_threads(bool are_seen) noexcept { are_threads_seen_ = are_seen; }
   // Those that have become programs, since the last call, that an agent can join as far as their environment says.
   [[nodiscard]] std::vector<pid_t> take_begun() { return std::exchange(begun_, {}); }
   // Whether, since the last call, a child of the attached process was passed over as an orphan that it may have got from the kernel.
@@ -70,6 +72,7 @@ class StrayProcesses {
     ProgramNumber suspect;        // that none could join at the last look
     std::int64_t next_look = 0;   // CLOCK_MONOTONIC ns
     std::int64_t interval = 0;    // ns until the one after
+    bool is_cut_off = false;      // a boundary around it was told of (boundary_of()), or around who forked it
   };
   void find_children();
   void take_on(pid_t pid);
@@ -79,12 +82,19 @@ class StrayProcesses {
   [[nodiscard]] Finding look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined);
   // Of an attached process: whether it, or a process that it comes of, is a recorder that was started meanwhile.
   [[nodiscard]] bool is_of_recorder(pid_t pid) const;
+  // The same without those that are none of the recording's as children of before.
+  [[nodiscard]] bool comes_of_recorder(pid_t pid) const;
+  // Of a process and those that it comes of, up to the attached one.
+  [[nodiscard]] bool is_any_ancestor(pid_t pid, const std::function<bool(pid_t)>& is_it) const;
   struct Obstacle {
     std::string reason;  // why no agent can join it, as in Stray; empty where one can, or that can't be told
     UnfollowedProcesses::Missing missing = UnfollowedProcesses::Missing::kAll;
+    bool is_boundary = false;  // boundary_of()
   };
   [[nodiscard]] Obstacle obstacle_of(pid_t pid, const ProgramState& program) const;
   [[nodiscard]] std::string changed_variable(pid_t pid) const;
+  // Why an agent can't come into a process from outside of it: its root folder, or its user's rights; empty where none of that is in the way.
+  [[nodiscard]] std::string boundary_of(pid_t pid) const;
 
   std::optional<Way> way_;                    // none: of an attached process
   pid_t attached_ = 0;                        // 0: of a launched process
@@ -95,6 +105,7 @@ class StrayProcesses {
   std::set<pid_t> others_;                    // children of the attached process that are none of the recording's
   std::map<pid_t, Member> family_;            // that live
   std::map<pid_t, std::size_t> told_unseen_;  // programs that were told of and will be seen, or will not where no threads are recorded
+  std::map<pid_t, int> undecided_;            // children of the attached process whose program was not known, and at how many looks
   std::vector<pid_t> begun_;
   bool has_doubt_ = false;
   pid_t newest_ = 0;            // number of the task that was made last, when it was last looked for

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -413,6 +415,140 @@ TEST_CASE("of the first process of a container, orphans are no strays, and child
   CHECK(told.pid != inherited);
   CHECK(parent_of_process(told.pid) == first);
   for (const int each : {go[0], go[1], orphan[0], child_goes[0], child_goes[1]}) close(each);
+}
+
+TEST_CASE("a process that leaves for another root folder by itself is told of once, and not where it has the agent") {
+  if (geteuid() != 0) return;  // by root alone
+  const lanescope::test::TemporaryFolder jail;
+  const std::filesystem::path agent = std::filesystem::read_symlink("/proc/self/exe");
+  const auto leave_with = [&](const std::string& file) {
+    StrayProcesses strays(getpid(), {kVariable, file, {}});
+    next_of(strays);  // this one
+    int go[2];
+    REQUIRE(pipe(go) == 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      char letter = 0;
+      if (read(go[0], &letter, 1) != 1 || chroot(jail.path().c_str()) != 0 || chdir("/") != 0) _exit(125);
+      for (;;) pause();
+    }
+    const Child child(pid);
+    std::size_t told = 0;
+    const auto look = [&] {
+      for (const StrayProcesses::Stray& stray : strays.look(none_is_joined)) told += stray.pid == pid ? 1 : 0;
+    };
+    for (int i = 0; i < 50; ++i, usleep(1000)) look();
+    CHECK(told == 0);
+    REQUIRE(write(go[1], "", 1) == 1);
+    for (int i = 0; i < 1'500; ++i, usleep(1000)) look();  // at last, it is looked at once a second
+    for (const int each : {go[0], go[1]}) close(each);
+    return told;
+  };
+  CHECK(leave_with("/bin/sleep") == 1);
+  CHECK(leave_with(agent.string()) == 0);
+}
+
+TEST_CASE("children of an attached process that end before they are looked at bring no doubt whose they were") {
+  StrayProcesses strays(getpid());
+  std::atomic<bool> is_over = false;
+  std::thread forks([&is_over] {
+    while (!is_over) {
+      const pid_t pid = fork();
+      if (pid == 0) _exit(0);
+      if (pid > 0) waitpid(pid, nullptr, 0);
+    }
+  });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  bool has_doubt = false;
+  while (!has_doubt && std::chrono::steady_clock::now() < end) {
+    CHECK(strays.look(none_is_joined).empty());
+    has_doubt = strays.take_doubt();
+    usleep(1000);
+  }
+  is_over = true;
+  forks.join();
+  CHECK_FALSE(has_doubt);
+}
+
+TEST_CASE("children of a container's first process that end before they are looked at bring no doubt whose they were") {
+  int told[2], go[2];
+  REQUIRE((pipe(told) == 0 && pipe(go) == 0));
+  const pid_t outside = fork();
+  if (outside == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (unshare(CLONE_NEWPID) != 0) _exit(3);
+    const pid_t first = fork();
+    if (first == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      char letter = 0;
+      if (read(go[0], &letter, 1) == 1 && fork() == 0) _exit(0);
+      for (;;) pause();
+    }
+    static_cast<void>(write(told[1], &first, sizeof(first)));
+    for (;;) pause();
+  }
+  close(told[1]);
+  const Child host(outside);
+  pid_t first = 0;
+  if (read(told[0], &first, sizeof(first)) != sizeof(first)) {
+    WARN("Only root can make namespaces of processes: not tested.");
+    return;
+  }
+  StrayProcesses strays(first);
+  REQUIRE(write(go[1], "", 1) == 1);
+  const auto has_child = [first] { return std::ifstream("/proc/" + std::to_string(first) + "/task/" + std::to_string(first) + "/children").get() > 0; };
+  while (!has_child()) usleep(1000);  // nobody waits for it
+  for (int i = 0; i < 100; ++i, usleep(1000)) CHECK(strays.look(none_is_joined).empty());
+  CHECK_FALSE(strays.take_doubt());
+  for (const int each : {told[0], go[0], go[1]}) close(each);
+}
+
+TEST_CASE("of a process that was attached to, children of before whose threads are seen are told of, and those of recorders are not") {
+  const Child before(start_program({}));
+  wait_until_it_runs(before.pid(), "sleep");
+  StrayProcesses strays(getpid());
+  lanescope::cpu::SeenProcess seen;
+  seen.pid = before.pid();
+  seen.parent = getpid();
+  seen.executable = "/bin/sleep";
+  const auto told = strays.see(seen);
+  REQUIRE(told);
+  CHECK(told->who == "[" + std::to_string(before.pid()) + "] sleep");
+  CHECK(told->missing == UnfollowedProcesses::Missing::kPart);
+  CHECK_THAT(told->reason, contains_text("ran already when lanescope attach came"));
+  // What it forks meanwhile, as a server of workers does, and the attached process itself.
+  seen.parent = before.pid();
+  seen.pid = 4'000'001;  // more than there are
+  seen.forked = true;
+  CHECK(strays.see(seen));
+  seen.pid = getpid();
+  seen.parent = getppid();
+  CHECK_FALSE(strays.see(seen));
+}
+
+TEST_CASE("of a process that was attached to and whose threads are expected, no child is doubted") {
+  REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+  StrayProcesses strays(getpid());
+  strays.expect_threads(true);
+  int orphan[2];
+  REQUIRE(pipe(orphan) == 0);
+  const pid_t shell = fork();
+  if (shell == 0) {
+    setsid();
+    const pid_t pid = fork();
+    if (pid == 0) execl("/bin/sleep", "sleep", "100000", nullptr);
+    static_cast<void>(write(orphan[1], &pid, sizeof(pid)));
+    _exit(0);
+  }
+  pid_t inherited = 0;
+  REQUIRE(read(orphan[0], &inherited, sizeof(inherited)) == sizeof(inherited));
+  REQUIRE(waitpid(shell, nullptr, 0) == shell);
+  const Child child(inherited);
+  for (int i = 0; i < 100; ++i, usleep(1000)) CHECK(strays.look(none_is_joined).empty());
+  CHECK_FALSE(strays.take_doubt());
+  REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 0) == 0);
+  for (const int each : orphan) close(each);
 }
 
 TEST_CASE("of an attached process whose threads are seen, no program is told of that was not seen") {
