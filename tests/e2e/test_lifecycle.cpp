@@ -73,6 +73,28 @@ TEST_CASE("a program that its seccomp filter ends for loading the agent is named
   }
 }
 
+TEST_CASE("a program that leaves for another root folder before its first range loses none where the agent is there already") {
+  if (geteuid() != 0) return;  // by root alone
+  const TemporaryFolder folder;
+  const std::filesystem::path jail = folder.path() / "jail";
+  std::filesystem::create_directory(jail);
+  const Ran ran =
+      run_lanescope(folder.path(), {"profile", "-t", "nvtx,osrt", "-s", "none", "--cpuctxsw=none", "-o", "x", lives(), "chroot-first", jail.string()});
+  CHECK(ran.code == 2);  // as alone
+  CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "step") == 150);  // its own, and a child's
+  CHECK_THAT(ran.messages, contains_text("nothing dropped"));
+}
+
+TEST_CASE("a program without a descriptor left at its first event is named, and each of its children, and nothing of that is left behind") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx,osrt", "-s", "none", "--cpuctxsw=none", "-o", "x", lives(), "opens-nothing"});
+  CHECK(ran.code == 7);
+  CHECK_THAT(ran.messages, contains_text("6 processes could not be followed") && contains_text("lanescope_progr: this process could not be followed") &&
+                               contains_text("has no file descriptor left by which it could report") && !contains_text("nothing dropped"));
+  CHECK(run_lanescope(folder.path(), {"info", "x.trace"}).output.find("complete: nothing dropped") == std::string::npos);
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) CHECK_FALSE(entry.path().filename().string().starts_with("lanescope-"));
+}
+
 TEST_CASE("however a program ends, it ends as without us and its ranges are in the file") {
   const auto each =
       GENERATE(values<Ending>({{{"exit"}, 100, 1, ProcessEndKind::kExited},           {{"_exit"}, 100, 1, ProcessEndKind::kExited},

@@ -1,6 +1,7 @@
 #include "agent/channel/handshake.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -151,7 +152,7 @@ void send_regret(int socket, int problem) noexcept {
 }
 
 // Receives the answer, and the memory file that comes with it.
-bool receive_welcome(int socket, channel::Welcome& welcome, Descriptor& memory_file) noexcept {
+bool receive_welcome(int socket, channel::Welcome& welcome, Descriptor& memory_file, bool& lacks_means) noexcept {
   iovec part{&welcome, sizeof(welcome)};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
@@ -163,7 +164,8 @@ bool receive_welcome(int socket, channel::Welcome& welcome, Descriptor& memory_f
   do received = system::receive_message(socket, &message, MSG_CMSG_CLOEXEC);
   while (received == -EINTR);
   if (received < 0) return false;
-  if ((message.msg_flags & MSG_CTRUNC) != 0) send_regret(socket, EMFILE);  // the file came, and there was no number for it
+  lacks_means = (message.msg_flags & MSG_CTRUNC) != 0;  // the file came, and there was no number for it
+  if (lacks_means) send_regret(socket, EMFILE);
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
     int descriptor = -1;
@@ -200,17 +202,18 @@ constexpr int kNoSockets = EAFNOSUPPORT;  // whatever a filter answers
 
 int refused(int problem) noexcept { return problem == EMFILE || problem == ENFILE || problem == ENOMEM || problem == ENOBUFS ? problem : kNoSockets; }
 
-std::optional<Connection> join_over(const OwnDescriptor& socket, std::string_view token, Ancestry ancestry, void (*make_room)()) noexcept {
+std::optional<Connection> join_over(const OwnDescriptor& socket, std::string_view token, Ancestry ancestry, void (*make_room)(), bool& lacks_means) noexcept {
   if (!send_hello(socket.number(), token, ancestry)) return std::nullopt;
   channel::Welcome welcome{};
   Descriptor memory_file(-1);
-  if (!receive_welcome(socket.number(), welcome, memory_file) || !comes_from_session(welcome, token)) return std::nullopt;
+  if (!receive_welcome(socket.number(), welcome, memory_file, lacks_means) || !comes_from_session(welcome, token)) return std::nullopt;
   void* mapping = map_memory(memory_file.get(), welcome.memory_bytes);
   if (mapping == nullptr && make_room != nullptr) {
     make_room();
     mapping = map_memory(memory_file.get(), welcome.memory_bytes);
   }
-  if (mapping == nullptr) {
+  lacks_means = mapping == nullptr;
+  if (lacks_means) {
     tell_no_room(memory_file.get(), socket.number());
     return std::nullopt;
   }
@@ -226,12 +229,13 @@ Joining connect_to_session(const char* address, Ancestry ancestry) noexcept {
   const Address session(address);
   OwnDescriptor socket = OwnDescriptor::keep(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   joining.problem = socket.was_opened() ? -connect_to(socket.number(), session) : refused(errno);
+  joining.lacks_means = !socket.was_opened();
   if (joining.problem == EPERM) joining.problem = kNoSockets;
   const Listener listener = joining.problem == 0 ? who_listens(socket.number(), session) : Listener::kStranger;
   if (listener != Listener::kStranger) {
     const timeval& limit = listener == Listener::kSession ? kStepLimit : kStrangersLimit;
     setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-    joining.connection = join_over(socket, session.token, ancestry, nullptr);
+    joining.connection = join_over(socket, session.token, ancestry, nullptr, joining.lacks_means);
   }
   if (!joining.connection) socket.close();
   return joining;
@@ -247,6 +251,24 @@ bool session_listens(const char* address) noexcept {
   return outcome == -EAGAIN || (outcome == 0 && who_listens(socket.get(), session) != Listener::kStranger);
 }
 
+namespace {
+
+// Where not even the file can be opened. Once the session is over, its folder is gone, or another user's. `place`: the path of the file, without its end.
+void leave_word_as_link(std::string_view place, int problem) noexcept {
+  char link[channel::kAddressBytes + sizeof(channel::kWordSuffix) + 16] = {};
+  char text[40] = {};
+  std::memcpy(link, place.data(), place.size());
+  char* end = link + place.size();
+  *end++ = channel::kWordLinkMark;
+  std::to_chars(end, link + sizeof(link) - 1, system::process_id());
+  end = std::to_chars(text, text + 12, problem).ptr;
+  *end++ = ' ';
+  if (program_invocation_short_name != nullptr) std::strncpy(end, program_invocation_short_name, sizeof(channel::Word::program) - 1);
+  system::make_link(text, link);
+}
+
+}  // namespace
+
 void leave_word_beside(const char* address, int problem) noexcept {
   const KeepErrno keep;
   if (address == nullptr) return;
@@ -257,6 +279,8 @@ void leave_word_beside(const char* address, int problem) noexcept {
   std::memcpy(file + path.size(), channel::kWordSuffix, sizeof(channel::kWordSuffix));
   // Once the session is over, anything of anybody's may lie there: a pipe would hold the program.
   const Descriptor word_file(system::open(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const bool has_no_descriptor = word_file.get() == -EMFILE || word_file.get() == -ENFILE;
+  if (has_no_descriptor && may_leave_links()) return leave_word_as_link({file, path.size() + sizeof(channel::kWordSuffix) - 1}, problem);
   struct stat status {};
   if (word_file.get() < 0 || !system::file_status(word_file.get(), status) || !S_ISREG(status.st_mode) || status.st_nlink != 1) return;
   channel::Word word{system::process_id(), problem, {}};
@@ -269,7 +293,8 @@ void leave_word_beside(const char* address, int problem) noexcept {
 std::optional<Connection> introduce(OwnDescriptor socket, const char* address, Ancestry ancestry, void (*make_room)()) noexcept {
   const KeepErrno keep;
   setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &kStepLimit, sizeof(kStepLimit));
-  std::optional<Connection> connection = join_over(socket, Address(address).token, ancestry, make_room);
+  bool lacks_means = false;
+  std::optional<Connection> connection = join_over(socket, Address(address).token, ancestry, make_room, lacks_means);
   if (!connection) socket.close();
   return connection;
 }

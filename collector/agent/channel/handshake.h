@@ -20,7 +20,8 @@ enum class Ancestry : std::uint32_t { kOwn = 0, kForked = 1 };  // of Hello::for
 // What came of it.
 struct Joining {
   std::optional<Connection> connection;
-  int problem = 0;  // errno of what lay between us and a session that may be there and can't know of it; 0: none did
+  int problem = 0;           // errno of what lay between us and a session that may be there and can't know of it; 0: none did
+  bool lacks_means = false;  // this process has no descriptor, no socket or no memory for it, which its forked children may have
 };
 
 // Reports to the session at this address (channel::kSocketVariable). No connection when there is no such session or it refuses. The session has five

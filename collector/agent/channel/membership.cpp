@@ -29,6 +29,7 @@ struct Membership {
   channel::RingProducer metadata;
   void (*repeat_metadata)() = nullptr;
   void (*absent)() = nullptr;
+  std::atomic<bool> lacks_means{false};
   char address[channel::kAddressBytes] = {};              // of the session that attached; empty: the environment names it
   char environment_address[channel::kAddressBytes] = {};  // as it was when the agent was loaded
   // Of a forked child that has not joined: what its parent had. The session sees by the socket that somebody may come yet.
@@ -151,6 +152,7 @@ State try_to_join() noexcept {
   Joining joining;
   if (!may_join()) joining.problem = EPERM;
   if (may_join() && !parent_has_lost_session()) joining = connect_to_session(session_address(), membership.ancestry);
+  membership.lacks_means.store(joining.lacks_means, std::memory_order_relaxed);
   leave_word(joining.problem);
   if (may_join()) give_up_inheritance();
   if (!joining.connection) {
@@ -184,6 +186,8 @@ channel::SharedMemory join_recording() noexcept {
   }
   return state == State::kJoined ? membership.connection.memory : channel::SharedMemory();
 }
+
+bool lacks_means_to_join() noexcept { return membership.lacks_means.load(std::memory_order_relaxed); }
 
 bool has_joined() noexcept { return state_now(std::memory_order_acquire) == State::kJoined; }
 

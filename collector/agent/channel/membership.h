@@ -25,6 +25,9 @@ void read_environment() noexcept;
 // is no session.
 channel::SharedMemory join_recording() noexcept;
 
+// Whether this process could not join a session that may be there for lack of what that takes. Its forked children try for themselves, and have to be told of.
+bool lacks_means_to_join() noexcept;
+
 // Whether this process is a member. One load.
 bool has_joined() noexcept;
 

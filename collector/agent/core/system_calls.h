@@ -45,6 +45,11 @@ inline long read_link(const char* link, char* path, std::size_t size) noexcept {
   constexpr int kFromHere = -100;  // AT_FDCWD
   return system_call(SYS_readlinkat, kFromHere, word(link), word(path), static_cast<long>(size));
 }
+// Takes no descriptor.
+inline int make_link(const char* target, const char* path) noexcept {
+  constexpr int kFromHere = -100;  // AT_FDCWD
+  return static_cast<int>(system_call(SYS_symlinkat, word(target), kFromHere, word(path)));
+}
 // Of an open file; false where there is none.
 inline bool file_status(int descriptor, struct stat& status) noexcept { return system_call(SYS_fstat, descriptor, word(&status)) == 0; }
 

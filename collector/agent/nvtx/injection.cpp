@@ -361,8 +361,8 @@ void fill_cuda(const NvtxExportTableCallbacks& callbacks) noexcept {
         handler(NVTX_CBID_CUDART_NameCudaEventA, event_a), handler(NVTX_CBID_CUDART_NameCudaEventW, event_w)});
 }
 
-// What is declined once is so for the process's life, of which the child of a vfork knows nothing.
-bool is_to_be_recorded() noexcept { return join_recording() || is_armed() || (may_join() && !is_own_process()); }
+// What is declined once is so for the life of the process, and of its forked children; of that the child of a vfork knows nothing.
+bool is_to_be_recorded() noexcept { return join_recording() || lacks_means_to_join() || is_armed() || (may_join() && !is_own_process()); }
 
 }  // namespace
 

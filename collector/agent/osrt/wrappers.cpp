@@ -378,6 +378,7 @@ __attribute__((constructor)) static void find_functions() {
   lanescope::agent::osrt::is_active.store(is_preloaded && has_session && records_calls, std::memory_order_relaxed);
   if (python != nullptr) lanescope::agent::python_lock::look_for_interpreter();
   if (is_preloaded) lanescope::agent::osrt::note_loaded_files();
+  if (is_preloaded) lanescope::agent::be_known_by_tools_path();
   if (is_preloaded) return;
   lanescope::agent::osrt::redirect.store(redirect_all, std::memory_order_release);
   lanescope::agent::osrt::redirect_process.store(redirect_process_calls, std::memory_order_release);

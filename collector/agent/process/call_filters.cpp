@@ -19,6 +19,7 @@ namespace lanescope::agent {
 constinit std::atomic<bool> forbids_joining{false};
 constinit std::atomic<bool> forbids_looking_at_files{false};
 constinit std::atomic<bool> forbids_looking_at_session{false};
+constinit std::atomic<bool> forbids_leaving_links{false};
 
 namespace {
 
@@ -51,6 +52,7 @@ constexpr NeededCall kNeeded[] = {
 };
 constexpr NeededCall kNeededForFiles[] = {{SYS_fstat}, {SYS_readlinkat}};
 constexpr NeededCall kNeededForSession[] = {{SYS_getsockopt}, {SYS_newfstatat}, {SYS_geteuid}, {SYS_openat}, {SYS_read}, {SYS_ppoll}};
+constexpr NeededCall kNeededForLinks[] = {{SYS_symlinkat}};
 
 std::uint32_t computed(std::uint16_t operation, std::uint32_t left, std::uint32_t right) noexcept {
   constexpr std::uint32_t kBits = 32;
@@ -168,6 +170,7 @@ void FilterInstallation::has_succeeded(const sock_fprog& filter) noexcept {
   before_ = before_ || ends_who_calls(kNeeded, filter);
   files_before_ = files_before_ || ends_who_calls(kNeededForFiles, filter);
   session_before_ = session_before_ || ends_who_calls(kNeededForSession, filter);
+  links_before_ = links_before_ || ends_who_calls(kNeededForLinks, filter);
 }
 
 }  // namespace lanescope::agent

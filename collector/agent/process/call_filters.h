@@ -21,19 +21,25 @@ inline bool may_look_at_files() noexcept { return !forbids_looking_at_files.load
 extern constinit std::atomic<bool> forbids_looking_at_session;
 inline bool may_look_at_session() noexcept { return !forbids_looking_at_session.load(std::memory_order_relaxed); }
 
+// The same of a link that the agent leaves where it has no descriptor (channel/handshake.cpp).
+extern constinit std::atomic<bool> forbids_leaving_links;
+inline bool may_leave_links() noexcept { return !forbids_leaving_links.load(std::memory_order_relaxed); }
+
 // Lives around the call that installs a filter: what it is about to forbid counts as forbidden from before it.
 class [[nodiscard]] FilterInstallation {
  public:
   FilterInstallation() noexcept
       : before_(forbids_joining.exchange(true)),
         files_before_(forbids_looking_at_files.exchange(true)),
-        session_before_(forbids_looking_at_session.exchange(true)) {}
+        session_before_(forbids_looking_at_session.exchange(true)),
+        links_before_(forbids_leaving_links.exchange(true)) {}
   // To be called behind it. `filter`: what the kernel has taken.
   void has_succeeded(const sock_fprog& filter) noexcept;
   ~FilterInstallation() {
     forbids_joining.store(before_);
     forbids_looking_at_files.store(files_before_);
     forbids_looking_at_session.store(session_before_);
+    forbids_leaving_links.store(links_before_);
   }
   FilterInstallation(const FilterInstallation&) = delete;
   FilterInstallation& operator=(const FilterInstallation&) = delete;
@@ -42,6 +48,7 @@ class [[nodiscard]] FilterInstallation {
   bool before_;
   bool files_before_;
   bool session_before_;
+  bool links_before_;
 };
 
 }  // namespace lanescope::agent

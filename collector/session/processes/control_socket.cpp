@@ -1,5 +1,6 @@
 #include "processes/control_socket.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "clock.h"
 #include "collector/channel/send_descriptor.h"
 
 namespace lanescope::session {
@@ -75,7 +77,34 @@ Place private_folder(const char* parent) {
   return {};
 }
 
+// Links that agents without a descriptor have left: their names.
+std::vector<std::string> left_links(int folder) {
+  std::vector<std::string> names;
+  const int place = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const listing = place < 0 ? nullptr : fdopendir(place);
+  if (listing == nullptr && place >= 0) close(place);
+  if (listing == nullptr) return names;
+  const std::string prefix = std::string(kWordsName) + channel::kWordLinkMark;
+  while (const dirent* const entry = names.size() < channel::kMostWords ? readdir(listing) : nullptr)
+    if (std::string_view(entry->d_name).starts_with(prefix)) names.emplace_back(entry->d_name);
+  closedir(listing);
+  return names;
+}
+
+std::optional<channel::Word> word_of_link(int folder, const std::string& name) {
+  char text[64] = {};
+  if (readlinkat(folder, name.c_str(), text, sizeof(text) - 1) <= 0) return std::nullopt;
+  channel::Word word;
+  word.process = std::atoi(name.c_str() + kWordsName.size() + 1);
+  char* program = nullptr;
+  word.problem = static_cast<std::int32_t>(std::strtol(text, &program, 10));
+  if (*program == ' ') ++program;
+  std::strncpy(word.program, program, sizeof(word.program) - 1);
+  return word;
+}
+
 void remove_from(int folder) {
+  for (const std::string& link : left_links(folder)) unlinkat(folder, link.c_str(), 0);
   for (const std::string_view name : {kSocketName, kWordsName, kMachineName}) unlinkat(folder, name.data(), 0);
 }
 
@@ -190,6 +219,8 @@ ControlSocket::ControlSocket(ControlSocket&& other) noexcept
       spare_(std::move(other.spare_)),
       words_(std::move(other.words_)),
       words_taken_(other.words_taken_),
+      links_taken_(other.links_taken_),
+      folder_changed_(other.folder_changed_),
       path_(std::exchange(other.path_, {})),
       token_(std::move(other.token_)),
       agents_user_(other.agents_user_),
@@ -220,7 +251,22 @@ std::vector<channel::Word> ControlSocket::take_words() {
     word.program[sizeof(word.program) - 1] = '\0';
     words.push_back(word);
   }
+  take_links(words);
   return words;
+}
+
+// The folder's time tells whether there is a new one, but for what comes within one tick of the clock that gives it.
+void ControlSocket::take_links(std::vector<channel::Word>& words) {
+  constexpr std::int64_t kTick = 2'000'000'000;  // ns, of any file system
+  struct stat facts {};
+  if (fstat(folder_.get(), &facts) != 0) return;
+  const std::int64_t changed = facts.st_mtim.tv_sec * 1'000'000'000 + facts.st_mtim.tv_nsec;
+  if (changed == folder_changed_ && realtime_now() - changed > kTick) return;
+  folder_changed_ = changed;
+  for (const std::string& name : left_links(folder_.get())) {
+    if (const auto word = word_of_link(folder_.get(), name); word && ++links_taken_ <= channel::kMostWords) words.push_back(*word);
+    unlinkat(folder_.get(), name.c_str(), 0);
+  }
 }
 
 bool ControlSocket::is_our_token(const char (&half)[channel::kTokenHalf]) const noexcept {

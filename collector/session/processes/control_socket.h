@@ -40,7 +40,8 @@ class ControlSocket {
   // The next one that waits. None when none waits, or where the system lends no descriptor even to send it away: descriptors() are -1 then
   // until the next call. Does not block.
   std::optional<Visitor> accept();
-  // What agents that may have no socket have left in the file beside it since the last call, some thousand words in all. Does not block.
+  // What agents that may have no socket have left in the file beside it since the last call, or as links where they have no descriptor for that either; some
+  // thousand words in all. Does not block.
   [[nodiscard]] std::vector<channel::Word> take_words();
   // Whether somebody shows the half of the token by which programs of ours are known.
   [[nodiscard]] bool is_our_token(const char (&half)[channel::kTokenHalf]) const noexcept;
@@ -49,11 +50,14 @@ class ControlSocket {
 
  private:
   ControlSocket() = default;
+  void take_links(std::vector<channel::Word>& words);
   std::array<FileDescriptor, 2> sockets_;  // the second has an abstract name
   FileDescriptor folder_;                  // locked: nobody takes it for one that a killed recorder left
   FileDescriptor spare_;                   // given up to send somebody away
   FileDescriptor words_;
   std::int64_t words_taken_ = 0;  // bytes
+  std::size_t links_taken_ = 0;
+  std::int64_t folder_changed_ = 0;  // ns since 1970: the folder's time at the last look
   std::filesystem::path path_;
   std::string token_;
   uid_t agents_user_ = 0;

@@ -77,7 +77,13 @@ void add_surroundings(std::vector<Way>& ways) {
 // What a child can't get past that has to find its way to the recorder.
 void add_boundaries(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"no-descriptors"}, .ranges = 250, .said = "has no file descriptor left by which it could report"});
+  ways.push_back({.arguments = {"opens-nothing"},
+                  .ranges = 150,
+                  .said = "has no file descriptor left by which it could report",
+                  .only = Joining::kLaunched,
+                  .traced = "osrt"});
   ways.push_back({.arguments = {"chroot", "FOLDER"}, .ranges = 250, .rights = Rights::kRoot});
+  ways.push_back({.arguments = {"chroot-first", "FOLDER"}, .ranges = 150, .rights = Rights::kRoot, .traced = "osrt"});
   ways.push_back({.arguments = {"setuid"}, .ranges = 250, .rights = Rights::kRoot});
   ways.push_back({.arguments = {"setuid-exec", "LIVES"}, .ranges = 200, .rights = Rights::kRoot, .ranges_if_attached = 100});
 }

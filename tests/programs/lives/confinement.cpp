@@ -148,6 +148,21 @@ int may_grow_nothing() {
   steps(100);
   return kCode;
 }
+// Its first ranges come when it has no descriptor left, nor have its children; nothing of that is recorded, and each of the six is to be told of.
+int may_open_nothing() {
+  const rlimit none{3, 3};
+  must(setrlimit(RLIMIT_NOFILE, &none) == 0, "setrlimit");
+  steps(100);
+  for (int i = 0; i < 5; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      steps(10);
+      _exit(3);
+    }
+    must(code_of(child) == 3, "the end of a child");
+  }
+  return kCode;
+}
 // Without sockets, which are refused.
 int may_have_no_sockets() {
   sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
@@ -269,11 +284,13 @@ std::vector<Way> confinement() {
       {"dup2", covers_descriptors},
       {"no-descriptors", has_no_descriptors},
       {"chroot", changes_root},
+      {"chroot-first", changes_root, Begin::kWithItsWay},
       {"setuid", is_another_user},
       {"setuid-exec", becomes_another_user},
       {"not-dumpable", can_not_be_dumped},
       {"seccomp", may_only_write},
       {"seccomp-first", is_guarded_first, Begin::kWithItsWay},
+      {"opens-nothing", may_open_nothing, Begin::kWithItsWay},
       {"seccomp-no-sockets", may_have_no_sockets, Begin::kWithItsWay},
       {"no-growth", may_grow_nothing, Begin::kWithItsWay},
       {"seccomp-strict", has_strict_threads},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <iterator>
 
 #include <dlfcn.h>
@@ -141,6 +142,12 @@ bool is_anyone_waited_for(std::int64_t waited) noexcept {
 void* load_file(const char* path, int mode) noexcept {
   const Load load = next(next_load, "dlopen");
   return load != nullptr ? load(path, mode) : nullptr;
+}
+
+// The file is the same, so the loader adds the path to the names of what it has loaded; a file that it has not, it leaves out.
+void be_known_by_tools_path() noexcept {
+  for (const char* const variable : {"NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"})
+    if (const char* const path = getenv(variable); path != nullptr && *path == '/') load_file(path, RTLD_LAZY | RTLD_NOLOAD);
 }
 
 int visit_loaded_files(VisitFile visit, void* data) noexcept {

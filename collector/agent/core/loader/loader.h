@@ -15,6 +15,10 @@ namespace lanescope::agent {
 // As dlopen().
 void* load_file(const char* path, int mode) noexcept;
 
+// Where the agent was loaded with the program, by another path than the one by which the libraries that take it as their tool look for it: from here on the
+// loader knows it by that path, too, also where no file of that path is to be found any more (chroot). To be called while the agent is loaded.
+void be_known_by_tools_path() noexcept;
+
 // As dl_iterate_phdr(). Where forks are watched (process/forks.h), no other thread is to fork while this one is in the list: the C library does not free
 // the lock of the list in a child, which could then load no file. A thread of the agent's own waits for those that fork, two seconds at most; one of
 // the program's 100 ms (kForkPatience), since it may hold what they need to fork.

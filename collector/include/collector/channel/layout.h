@@ -88,6 +88,8 @@ struct Word {
   char program[16] = {};     // the begin of its name
 };
 inline constexpr char kWordSuffix[] = ".word";
+// One that has no descriptor left for that leaves a link beside the file, whose name goes on with this and the process's number. It leads to "PROBLEM PROGRAM".
+inline constexpr char kWordLinkMark = '.';
 inline constexpr std::size_t kMostWords = 4096;
 
 // The host's answer; the memory file comes with it as SCM_RIGHTS. Refused when `accepted` is 0 (no file then).
