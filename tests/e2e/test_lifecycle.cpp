@@ -73,6 +73,29 @@ TEST_CASE("a program that its seccomp filter ends for loading the agent is named
   }
 }
 
+TEST_CASE("a program that ends for loading the agent in the strict mode of seccomp is named, with what to do about it") {
+  constexpr const char* kTold = "it had left itself no system calls but read and write (seccomp's strict mode), and the kernel ended it";
+  constexpr int kEnds = 7;  // as it does alone
+  const TemporaryFolder folder;
+  const std::vector<std::string> command{lives(), "seccomp-strict-first", "100"};
+  REQUIRE(run_alone(command).code == kEnds);
+  const auto record = [&](const std::string& traced) {
+    return run_lanescope(folder.path(),
+                         {"profile", "-t", traced, "-s", "none", "--cpuctxsw=none", "-f", "true", "-o", "x", command[0], command[1], command[2]});
+  };
+  const Ran ended = record("nvtx");
+  CHECK(ended.code == 128 + SIGKILL);
+  CHECK_THAT(ended.messages, contains_text(kTold) && contains_text("-t osrt") && !contains_text("nothing dropped"));
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text(kTold));
+  for (const char* advised : {"nvtx,osrt", "none"}) {
+    const Ran ran = record(advised);
+    CHECK(ran.code == kEnds);
+    CHECK_THAT(ran.messages, !contains_text("strict mode), and the kernel"));
+  }
+  // Of another SIGKILL nothing is said.
+  CHECK_THAT(run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-f", "true", "-o", "x", "sh", "-c", "kill -KILL $$"}).messages, !contains_text("seccomp"));
+}
+
 TEST_CASE("a program that leaves for another root folder before its first range loses none where the agent is there already") {
   if (geteuid() != 0) return;  // by root alone
   const TemporaryFolder folder;

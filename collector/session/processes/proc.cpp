@@ -281,6 +281,11 @@ void wait_for_in_background(pid_t child) noexcept {
   }
 }
 
+bool was_strict(pid_t pid) {
+  const std::string mode = line_of(process_text(folder_of(pid) / "status"), "Seccomp:");
+  return mode == "1" || mode == "3";  // which Linux 5.16 and newer say of who was ended for what it did; filters do that by another signal
+}
+
 std::optional<ExitStatus> exit_status_of_stranger(pid_t pid, int pidfd) {
   const std::vector<std::string> fields = stat_fields(pid);
   if (fields.size() > kExitStatus && fields[kState] == "Z") return to_exit_status(std::atoi(fields[kExitStatus].c_str()));

@@ -100,6 +100,10 @@ enum class StartEnvironment { kWith, kWithout, kUnknown, kForbidden };
 // Whether a process neither catches nor ignores this signal, so that it may end it; true where that is not known.
 [[nodiscard]] bool may_end(pid_t pid, int signal);
 
+// Whether a process that has ended, and was not waited for, had left its first thread no system calls but read, write and exit (the strict mode of seccomp(2)),
+// where SIGKILL has ended it. False where that can't be told.
+[[nodiscard]] bool was_strict(pid_t pid);
+
 // Of what waitpid() says.
 [[nodiscard]] ExitStatus to_exit_status(int wait_status) noexcept;
 

@@ -301,9 +301,14 @@ void ProcessTable::write_progress() {
 
 bool ProcessTable::has_ended(const TargetProcess& process, std::optional<TargetProcess::Ending>& ending) {
   if (process.pid() != launched_pid_) return process.is_gone();
-  int status = 0;
-  if (!launched_status_ && waitpid(launched_pid_, &status, WNOHANG) != launched_pid_) return false;
-  if (!launched_status_) launched_status_ = to_exit_status(status);
+  if (!launched_status_) {
+    siginfo_t ended{};
+    if (waitid(P_PID, static_cast<id_t>(launched_pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid != launched_pid_) return false;
+    launched_was_strict_ = was_strict(launched_pid_);  // nothing says so once it was waited for
+    int status = 0;
+    if (waitpid(launched_pid_, &status, WNOHANG) != launched_pid_) return false;
+    launched_status_ = to_exit_status(status);
+  }
   ending = {launched_status_->signal != 0 ? proto::PROCESS_END_SIGNALED : proto::PROCESS_END_EXITED, *launched_status_};
   return true;
 }
@@ -343,17 +348,21 @@ void ProcessTable::detach_all() {
 }
 
 // The agent comes with the first call of NVTX or CUDA where it is not loaded with the program.
-void ProcessTable::note_killed_by_filter(const TargetProcess& process) {
+void ProcessTable::note_killed_by_seccomp(const TargetProcess& process, int signal) {
   const bool comes_late = (settings_.trace_nvtx || settings_.trace_cuda) && !settings_.trace_os_runtime && !settings_.trace_python_lock;
-  if (!comes_late || process.is_connected()) return;
+  const bool was_strict = signal == SIGKILL && process.pid() == launched_pid_ && launched_was_strict_;
+  if (!comes_late || process.is_connected() || !(signal == SIGSYS || was_strict)) return;
   const std::string& executable = process.description().executable;
   unfollowed_.add("[" + std::to_string(process.pid()) + "] " + executable.substr(executable.rfind('/') + 1),
-                  "its seccomp filter had the kernel end it (SIGSYS), perhaps for loading the agent. If it does not end so alone, record it with "
-                  "-t osrt as well, by which the agent is there before the filter, or from outside (-t none).");
+                  was_strict ? "it had left itself no system calls but read and write (seccomp's strict mode), and the kernel ended it for another one "
+                               "(SIGKILL), perhaps for loading the agent. If it does not end so alone, record it with -t osrt as well, by which the agent is "
+                               "there before, or from outside (-t none)."
+                             : "its seccomp filter had the kernel end it (SIGSYS), perhaps for loading the agent. If it does not end so alone, record it with "
+                               "-t osrt as well, by which the agent is there before the filter, or from outside (-t none).");
 }
 
 void ProcessTable::finish(TargetProcess& process, std::optional<TargetProcess::Ending> known) {
-  if (known && known->status.signal == SIGSYS) note_killed_by_filter(process);
+  if (known) note_killed_by_seccomp(process, known->status.signal);
   process.set_recording(false);
   const TargetProcess::CaptureCounts captures = process.captures();
   captures_of_ended_.begins += captures.begins;

@@ -129,7 +129,7 @@ class ProcessTable {
   // What a user should know, in the recording and at once.
   void warn(proto::Component component, const std::string& sentence);
   void note_stray(const StrayProcesses::Stray& stray);
-  void note_killed_by_filter(const TargetProcess& process);
+  void note_killed_by_seccomp(const TargetProcess& process, int signal);
   void finish(TargetProcess& process, std::optional<TargetProcess::Ending> known);
   void note_ended(ProcessCompleteness process);
   void forget_old();  // what is known of processes that ended long ago

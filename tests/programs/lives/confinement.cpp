@@ -187,6 +187,13 @@ int has_strict_threads() {
   steps(50);
   return kCode;
 }
+// Its first ranges come behind that, and what loads an agent for them is forbidden.
+int is_strict_first() {
+  must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0, "strict");
+  steps(number(100));
+  if (write(STDOUT_FILENO, "written\n", 8) == 8) syscall(SYS_exit, kCode);
+  return 98;
+}
 // The child of a vfork guards itself, and itself alone.
 [[gnu::noinline]] void vfork_and_filter() {
   sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), LANESCOPE_ALLOW(exit_group),
@@ -294,6 +301,7 @@ std::vector<Way> confinement() {
       {"seccomp-no-sockets", may_have_no_sockets, Begin::kWithItsWay},
       {"no-growth", may_grow_nothing, Begin::kWithItsWay},
       {"seccomp-strict", has_strict_threads},
+      {"seccomp-strict-first", is_strict_first, Begin::kWithItsWay},
       {"seccomp-children", has_guarded_children},
       {"seccomp-vfork", has_a_guarded_vfork},
       {"seccomp-threads", may_only_have_threads},
