@@ -96,6 +96,26 @@ TEST_CASE("a program that ends for loading the agent in the strict mode of secco
   CHECK_THAT(run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-f", "true", "-o", "x", "sh", "-c", "kill -KILL $$"}).messages, !contains_text("seccomp"));
 }
 
+TEST_CASE("a child that is killed while it joins the recording is one process, which is its parent's program and begins behind it") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx,osrt", "-o", "x", lives(), "killed-children", "100"});
+  CHECK(ran.code == 7);
+  const auto trace = load(folder.path() / "x.trace");
+  CHECK(trace->processes().size() == 101);
+  std::uint32_t first = 0;
+  for (const Process& process : trace->processes())
+    if (!process.forked) first = process.pid;
+  for (const Process& process : trace->processes()) {
+    CAPTURE(process.pid, process.name, process.start, process.end.value_or(-1));
+    CHECK(process.name == "lanescope_program_lives");
+    CHECK(process.start <= process.end.value_or(process.start - 1));
+    CHECK(process.end_kind != ProcessEndKind::kReplaced);
+    if (!process.forked) continue;
+    CHECK(process.parent_pid == first);
+    CHECK(process.end.value_or(0) - process.start < 1'000'000'000);  // of 1 to 4 ms, on a busy machine
+  }
+}
+
 TEST_CASE("a program that leaves for another root folder before its first range loses none where the agent is there already") {
   if (geteuid() != 0) return;  // by root alone
   const TemporaryFolder folder;

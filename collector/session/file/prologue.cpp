@@ -86,7 +86,8 @@ void Prologue::extend(proto::EventChunk chunk, proto::EventChunk& dictionary) {
 
 void Prologue::absorb(const FrameView& frame) {
   const std::uint32_t instance = frame.header.process;
-  if (instance != 0 && frame.header.type != proto::FRAME_PROCESS_START && !knows(instance)) return;
+  const bool begins = frame.header.type == proto::FRAME_PROCESS_START && instance >= first_new_;
+  if (instance != 0 && !begins && !knows(instance)) return;
   switch (frame.header.type) {
     case proto::FRAME_PROCESS_START:
       if (auto start = parsed<proto::ProcessStart>(frame)) processes_[instance].start = std::move(*start);

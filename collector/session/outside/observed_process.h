@@ -32,6 +32,9 @@ class ObservedProcess {
   FrameLog* log_;
 };
 
+// All but its place, and whether an agent has reported.
+[[nodiscard]] proto::ProcessStart start_of(const cpu::SeenProcess& seen);
+
 [[nodiscard]] inline ProcessDescription describe(const cpu::SeenProcess& seen) { return {seen.parent, seen.executable, seen.arguments}; }
 
 }  // namespace lanescope::session

@@ -15,8 +15,9 @@ namespace lanescope::session {
 namespace {
 
 // A file as threads' records name it, by the path that the program used, and as the kernel shows it to us: from another root folder, or with a mark where it
-// has no name any more.
+// has no name any more. As far as is known: nothing is of a process that had ended by the time that its agent was heard.
 bool same_file(std::string_view a, std::string_view b) {
+  if (a.empty() || b.empty()) return true;
   constexpr std::string_view kGone = " (deleted)";
   for (std::string_view* path : {&a, &b})
     if (path->ends_with(kGone)) path->remove_suffix(kGone.size());
@@ -51,12 +52,14 @@ TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& descriptio
   AgentIntroduction introduction = agent;
   if (is_known) introduction.since = observed->start();
   const std::uint32_t instance = is_known ? observed->instance() : ++joined_;
+  const ProcessDescription observed_description = is_known ? observed->description() : ProcessDescription();
   if (observed != observed_.end()) {
-    if (!is_known) observed->write_end({proto::PROCESS_END_REPLACED, {}}, monotonic_now());
+    if (!is_known) observed->write_end({proto::PROCESS_END_REPLACED, {}}, agent.since != 0 ? agent.since : monotonic_now());
     observed_.erase(observed);
   }
   introduction.place = place(instance, pid);
-  live_.push_back(std::make_unique<TargetProcess>(instance, pid, description, introduction, log_, naming_, report_, room_));
+  const ProcessDescription& known = is_known && description.executable.empty() ? observed_description : description;
+  live_.push_back(std::make_unique<TargetProcess>(instance, pid, known, introduction, log_, naming_, report_, room_));
   share_memory(free_memory_);
   if (threads_) live_.back()->name_python_by(threads_->python());
   return *live_.back();
@@ -435,6 +438,10 @@ std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
   if (TargetProcess* process = find(seen.pid)) {
     // What is seen comes up to half a second later than what agents say: this program's agent may have joined since.
     const bool has_joined_since = process->is_connected() && seen.program_start <= process->joined();
+    if (process->description().executable.empty()) {
+      process->set_description(describe(seen));
+      write_late_start(process->instance(), seen);
+    }
     if (has_joined_since || (same_program(describe(seen), process->description()) && !seen_instances_.contains(process->instance()))) {
       seen_instances_.insert(process->instance());
       return process->instance();
@@ -447,11 +454,16 @@ std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
     return instance;
   }
   // What is seen comes a little later than what agents say: the process may have ended by now.
-  const auto ended = std::find_if(ended_unseen_.rbegin(), ended_unseen_.rend(), [&](const EndedProcess& process) {
-    return process.pid == seen.pid && process.executable == seen.executable && seen.start <= process.end;
-  });
+  const auto ended_as = [&](std::string_view executable) {
+    return std::find_if(ended_unseen_.rbegin(), ended_unseen_.rend(),
+                        [&](const EndedProcess& process) { return process.pid == seen.pid && process.executable == executable && seen.start <= process.end; });
+  };
+  auto ended = ended_as(seen.executable);
+  const bool was_unknown = ended == ended_unseen_.rend();
+  if (was_unknown) ended = ended_as("");
   if (ended != ended_unseen_.rend()) {
     const std::uint32_t instance = ended->instance;
+    if (was_unknown) write_late_start(instance, seen);
     ended_unseen_.erase(std::next(ended).base());
     seen_instances_.insert(instance);
     return instance;
@@ -461,7 +473,12 @@ std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
   std::erase_if(observed_, [&](const ObservedProcess& before) { return before.pid() == seen.pid; });
   ++joined_;
   const bool is_ours = seen.membership != cpu::Membership::kOutside;
-  const auto before = ended_seen_.find(seen.pid);
+  auto before = ended_seen_.find(seen.pid);
+  const bool has_begun_now = seen.forked && !seen.executed;
+  if (before != ended_seen_.end() && has_begun_now) {  // another one that had this number
+    ended_seen_.erase(before);
+    before = ended_seen_.end();
+  }
   cpu::SeenProcess program = seen;
   if (before != ended_seen_.end()) program.start = seen.program_start;  // its time before that is known already
   observed_.emplace_back(joined_, program, is_ours ? place(joined_, seen.pid) : proto::JobPlace(), log_);
@@ -478,6 +495,12 @@ std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
   }
   seen_instances_.insert(joined_);
   return joined_;
+}
+
+void ProcessTable::write_late_start(std::uint32_t instance, const cpu::SeenProcess& seen) {
+  log_.write({proto::FRAME_PROCESS_START, instance}, start_of(seen));
+  const auto ended = ended_.find(instance);
+  if (ended != ended_.end()) ended->second.name = seen.executable.substr(seen.executable.rfind('/') + 1);
 }
 
 void ProcessTable::leave_seen(std::uint32_t instance, std::int64_t time) {

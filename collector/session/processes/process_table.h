@@ -121,6 +121,8 @@ class ProcessTable {
   TargetProcess* find_instance(std::uint32_t instance);
   // The instance of a process of which threads are seen; a new one where it is not known, or runs another program by now.
   std::uint32_t join_seen(const cpu::SeenProcess& seen);
+  // What a process was of which nothing was known when its agent was heard, for it had ended by then.
+  void write_late_start(std::uint32_t instance, const cpu::SeenProcess& seen);
   void leave_seen(std::uint32_t instance, std::int64_t time);
   void name_seen_thread(std::uint32_t instance, std::uint32_t thread, const std::string& name);
   [[nodiscard]] ProcessCompleteness with_threads(ProcessCompleteness process) const;  // with what was seen of its threads

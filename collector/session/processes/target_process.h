@@ -70,6 +70,7 @@ class TargetProcess {
   // When its agent joined: CLOCK_MONOTONIC ns. Requires: is_connected().
   [[nodiscard]] std::int64_t joined() const noexcept { return joined_; }
   [[nodiscard]] const ProcessDescription& description() const noexcept { return description_; }
+  void set_description(ProcessDescription description) { description_ = std::move(description); }
   [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }            // -1 where the kernel has none
   [[nodiscard]] int connection() const noexcept { return connection_.get(); }  // -1 once the agent hung up
   // Takes note of what the agent says over the connection beyond its greeting, and of its end. Does not block.

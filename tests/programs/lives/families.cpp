@@ -32,6 +32,18 @@ int has_children() {
   wait_for_all();
   return kCode;
 }
+// Each is killed while it begins to make ranges, or a little later.
+int has_killed_children() {
+  for (int i = 0; i < number(100); ++i) {
+    const pid_t child = fork();
+    if (child == 0)
+      for (;;) steps(10);
+    usleep(static_cast<useconds_t>(1'000 + i * 37 % 3'000));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  return kCode;
+}
 int is_a_tree() {
   for (int level = number(5); level > 0; --level) fork();
   steps(10);
@@ -213,6 +225,7 @@ std::vector<Way> families() {
       {"vfork-first", begins_in_a_vfork, Begin::kWithItsWay},
       {"spawn", spawns},
       {"clone-vm", clones_within_its_memory},
+      {"killed-children", has_killed_children},
       {"clone", forks_by_the_kernel},
       {"_Fork", forks_without_handlers},
       {"daemon", becomes_a_daemon},
