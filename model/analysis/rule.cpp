@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <tuple>
 
 #include "idle/shared_idle.h"
 #include "model/trace/work/parallel.h"
@@ -105,8 +106,8 @@ void on_all_cores(std::span<const RuleRequest> requests, const RuleContext& cont
 }  // namespace
 
 void rank(std::vector<Finding>& findings) {
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.recurrence != b.recurrence ? a.recurrence < b.recurrence : a.cost > b.cost; });
+  const auto key = [](const Finding& finding) { return std::tuple(finding.recurrence, finding.hidden - finding.cost, -finding.cost); };
+  std::stable_sort(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) { return key(a) < key(b); });
 }
 
 Result<void> RuleArguments::set(const RuleOption& option, std::string_view value) {

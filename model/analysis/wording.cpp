@@ -39,6 +39,10 @@ std::string duration_text(Nanoseconds duration) {
 
 Message cost_text(const Finding& finding) {
   if (finding.cost <= 0) return "not known";
+  if (finding.hidden == finding.cost) return Message("nothing as it is; up to {time} where the CPU keeps up", {{"time", duration_text(finding.cost)}});
+  if (finding.hidden > 0)
+    return Message("up to {time}; {all} where the CPU keeps up",
+                   {{"time", duration_text(finding.cost - finding.hidden)}, {"all", duration_text(finding.cost)}});
   return Message(finding.recurrence == Recurrence::kOnce ? "up to {time}, once" : "up to {time}", {{"time", duration_text(finding.cost)}});
 }
 

@@ -35,7 +35,7 @@ QString paragraph(const QString& label, const QString& text) {
 stats::Table table_of(const std::vector<Finding>& findings) {
   stats::Table table({stats::integers("Cost", stats::Unit::kNanoseconds), stats::texts("Finding"), stats::words("When"), stats::texts("Rule")});
   for (const Finding& finding : findings)
-    table.add_row(finding.cost > 0 ? finding.cost : stats::kNoInteger, table.add_text(finding.title.in(shown_language())),
+    table.add_row(finding.cost > 0 ? finding.cost - finding.hidden : stats::kNoInteger, table.add_text(finding.title.in(shown_language())),
                   table.add_text(std::string(finding.recurrence == analysis::Recurrence::kOnce ? to_translate("once") : "")),
                   table.add_text(std::string(finding.rule)));
   return table;

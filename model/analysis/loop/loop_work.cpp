@@ -126,6 +126,11 @@ bool LoopWork::has(const IdleGap& gap, const IdlePart& part) const {
   return loop_.recurrence(process, part.range.begin, enqueued) == Recurrence::kRecurring;
 }
 
+const AwaitedWork& LoopWork::awaited() const {
+  std::call_once(awaited_is_known_, [this] { awaited_.emplace(trace_, *this, launch_index_->of(trace_), time_, stop_); });
+  return *awaited_;
+}
+
 Nanoseconds LoopWork::reading(GpuId gpu) const { return reading_of(gpu).idle; }
 
 LoopWork::Reading LoopWork::reading_of(GpuId gpu) const {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "awaited_work.h"
 #include "idle/counter_readings.h"
 #include "iterations.h"
 #include "model/analysis/families.h"
@@ -101,6 +102,8 @@ class LoopWork {
   // How those of the ranks that step waited for each other: one for each of of_ranks(), empty of the others. O(communication kernels) beside that the
   // first time.
   [[nodiscard]] const RankWaits& rank_waits() const;
+  // What of the GPUs' work in it the program waits for: found when it is first asked for (awaited_work.h).
+  [[nodiscard]] const AwaitedWork& awaited() const;
   [[nodiscard]] Message text() const { return loop_time_text(families_, loop_); }
 
  private:
@@ -134,6 +137,8 @@ class LoopWork {
   mutable std::vector<RankWork> ranks_;
   mutable std::once_flag rank_waits_are_known_;
   mutable RankWaits rank_waits_;
+  mutable std::once_flag awaited_is_known_;
+  mutable std::optional<AwaitedWork> awaited_;
 };
 
 // That of the context, found when the first rule asks for it, and shared by all that do. Any thread.

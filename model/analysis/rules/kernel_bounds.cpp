@@ -219,8 +219,11 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
   const GpuTexts gpus(trace);
   for (const Candidate& candidate : candidates) {
     const Nanoseconds all = times.at(recorded.measurements[candidate.kernel].gpu)[static_cast<std::size_t>(candidate.recurrence)];
-    if (!candidate.told.empty() && percent_of(candidate.weight(), all) >= arguments.real("share"))
+    if (!candidate.told.empty() && percent_of(candidate.weight(), all) >= arguments.real("share")) {
       answer.findings.push_back(finding_of(trace, gpus, recorded, candidate, all));
+      const KernelsOfGpu kernels{recorded.measurements[candidate.kernel].gpu, trace.event(recorded.measurements[candidate.kernel].event).name};
+      tell_hidden(work.awaited(), candidate.time, {&kernels, 1}, answer.findings.back());
+    }
   }
   rank(answer.findings);
   if (!candidates.empty())

@@ -252,6 +252,8 @@ Result<RuleAnswer> find_kernel_stalls(const RuleContext& context, const RuleArgu
     auto& of_part = lines[static_cast<std::size_t>(candidate.recurrence)];
     if (!of_part) of_part = parts.sum_by(SumBy::kLine, candidate.recurrence);
     answer.findings.push_back(finding_of(trace, candidate, hottest_line(*of_part, candidate)));
+    const KernelsOfGpu kernels{candidate.sum->gpu, candidate.sum->kernel};
+    tell_hidden(loop_work(context).awaited(), candidate.launches.total, {&kernels, 1}, answer.findings.back());
   }
   rank(answer.findings);
   if (!candidates.empty()) answer.tables.push_back({"kernel_stalls", "Kernels whose warps wait", table_of(trace, candidates)});

@@ -284,6 +284,7 @@ struct Judged {
   Nanoseconds winnable = 0;  // at most
   Nanoseconds whole = 0;     // that shares are of
   std::size_t gpus = 1;      // that it is about
+  std::vector<KernelsOfGpu> kernels = {};
 
   [[nodiscard]] const KernelDetail& detail(const Trace& trace) const { return trace.kernel_detail(group.detail); }
 };
@@ -306,6 +307,7 @@ class Said {
 // What the same kernel took on another GPU. The longest launch of all is the place to look at.
 void add(const Judged& other, Judged& judged) {
   ++judged.gpus;
+  judged.kernels.insert(judged.kernels.end(), other.kernels.begin(), other.kernels.end());
   judged.winnable += other.winnable;
   judged.whole += other.whole;
   judged.group.launches += other.group.launches;
@@ -331,6 +333,7 @@ Judgement judge(const RuleContext& context, Nanoseconds least, Share share) {
     if (!waves) continue;
     result.shapes_known = true;
     Judged judged{.group = group, .multiprocessor = *multiprocessor, .occupancy = *occupancy, .waves = *waves};
+    judged.kernels = {{group.gpu, group.name}};
     judged.whole = launches->whole[group.gpu][static_cast<std::size_t>(group.recurrence)];
     judged.winnable = static_cast<Nanoseconds>(static_cast<double>(group.alone) * share(judged));
     if (judged.winnable > 0) result.judged.push_back(judged);
@@ -433,6 +436,7 @@ Result<RuleAnswer> find_small_grids(const RuleContext& context, const RuleArgume
                          : Message(
                                "Split the work into more and smaller blocks, do more of it in one launch (a larger batch), or run the kernel beside "
                                "others on a stream of its own.");
+    tell_hidden(loop_work(context).awaited(), judged.group.alone, judged.kernels, finding);
     answer.findings.push_back(std::move(finding));
   }
   if (!judgement.judged.empty()) answer.tables.push_back({"small_grid", "Kernels with fewer blocks than multiprocessors", table_of(context, judgement.judged)});
@@ -462,6 +466,7 @@ Result<RuleAnswer> find_tail_waves(const RuleContext& context, const RuleArgumen
         "Choose the grid so that it fills whole waves of {number} blocks (smaller blocks, or more work in each), or let as many blocks "
         "as fit take work from a loop (a persistent kernel; stream-K of matrix products).",
         {{"number", std::to_string(judged.waves.at_once)}});
+    tell_hidden(loop_work(context).awaited(), judged.group.alone, judged.kernels, finding);
     answer.findings.push_back(std::move(finding));
   }
   if (!judgement.judged.empty()) answer.tables.push_back({"tail_wave", "Kernels with a last wave that is not full", table_of(context, judgement.judged)});
@@ -532,6 +537,7 @@ Result<RuleAnswer> find_low_occupancy(const RuleContext& context, const RuleArgu
     finding.advice =
         "What it would win can't be told from the shape. Few warps are enough for kernels that keep their data in registers; see whether this one waits for "
         "memory (lanescope kernels --section WarpStateStats -- PROGRAM) before you change it.";
+    tell_hidden(loop_work(context).awaited(), judged.group.alone, judged.kernels, finding);
     answer.findings.push_back(std::move(finding));
   }
   if (!judgement.judged.empty()) answer.tables.push_back({"low_occupancy", "Kernels of low theoretical occupancy", table_of(context, judgement.judged)});

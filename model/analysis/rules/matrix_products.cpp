@@ -97,6 +97,7 @@ std::string_view format_name(kernels::TensorFormat format) {
 struct ProductsTogether {
   std::vector<GpuId> gpus;
   std::set<NameId> names;
+  std::vector<KernelsOfGpu> kernels_of_gpus;
   Nanoseconds total = 0;
   double used = 0;
   Nanoseconds kernels = 0;
@@ -105,7 +106,10 @@ struct ProductsTogether {
 
   void add(GpuId gpu, const ProductsOfGpu& found) {
     gpus.push_back(gpu);
-    for (const Product& product : found.products) names.insert(product.name);
+    for (const Product& product : found.products) {
+      names.insert(product.name);
+      kernels_of_gpus.emplace_back(gpu, product.name);
+    }
     total += found.total;
     used += found.used;
     kernels += found.kernels;
@@ -165,6 +169,7 @@ Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArgu
       const auto winnable = static_cast<Nanoseconds>(found.used * cores.second);
       if (found.gpus.empty() || percent_of(winnable, found.kernels) < arguments.real("share")) continue;
       answer.findings.push_back(finding_of(trace, cores.first, winnable, recurrence, found));
+      tell_hidden(loop_work(context).awaited(), found.total, found.kernels_of_gpus, answer.findings.back());
       break;  // of the loop, which says it of what is paid once as well
     }
   rank(answer.findings);

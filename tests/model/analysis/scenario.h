@@ -55,15 +55,16 @@ class Scenario {
     add(cpu_key(TrackKind::kCudaApi), {call_begin, call_end - call_begin, id("cudaLaunchKernel"), ++correlation_, 0});
     add(gpu_key(TrackKind::kKernels, stream), {begin, end - begin, id(name), correlation_, 0});
   }
-  // A kernel with a shape, on an H200 of which the trace knows as much.
-  void shaped_kernel(const std::string& name, const KernelDetail& detail, Nanoseconds begin, Nanoseconds end, std::uint32_t stream = 7) {
+  // A kernel with a shape, on an H200 of which the trace knows as much; with the call that launched it, where that took any time.
+  void shaped_kernel(const std::string& name, const KernelDetail& detail, Nanoseconds begin, Nanoseconds end, std::uint32_t stream = 7, TimeRange call = {}) {
     Gpu gpu;
     gpu.name = "NVIDIA H200";
     gpu.compute_major = 9;
     gpu.multiprocessor_count = 132;
     builder_->set_device(process_, 0, gpu);
     gpu_ = builder_->gpu_of_device(process_, 0);
-    add(gpu_key(TrackKind::kKernels, stream), {begin, end - begin, id(name), 0, builder_->intern(detail)});
+    if (!call.empty()) add(cpu_key(TrackKind::kCudaApi), {call.begin, call.length(), id("cudaLaunchKernel"), ++correlation_, 0});
+    add(gpu_key(TrackKind::kKernels, stream), {begin, end - begin, id(name), call.empty() ? 0 : correlation_, builder_->intern(detail)});
   }
   // A CUDA graph, and the kernels of its nodes.
   void graph(Nanoseconds call_begin, Nanoseconds call_end, const std::vector<TimeRange>& kernels, std::uint32_t stream = 7) {

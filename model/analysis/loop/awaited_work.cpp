@@ -1,0 +1,204 @@
+#include "awaited_work.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "../wording.h"
+#include "idle/gpu_operations.h"
+#include "loop_work.h"
+#include "threads/call_class.h"
+#include "threads/lane_cursor.h"
+#include "threads/thread_activity.h"
+
+namespace lanescope::analysis {
+namespace {
+
+constexpr Nanoseconds kShortestGap = 5'000;        // between operations of a queue that is full
+constexpr Nanoseconds kLaunchLatency = 10'000;     // between the end of a call and its work on an empty GPU
+constexpr Nanoseconds kBetweenQuestions = 50'000;  // of a thread that asks again and again whether the GPU is done
+constexpr std::size_t kMostThreads = 64;           // of a process that are looked at for each gap
+
+}  // namespace
+
+// Of one GPU, while its work is gone through in order of start.
+class AwaitedWork::Sections {
+ public:
+  Sections(const Trace& trace, const LaunchIndex& launches, std::map<KernelsOfGpu, Times>& times)
+      : trace_(trace), launches_(launches), times_(times), names_(trace), tracks_(trace), threads_(trace.threads().size()) {}
+
+  void begin(GpuId gpu) {
+    gpu_ = gpu;
+    end_.reset();
+    section_.clear();
+  }
+
+  // What ends a gap, or follows without one.
+  void move_to(const GpuOperation& operation) {
+    if (!end_) begin_ = operation.range.begin;
+    if (end_ && operation.range.begin - *end_ >= kShortestGap) cut({*end_, operation.range.begin}, operation.event);
+    end_ = std::max(end_.value_or(operation.range.end), operation.range.end);
+  }
+
+  void add(NameId kernel, Nanoseconds duration) { section_[kernel] += duration; }
+
+  void finish() {
+    if (end_) close(*end_ - begin_);
+  }
+
+ private:
+  // What of the section's work was awaited, for how long.
+  void close(Nanoseconds waited) {
+    for (const auto& [kernel, time] : section_) {
+      Times& times = times_[{gpu_, kernel}];
+      times.total += time;
+      if (waited == 0) continue;
+      times.awaited += time;
+      times.waited += waited;
+    }
+    section_.clear();
+  }
+
+  void cut(TimeRange gap, EventRef next) {
+    const std::optional<Nanoseconds> waited = waited_for(gap, next);
+    if (!waited) return;  // what follows had been enqueued: the GPU went on by itself
+    close(*waited);
+    begin_ = gap.end;
+  }
+
+  // For how long a thread had waited for the section's work when the gap began; none where the next operation was enqueued by then.
+  std::optional<Nanoseconds> waited_for(TimeRange gap, EventRef next) {
+    const ProcessId process = trace_.track_of(next.lane).key.process;
+    const Lane& work = trace_.lane(next.lane);
+    const Nanoseconds all = gap.begin - begin_;
+    const EventRef launch = launches_.find(process, work.correlation(next.index), work.start(next.index));
+    if (!launch.valid()) return all;
+    const Lane& calls = trace_.lane(launch.lane);
+    if (calls.end(launch.index) + kLaunchLatency <= gap.begin) return std::nullopt;
+    if (const Nanoseconds waited = waited_in_calls(process, gap.begin); waited > 0) return std::min(waited, all);
+    if (calls.start(launch.index) <= gap.begin) return 0;  // it was being enqueued
+    return goes_its_way(trace_.track_of(launch.lane).key.thread, gap.begin) ? 0 : all;
+  }
+
+  // The longest that a thread of the process has been in a call that waits for the GPU, at t.
+  Nanoseconds waited_in_calls(ProcessId process, Nanoseconds t) {
+    const std::span<const TrackId> tracks = trace_.tracks_of(process, TrackKind::kCudaApi);
+    if (tracks.size() > kMostThreads) return std::numeric_limits<Nanoseconds>::max();
+    Nanoseconds longest = 0;
+    for (const TrackId track : tracks) {
+      const LaneId id = trace_.tracks()[track].lanes.front();  // of outermost calls
+      LaneCursor& cursor = cursors_.try_emplace(id, trace_.lane(id)).first->second;
+      const Lane& calls = cursor.lane();
+      const EventIndex at = cursor.seek(t);
+      if (at < calls.size() && calls.start(at) <= t && waits(calls.name(at), t - calls.start(at))) longest = std::max(longest, t - calls.start(at) + 1);
+      if (at > 0 && t - calls.end(at - 1) <= kBetweenQuestions && asks_gpu(trace_.name(calls.name(at - 1)))) return std::numeric_limits<Nanoseconds>::max();
+    }
+    return longest;
+  }
+
+  // An asynchronous copy that takes long waits as well: pageable memory makes it.
+  bool waits(NameId call, Nanoseconds since) {
+    const CallClass kind = names_.cuda_call(call);
+    if (kind == CallClass::kSynchronize || kind == CallClass::kCopy) return true;
+    return since >= kLaunchLatency && trace_.name(call).find("Memcpy") != std::string_view::npos;
+  }
+
+  // Whether the thread did something of its own at t, rather than being held back by what may depend on the GPU.
+  bool goes_its_way(ThreadId thread, Nanoseconds t) {
+    if (thread == kNone) return false;
+    if (!threads_[thread]) threads_[thread] = std::make_unique<ThreadActivity>(trace_, tracks_, thread, names_);
+    pieces_.clear();
+    threads_[thread]->describe({t, t + 1}, pieces_);
+    switch (pieces_.empty() ? IdleCause::kUnknown : pieces_.front().cause) {
+      case IdleCause::kCpuCode:
+      case IdleCause::kLaunch:
+      case IdleCause::kCudaSetup:
+      case IdleCause::kOsIo:
+      case IdleCause::kOsProcessor:
+      case IdleCause::kOverhead:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  const Trace& trace_;
+  const LaunchIndex& launches_;
+  std::map<KernelsOfGpu, Times>& times_;
+  NameClasses names_;
+  ThreadTracks tracks_;
+  std::vector<std::unique_ptr<ThreadActivity>> threads_;
+  std::unordered_map<LaneId, LaneCursor> cursors_;
+  std::vector<Activity> pieces_;
+  GpuId gpu_ = kNone;
+  Nanoseconds begin_ = 0;           // of the section
+  std::optional<Nanoseconds> end_;  // of the work so far
+  std::unordered_map<NameId, Nanoseconds> section_;
+};
+
+AwaitedWork::AwaitedWork(const Trace& trace, const LoopWork& work, const LaunchIndex& launches, TimeRange time, const std::stop_token& stop) {
+  if (reads_counters(trace) && work.disturbed_iterations() == 0) return;
+  Sections sections(trace, launches, times_);
+  for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
+    GpuOperations operations(trace, gpu, work.of_gpu(gpu, trace.extent()).intersected(time), stop);
+    sections.begin(gpu);
+    while (const std::optional<GpuOperation> operation = operations.next()) {
+      const TrackKey& key = trace.track_of(operation->event.lane).key;
+      const bool counts = key.kind == TrackKind::kKernels && work.has(operation->event);
+      const NameId name = counts ? trace.lane(operation->event.lane).name(operation->event.index) : 0;
+      if (work.is_disturbed(key.process, operation->range.begin)) {
+        if (counts) times_[{gpu, name}].disturbed += operation->range.length();
+        continue;
+      }
+      sections.move_to(*operation);
+      if (counts) sections.add(name, operation->range.length());
+    }
+    sections.finish();
+  }
+  count_disturbed();
+}
+
+void AwaitedWork::count_disturbed() noexcept {
+  for (auto& [kernel, times] : times_) {
+    if (times.disturbed == 0) continue;
+    const auto as_the_others = [&](Nanoseconds part) {
+      if (times.total == 0) return times.disturbed;
+      return static_cast<Nanoseconds>(static_cast<double>(part) / static_cast<double>(times.total) * static_cast<double>(times.disturbed));
+    };
+    const Nanoseconds awaited = as_the_others(times.awaited), waited = as_the_others(times.waited);
+    times.awaited += awaited;
+    times.waited += waited;
+  }
+}
+
+Nanoseconds AwaitedWork::awaited_of(Nanoseconds saved, Nanoseconds time, std::span<const KernelsOfGpu> kernels) const {
+  Times sum;
+  for (const KernelsOfGpu& kernel : kernels) {
+    const auto found = times_.find(kernel);
+    if (found == times_.end()) return saved;
+    sum.awaited += found->second.awaited;
+    sum.waited += found->second.waited;
+  }
+  if (sum.awaited >= time) return std::min(saved, sum.waited);
+  const double share = static_cast<double>(sum.awaited) / static_cast<double>(time);
+  return std::min(static_cast<Nanoseconds>(share * static_cast<double>(saved)), sum.waited);
+}
+
+void tell_hidden(const AwaitedWork& awaited, Nanoseconds time, std::span<const KernelsOfGpu> kernels, Finding& finding) {
+  if (finding.recurrence == Recurrence::kOnce || finding.cost <= 0) return;
+  constexpr double kTold = 0.05;  // of the cost: what is less is not told
+  const Nanoseconds won = awaited.awaited_of(finding.cost, time, kernels);
+  if (static_cast<double>(finding.cost - won) < kTold * static_cast<double>(finding.cost)) return;
+  finding.hidden = finding.cost - won;
+  const bool is_any = static_cast<double>(won) >= kTold * static_cast<double>(finding.cost);
+  finding.seen = followed_by(finding.seen, is_any ? Message("The program waits for {time} of that at most; behind the rest, the GPU runs out of work, since "
+                                                            "the CPU enqueues it too slowly.",
+                                                            {{"time", duration_text(won)}})
+                                                  : Message("The program hardly waits for it: behind these kernels the GPU runs out of work, since the CPU "
+                                                            "enqueues it too slowly."));
+}
+
+}  // namespace lanescope::analysis
