@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "collectors.h"
 #include "idle/shared_idle.h"
 #include "loop/loop_work.h"
 
@@ -95,23 +96,23 @@ const std::array kRules{
          RuleOrigin::kLanescope, kBubbleOptions, find_gpu_bubbles, Rule::Needs::kIdleTime},
     Rule{"small_kernels", "Dense sequences of small kernels",
          "Kernels so short that the gaps between them take much of the time: candidates for fusion or CUDA graphs.", RuleOrigin::kLanescope,
-         kSmallKernelOptions, find_small_kernels},
+         kSmallKernelOptions, find_small_kernels, Rule::Needs::kEvents, collect_small_kernels},
     Rule{"staircase", "GPU at the pace of launches", "Stretches in which each operation starts as soon as it is enqueued: the CPU bounds the GPU.",
-         RuleOrigin::kLanescope, kStaircaseOptions, find_staircase, Rule::Needs::kIdleTime},
+         RuleOrigin::kLanescope, kStaircaseOptions, find_staircase, Rule::Needs::kIdleTime, collect_staircase},
     Rule{"no_overlap", "Copies serial with kernels", "Copies from pinned memory or between GPUs that run while no kernel does, though they could.",
-         RuleOrigin::kLanescope, kNoOverlapOptions, find_no_overlap},
+         RuleOrigin::kLanescope, kNoOverlapOptions, find_no_overlap, Rule::Needs::kEvents, collect_ranks},
     Rule{"pageable", "Copies of pageable memory", "Copies that are slow, and block the CPU, because their host memory is not pinned.", RuleOrigin::kLanescope,
-         kPageableOptions, find_pageable},
+         kPageableOptions, find_pageable, Rule::Needs::kEvents, collect_ranks},
     Rule{"one_stream", "Streams that are not used",
          "Processes that create several streams and put all work on one, or that copy chunks to the GPU and back on one stream only.", RuleOrigin::kLanescope,
-         kOneStreamOptions, find_one_stream},
+         kOneStreamOptions, find_one_stream, Rule::Needs::kEvents, collect_one_stream},
     Rule{"sync_storm", "Waiting for the GPU again and again", "Calls that wait for the GPU so often that they keep it from working ahead.",
          RuleOrigin::kLanescope, kSyncStormOptions, find_sync_storm, Rule::Needs::kIdleTime},
     Rule{"comm_overlap", "Communication that does not hide",
          "For each rank, communication and how much of it hides behind computation, without waiting for ranks that come later.", RuleOrigin::kLanescope,
-         kCommOptions, find_comm_overlap},
+         kCommOptions, find_comm_overlap, Rule::Needs::kEvents, collect_ranks},
     Rule{"imbalance", "Ranks with unequal work", "Ranks that compute longer than the others, or come later to collectives, where the others wait for them.",
-         RuleOrigin::kLanescope, kImbalanceOptions, find_imbalance},
+         RuleOrigin::kLanescope, kImbalanceOptions, find_imbalance, Rule::Needs::kEvents, collect_ranks},
     Rule{"pipeline_bubbles", "Stages of a pipeline that wait for each other",
          "Ranks that send and receive in a pipeline, and wait while it fills and drains, or for a stage that takes longer.", RuleOrigin::kLanescope,
          kPipelineOptions, find_pipeline_bubbles},
@@ -119,20 +120,20 @@ const std::array kRules{
          kTailOptions, find_tail, Rule::Needs::kIdleTime},
     Rule{"small_grid", "Kernels with fewer blocks than multiprocessors",
          "Kernels that ran alone, with so few blocks that some multiprocessors of the GPU had none.", RuleOrigin::kLanescope, kSmallGridOptions,
-         find_small_grids},
+         find_small_grids, Rule::Needs::kEvents, collect_launch_shapes},
     Rule{"tail_wave", "Last waves that fill little of the GPU", "Kernels whose blocks come in a few waves, of which the last one leaves most of the GPU empty.",
-         RuleOrigin::kLanescope, kTailWaveOptions, find_tail_waves},
+         RuleOrigin::kLanescope, kTailWaveOptions, find_tail_waves, Rule::Needs::kEvents, collect_launch_shapes},
     Rule{"low_occupancy", "Kernels of which a multiprocessor holds few warps",
          "Kernels whose registers, shared memory or block size let a multiprocessor hold few of the warps that it could, and what would lift "
          "that.",
-         RuleOrigin::kLanescope, kLowOccupancyOptions, find_low_occupancy},
+         RuleOrigin::kLanescope, kLowOccupancyOptions, find_low_occupancy, Rule::Needs::kEvents, collect_low_occupancy},
     Rule{"kernel_bounds", "What bounds kernels, and what they could win",
          "Kernels whose hardware counters were read, with what bounds them, and the cause that could win most in all their launches. From "
          "counters (--kernels=counters).",
          RuleOrigin::kLanescope, kKernelBoundOptions, find_kernel_bounds},
     Rule{"fp32_products", "Matrix products in FP32 that tensor cores could take",
          "Matrix products and convolutions of cuBLAS, cuDNN and CUTLASS, by their names, that run on FP32 units of a GPU with tensor cores.",
-         RuleOrigin::kLanescope, kFp32ProductOptions, find_fp32_products},
+         RuleOrigin::kLanescope, kFp32ProductOptions, find_fp32_products, Rule::Needs::kEvents, collect_fp32_products},
     Rule{"kernel_stalls", "What the warps of kernels wait for",
          "Kernels whose warps mostly stand still for one reason while nothing is issued, and the source line where they do. From PC samples "
          "(--kernels=pc).",
@@ -147,17 +148,20 @@ const std::array kRules{
 
 }  // namespace
 
-std::vector<GpuIdle> visit_idle(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& asked) {
+std::vector<GpuIdle> visit_idle(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& asked, std::span<OperationVisitor* const> beside) {
   std::vector<IdlePart> laid;
   const IdleVisitor beside_readings = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
     loop_work(context).lay_to_reading(gap, parts, laid);
     asked(gap, laid);
   };
   const IdleVisitor& visitor = loop_work(context).disturbed_iterations() > 0 ? beside_readings : asked;
-  if (context.shared_idle) return context.shared_idle->visit(context, threshold, visitor);
-  return context.time == kWholeTrace ? visit_idle(context.trace, context.launches(), threshold, visitor, context.stop)
-                                     : visit_idle_within(context.trace, context.launches(), context.time, threshold, visitor, context.stop);
+  if (context.shared_idle) return context.shared_idle->visit(context, threshold, visitor, beside);
+  if (context.time == kWholeTrace) return visit_idle_beside(context.trace, context.launches(), threshold, visitor, beside, context.stop);
+  visit_operations(context.trace, GpuOperations::kEver, beside, context.stop);
+  return visit_idle_within(context.trace, context.launches(), context.time, threshold, visitor, context.stop);
 }
+
+void collect_ranks(const RuleContext& context, const RuleArguments&) { context.collectors->want(loop_work(context).collect_ranks()); }
 
 std::span<const Rule> own_rules() { return kRules; }
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "idle/gpu_operations.h"
 #include "model/analysis/families.h"
 #include "model/analysis/idle/idle.h"
 #include "model/analysis/loop/loop.h"
@@ -15,7 +16,17 @@ namespace lanescope::analysis {
 
 // Of the time that counts; together with the other rules that look at it, where there are any. In iterations that readings of counters disturbed
 // (LoopWork::disturbed) all idle time is `overhead`.
-std::vector<GpuIdle> visit_idle(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& asked);
+// Those beside are shown all operations of the trace meanwhile.
+std::vector<GpuIdle> visit_idle(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& asked, std::span<OperationVisitor* const> beside = {});
+
+// What they will ask for of all work (Rule::collect).
+void collect_ranks(const RuleContext& context, const RuleArguments& arguments);  // LoopWork::of_ranks()
+void collect_small_kernels(const RuleContext& context, const RuleArguments& arguments);
+void collect_staircase(const RuleContext& context, const RuleArguments& arguments);
+void collect_one_stream(const RuleContext& context, const RuleArguments& arguments);
+void collect_launch_shapes(const RuleContext& context, const RuleArguments& arguments);
+void collect_low_occupancy(const RuleContext& context, const RuleArguments& arguments);
+void collect_fp32_products(const RuleContext& context, const RuleArguments& arguments);
 
 Result<RuleAnswer> find_gpu_bubbles(const RuleContext& context, const RuleArguments& arguments);
 Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArguments& arguments);

@@ -9,6 +9,7 @@
 #include <thread>
 #include <tuple>
 
+#include "collectors.h"
 #include "idle/shared_idle.h"
 #include "model/trace/work/parallel.h"
 #include "nsight/nsight_rules.h"
@@ -180,6 +181,9 @@ Result<std::vector<RuleAnswer>> apply_rules(const Trace& trace, std::span<const 
                                             RuleTables tables) {
   std::vector<Result<RuleAnswer>> results(requests.size(), RuleAnswer{});
   const RuleContext context{.trace = trace, .time = time, .tables = tables, .stop = stop, .requests = requests};
+  for (const RuleRequest& request : requests)
+    if (request.rule->collect != nullptr && !stop.stop_requested()) request.rule->collect(context, request.arguments);
+  context.collectors->collect(context);
   on_all_cores(requests, context, [&](std::size_t i, const RuleContext& of_rule) {
     if (!stop.stop_requested()) results[i] = requests[i].rule->apply(of_rule, requests[i].arguments);
   });

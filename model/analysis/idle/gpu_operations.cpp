@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "covered_time.h"
+#include "model/trace/work/parallel.h"
 
 namespace lanescope::analysis {
 
@@ -11,6 +12,10 @@ namespace {
 std::function<bool(const TrackKey&)> of_gpu(GpuId gpu) {
   return [gpu](const TrackKey& key) { return key.gpu == gpu; };
 }
+
+constexpr std::size_t kCancelEvery = 1'024;     // operations between looks at whether to stop
+constexpr std::size_t kVisitedAtOnce = 32'768;  // operations, of 48 bytes: some milliseconds of work for each visitor
+constexpr std::size_t kWorthAThread = 2'048;    // fewer take less than to begin a thread
 
 template <typename Visit>
 void for_each_lane(const Trace& trace, const std::function<bool(const TrackKey&)>& wanted, Visit visit) {
@@ -67,7 +72,8 @@ void GpuOperations::add_lane(LaneId id, TimeRange time) {
   const EventIndex first = lane.lower_bound(time.begin), end = lane.lower_bound(time.end);
   if (first >= end) return;
   heads_.push_back({0, {id, first}, static_cast<std::uint32_t>(sources_.size())});
-  sources_.push_back({.lane = &lane, .end = end, .segment = nullptr, .read = read_.size()});
+  const TrackKey& key = trace_->track_of(id).key;
+  sources_.push_back({.lane = &lane, .id = id, .kind = key.kind, .process = key.process, .end = end, .segment = nullptr, .read = read_.size()});
   read_.resize(read_.size() + static_cast<std::size_t>(std::min<EventIndex>(kReadAtOnce, end - first)));
 }
 
@@ -111,13 +117,13 @@ const LaneSegment* GpuOperations::segment(std::uint32_t number, EventIndex index
 }
 
 // From this event on, as many as are read at once.
-const TimeRange& GpuOperations::read(Source& source, const LaneSegment& held, EventIndex index) {
+const GpuOperation& GpuOperations::read(Source& source, const LaneSegment& held, EventIndex index) {
   const auto first = static_cast<std::uint32_t>(index % LaneSegment::kCapacity);
   source.read_begin = index;
   source.read_count = static_cast<std::uint32_t>(std::min<EventIndex>({kReadAtOnce, source.end - index, held.size() - first}));
   for (std::uint32_t i = 0; i < source.read_count; ++i) {
-    const Nanoseconds begin = held.start(first + i);
-    read_[source.read + i] = {begin, begin + held.duration(first + i)};
+    const std::uint32_t at = first + i;
+    read_[source.read + i] = operation_of(source, index + i, {held.start(at), held.duration(at), held.name(at), held.correlation(at), held.detail(at)});
   }
   return read_[source.read];
 }
@@ -125,34 +131,42 @@ const TimeRange& GpuOperations::read(Source& source, const LaneSegment& held, Ev
 // That of a segment's first event is known without the segment, which is not read before its turn.
 Nanoseconds GpuOperations::start(std::uint32_t number, EventIndex index) {
   Source& source = sources_[number];
-  if (const TimeRange* const known = find(source, index)) return known->begin;
+  if (const GpuOperation* const known = find(source, index)) return known->range.begin;
   if (index % LaneSegment::kCapacity == 0) return source.lane->segment_start(index / LaneSegment::kCapacity);
   const LaneSegment* const held = segment(number, index);
-  return held != nullptr ? read(source, *held, index).begin : source.lane->start(index);
+  return held != nullptr ? read(source, *held, index).range.begin : source.lane->start(index);
 }
 
-Nanoseconds GpuOperations::duration(std::uint32_t number, EventIndex index) {
+GpuOperation GpuOperations::operation(std::uint32_t number, EventIndex index) {
   Source& source = sources_[number];
-  if (const TimeRange* const known = find(source, index)) return known->length();
+  if (const GpuOperation* const known = find(source, index)) return *known;
   const LaneSegment* const held = segment(number, index);
-  return held != nullptr ? read(source, *held, index).length() : source.lane->duration(index);
+  return held != nullptr ? read(source, *held, index) : operation_of(source, index, source.lane->event(index));
 }
 
 std::optional<GpuOperation> GpuOperations::next() {
-  if (heads_.empty() || stop_.stop_requested()) return std::nullopt;
-  Head& first = heads_.front();
-  const EventIndex index = first.event.index, following = index + 1;
-  const GpuOperation operation{{first.start, first.start + duration(first.source, index)}, first.event};
-  if (Source& source = sources_[first.source]; following == source.end) {
-    source.segment.reset();
-    std::pop_heap(heads_.begin(), heads_.end(), std::greater<>());
-    heads_.pop_back();
-    return operation;
+  GpuOperation one;
+  return next({&one, 1}) == 1 ? std::optional(one) : std::nullopt;
+}
+
+std::size_t GpuOperations::next(std::span<GpuOperation> into) {
+  std::size_t count = 0;
+  for (; count < into.size() && !heads_.empty(); ++count) {
+    if (count % kCancelEvery == 0 && stop_.stop_requested()) break;
+    const Head& first = heads_.front();
+    const EventIndex index = first.event.index, following = index + 1;
+    into[count] = operation(first.source, index);
+    if (Source& source = sources_[first.source]; following == source.end) {
+      source.segment.reset();
+      std::pop_heap(heads_.begin(), heads_.end(), std::greater<>());
+      heads_.pop_back();
+      continue;
+    }
+    const EventRef next{first.event.lane, following};
+    const Head head{start(first.source, following), next, first.source};
+    replace_first(head);
   }
-  const EventRef next{first.event.lane, following};
-  const Head head{start(first.source, following), next, first.source};
-  replace_first(head);
-  return operation;
+  return count;
 }
 
 // By one that is not before it. One that is still the first takes two comparisons. Another one is most often among the last, where lanes take turns: so the
@@ -174,6 +188,34 @@ void GpuOperations::replace_first(const Head& head) {
   }
   for (std::size_t parent; hole > 0 && heads_[parent = (hole - 1) / 2] > head; hole = parent) heads_[hole] = heads_[parent];
   heads_[hole] = head;
+}
+
+void visit_operations(const Trace& trace, TimeRange time, std::span<OperationVisitor* const> visitors, const std::stop_token& stop) {
+  if (visitors.empty()) return;
+  const GpuTracks tracks(trace);
+  std::vector<GpuOperation> now, ahead;
+  for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
+    for (OperationVisitor* const visitor : visitors) visitor->begin(gpu);
+    GpuOperations operations(trace, tracks.of(gpu), time, stop);
+    now.resize(kVisitedAtOnce);
+    now.resize(operations.next(now));
+    while (!now.empty()) {
+      const bool is_last = now.size() < kVisitedAtOnce;
+      if (is_last && now.size() < kWorthAThread) {
+        for (OperationVisitor* const visitor : visitors) visitor->visit(now);
+        break;
+      }
+      ahead.resize(is_last ? 0 : kVisitedAtOnce);
+      parallel_for(visitors.size() + 1, [&](std::size_t part) {
+        if (part > 0)
+          visitors[part - 1]->visit(now);
+        else if (!is_last)
+          ahead.resize(operations.next(ahead));
+      });
+      now.swap(ahead);
+    }
+    for (OperationVisitor* const visitor : visitors) visitor->end();
+  }
 }
 
 std::vector<Nanoseconds> busy_before(const Trace& trace, std::span<const TrackId> tracks, std::span<const Nanoseconds> times, const std::stop_token& stop) {

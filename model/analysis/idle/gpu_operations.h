@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "model/analysis/idle/idle.h"
 #include "model/trace/trace.h"
 
 namespace lanescope::analysis {
@@ -18,6 +19,12 @@ namespace lanescope::analysis {
 struct GpuOperation {
   TimeRange range;
   EventRef event;
+  // Of the event, read with its times: of very many lanes that take turns, each would else be looked up again by all who ask.
+  NameId name = 0;
+  std::uint32_t correlation = 0;
+  DetailId detail = 0;
+  TrackKind kind = TrackKind::kKernels;  // of its track, as the next
+  ProcessId process = kNone;
 };
 
 // The tracks of GPU work, by what they are of: for those who ask of each GPU in turn, of which files may have very many.
@@ -56,6 +63,8 @@ class GpuOperations {
   static constexpr TimeRange kEver{std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()};
 
   std::optional<GpuOperation> next();  // none behind the last, and when asked to stop
+  // As many as there are, and there is room for. Returns how many: fewer than there is room for behind the last, and when asked to stop.
+  std::size_t next(std::span<GpuOperation> into);
 
  private:
   struct Head {
@@ -69,6 +78,9 @@ class GpuOperations {
   static constexpr std::uint32_t kReadAtOnce = 16;
   struct Source {
     const Lane* lane;
+    LaneId id;
+    TrackKind kind;
+    ProcessId process;
     EventIndex end;  // of the lane's events that count
     EventIndex segment_begin = 0;
     std::shared_ptr<const LaneSegment> segment;  // null where segments are decoded on demand, and those of other lanes are held
@@ -85,21 +97,45 @@ class GpuOperations {
   void begin();
   void replace_first(const Head& head);
   [[nodiscard]] Nanoseconds start(std::uint32_t source, EventIndex index);
-  [[nodiscard]] Nanoseconds duration(std::uint32_t source, EventIndex index);
-  [[nodiscard]] const TimeRange& read(Source& source, const LaneSegment& held, EventIndex index);
-  [[nodiscard]] const TimeRange* find(const Source& source, EventIndex index) const noexcept {
+  [[nodiscard]] GpuOperation operation(std::uint32_t source, EventIndex index);
+  [[nodiscard]] const GpuOperation& read(Source& source, const LaneSegment& held, EventIndex index);
+  [[nodiscard]] const GpuOperation* find(const Source& source, EventIndex index) const noexcept {
     return index - source.read_begin < source.read_count ? &read_[source.read + static_cast<std::size_t>(index - source.read_begin)] : nullptr;
+  }
+  [[nodiscard]] static GpuOperation operation_of(const Source& source, EventIndex index, const Event& event) noexcept {
+    return {{event.start, event.end()}, {source.id, index}, event.name, event.correlation, event.detail, source.kind, source.process};
   }
   [[nodiscard]] const LaneSegment* segment(std::uint32_t source, EventIndex index);
 
   const Trace* trace_;
   std::stop_token stop_;
   std::vector<Source> sources_;
-  std::vector<TimeRange> read_;                    // of each source as many as it may read at once: of very many lanes, most have few events
+  std::vector<GpuOperation> read_;                  // of each source as many as it may read at once: of very many lanes, most have few events
   std::array<std::uint32_t, kHeldOfMany> held_{};  // sources, in turns
   std::size_t held_count_ = 0;                     // that were ever put there
   std::vector<Head> heads_;                        // a heap, the earliest on top
 };
+
+// Who looks at all operations of GPUs as they go by. For each GPU in turn: begin(), visit() for some that follow those before, in order of start, and end().
+class OperationVisitor {
+ public:
+  OperationVisitor() = default;
+  virtual ~OperationVisitor() = default;
+  OperationVisitor(const OperationVisitor&) = delete;
+  OperationVisitor& operator=(const OperationVisitor&) = delete;
+
+  virtual void begin(GpuId gpu) = 0;
+  virtual void visit(std::span<const GpuOperation> operations) = 0;
+  virtual void end() = 0;
+};
+
+// Shows all visitors the operations of every GPU that start within the time, GPU by GPU, so that lanes are merged and decoded once for all. Each is called by
+// one thread at a time; several visitors at once, while operations that follow are merged, on all cores. When asked to stop, it ends early.
+void visit_operations(const Trace& trace, TimeRange time, std::span<OperationVisitor* const> visitors, const std::stop_token& stop = {});
+
+// visit_idle() of the whole trace (idle.h), which shows others the same operations. The visitor may be called by another thread.
+std::vector<GpuIdle> visit_idle_beside(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, const IdleVisitor& visitor,
+                                       std::span<OperationVisitor* const> others, const std::stop_token& stop = {});
 
 // How long these tracks, of GPU work, were busy before each of the times, since the first of them. Requires: `times` ascend. O(n + operations
 // between the first and the last).

@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "counter_readings.h"
 #include "gpu_operations.h"
@@ -50,30 +52,29 @@ class Attribution {
   Attribution(const Trace& trace, const LaunchIndex& launches, const Readings& readings)
       : trace_(trace), launches_(launches), names_(trace), tracks_(trace), threads_(trace.threads().size()), readings_(readings) {}
 
-  [[nodiscard]] EventRef launch_of(EventRef operation) const {
-    const Lane& lane = trace_.lane(operation.lane);
-    return launches_.find(trace_.track_of(operation.lane).key.process, lane.correlation(operation.index), lane.start(operation.index));
+  [[nodiscard]] EventRef launch_of(const GpuOperation& operation) const {
+    return launches_.find(operation.process, operation.correlation, operation.range.begin);
   }
 
-  // Replaces `parts` by those of the gap.
-  void attribute(const IdleGap& gap, std::vector<IdlePart>& parts) {
+  // Replaces `parts` by those of the gap, which the operation ends.
+  void attribute(const IdleGap& gap, const GpuOperation& next, std::vector<IdlePart>& parts) {
     parts.clear();
-    attribute_to_launch(gap, parts);
+    attribute_to_launch(gap, next, parts);
     if (!readings_.empty()) attribute_to_readings(gap, parts);
   }
 
  private:
-  void attribute_to_launch(const IdleGap& gap, std::vector<IdlePart>& parts) {
+  void attribute_to_launch(const IdleGap& gap, const GpuOperation& next, std::vector<IdlePart>& parts) {
     if (!gap.launch.valid()) {
-      parts.push_back({gap.range, moves_unified_memory(gap.next) ? IdleCause::kMigration : IdleCause::kUnknown, 0, {}});
+      parts.push_back({gap.range, moves_unified_memory(next) ? IdleCause::kMigration : IdleCause::kUnknown, 0, {}});
       return;
     }
     const TimeRange call = range_of(gap.launch);
     ThreadActivity& thread = activity_of(trace_.track_of(gap.launch.lane).key.thread);
     before_launch(thread, gap.range.intersected({gap.range.begin, call.begin}), parts);
-    const IdlePart launching = launching_part(gap, thread, parts);
+    const IdlePart launching = launching_part(gap, next, thread, parts);
     append(parts, launching, gap.range.intersected(call));
-    after_launch(gap, thread, call.end, launching, parts);
+    after_launch(gap, next, thread, call.end, launching, parts);
   }
 
   // While a kernel is run again for its counters it has the GPU to itself, whichever thread would launch next. That has emptied the queue as well,
@@ -156,7 +157,7 @@ class Attribution {
 
   // The launching call, and the way from there to the GPU: hidden behind earlier work unless a wait or a blocking copy of the same thread
   // had emptied the GPU's queue, which is then the cause.
-  IdlePart launching_part(const IdleGap& gap, ThreadActivity& thread, const std::vector<IdlePart>& before) {
+  IdlePart launching_part(const IdleGap& gap, const GpuOperation& next, ThreadActivity& thread, const std::vector<IdlePart>& before) {
     IdlePart part;
     if (has_emptied_queue(before, range_of(gap.launch).end)) {
       part.cause = before.front().cause;
@@ -166,14 +167,15 @@ class Attribution {
     }
     part.nvtx = around(gap.launch, thread).range;
     part.call = trace_.lane(gap.launch.lane).name(gap.launch.index);
-    const bool copies = names_.cuda_call(part.call) == CallClass::kCopy || copies_pageable_memory(gap.next);
+    const bool copies = names_.cuda_call(part.call) == CallClass::kCopy || copies_pageable_memory(next);
     part.cause = copies ? IdleCause::kCopy : IdleCause::kLaunch;
     const Lane& calls = trace_.lane(gap.launch.lane);
     if (names_.is_measured(trace_.track_of(gap.launch.lane).key.process, calls.correlation(gap.launch.index))) part.cause = IdleCause::kOverhead;
     return part;
   }
 
-  void after_launch(const IdleGap& gap, ThreadActivity& thread, Nanoseconds enqueued, const IdlePart& launching, std::vector<IdlePart>& parts) {
+  void after_launch(const IdleGap& gap, const GpuOperation& next, ThreadActivity& thread, Nanoseconds enqueued, const IdlePart& launching,
+                    std::vector<IdlePart>& parts) {
     const TimeRange rest = gap.range.intersected({enqueued, gap.range.end});
     if (rest.empty()) return;
     if (enqueued > gap.range.begin && rest.length() <= kLaunchLatency) {
@@ -183,26 +185,23 @@ class Attribution {
     IdlePart part;
     part.nvtx = around(gap.launch, thread).range;
     part.call = around(gap.launch, thread).wait;
-    part.cause = is_communication(gap.next) ? IdleCause::kCommunication : IdleCause::kDependency;
+    part.cause = is_communication(next) ? IdleCause::kCommunication : IdleCause::kDependency;
     append(parts, part, rest);
   }
 
-  [[nodiscard]] const MemoryDetail* memory_detail(EventRef operation) const {
-    if (trace_.track_of(operation.lane).key.kind != TrackKind::kMemory) return nullptr;
-    return &trace_.memory_detail(trace_.lane(operation.lane).detail(operation.index));
+  [[nodiscard]] const MemoryDetail* memory_detail(const GpuOperation& operation) const {
+    return operation.kind == TrackKind::kMemory ? &trace_.memory_detail(operation.detail) : nullptr;
   }
-  [[nodiscard]] bool copies_pageable_memory(EventRef operation) const {
+  [[nodiscard]] bool copies_pageable_memory(const GpuOperation& operation) const {
     const MemoryDetail* detail = memory_detail(operation);
     return detail != nullptr && moves_pageable_memory(*detail);
   }
-  [[nodiscard]] bool moves_unified_memory(EventRef operation) const {
+  [[nodiscard]] bool moves_unified_memory(const GpuOperation& operation) const {
     const MemoryDetail* detail = memory_detail(operation);
     return detail != nullptr && detail->copy_kind >= CopyKind::kUnifiedHostToDevice && detail->copy_kind <= CopyKind::kUnifiedDeviceToDevice;
   }
 
-  [[nodiscard]] bool is_communication(EventRef operation) {
-    return trace_.track_of(operation.lane).key.kind == TrackKind::kKernels && names_.communication(trace_.lane(operation.lane).name(operation.index));
-  }
+  [[nodiscard]] bool is_communication(const GpuOperation& operation) { return operation.kind == TrackKind::kKernels && names_.communication(operation.name); }
 
   const Trace& trace_;
   const LaunchIndex& launches_;
@@ -215,32 +214,65 @@ class Attribution {
   const Readings& readings_;
 };
 
+// Visits the gaps in front of operations. Of a GPU that was busy before the first of them, the first gap begins where it was until then.
+class IdleOfOperations : public OperationVisitor {
+ public:
+  IdleOfOperations(Nanoseconds threshold, Attribution& attribution, const IdleVisitor& visitor)
+      : threshold_(threshold), attribution_(attribution), visitor_(visitor) {}
+
+  [[nodiscard]] const GpuIdle& sums() const noexcept { return sums_; }    // of the GPU that is gone through, or was last
+  [[nodiscard]] std::vector<GpuIdle> take() { return std::move(gpus_); }  // of all that have operations
+
+  void begin(GpuId gpu) override { begin(gpu, std::nullopt); }
+  void begin(GpuId gpu, std::optional<Nanoseconds> busy_before) {
+    sums_ = {};
+    sums_.gpu = gpu;
+    has_extent_ = busy_before.has_value();
+    if (busy_before) sums_.extent = {*busy_before, *busy_before};
+  }
+  void visit(std::span<const GpuOperation> operations) override {
+    for (const GpuOperation& operation : operations) visit(operation);
+  }
+  void end() override {
+    if (sums_.operations > 0) gpus_.push_back(sums_);
+  }
+
+ private:
+  void visit(const GpuOperation& operation) {
+    ++sums_.operations;
+    if (!std::exchange(has_extent_, true)) sums_.extent = {operation.range.begin, operation.range.begin};
+    const TimeRange idle{sums_.extent.end, operation.range.begin};
+    sums_.extent.end = std::max(sums_.extent.end, operation.range.end);
+    if (idle.empty()) return;
+    sums_.idle += idle.length();
+    if (idle.length() < threshold_) {
+      ++sums_.short_gaps;
+      sums_.short_idle += idle.length();
+      return;
+    }
+    ++sums_.gaps;
+    const IdleGap gap{sums_.gpu, idle, operation.event, attribution_.launch_of(operation)};
+    attribution_.attribute(gap, operation, parts_);
+    visitor_(gap, parts_);
+  }
+
+  Nanoseconds threshold_;
+  Attribution& attribution_;
+  const IdleVisitor& visitor_;
+  GpuIdle sums_;
+  bool has_extent_ = false;
+  std::vector<GpuIdle> gpus_;
+  std::vector<IdlePart> parts_;
+};
+
 // Of the operations that start within the time, each with the gap in front of it.
 GpuIdle visit_gpu(const Trace& trace, GpuId gpu, std::span<const TrackId> tracks, TimeRange time, Nanoseconds threshold, Attribution& attribution,
                   const IdleVisitor& visitor, const std::stop_token& stop) {
-  GpuIdle sums;
-  sums.gpu = gpu;
-  const std::optional<Nanoseconds> busy_before = GpuOperations::busy_until(trace, tracks, time.begin);
-  if (busy_before) sums.extent = {*busy_before, *busy_before};
+  IdleOfOperations idle(threshold, attribution, visitor);
+  idle.begin(gpu, GpuOperations::busy_until(trace, tracks, time.begin));
   GpuOperations operations(trace, tracks, time, stop);
-  std::vector<IdlePart> parts;
-  while (const std::optional<GpuOperation> operation = operations.next()) {
-    if (sums.operations++ == 0 && !busy_before) sums.extent = {operation->range.begin, operation->range.begin};
-    const TimeRange idle{sums.extent.end, operation->range.begin};
-    sums.extent.end = std::max(sums.extent.end, operation->range.end);
-    if (idle.empty()) continue;
-    sums.idle += idle.length();
-    if (idle.length() < threshold) {
-      ++sums.short_gaps;
-      sums.short_idle += idle.length();
-      continue;
-    }
-    ++sums.gaps;
-    const IdleGap gap{gpu, idle, operation->event, attribution.launch_of(operation->event)};
-    attribution.attribute(gap, parts);
-    visitor(gap, parts);
-  }
-  return sums;
+  while (const std::optional<GpuOperation> operation = operations.next()) idle.visit({&*operation, 1});
+  return idle.sums();
 }
 
 // Both of one GPU, the other behind these.
@@ -298,6 +330,17 @@ std::vector<GpuIdle> visit_idle_in_parts(const Trace& trace, const LaunchIndex& 
     if (sums.operations > 0) gpus.push_back(sums);
   }
   return gpus;
+}
+
+std::vector<GpuIdle> visit_idle_beside(const Trace& trace, const LaunchIndex& launches, Nanoseconds threshold, const IdleVisitor& visitor,
+                                       std::span<OperationVisitor* const> others, const std::stop_token& stop) {
+  const Readings readings = find_readings(trace, launches, stop);
+  Attribution attribution(trace, launches, readings);
+  IdleOfOperations idle(threshold, attribution, visitor);
+  std::vector<OperationVisitor*> all{&idle};
+  all.insert(all.end(), others.begin(), others.end());
+  visit_operations(trace, GpuOperations::kEver, all, stop);
+  return idle.take();
 }
 
 std::vector<GpuIdle> visit_idle_within(const Trace& trace, const LaunchIndex& launches, TimeRange window, Nanoseconds threshold, const IdleVisitor& visitor,

@@ -5,8 +5,9 @@
 
 namespace lanescope::analysis {
 
-std::vector<GpuIdle> SharedIdle::visit(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& visitor) {
-  Asked own{&context, threshold, &visitor, {}, {}, nullptr};
+std::vector<GpuIdle> SharedIdle::visit(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& visitor,
+                                       std::span<OperationVisitor* const> beside) {
+  Asked own{&context, threshold, &visitor, beside, {}, {}, nullptr};
   {
     std::unique_lock lock(mutex_);
     waiting_.push_back(&own);
@@ -44,11 +45,13 @@ void SharedIdle::answer_all() noexcept {
 void SharedIdle::go_through() {
   const RuleContext& context = *waiting_.front()->context;
   Nanoseconds least = waiting_.front()->threshold;
+  std::vector<OperationVisitor*> beside;
   for (Asked* const one : waiting_) {
+    beside.insert(beside.end(), one->beside.begin(), one->beside.end());
     least = std::min(least, one->threshold);
     one->below.resize(context.trace.gpus().size());
   }
-  const std::vector<GpuIdle> gpus = analysis::visit_idle(
+  const std::vector<GpuIdle> gpus = analysis::visit_idle_beside(
       context.trace, context.launches(), least,
       [this](const IdleGap& gap, std::span<const IdlePart> parts) {
         for (Asked* const one : waiting_) {
@@ -60,7 +63,7 @@ void SharedIdle::go_through() {
           }
         }
       },
-      context.stop);
+      beside, context.stop);
   for (Asked* const one : waiting_) {
     one->gpus = gpus;
     for (GpuIdle& sums : one->gpus) {

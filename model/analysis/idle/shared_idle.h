@@ -1,7 +1,7 @@
 // Idle time that several rules look at, each on a thread of its own: gone through once, for all of them. Internal to model/analysis.
 //
 // Who asks waits until each of the other rules has asked, too, or has ended. The last of them goes through the gaps and calls the visitors of
-// all. So a rule holds nothing that another waits for when it asks.
+// all, and shows all operations to those that want to see them meanwhile. So a rule holds nothing that another waits for when it asks.
 #pragma once
 
 #include <condition_variable>
@@ -9,8 +9,10 @@
 #include <exception>
 #include <mutex>
 #include <semaphore>
+#include <span>
 #include <vector>
 
+#include "gpu_operations.h"
 #include "model/analysis/idle/idle.h"
 #include "model/analysis/rule.h"
 
@@ -24,7 +26,8 @@ class SharedIdle {
 
   // As visit_idle(). Requires: called by one of the rules, all of which look at the whole time of one trace. Where going through fails, it
   // fails for all who asked.
-  [[nodiscard]] std::vector<GpuIdle> visit(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& visitor);
+  [[nodiscard]] std::vector<GpuIdle> visit(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& visitor,
+                                           std::span<OperationVisitor* const> beside = {});
   // One of the rules has ended, or does not begin.
   void leave() noexcept;
 
@@ -33,6 +36,7 @@ class SharedIdle {
     const RuleContext* context;
     Nanoseconds threshold;
     const IdleVisitor* visitor;
+    std::span<OperationVisitor* const> beside;
     std::vector<GpuIdle> below;  // by GPU: gaps that were visited for others, and are too short for this one
     std::vector<GpuIdle> gpus;
     std::exception_ptr failure;

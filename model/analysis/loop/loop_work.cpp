@@ -33,7 +33,7 @@ LoopWork::LoopWork(const RuleContext& context)
     for (const LaneId id : track.lanes) {
       const Lane& lane = trace_.lane(id);
       for (EventIndex i = lane.size(); i > 0 && lane.end(i - 1) > std::min(of_process.end, of_gpu.end); --i) {
-        if (!has({id, i - 1})) continue;
+        if (!has(EventRef{id, i - 1})) continue;
         of_process.end = std::max(of_process.end, lane.end(i - 1));
         of_gpu.end = std::max(of_gpu.end, lane.end(i - 1));
       }
@@ -89,12 +89,20 @@ bool LoopWork::has(EventRef operation) const { return loops_.empty() || has(oper
 bool LoopWork::has(EventRef operation, Nanoseconds start) const {
   if (loops_.empty()) return true;
   const ProcessId process = trace_.track_of(operation.lane).key.process;
-  const std::optional<TimeRange>& loop = loops_[process];
+  if (!loops_[process]) return true;
+  const std::uint32_t correlation = start < loops_[process]->end ? 0 : trace_.lane(operation.lane).correlation(operation.index);
+  return has({{start, start}, operation, 0, correlation, 0, TrackKind::kKernels, process});
+}
+
+bool LoopWork::has(const GpuOperation& operation) const {
+  if (loops_.empty()) return true;
+  const std::optional<TimeRange>& loop = loops_[operation.process];
   if (!loop) return true;
-  if (start < loop->begin) return false;
-  if (const auto before = enqueued_before_.find(operation.lane); before != enqueued_before_.end() && operation.index < before->second) return false;
-  if (start < loop->end) return true;
-  const EventRef launch = launch_index_->of(trace_).find(process, trace_.lane(operation.lane).correlation(operation.index), start);
+  const Nanoseconds begin = operation.range.begin;
+  if (begin < loop->begin) return false;
+  if (const auto before = enqueued_before_.find(operation.event.lane); before != enqueued_before_.end() && operation.event.index < before->second) return false;
+  if (begin < loop->end) return true;
+  const EventRef launch = launch_index_->of(trace_).find(operation.process, operation.correlation, begin);
   return launch.valid() && trace_.lane(launch.lane).start(launch.index) < loop->end;
 }
 
@@ -237,9 +245,22 @@ const std::vector<RankWork>& LoopWork::of_ranks() const {
   return ranks_;
 }
 
+RankCollector& LoopWork::collect_ranks() const {
+  if (!rank_collector_) {
+    RankCollector::Counts counts;
+    if (loop_.known()) counts = [this](const GpuOperation& operation) { return has(operation); };
+    rank_collector_ = std::make_unique<RankCollector>(trace_, time_, std::move(counts));
+  }
+  return *rank_collector_;
+}
+
 std::vector<RankWork> LoopWork::find_ranks() const {
-  const auto counts = [this](const GpuOperation& operation) { return has(operation.event, operation.range.begin); };
-  std::vector<RankWork> ranks = loop_.known() ? rank_work(trace_, time_, counts, stop_) : rank_work(trace_, time_, {}, stop_);
+  if (!rank_collector_) {
+    OperationVisitor* const alone = &collect_ranks();
+    visit_operations(trace_, time_, {&alone, 1}, stop_);
+  }
+  std::vector<RankWork> ranks = rank_collector_->take();
+  rank_collector_.reset();
   if (!loop_.known()) return ranks;
   for (RankWork& rank : ranks)
     if (const std::optional<TimeRange> loop = loop_.of(rank.process))

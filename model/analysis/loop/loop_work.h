@@ -16,6 +16,7 @@
 
 #include "awaited_work.h"
 #include "idle/counter_readings.h"
+#include "idle/gpu_operations.h"
 #include "iterations.h"
 #include "model/analysis/families.h"
 #include "model/analysis/idle/idle.h"
@@ -55,8 +56,10 @@ class LoopWork {
   [[nodiscard]] const std::vector<IterationSeries>& iterations() const noexcept { return iterations_; }
   // Those that were met on the way to the loop, whose family is one of them.
   [[nodiscard]] const Families& families() const noexcept { return families_; }
+  [[nodiscard]] Recurrence recurrence(const GpuOperation& operation) const { return has(operation) ? Recurrence::kRecurring : Recurrence::kOnce; }
   [[nodiscard]] Recurrence recurrence(EventRef operation) const { return has(operation) ? Recurrence::kRecurring : Recurrence::kOnce; }
   // Whether an operation of a GPU belongs to it: it was enqueued in the loop of its process. O(1) within the loop's time, else O(log n).
+  [[nodiscard]] bool has(const GpuOperation& operation) const;
   [[nodiscard]] bool has(EventRef operation) const;
   // The same, of one whose start is known.
   [[nodiscard]] bool has(EventRef operation, Nanoseconds start) const;
@@ -95,8 +98,10 @@ class LoopWork {
   [[nodiscard]] Nanoseconds reading(GpuId gpu) const;
   // Of each rank, its work in it. Shares are of the extent: from where its process entered the loop to where it left it, or its work ended; where no
   // iterations are marked, nobody can say when it left, and its work's end counts.
-  // A rank that takes no part in the loop has all its work. O(GPU work) the first time.
+  // A rank that takes no part in the loop has all its work. O(GPU work) the first time, unless collect_ranks() was called and its visitor has seen it.
   [[nodiscard]] const std::vector<RankWork>& of_ranks() const;
+  // What is to be shown all work in the time, for of_ranks() not to go through it alone. Requires: nobody asks for of_ranks() before that has ended.
+  [[nodiscard]] RankCollector& collect_ranks() const;
   // Whether a rank is one of the loop, or of the trace where no loop is known.
   [[nodiscard]] bool steps(const RankWork& rank) const { return !loop_.known() || loop_.of(rank.process); }
   // How those of the ranks that step waited for each other: one for each of of_ranks(), empty of the others. O(communication kernels) beside that the
@@ -133,6 +138,7 @@ class LoopWork {
   std::unordered_map<LaneId, EventIndex> enqueued_before_;  // where GPUs did in the loop's time what was enqueued before: the first operation behind
   mutable std::once_flag readings_are_known_;
   mutable std::map<GpuId, Reading> readings_;
+  mutable std::unique_ptr<RankCollector> rank_collector_;
   mutable std::once_flag ranks_are_known_;
   mutable std::vector<RankWork> ranks_;
   mutable std::once_flag rank_waits_are_known_;

@@ -3,39 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <set>
-
 #include "idle/gpu_operations.h"
+#include <utility>
 namespace lanescope::analysis {
-namespace {
-
-void add(const Trace& trace, NameMemo<bool>& communication, NameMemo<bool>& sends_or_receives, const GpuOperation& operation, RankWork& work,
-         std::vector<CommunicationKernel>& kernels) {
-  for (TimeBeside* each : {&work.communication, &work.transfers, &work.memory}) each->advance(operation.range.begin, work.compute);
-  if (work.operations++ == 0) work.extent = operation.range;
-  work.extent.end = std::max(work.extent.end, operation.range.end);
-  const Lane& lane = trace.lane(operation.event.lane);
-  const TrackKind kind = trace.track_of(operation.event.lane).key.kind;
-  if (kind != TrackKind::kMemory) {
-    const bool communicates = kind == TrackKind::kKernels && communication(lane.name(operation.event.index));
-    if (!communicates) return work.compute.add(operation.range);
-    work.communication.add(operation.range, work.compute);
-    const NameId name = lane.name(operation.event.index);
-    const bool is_collective = !sends_or_receives(name);
-    if (is_collective) {
-      ++work.collective_operations;
-      work.collectives.add(operation.range);
-    }
-    if (++work.communication_operations <= kMostMatched) kernels.push_back({operation.range, operation.event, name, is_collective});
-    return;
-  }
-  work.memory.add(operation.range, work.compute);
-  const MemoryDetail& detail = trace.memory_detail(lane.detail(operation.event.index));
-  const bool migrates = detail.copy_kind == CopyKind::kUnifiedHostToDevice || detail.copy_kind == CopyKind::kUnifiedDeviceToHost;  // no call copies
-  if (is_transfer(detail) && !migrates && !moves_pageable_memory(detail)) work.transfers.add(operation.range, work.compute);
-}
-
-}  // namespace
-
 ComputedTime::ComputedTime(const Trace& trace, std::span<const TrackId> tracks, NameMemo<bool>& communicates, Copies copies) : communicates_(communicates) {
   for (const TrackId id : tracks) {
     const Track& track = trace.tracks()[id];
@@ -77,34 +47,66 @@ bool moves_pageable_memory(const MemoryDetail& detail) noexcept {
   return detail.operation == MemoryOperation::kCopy && (detail.source_memory == MemoryKind::kPageable || detail.destination_memory == MemoryKind::kPageable);
 }
 
-std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::function<bool(const GpuOperation&)>& counts, const std::stop_token& stop) {
-  std::set<std::pair<ProcessId, GpuId>> ranks;
-  for (const Track& track : trace.tracks())
-    if (is_gpu_work(track.key.kind)) ranks.insert({track.key.process, track.key.gpu});
-  const GpuTracks tracks(trace);
-  NameMemo<bool> communication(trace, is_communication_name), sends_or_receives(trace, is_send_or_receive_name);
-  std::vector<RankWork> all;
-  const auto none = std::make_shared<const std::vector<CommunicationKernel>>();
-  std::uint64_t in_all = 0;  // communication kernels
-  for (const auto& [process, gpu] : ranks) {
-    RankWork work;
-    std::vector<CommunicationKernel> kernels;
-    work.process = process;
-    work.gpu = gpu;
-    GpuOperations operations(trace, tracks.of(gpu, process), time, stop);
-    while (const std::optional<GpuOperation> operation = operations.next())
-      if (!counts || counts(*operation)) add(trace, communication, sends_or_receives, *operation, work, kernels);
-    if (work.operations == 0) continue;
-    for (TimeBeside* each : {&work.communication, &work.transfers, &work.memory}) each->finish(work.compute);
-    in_all += work.communication_operations;
-    if (in_all > kMostMatched) {
-      kernels = {};
-      for (RankWork& before : all) before.communication_kernels = none;
+RankCollector::RankCollector(const Trace& trace, TimeRange time, Counts counts)
+    : trace_(trace),
+      time_(time),
+      counts_(std::move(counts)),
+      communication_(trace, is_communication_name),
+      sends_or_receives_(trace, is_send_or_receive_name) {}
+
+void RankCollector::begin(GpuId gpu) {
+  gpu_ = gpu;
+  last_ = nullptr;
+}
+
+void RankCollector::visit(std::span<const GpuOperation> operations) {
+  for (const GpuOperation& operation : operations) {
+    if (counts_ && !counts_(operation)) continue;
+    if (last_ == nullptr || operation.process != last_process_) last_ = &ranks_[{operation.process, gpu_}];
+    last_process_ = operation.process;
+    add(operation, *last_);
+  }
+}
+
+void RankCollector::add(const GpuOperation& operation, Rank& rank) {
+  RankWork& work = rank.work;
+  for (TimeBeside* each : {&work.communication, &work.transfers, &work.memory}) each->advance(operation.range.begin, work.compute);
+  if (work.operations++ == 0) work.extent = operation.range;
+  work.extent.end = std::max(work.extent.end, operation.range.end);
+  if (operation.kind != TrackKind::kMemory) {
+    const bool communicates = operation.kind == TrackKind::kKernels && communication_(operation.name);
+    if (!communicates) return work.compute.add(operation.range);
+    work.communication.add(operation.range, work.compute);
+    const bool is_collective = !sends_or_receives_(operation.name);
+    if (is_collective) {
+      ++work.collective_operations;
+      work.collectives.add(operation.range);
     }
-    work.communication_kernels = std::make_shared<const std::vector<CommunicationKernel>>(std::move(kernels));
+    ++work.communication_operations;
+    if (++communication_operations_ <= kMostMatched)
+      rank.kernels.push_back({operation.range, operation.event, operation.name, is_collective});
+    else if (communication_operations_ == kMostMatched + 1)
+      for (auto& [key, each] : ranks_) each.kernels = {};
+    return;
+  }
+  work.memory.add(operation.range, work.compute);
+  const MemoryDetail& detail = trace_.memory_detail(operation.detail);
+  const bool migrates = detail.copy_kind == CopyKind::kUnifiedHostToDevice || detail.copy_kind == CopyKind::kUnifiedDeviceToHost;  // no call copies
+  if (is_transfer(detail) && !migrates && !moves_pageable_memory(detail)) work.transfers.add(operation.range, work.compute);
+}
+
+std::vector<RankWork> RankCollector::take() {
+  std::vector<RankWork> all;
+  all.reserve(ranks_.size());
+  const bool all_time = time_.begin == std::numeric_limits<Nanoseconds>::min();
+  for (auto& [key, rank] : ranks_) {
+    RankWork& work = rank.work;
+    work.process = key.first;
+    work.gpu = key.second;
+    for (TimeBeside* each : {&work.communication, &work.transfers, &work.memory}) each->finish(work.compute);
+    work.communication_kernels = std::make_shared<const std::vector<CommunicationKernel>>(std::move(rank.kernels));
     work.first = work.extent.begin;
-    const bool all_time = time.begin == std::numeric_limits<Nanoseconds>::min();
-    if (!all_time) work.extent = time.intersected(trace.extent());  // shares are of the time that was asked for
+    if (!all_time) work.extent = time_.intersected(trace_.extent());  // shares are of the time that was asked for
     all.push_back(std::move(work));
   }
   return all;

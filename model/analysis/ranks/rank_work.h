@@ -3,9 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
-#include <stop_token>
+#include <utility>
 #include <vector>
 
 #include "idle/covered_time.h"
@@ -47,10 +48,37 @@ struct RankWork {
 // Whether the ranks that worked were recorded for about as long, to within a fifth: else sums over their times say nothing of one against the others.
 [[nodiscard]] bool are_of_like_length(std::span<const RankWork> ranks);
 
-// Of what begins within the time and counts, where a condition is given. O(n log lanes); memory does not grow with the operations, but for
-// communication kernels.
-[[nodiscard]] std::vector<RankWork> rank_work(const Trace& trace, TimeRange time, const std::function<bool(const GpuOperation&)>& counts,
-                                              const std::stop_token& stop = {});
+// Collects that of all ranks, of what counts, where a condition is given. Memory does not grow with the operations, but for communication kernels.
+class RankCollector : public OperationVisitor {
+ public:
+  using Counts = std::function<bool(const GpuOperation&)>;
+  // `time` is that of the operations that it will see. The trace must outlive it.
+  RankCollector(const Trace& trace, TimeRange time, Counts counts);
+
+  void begin(GpuId gpu) override;
+  void visit(std::span<const GpuOperation> operations) override;
+  void end() override {}
+
+  // Once it has seen all, of each rank with any operation, by process and GPU. To be called once.
+  [[nodiscard]] std::vector<RankWork> take();
+
+ private:
+  struct Rank {
+    RankWork work;
+    std::vector<CommunicationKernel> kernels;  // empty once all have more than kMostMatched
+  };
+  void add(const GpuOperation& operation, Rank& rank);
+
+  const Trace& trace_;
+  TimeRange time_;
+  Counts counts_;
+  NameMemo<bool> communication_, sends_or_receives_;
+  std::map<std::pair<ProcessId, GpuId>, Rank> ranks_;
+  std::uint64_t communication_operations_ = 0;  // of all
+  GpuId gpu_ = kNone;                           // that is gone through
+  ProcessId last_process_ = kNone;              // operations often follow others of their process
+  Rank* last_ = nullptr;
+};
 
 // How long a rank computed, or did anything but communicate, within times that are asked for one after the other: `RankWork::compute`, whatever counts.
 class ComputedTime {

@@ -83,42 +83,51 @@ const KernelWait* find_wait(std::span<const KernelWait> waits, EventRef kernel) 
 class WorkOfGpu {
  public:
   WorkOfGpu(const RuleContext& context, std::span<const KernelWait> waits, GpuId gpu, std::span<const TrackId> tracks, std::span<OfProcess* const> users)
-      : context_(context), waits_(waits), gpu_(gpu), tracks_(tracks), users_(users), ends_(users), at_begin_(users.size()) {
-    for (std::size_t user = 0; user < users.size(); ++user) of_process_[users[user]->series->process].push_back(user);
+      : context_(context),
+        waits_(waits),
+        gpu_(gpu),
+        users_(users),
+        communicates_(context.trace, is_communication_name),
+        beside_(context.trace, tracks, communicates_, ComputedTime::Copies::kCount),
+        ends_(users),
+        at_begin_(users.size()) {
+    for (std::size_t user = 0; user < users.size(); ++user) {
+      of_process_[users[user]->series->process].push_back(user);
+      first_ = std::min(first_, users[user]->iterations.all.front().time.begin);
+    }
+    busy_until_ = first_;
   }
 
-  void add() {
-    const Trace& trace = context_.trace;
-    NameMemo<bool> communicates(trace, is_communication_name);
-    ComputedTime beside(trace, tracks_, communicates, ComputedTime::Copies::kCount);
-    Nanoseconds first = GpuOperations::kEver.end;
-    for (const OfProcess* const user : users_) first = std::min(first, user->iterations.all.front().time.begin);
-    if (const auto until = GpuOperations::busy_until(trace, tracks_, first); until && *until > first) busy_.add({first, *until});
-    Nanoseconds covered = GpuOperations::kEver.begin, communicated = covered;  // what runs at once counts once
-    GpuOperations operations(trace, tracks_, TimeRange{first, GpuOperations::kEver.end}, context_.stop);
-    while (const std::optional<GpuOperation> operation = operations.next()) {
-      visit_ends(operation->range.begin);
-      busy_.add(operation->range);
-      const TrackKey& key = trace.track_of(operation->event.lane).key;
-      const Lane& lane = trace.lane(operation->event.lane);
-      const bool is_communication = key.kind == TrackKind::kKernels && communicates(lane.name(operation->event.index));
-      Nanoseconds& until = is_communication ? communicated : covered;
-      const TimeRange further{std::max(operation->range.begin, until), operation->range.end};
-      if (further.end <= further.begin) continue;
-      until = further.end;
-      Done done{operation->range.begin, further, 0, 0, nullptr};
-      if (is_communication) {
-        const Nanoseconds alone = further.length() - beside.within(further);
-        done.wait = find_wait(waits_, operation->event);
-        done.waited = done.wait == nullptr ? 0 : std::min(alone, done.wait->exposed);
-        done.communicated = alone - done.waited;
-        communicated_ += done.communicated;
-        waited_ += done.waited;
-      } else {
-        work_.add(further);
-      }
-      if (const auto own = of_process_.find(key.process); own != of_process_.end()) move(operation->event, is_communication, done, own->second);
+  // Requires: in order of start.
+  void add(const GpuOperation& operation) {
+    if (operation.range.begin < first_) {
+      busy_until_ = std::max(busy_until_, operation.range.end);
+      return;
     }
+    if (!std::exchange(has_begun_, true)) busy_.add({first_, busy_until_});
+    visit_ends(operation.range.begin);
+    busy_.add(operation.range);
+    const bool is_communication = operation.kind == TrackKind::kKernels && communicates_(operation.name);
+    Nanoseconds& until = is_communication ? covered_by_communication_ : covered_;
+    const TimeRange further{std::max(operation.range.begin, until), operation.range.end};
+    if (further.end <= further.begin) return;
+    until = further.end;
+    Done done{operation.range.begin, further, 0, 0, nullptr};
+    if (is_communication) {
+      const Nanoseconds alone = further.length() - beside_.within(further);
+      done.wait = find_wait(waits_, operation.event);
+      done.waited = done.wait == nullptr ? 0 : std::min(alone, done.wait->exposed);
+      done.communicated = alone - done.waited;
+      communicated_ += done.communicated;
+      waited_ += done.waited;
+    } else {
+      work_.add(further);
+    }
+    if (const auto own = of_process_.find(operation.process); own != of_process_.end()) move(operation, is_communication, done, own->second);
+  }
+  // Behind the last.
+  void finish() {
+    if (!std::exchange(has_begun_, true)) busy_.add({first_, busy_until_});
     visit_ends(GpuOperations::kEver.end);
   }
 
@@ -153,9 +162,8 @@ class WorkOfGpu {
   }
 
   // An operation of the process of these users, to the iteration that enqueued it.
-  void move(EventRef operation, bool is_communication, const Done& done, const std::vector<std::size_t>& users) {
-    const EventRef launch =
-        context_.launches().find(users_[users.front()]->series->process, context_.trace.lane(operation.lane).correlation(operation.index), done.begin);
+  void move(const GpuOperation& operation, bool is_communication, const Done& done, const std::vector<std::size_t>& users) {
+    const EventRef launch = context_.launches().find(operation.process, operation.correlation, done.begin);
     const Nanoseconds enqueued = launch.valid() ? context_.trace.lane(launch.lane).start(launch.index) : done.begin;
     for (const std::size_t user : users) {
       Iterations& iterations = users_[user]->iterations;
@@ -183,13 +191,46 @@ class WorkOfGpu {
   const RuleContext& context_;
   std::span<const KernelWait> waits_;
   GpuId gpu_;
-  std::span<const TrackId> tracks_;
   std::span<OfProcess* const> users_;
+  NameMemo<bool> communicates_;
+  ComputedTime beside_;
   std::map<ProcessId, std::vector<std::size_t>> of_process_;
   IterationEnds ends_;
-  std::vector<Sums> at_begin_;  // of the iteration of each user that began last
-  CoveredTime busy_, work_;     // by all; by what does not communicate
+  std::vector<Sums> at_begin_;                    // of the iteration of each user that began last
+  Nanoseconds first_ = GpuOperations::kEver.end;  // when the first iteration begins
+  Nanoseconds busy_until_ = first_;               // with what began before
+  bool has_begun_ = false;
+  CoveredTime busy_, work_;                                                                 // by all; by what does not communicate
+  Nanoseconds covered_ = GpuOperations::kEver.begin, covered_by_communication_ = covered_;  // until then; what runs at once counts once
   Nanoseconds communicated_ = 0, waited_ = 0;
+};
+
+// What all GPUs that are used did.
+class WorkOfGpus : public OperationVisitor {
+ public:
+  using Users = std::map<GpuId, std::vector<OfProcess*>>;
+  // All must outlive it.
+  WorkOfGpus(const RuleContext& context, std::span<const KernelWait> waits, const Users& users)
+      : context_(context), waits_(waits), users_(users), tracks_(context.trace) {}
+
+  void begin(GpuId gpu) override {
+    if (const auto of_gpu = users_.find(gpu); of_gpu != users_.end()) work_.emplace(context_, waits_, gpu, tracks_.of(gpu), of_gpu->second);
+  }
+  void visit(std::span<const GpuOperation> operations) override {
+    if (!work_) return;
+    for (const GpuOperation& operation : operations) work_->add(operation);
+  }
+  void end() override {
+    if (work_) work_->finish();
+    work_.reset();
+  }
+
+ private:
+  const RuleContext& context_;
+  std::span<const KernelWait> waits_;
+  const Users& users_;
+  GpuTracks tracks_;
+  std::optional<WorkOfGpu> work_;  // of the GPU that is gone through, where it is used
 };
 
 // Why a GPU was idle: its gaps come in order of time.
@@ -249,7 +290,7 @@ class IdleOfGpu {
 
 void add_what_gpus_did(const RuleContext& context, std::span<const KernelWait> waits, const std::map<ProcessId, std::vector<GpuId>>& gpus, Overhead overhead,
                        std::span<OfProcess> processes) {
-  std::map<GpuId, std::vector<OfProcess*>> users;
+  WorkOfGpus::Users users;
   for (OfProcess& process : processes)
     if (const auto of_process = gpus.find(process.series->process); of_process != gpus.end())
       for (const GpuId gpu : of_process->second) {
@@ -257,20 +298,22 @@ void add_what_gpus_did(const RuleContext& context, std::span<const KernelWait> w
         users[gpu].push_back(&process);
       }
   if (users.empty()) return;
-  const GpuTracks tracks(context.trace);
-  for (const auto& [gpu, of_gpu] : users) WorkOfGpu(context, waits, gpu, tracks.of(gpu), of_gpu).add();
+  WorkOfGpus work(context, waits, users);
+  OperationVisitor* const beside = &work;
   std::optional<IdleOfGpu> idle;
   std::optional<GpuId> last;
-  visit_idle(context, 1, [&](const IdleGap& gap, std::span<const IdlePart> parts) {
-    const auto of_gpu = users.find(gap.gpu);
-    if (of_gpu == users.end()) return;
-    if (last != gap.gpu) {
-      if (idle) idle->finish();
-      idle.emplace(gap.gpu, overhead, of_gpu->second);
-      last = gap.gpu;
-    }
-    for (const IdlePart& part : parts) idle->add(part);
-  });
+  visit_idle(context, 1,
+             [&](const IdleGap& gap, std::span<const IdlePart> parts) {
+               const auto of_gpu = users.find(gap.gpu);
+               if (of_gpu == users.end()) return;
+               if (last != gap.gpu) {
+                 if (idle) idle->finish();
+                 idle.emplace(gap.gpu, overhead, of_gpu->second);
+                 last = gap.gpu;
+               }
+               for (const IdlePart& part : parts) idle->add(part);
+             },
+             {&beside, 1});
   if (idle) idle->finish();
 }
 

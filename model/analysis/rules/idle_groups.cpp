@@ -1,6 +1,8 @@
 #include "idle_groups.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <tuple>
 
 #include "../own_rules.h"
@@ -67,22 +69,39 @@ struct ShortGaps {
   Nanoseconds undisturbed = 0;  // what of their time lies outside of iterations in which counters were read
 };
 
-// Of the gaps below the threshold, those that begin within the time.
-ShortGaps short_gaps_within(const RuleContext& context, const LoopWork& work, GpuId gpu, TimeRange time, Nanoseconds threshold) {
-  ShortGaps sum;
-  std::optional<Nanoseconds> busy_until;
-  GpuOperations operations(context.trace, gpu, context.time, context.stop);
-  while (const std::optional<GpuOperation> operation = operations.next()) {
-    const Nanoseconds begin = busy_until.value_or(operation->range.begin);
-    const Nanoseconds gap = operation->range.begin - begin;
-    if (gap > 0 && gap < threshold && time.contains(begin)) {
-      sum.all.add(gap);
-      if (!work.is_disturbed(context.trace.track_of(operation->event.lane).key.process, begin)) sum.undisturbed += gap;
-    }
-    busy_until = std::max(busy_until.value_or(operation->range.end), operation->range.end);
+// Of the gaps below the threshold, those that begin in the loop's part of each GPU.
+class ShortGapsInLoop : public OperationVisitor {
+ public:
+  ShortGapsInLoop(const Trace& trace, const LoopWork& work, Nanoseconds threshold) : work_(work), threshold_(threshold), gpus_(trace.gpus().size()) {}
+  [[nodiscard]] const ShortGaps& of(GpuId gpu) const { return gpus_[gpu]; }
+
+  void begin(GpuId gpu) override {
+    gpu_ = gpu;
+    time_ = work_.of_gpu(gpu, kWholeTrace);
+    busy_until_.reset();
   }
-  return sum;
-}
+  void visit(std::span<const GpuOperation> operations) override {
+    ShortGaps& sum = gpus_[gpu_];
+    for (const GpuOperation& operation : operations) {
+      const Nanoseconds begin = busy_until_.value_or(operation.range.begin);
+      const Nanoseconds gap = operation.range.begin - begin;
+      if (gap > 0 && gap < threshold_ && time_.contains(begin)) {
+        sum.all.add(gap);
+        if (!work_.is_disturbed(operation.process, begin)) sum.undisturbed += gap;
+      }
+      busy_until_ = std::max(busy_until_.value_or(operation.range.end), operation.range.end);
+    }
+  }
+  void end() override {}
+
+ private:
+  const LoopWork& work_;
+  Nanoseconds threshold_;
+  std::vector<ShortGaps> gpus_;
+  GpuId gpu_ = kNone;  // that is gone through
+  TimeRange time_;     // the loop's part of it
+  std::optional<Nanoseconds> busy_until_;
+};
 
 }  // namespace
 
@@ -163,14 +182,16 @@ IdleGroups group_idle(const RuleContext& context, Families& families, const Loop
       collected.recurring[i].gpus[gap.gpu].add(gap, in_gap[i]);
     }
   };
-  collected.gpus = visit_idle(context, threshold, add);
+  ShortGapsInLoop short_gaps(trace, work, threshold);
+  OperationVisitor* const beside = &short_gaps;
+  collected.gpus = visit_idle(context, threshold, add, {&beside, loop.known() ? std::size_t{1} : 0});
   collected.waiting_call = lead.call();
   for (const GpuIdle& gpu : collected.gpus) {
     const TimeRange loop_time = work.of_gpu(gpu.gpu, gpu.extent);
     collected.spans[gpu.gpu] = work.undisturbed_span(gpu.gpu, loop_time);
     collected.span += collected.spans[gpu.gpu];
     const CauseSum all{gpu.short_gaps, gpu.short_idle};
-    const ShortGaps in_loop = loop.known() ? short_gaps_within(context, work, gpu.gpu, loop_time, threshold) : ShortGaps{all, all.total};
+    const ShortGaps in_loop = loop.known() ? short_gaps.of(gpu.gpu) : ShortGaps{all, all.total};
     collected.short_idle += in_loop.undisturbed;
     std::array<IdleGroups::OfGpu, 2>& of_gpu = collected.by_gpu[gpu.gpu];
     of_gpu[static_cast<std::size_t>(Recurrence::kRecurring)].in_short_gaps = in_loop.all;

@@ -1,8 +1,12 @@
 // small_kernels and staircase: the GPU is faster than the CPU launches.
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 
+#include "../collectors.h"
 #include "../own_rules.h"
 #include "../wording.h"
 #include "idle/gpu_operations.h"
@@ -50,8 +54,8 @@ std::uint64_t operations_of(const std::vector<Stretch>& stretches) {
 }
 
 // Whether an operation is the loop's, and is not of an iteration in which counters were read: the gaps in front of those are no program's own.
-bool is_undisturbed(const LoopWork& work, const Trace& trace, const GpuOperation& operation) {
-  return work.has(operation.event, operation.range.begin) && !work.is_disturbed(trace.track_of(operation.event.lane).key.process, operation.range.begin);
+bool is_undisturbed(const LoopWork& work, const GpuOperation& operation) {
+  return work.has(operation) && !work.is_disturbed(operation.process, operation.range.begin);
 }
 
 struct SmallKernelOptions {
@@ -60,57 +64,64 @@ struct SmallKernelOptions {
   std::uint64_t least = 0;  // kernels in a stretch
 };
 
-// The stretches of small kernels on one GPU; sums by kernel name go to `kernels`.
-class SmallKernelStretches {
+// The stretches of small kernels, and sums by kernel name.
+class SmallKernelStretches : public OperationVisitor {
  public:
-  SmallKernelStretches(const RuleContext& context, const LoopWork& work, SmallKernelOptions options)
-      : trace_(context.trace), work_(work), time_(context.time), stop_(context.stop), options_(options), communication_(context.trace, is_communication_name) {}
+  SmallKernelStretches(const RuleContext& context, const SharedCollectors::Key& key)
+      : trace_(context.trace), work_(loop_work(context)), options_(options_of(key)), communication_(context.trace, is_communication_name) {}
 
-  // Returns the time from the GPU's first operation to its last, as far as it counts.
-  Nanoseconds add(GpuId gpu) {
-    GpuOperations operations(trace_, gpu, time_, stop_);
-    TimeRange extent;
-    bool any = false;
-    while (const std::optional<GpuOperation> operation = operations.next()) {
-      if (!std::exchange(any, true)) extent = {operation->range.begin, operation->range.begin};
-      const Nanoseconds gap = operation->range.begin - extent.end;
-      const bool counts = is_small(*operation) && is_undisturbed(work_, trace_, *operation);
-      if (!counts || gap > options_.gap) close();
-      if (counts) append(gpu, *operation, std::max<Nanoseconds>(0, gap));
-      before_ = operation->event;
-      extent.end = std::max(extent.end, operation->range.end);
-    }
-    close();
-    return work_.undisturbed_span(gpu, work_.of_gpu(gpu, extent));
+  [[nodiscard]] static SharedCollectors::Key key_of(const RuleArguments& arguments) {
+    return {arguments.duration("duration"), arguments.duration("gap"), std::max<std::int64_t>(2, arguments.integer("run"))};
   }
+  // Of all GPUs, the time from the first operation to the last, as far as it counts.
+  [[nodiscard]] Nanoseconds span() const noexcept { return span_; }
+  [[nodiscard]] const std::vector<Stretch>& stretches() const noexcept { return stretches_; }
+  [[nodiscard]] const std::map<NameId, KernelSum>& kernels() const noexcept { return kernels_; }
 
-  std::vector<Stretch> stretches;
-  std::map<NameId, KernelSum> kernels;
+  void begin(GpuId gpu) override {
+    gpu_ = gpu;
+    extent_.reset();
+  }
+  void visit(std::span<const GpuOperation> operations) override {
+    for (const GpuOperation& operation : operations) {
+      if (!extent_) extent_ = {operation.range.begin, operation.range.begin};
+      const Nanoseconds gap = operation.range.begin - extent_->end;
+      const bool counts = is_small(operation) && is_undisturbed(work_, operation);
+      if (!counts || gap > options_.gap) close();
+      if (counts) append(operation, std::max<Nanoseconds>(0, gap));
+      before_ = operation;
+      extent_->end = std::max(extent_->end, operation.range.end);
+    }
+  }
+  void end() override {
+    close();
+    span_ += work_.undisturbed_span(gpu_, work_.of_gpu(gpu_, extent_.value_or(TimeRange())));
+  }
 
  private:
+  [[nodiscard]] static SmallKernelOptions options_of(const SharedCollectors::Key& key) { return {key[0], key[1], static_cast<std::uint64_t>(key[2])}; }
   [[nodiscard]] bool is_small(const GpuOperation& operation) {
-    return operation.range.length() <= options_.longest && trace_.track_of(operation.event.lane).key.kind == TrackKind::kKernels &&
-           !communication_(trace_.lane(operation.event.lane).name(operation.event.index));
+    return operation.range.length() <= options_.longest && operation.kind == TrackKind::kKernels && !communication_(operation.name);
   }
-  [[nodiscard]] bool is_of_graph(EventRef kernel) const { return trace_.kernel_detail(trace_.lane(kernel.lane).detail(kernel.index)).graph_node != 0; }
+  [[nodiscard]] bool is_of_graph(const GpuOperation& kernel) const { return trace_.kernel_detail(kernel.detail).graph_node != 0; }
   // Whether one launch of a graph brought both kernels.
-  [[nodiscard]] bool of_one_launch(EventRef a, EventRef b) const {
-    return is_of_graph(a) && is_of_graph(b) && trace_.lane(a.lane).correlation(a.index) == trace_.lane(b.lane).correlation(b.index);
+  [[nodiscard]] bool of_one_launch(const GpuOperation& a, const GpuOperation& b) const {
+    return is_of_graph(a) && is_of_graph(b) && a.correlation == b.correlation;
   }
-  void append(GpuId gpu, const GpuOperation& operation, Nanoseconds gap) {
+  void append(const GpuOperation& operation, Nanoseconds gap) {
     Nanoseconds won = std::max<Nanoseconds>(0, gap - kGraphNodeGap);
     if (open_.operations == 0) {
-      open_ = {gpu, operation.range, 0, 0, 0, 0, operation.event};
+      open_ = {gpu_, operation.range, 0, 0, 0, 0, operation.event};
       gap = won = 0;  // what lies in front of the first is not between small kernels
-    } else if (of_one_launch(before_, operation.event)) {
+    } else if (of_one_launch(before_, operation)) {
       won = 0;
     }
     ++open_.operations;
-    open_.of_graphs += is_of_graph(operation.event) ? 1 : 0;
+    open_.of_graphs += is_of_graph(operation) ? 1 : 0;
     open_.range.end = std::max(open_.range.end, operation.range.end);
     open_.busy += operation.range.length();
     open_.won += won;
-    const NameId name = trace_.lane(operation.event.lane).name(operation.event.index);
+    const NameId name = operation.name;
     if (last_sum_ == nullptr || name != last_name_) last_sum_ = &pending_[name];
     last_name_ = name;
     KernelSum& sum = *last_sum_;
@@ -120,9 +131,9 @@ class SmallKernelStretches {
   }
   void close() {
     if (open_.operations >= options_.least) {
-      stretches.push_back(open_);
+      stretches_.push_back(open_);
       for (const auto& [name, sum] : pending_) {
-        KernelSum& total = kernels[name];
+        KernelSum& total = kernels_[name];
         total.count += sum.count;
         total.busy += sum.busy;
         total.gaps += sum.gaps;
@@ -136,12 +147,15 @@ class SmallKernelStretches {
 
   const Trace& trace_;
   const LoopWork& work_;
-  TimeRange time_;
-  std::stop_token stop_;
   SmallKernelOptions options_;
   NameMemo<bool> communication_;
+  std::vector<Stretch> stretches_;
+  std::map<NameId, KernelSum> kernels_;
+  Nanoseconds span_ = 0;
+  GpuId gpu_ = kNone;                // that is gone through
+  std::optional<TimeRange> extent_;  // of it, so far
   Stretch open_;
-  EventRef before_;  // the operation in front; while a stretch is open, a kernel of it
+  GpuOperation before_;  // the operation in front; while a stretch is open, a kernel of it
   std::map<NameId, KernelSum> pending_;
   KernelSum* last_sum_ = nullptr;  // of pending_, of last_name_: kernels of one name often follow each other
   NameId last_name_ = 0;
@@ -172,56 +186,67 @@ void set_place(const Trace& trace, const Stretch& stretch, Finding& finding) {
 }
 
 // Stretches in which each operation started at once when it was enqueued: the queue was empty, and the launches set the pace.
-class LaunchBoundStretches {
+class LaunchBoundStretches : public OperationVisitor {
  public:
+  LaunchBoundStretches(const RuleContext& context, const SharedCollectors::Key& key)
+      : trace_(context.trace), work_(loop_work(context)), launch_index_(context.launch_index), options_(options_of(key)) {}
+
+  [[nodiscard]] static SharedCollectors::Key key_of(const RuleArguments& arguments) {
+    return {arguments.duration("latency"), arguments.duration("gap"), std::max<std::int64_t>(2, arguments.integer("run"))};
+  }
+  // As of SmallKernelStretches.
+  [[nodiscard]] Nanoseconds span() const noexcept { return span_; }
+  [[nodiscard]] const std::vector<Stretch>& stretches() const noexcept { return stretches_; }
+
+  void begin(GpuId gpu) override {
+    gpu_ = gpu;
+    extent_.reset();
+  }
+  void visit(std::span<const GpuOperation> operations) override {
+    const LaunchIndex& launches = launch_index_->of(trace_);
+    for (const GpuOperation& operation : operations) {
+      if (!extent_) extent_ = {operation.range.begin, operation.range.begin};
+      const bool at_once = is_undisturbed(work_, operation) && started_at_once(launches, operation);
+      if (!at_once || operation.range.begin - extent_->end > options_.gap) close();
+      if (at_once) append(operation);
+      extent_->end = std::max(extent_->end, operation.range.end);
+    }
+  }
+  void end() override {
+    close();
+    span_ += work_.undisturbed_span(gpu_, work_.of_gpu(gpu_, extent_.value_or(TimeRange())));
+  }
+
+ private:
   struct Options {
     Nanoseconds latency = 0;  // an operation that starts within this of its launch's end started at once
     Nanoseconds gap = 0;      // longer ones end a stretch
     std::uint64_t least = 0;  // operations in a stretch
   };
-  LaunchBoundStretches(const RuleContext& context, const LoopWork& work, Options options)
-      : trace_(context.trace), work_(work), launches_(context.launches()), time_(context.time), stop_(context.stop), options_(options) {}
-
-  Nanoseconds add(GpuId gpu) {
-    GpuOperations operations(trace_, gpu, time_, stop_);
-    TimeRange extent;
-    bool any = false;
-    while (const std::optional<GpuOperation> operation = operations.next()) {
-      if (!std::exchange(any, true)) extent = {operation->range.begin, operation->range.begin};
-      const bool at_once = is_undisturbed(work_, trace_, *operation) && started_at_once(*operation);
-      if (!at_once || operation->range.begin - extent.end > options_.gap) close();
-      if (at_once) append(gpu, *operation);
-      extent.end = std::max(extent.end, operation->range.end);
-    }
-    close();
-    return work_.undisturbed_span(gpu, work_.of_gpu(gpu, extent));
-  }
-
-  std::vector<Stretch> stretches;
-
- private:
-  [[nodiscard]] bool started_at_once(const GpuOperation& operation) const {
-    const Event work = trace_.event(operation.event);
-    const EventRef launch = launches_.find(trace_.track_of(operation.event.lane).key.process, work.correlation, work.start);
+  [[nodiscard]] static Options options_of(const SharedCollectors::Key& key) { return {key[0], key[1], static_cast<std::uint64_t>(key[2])}; }
+  [[nodiscard]] bool started_at_once(const LaunchIndex& launches, const GpuOperation& operation) const {
+    const EventRef launch = launches.find(operation.process, operation.correlation, operation.range.begin);
     return launch.valid() && operation.range.begin - trace_.lane(launch.lane).end(launch.index) <= options_.latency;
   }
-  void append(GpuId gpu, const GpuOperation& operation) {
-    if (open_.operations == 0) open_ = {gpu, operation.range, 0, 0, 0, 0, operation.event};
+  void append(const GpuOperation& operation) {
+    if (open_.operations == 0) open_ = {gpu_, operation.range, 0, 0, 0, 0, operation.event};
     ++open_.operations;
     open_.range.end = std::max(open_.range.end, operation.range.end);
     open_.busy += operation.range.length();
   }
   void close() {
-    if (open_.operations >= options_.least) stretches.push_back(open_);
+    if (open_.operations >= options_.least) stretches_.push_back(open_);
     open_ = {};
   }
 
   const Trace& trace_;
   const LoopWork& work_;
-  const LaunchIndex& launches_;
-  TimeRange time_;
-  std::stop_token stop_;
+  std::shared_ptr<SharedLaunchIndex> launch_index_;
   Options options_;
+  std::vector<Stretch> stretches_;
+  Nanoseconds span_ = 0;
+  GpuId gpu_ = kNone;                // that is gone through
+  std::optional<TimeRange> extent_;  // of it, so far
   Stretch open_;
 };
 
@@ -258,18 +283,21 @@ stats::Table stretch_table(const Trace& trace, const std::vector<Stretch>& stret
 
 }  // namespace
 
+void collect_small_kernels(const RuleContext& context, const RuleArguments& arguments) {
+  context.collectors->want<SmallKernelStretches>(context, SmallKernelStretches::key_of(arguments));
+}
+
 Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
-  const auto least = static_cast<std::uint64_t>(std::max<std::int64_t>(2, arguments.integer("run")));
   const LoopWork& work = loop_work(context);
-  SmallKernelStretches found(context, work, {arguments.duration("duration"), arguments.duration("gap"), least});
-  Nanoseconds span = 0;
-  for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) span += found.add(gpu);
+  const auto& collected = context.collectors->of<SmallKernelStretches>(context, SmallKernelStretches::key_of(arguments));
+  const std::vector<Stretch>& stretches = collected.stretches();
+  const Nanoseconds span = collected.span();
   RuleAnswer answer;
-  const Nanoseconds won = work_span(found.stretches, &Stretch::won);
+  const Nanoseconds won = work_span(stretches, &Stretch::won);
   if (won > 0 && percent_of(won, span) >= arguments.real("share")) {
-    const std::uint64_t kernels = operations_of(found.stretches);
-    const Nanoseconds busy = work_span(found.stretches, &Stretch::busy);
+    const std::uint64_t kernels = operations_of(stretches);
+    const Nanoseconds busy = work_span(stretches, &Stretch::busy);
     Finding finding;
     finding.rule = "small_kernels";
     finding.title = Message("{kernels} of at most {longest} follow each other closely; of the gaps between them about {won} ({share} of {loop}) could be won.",
@@ -278,46 +306,49 @@ Result<RuleAnswer> find_small_kernels(const RuleContext& context, const RuleArgu
                              {"won", duration_text(won)},
                              {"share", percent_text(won, span)},
                              {"loop", work.text()}});
-    const Stretch& most = most_winnable(found.stretches);
+    const Stretch& most = most_winnable(stretches);
     finding.seen = Message("{sequences} with kernels of {average} on average{one}.",
-                           {{"sequences", counted(found.stretches.size(), "dense sequence")},
+                           {{"sequences", counted(stretches.size(), "dense sequence")},
                             {"average", duration_text(busy / static_cast<Nanoseconds>(kernels))},
-                            {"one", found.stretches.size() > 1 ? Message("; in one of {time}, {won} could be won",
-                                                                         {{"time", duration_text(most.range.length())}, {"won", duration_text(most.won)}})
-                                                               : Message()}});
+                            {"one", stretches.size() > 1 ? Message("; in one of {time}, {won} could be won",
+                                                                   {{"time", duration_text(most.range.length())}, {"won", duration_text(most.won)}})
+                                                         : Message()}});
     set_place(trace, most, finding);
     finding.cost = won;
     std::uint64_t of_graphs = 0;
-    for (const Stretch& stretch : found.stretches) of_graphs += stretch.of_graphs;
+    for (const Stretch& stretch : stretches) of_graphs += stretch.of_graphs;
     finding.advice = of_graphs >= kernels / 2 ? Message("CUDA graphs launch them already: put more into one graph, or fuse the kernels.")
                                               : Message(
                                                     "Record the sequence once as a CUDA graph and launch that (PyTorch: torch.compile with "
                                                     "mode=\"reduce-overhead\"), or fuse the kernels.");
     answer.findings.push_back(std::move(finding));
-    answer.tables.push_back({"small_kernels", "Small kernels in dense stretches", kernel_table(trace, found.kernels)});
+    answer.tables.push_back({"small_kernels", "Small kernels in dense stretches", kernel_table(trace, collected.kernels())});
   } else {
     answer.message = "No dense stretches of small kernels that cost time.";
   }
   return answer;
 }
 
+void collect_staircase(const RuleContext& context, const RuleArguments& arguments) {
+  context.collectors->want<LaunchBoundStretches>(context, LaunchBoundStretches::key_of(arguments));
+}
+
 Result<RuleAnswer> find_staircase(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
-  const auto least = static_cast<std::uint64_t>(std::max<std::int64_t>(2, arguments.integer("run")));
   const LoopWork& work = loop_work(context);
-  LaunchBoundStretches found(context, work, {arguments.duration("latency"), arguments.duration("gap"), least});
-  Nanoseconds span = 0;
-  for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) span += found.add(gpu);
-  if (!found.stretches.empty()) add_launch_idle(context, work, found.stretches);
+  const auto& collected = context.collectors->of<LaunchBoundStretches>(context, LaunchBoundStretches::key_of(arguments));
+  std::vector<Stretch> stretches = collected.stretches();
+  const Nanoseconds span = collected.span();
+  if (!stretches.empty()) add_launch_idle(context, work, stretches);
   RuleAnswer answer;
-  const Nanoseconds won = work_span(found.stretches, &Stretch::won);
+  const Nanoseconds won = work_span(stretches, &Stretch::won);
   if (won == 0 || percent_of(won, span) < arguments.real("share")) {
     answer.message = "The GPU did not run at the pace of launches for any length of time.";
     return answer;
   }
-  const auto operations = static_cast<Nanoseconds>(operations_of(found.stretches));
+  const auto operations = static_cast<Nanoseconds>(operations_of(stretches));
   Nanoseconds length = 0;
-  for (const Stretch& stretch : found.stretches) length += stretch.range.length();
+  for (const Stretch& stretch : stretches) length += stretch.range.length();
   Finding finding;
   finding.rule = "staircase";
   finding.title = Message(
@@ -325,23 +356,23 @@ Result<RuleAnswer> find_staircase(const RuleContext& context, const RuleArgument
       "idle for {idle} between them; launches and the code between them took {won} ({share} of {loop}) of that.",
       {{"length", duration_text(length)},
        {"operations", counted(static_cast<std::uint64_t>(operations), "operation")},
-       {"idle", duration_text(work_span(found.stretches, &Stretch::idle))},
+       {"idle", duration_text(work_span(stretches, &Stretch::idle))},
        {"won", duration_text(won)},
        {"share", percent_text(won, span)},
        {"loop", work.text()}});
-  const Stretch& most = most_winnable(found.stretches);
-  finding.seen = Message(
-      "One operation each {pace}, and each keeps the GPU busy for {busy} on average{one}.",
-      {{"pace", duration_text(length / operations)},
-       {"busy", duration_text(work_span(found.stretches, &Stretch::busy) / operations)},
-       {"one", found.stretches.size() > 1 ? Message("; one of the stretches took {time}", {{"time", duration_text(most.range.length())}}) : Message()}});
+  const Stretch& most = most_winnable(stretches);
+  finding.seen =
+      Message("One operation each {pace}, and each keeps the GPU busy for {busy} on average{one}.",
+              {{"pace", duration_text(length / operations)},
+               {"busy", duration_text(work_span(stretches, &Stretch::busy) / operations)},
+               {"one", stretches.size() > 1 ? Message("; one of the stretches took {time}", {{"time", duration_text(most.range.length())}}) : Message()}});
   set_place(trace, most, finding);
   finding.cost = won;
   finding.advice =
       "The CPU is the bottleneck: launch more work at once (larger batches, CUDA graphs, fused kernels), or make the code between launches "
       "faster.";
   answer.findings.push_back(std::move(finding));
-  answer.tables.push_back({"staircase", "Stretches at the pace of launches", stretch_table(trace, found.stretches)});
+  answer.tables.push_back({"staircase", "Stretches at the pace of launches", stretch_table(trace, stretches)});
   return answer;
 }
 

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "../collectors.h"
 #include "../own_rules.h"
 #include "../wording.h"
 #include "idle/gpu_operations.h"
@@ -49,36 +50,61 @@ struct LaunchGroups {
   // recurs, that of the loop, where one is known.
   std::vector<std::array<Nanoseconds, 2>> whole;
 };
-using GroupsByLeast = std::map<Nanoseconds, LaunchGroups>;  // by the duration from which launches count
 
 // Kernels that do not communicate: those that do wait for other GPUs, and few blocks are what they want. All work is gone through once, for
-// all durations from which launches may count.
-class LaunchCollector {
+// all durations from which launches may count: its key.
+class LaunchCollector : public OperationVisitor {
  public:
-  LaunchCollector(const RuleContext& context, const std::set<Nanoseconds>& leasts)
-      : context_(context), work_(loop_work(context)), leasts_(leasts.begin(), leasts.end()), communication_(context.trace, is_communication_name) {
+  LaunchCollector(const RuleContext& context, const SharedCollectors::Key& leasts)
+      : trace_(context.trace), time_(context.time), work_(loop_work(context)), leasts_(leasts), communication_(context.trace, is_communication_name) {
     of_gpus_.resize(context.trace.gpus().size());
   }
 
-  GroupsByLeast collect() {
-    for (GpuId gpu = 0; gpu < context_.trace.gpus().size(); ++gpu) visit(gpu);
-    std::vector<std::array<Nanoseconds, 2>> whole;
+  // Where launches count from this duration on, one of the key's.
+  [[nodiscard]] LaunchGroups groups(Nanoseconds least) const {
+    LaunchGroups result{groups_, {}};
     const std::vector<double> spent = measuring();
     for (GpuId gpu = 0; gpu < of_gpus_.size(); ++gpu) {
       const OfGpu& sums = of_gpus_[gpu];
       const auto measuring = static_cast<Nanoseconds>(std::clamp(spent[gpu], 0.0, static_cast<double>(sums.span)));
       const Nanoseconds all = std::max(sums.kernels, sums.span - measuring);
-      whole.push_back({work_.loop().known() ? std::max(sums.kernels_in_loop, sums.span_of_loop) : all, all});
+      result.whole.push_back({work_.loop().known() ? std::max(sums.kernels_in_loop, sums.span_of_loop) : all, all});
     }
-    GroupsByLeast result;
-    for (std::size_t i = 0; i < leasts_.size(); ++i) {
-      LaunchGroups& of_least = result[leasts_[i]];
-      of_least = {groups_, whole};
-      for (std::size_t group = 0; group < groups_.size(); ++group)
-        for (std::size_t counting = i + 1; counting <= leasts_.size(); ++counting)
-          of_least.groups[group].alone += alone_[group * leasts_.size() + counting - 1];
-    }
+    const auto number = static_cast<std::size_t>(std::lower_bound(leasts_.begin(), leasts_.end(), least) - leasts_.begin());
+    for (std::size_t group = 0; group < groups_.size(); ++group)
+      for (std::size_t counting = number + 1; counting <= leasts_.size(); ++counting)
+        result.groups[group].alone += alone_[group * leasts_.size() + counting - 1];
     return result;
+  }
+
+  void begin(GpuId gpu) override {
+    gpu_ = gpu;
+    extent_.reset();
+    running_.clear();
+    for (auto& same : same_) same.clear();
+    last_.reset();
+    now_ = INT64_MIN;
+  }
+  void visit(std::span<const GpuOperation> operations) override {
+    for (const GpuOperation& operation : operations) {
+      if (!extent_) extent_ = operation.range;
+      extent_->end = std::max(extent_->end, operation.range.end);
+      if (operation.kind != TrackKind::kKernels) continue;
+      of_gpus_[gpu_].kernels += operation.range.length();
+      advance(operation.range.begin);
+      const Recurrence recurrence = work_.recurrence(operation);
+      if (recurrence == Recurrence::kRecurring) of_gpus_[gpu_].kernels_in_loop += operation.range.length();
+      const std::size_t group = group_of(recurrence, operation);
+      const std::size_t counting = group == kNoGroup ? 0 : counting_for(operation.range.length());
+      running_.push_back({operation.range.end, counting == 0 ? kNoGroup : group, counting});
+      std::push_heap(running_.begin(), running_.end(), ends_later);
+    }
+  }
+  void end() override {
+    advance(INT64_MAX);
+    if (!extent_) return;
+    of_gpus_[gpu_].span = extent_->length();
+    of_gpus_[gpu_].span_of_loop = work_.span(gpu_, work_.of_gpu(gpu_, *extent_));
   }
 
  private:
@@ -93,47 +119,20 @@ class LaunchCollector {
   // What reading counters took, of each GPU by all programs that use it: a program that waits for its counters uses none of its GPUs. In a recording of
   // counters that is most of its span, of which nothing else could be a share then. Of a part of the time it is as large a part.
   [[nodiscard]] std::vector<double> measuring() const {
-    const Trace& trace = context_.trace;
+    const Trace& trace = trace_;
     std::vector<double> of_gpus(trace.gpus().size());
     if (!reads_counters(trace)) return of_gpus;
     std::map<ProcessId, double> spent;
     for (const auto& launch : trace.kernel_records().measured) spent[launch->process] += static_cast<double>(launch->spent);
     for (const auto& counts : trace.kernel_records().counted) spent[counts->process] += static_cast<double>(counts->spent);
     const TimeRange whole = trace.extent();
-    const Nanoseconds part = std::min(whole.end, context_.time.end) - std::max(whole.begin, context_.time.begin);
+    const Nanoseconds part = std::min(whole.end, time_.end) - std::max(whole.begin, time_.begin);
     const double share = whole.length() > 0 ? static_cast<double>(std::max<Nanoseconds>(part, 0)) / static_cast<double>(whole.length()) : 1;
     std::set<std::pair<GpuId, ProcessId>> users;
     for (const Track& track : trace.tracks())
       if (track.key.kind == TrackKind::kKernels && spent.contains(track.key.process)) users.emplace(track.key.gpu, track.key.process);
     for (const auto& [gpu, process] : users) of_gpus[gpu] += spent[process] * share;
     return of_gpus;
-  }
-
-  void visit(GpuId gpu) {
-    const Trace& trace = context_.trace;
-    GpuOperations operations(trace, gpu, context_.time, context_.stop);
-    std::optional<TimeRange> extent;
-    running_.clear();
-    for (auto& same : same_) same.clear();
-    last_.reset();
-    now_ = INT64_MIN;
-    while (const std::optional<GpuOperation> operation = operations.next()) {
-      if (!extent) extent = operation->range;
-      extent->end = std::max(extent->end, operation->range.end);
-      if (trace.track_of(operation->event.lane).key.kind != TrackKind::kKernels) continue;
-      of_gpus_[gpu].kernels += operation->range.length();
-      advance(operation->range.begin);
-      const Recurrence recurrence = work_.recurrence(operation->event);
-      if (recurrence == Recurrence::kRecurring) of_gpus_[gpu].kernels_in_loop += operation->range.length();
-      const std::size_t group = group_of(gpu, recurrence, *operation);
-      const std::size_t counting = group == kNoGroup ? 0 : counting_for(operation->range.length());
-      running_.push_back({operation->range.end, counting == 0 ? kNoGroup : group, counting});
-      std::push_heap(running_.begin(), running_.end(), ends_later);
-    }
-    advance(INT64_MAX);
-    if (!extent) return;
-    of_gpus_[gpu].span = extent->length();
-    of_gpus_[gpu].span_of_loop = work_.span(gpu, work_.of_gpu(gpu, *extent));
   }
 
   // Time goes on to t: what ran alone meanwhile is counted.
@@ -150,23 +149,20 @@ class LaunchCollector {
     now_ = t;
   }
 
-  std::size_t group_of(GpuId gpu, Recurrence recurrence, const GpuOperation& operation) {
-    const Trace& trace = context_.trace;
-    const Lane& lane = trace.lane(operation.event.lane);
-    const NameId name = lane.name(operation.event.index);
-    if (communication_(name)) return kNoGroup;
-    const DetailId detail = lane.detail(operation.event.index);
+  std::size_t group_of(Recurrence recurrence, const GpuOperation& operation) {
+    if (communication_(operation.name)) return kNoGroup;
+    const NameId name = operation.name;
+    const DetailId detail = operation.detail;
     if (last_ && last_->name == name && last_->detail == detail && last_->recurrence == recurrence) return add(last_->group, operation);
-    last_ = {name, detail, recurrence, group_of(gpu, recurrence, name, detail)};
+    last_ = {name, detail, recurrence, group_of(recurrence, name, detail)};
     return add(last_->group, operation);
   }
 
-  std::size_t group_of(GpuId gpu, Recurrence recurrence, NameId name, DetailId detail) {
-    const Trace& trace = context_.trace;
+  std::size_t group_of(Recurrence recurrence, NameId name, DetailId detail) {
     auto& known_here = same_[static_cast<std::size_t>(recurrence)];
     if (const auto same = known_here.find({name, detail}); same != known_here.end()) return same->second;
-    const KernelDetail& d = trace.kernel_detail(detail);
-    const Gpu& model = trace.gpus()[gpu];
+    const KernelDetail& d = trace_.kernel_detail(detail);
+    const Gpu& model = trace_.gpus()[gpu_];
     // How memory was split between L1 and shared counts by the blocks that it leaves room for: of launches whose counters were read, CUPTI says
     // one that can't have been.
     const auto multiprocessor = kernels::multiprocessor_of(model);
@@ -177,10 +173,10 @@ class LaunchCollector {
                           extent_of(d.cluster), d.registers_per_thread, d.static_shared_memory, d.dynamic_shared_memory, occupancy ? occupancy->blocks : 0},
                          kinds_.size())
             .first->second;
-    std::size_t& group = known_.try_emplace({gpu, kind, recurrence}, kNoGroup).first->second;
+    std::size_t& group = known_.try_emplace({gpu_, kind, recurrence}, kNoGroup).first->second;
     if (group == kNoGroup) {
       group = groups_.size();
-      groups_.push_back({.recurrence = recurrence, .kind = kind, .gpu = gpu, .name = name, .detail = detail, .longest_launch = {}});
+      groups_.push_back({.recurrence = recurrence, .kind = kind, .gpu = gpu_, .name = name, .detail = detail, .longest_launch = {}});
       alone_.resize(groups_.size() * leasts_.size());
     }
     known_here.emplace(std::pair(name, detail), group);
@@ -205,10 +201,13 @@ class LaunchCollector {
     return index;
   }
 
-  const RuleContext& context_;
+  const Trace& trace_;
+  TimeRange time_;
   const LoopWork& work_;
   const std::vector<Nanoseconds> leasts_;  // ascending
   NameMemo<bool> communication_;
+  GpuId gpu_ = kNone;                // that is gone through
+  std::optional<TimeRange> extent_;  // of it, so far
   // By multiprocessors and compute capability, name, shape, and blocks that a multiprocessor holds at once.
   std::map<std::tuple<Extent, NameId, Extent, Extent, Extent, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t> kinds_;
   std::map<std::tuple<GpuId, std::size_t, Recurrence>, std::size_t> known_;  // groups, by kind
@@ -238,42 +237,13 @@ class LaunchCollector {
   std::vector<OfGpu> of_gpus_;
 };
 
-}  // namespace
-
-// Of one trace, by the duration from which launches count: rules that ask for the same share the answer.
-class SharedLaunchGroups {
- public:
-  std::shared_ptr<const LaunchGroups> of(const RuleContext& context, Nanoseconds least) {
-    const std::shared_ptr<Entry> entry = entry_of(least);
-    std::call_once(entry->once, [&] { entry->groups = LaunchCollector(context, entry->leasts).collect(); });
-    return {entry, &entry->groups.at(least)};
-  }
-
- private:
-  static constexpr std::array<Nanoseconds, 2> kUsual{0, 5'000};  // durations that rules ask for unless they are told otherwise
-  struct Entry {
-    std::set<Nanoseconds> leasts;
-    std::once_flag once;
-    GroupsByLeast groups;
-  };
-  // Who asks first has those made, too, that others are likely to ask for.
-  std::shared_ptr<Entry> entry_of(Nanoseconds least) {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = entries_.find(least); known != entries_.end()) return known->second;
-    const auto entry = std::make_shared<Entry>();
-    entry->leasts = {kUsual.begin(), kUsual.end()};
-    entry->leasts.insert(least);
-    for (const Nanoseconds each : entry->leasts) entries_.try_emplace(each, entry);
-    return entry;
-  }
-
-  std::mutex mutex_;
-  std::map<Nanoseconds, std::shared_ptr<Entry>> entries_;
-};
-
-std::shared_ptr<SharedLaunchGroups> share_launch_groups() { return std::make_shared<SharedLaunchGroups>(); }
-
-namespace {
+// All durations from which launches count for rules that are answered together, and those that rules ask for unless they are told otherwise.
+SharedCollectors::Key leasts_of(const RuleContext& context, Nanoseconds least) {
+  std::set<Nanoseconds> leasts{0, 5'000, least};
+  for (const RuleRequest& request : context.requests)
+    if (request.rule->collect == collect_launch_shapes) leasts.insert(request.arguments.duration("duration"));
+  return {leasts.begin(), leasts.end()};
+}
 
 // What a rule makes of a group.
 struct Judged {
@@ -323,8 +293,8 @@ void add(const Judged& other, Judged& judged) {
 template <typename Share>
 Judgement judge(const RuleContext& context, Nanoseconds least, Share share) {
   Judgement result;
-  const std::shared_ptr<const LaunchGroups> launches = context.shared_launch_groups->of(context, least);
-  for (const LaunchGroup& group : launches->groups) {
+  const LaunchGroups launches = context.collectors->of<LaunchCollector>(context, leasts_of(context, least)).groups(least);
+  for (const LaunchGroup& group : launches.groups) {
     const Gpu& gpu = context.trace.gpus()[group.gpu];
     const KernelDetail& detail = context.trace.kernel_detail(group.detail);
     const auto multiprocessor = kernels::multiprocessor_of(gpu);
@@ -334,7 +304,7 @@ Judgement judge(const RuleContext& context, Nanoseconds least, Share share) {
     result.shapes_known = true;
     Judged judged{.group = group, .multiprocessor = *multiprocessor, .occupancy = *occupancy, .waves = *waves};
     judged.kernels = {{group.gpu, group.name}};
-    judged.whole = launches->whole[group.gpu][static_cast<std::size_t>(group.recurrence)];
+    judged.whole = launches.whole[group.gpu][static_cast<std::size_t>(group.recurrence)];
     judged.winnable = static_cast<Nanoseconds>(static_cast<double>(group.alone) * share(judged));
     if (judged.winnable > 0) result.judged.push_back(judged);
   }
@@ -411,6 +381,12 @@ stats::Table table_of(const RuleContext& context, const std::vector<Judged>& jud
 Message unknown_text() { return "The trace lacks the shapes of kernels, or which GPUs they ran on."; }
 
 }  // namespace
+
+void collect_launch_shapes(const RuleContext& context, const RuleArguments& arguments) {
+  context.collectors->want<LaunchCollector>(context, leasts_of(context, arguments.duration("duration")));
+}
+
+void collect_low_occupancy(const RuleContext& context, const RuleArguments&) { context.collectors->want<LaunchCollector>(context, leasts_of(context, 0)); }
 
 Result<RuleAnswer> find_small_grids(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;

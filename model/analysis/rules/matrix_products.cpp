@@ -3,9 +3,12 @@
 #include <array>
 #include <map>
 #include <set>
+#include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "../collectors.h"
 #include "../own_rules.h"
 #include "../wording.h"
 #include "idle/gpu_operations.h"
@@ -33,53 +36,72 @@ struct ProductsOfGpu {
   Nanoseconds kernels = 0;  // that shares are of: all kernels of the loop, those of other sorts too; outside of it, all kernels
 };
 
-// A multiprocessor that gets no block computes no faster on other units.
-double used_share(const Trace& trace, GpuId gpu, const EventRef& event) {
-  const std::uint64_t blocks = kernels::blocks_of_grid(trace.kernel_detail(trace.lane(event.lane).detail(event.index)));
-  const std::uint32_t multiprocessors = trace.gpus()[gpu].multiprocessor_count;
-  return blocks == 0 || multiprocessors == 0 ? 1 : std::min(1.0, static_cast<double>(blocks) / multiprocessors);
-}
+// Of GPUs that have tensor cores, by recurrence.
+class ProductCollector : public OperationVisitor {
+ public:
+  ProductCollector(const RuleContext& context, const SharedCollectors::Key&) : trace_(context.trace), work_(loop_work(context)), gpus_(trace_.gpus().size()) {}
 
-// By recurrence.
-std::array<ProductsOfGpu, 2> products_of(const RuleContext& context, GpuId gpu) {
-  const Trace& trace = context.trace;
-  const LoopWork& work = loop_work(context);
-  std::array<ProductsOfGpu, 2> results;
-  std::array<std::map<NameId, Product>, 2> by_name;
-  std::map<NameId, bool> known;
-  GpuOperations operations(trace, gpu, context.time, context.stop);
-  while (const std::optional<GpuOperation> operation = operations.next()) {
-    if (trace.track_of(operation->event.lane).key.kind != TrackKind::kKernels) continue;
-    const Nanoseconds duration = operation->range.length();
-    const std::size_t recurrence = static_cast<std::size_t>(work.recurrence(operation->event));
-    ProductsOfGpu& result = results[recurrence];
+  using OfGpu = std::array<ProductsOfGpu, 2>;
+  [[nodiscard]] const OfGpu& of(GpuId gpu) const { return gpus_[gpu]; }
+
+  void begin(GpuId gpu) override {
+    gpu_ = gpu;
+    counts_ = kernels::tensor_cores_of(trace_.gpus()[gpu]).has_value();
+    by_name_ = {};
+  }
+  void visit(std::span<const GpuOperation> operations) override {
+    if (!counts_) return;
+    for (const GpuOperation& operation : operations)
+      if (operation.kind == TrackKind::kKernels) add(operation);
+  }
+  void end() override {
+    OfGpu& results = gpus_[gpu_];
+    for (std::size_t recurrence = 0; recurrence < results.size(); ++recurrence) {
+      std::vector<Product>& products = results[recurrence].products;
+      for (const auto& [name, product] : by_name_[recurrence]) products.push_back(product);
+      // Numbers of names are the file's: equals stand by their names.
+      const auto key = [&](const Product& each) { return std::pair(-each.total, trace_.name(each.name)); };
+      std::sort(products.begin(), products.end(), [&](const Product& a, const Product& b) { return key(a) < key(b); });
+    }
+    results[static_cast<std::size_t>(Recurrence::kOnce)].kernels += results[static_cast<std::size_t>(Recurrence::kRecurring)].kernels;
+  }
+
+ private:
+  // A multiprocessor that gets no block computes no faster on other units.
+  [[nodiscard]] double used_share(DetailId detail) const {
+    const std::uint64_t blocks = kernels::blocks_of_grid(trace_.kernel_detail(detail));
+    const std::uint32_t multiprocessors = trace_.gpus()[gpu_].multiprocessor_count;
+    return blocks == 0 || multiprocessors == 0 ? 1 : std::min(1.0, static_cast<double>(blocks) / multiprocessors);
+  }
+  void add(const GpuOperation& kernel) {
+    const Nanoseconds duration = kernel.range.length();
+    const std::size_t recurrence = static_cast<std::size_t>(work_.recurrence(kernel));
+    ProductsOfGpu& result = gpus_[gpu_][recurrence];
     result.kernels += duration;
-    const NameId name = trace.lane(operation->event.lane).name(operation->event.index);
-    const auto [is_product, is_new] = known.try_emplace(name);
-    if (is_new) is_product->second = kernels::is_fp32_product(trace.name(name));
-    if (!is_product->second) continue;
-    Product& product = by_name[recurrence][name];
-    product.name = name;
+    const auto [is_product, is_new] = known_.try_emplace(kernel.name);
+    if (is_new) is_product->second = kernels::is_fp32_product(trace_.name(kernel.name));
+    if (!is_product->second) return;
+    Product& product = by_name_[recurrence][kernel.name];
+    product.name = kernel.name;
     ++product.launches;
     product.total += duration;
     result.total += duration;
-    const double used = static_cast<double>(duration) * used_share(trace, gpu, operation->event);
+    const double used = static_cast<double>(duration) * used_share(kernel.detail);
     product.used += used;
     result.used += used;
-    if (duration <= product.longest) continue;
+    if (duration <= product.longest) return;
     product.longest = duration;
-    product.longest_launch = operation->event;
+    product.longest_launch = kernel.event;
   }
-  for (std::size_t recurrence = 0; recurrence < results.size(); ++recurrence) {
-    std::vector<Product>& products = results[recurrence].products;
-    for (const auto& [name, product] : by_name[recurrence]) products.push_back(product);
-    // Numbers of names are the file's: equals stand by their names.
-    const auto key = [&](const Product& each) { return std::pair(-each.total, trace.name(each.name)); };
-    std::sort(products.begin(), products.end(), [&](const Product& a, const Product& b) { return key(a) < key(b); });
-  }
-  results[static_cast<std::size_t>(Recurrence::kOnce)].kernels += results[static_cast<std::size_t>(Recurrence::kRecurring)].kernels;
-  return results;
-}
+
+  const Trace& trace_;
+  const LoopWork& work_;
+  std::vector<OfGpu> gpus_;
+  std::unordered_map<NameId, bool> known_;  // whether it is a product
+  GpuId gpu_ = kNone;                       // that is gone through
+  bool counts_ = false;                     // it does
+  std::array<std::map<NameId, Product>, 2> by_name_;
+};
 
 std::string_view format_name(kernels::TensorFormat format) {
   switch (format) {
@@ -140,12 +162,19 @@ Finding finding_of(const Trace& trace, kernels::TensorFormat format, Nanoseconds
 
 }  // namespace
 
+void collect_fp32_products(const RuleContext& context, const RuleArguments&) {
+  const std::vector<Gpu>& gpus = context.trace.gpus();
+  if (std::any_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return kernels::tensor_cores_of(gpu).has_value(); }))
+    context.collectors->want<ProductCollector>(context);
+}
+
 Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   RuleAnswer answer;
   stats::Table table({stats::integers("Winnable at Most", stats::Unit::kNanoseconds), stats::integers("Total Time", stats::Unit::kNanoseconds),
                       stats::integers("Launches"), stats::integers("GPU"), stats::words("When"), stats::texts("Kernel")});
   const Loop& loop = loop_work(context).loop();
+  const auto& collected = context.collectors->of<ProductCollector>(context);
   std::vector<GpuId> gpus;
   std::map<std::pair<kernels::TensorFormat, double>, std::array<ProductsTogether, 2>> together;  // by what the products could run on; by recurrence
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
@@ -153,7 +182,7 @@ Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArgu
     if (!cores) continue;
     const auto winnable = [&cores](double used) { return static_cast<Nanoseconds>(used * cores->gain()); };
     const auto ordinal = static_cast<std::int64_t>(trace.gpus()[gpu].ordinal);
-    const std::array<ProductsOfGpu, 2> of_gpu = products_of(context, gpu);
+    const ProductCollector::OfGpu& of_gpu = collected.of(gpu);
     for (const Recurrence recurrence : {Recurrence::kRecurring, Recurrence::kOnce}) {
       const ProductsOfGpu& found = of_gpu[static_cast<std::size_t>(recurrence)];
       gpus.resize(gpus.size() + found.products.size(), gpu);

@@ -3,14 +3,17 @@
 #include <array>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <span>
 
+#include "../collectors.h"
 #include "../own_rules.h"
 #include "../wording.h"
 #include "idle/gpu_operations.h"
 #include "loop/loop_work.h"
 #include "model/events/event_values.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "ranks/rank_work.h"
 #include "threads/call_class.h"
 
@@ -53,18 +56,16 @@ std::map<ProcessId, Streams> streams_of_processes(const Trace& trace, const Defa
     if (track.key.kind != TrackKind::kCudaApi || track.lanes.empty()) continue;
     const Lane& outermost = trace.lane(track.lanes.front());
     processes[track.key.process].calls += outermost.size();
-    for (EventIndex i = 0; i < outermost.size(); ++i)
-      if (creates(outermost.name(i))) ++processes[track.key.process].create_calls;
+    for_each_named(outermost, creates, [&](EventIndex) { ++processes[track.key.process].create_calls; });
   }
   return processes;
 }
 
 enum class Phase : std::uint8_t { kUpload, kCompute, kDownload, kOther };
 
-Phase phase_of(const Trace& trace, EventRef operation) {
-  const TrackKind kind = trace.track_of(operation.lane).key.kind;
-  if (kind != TrackKind::kMemory) return Phase::kCompute;
-  const MemoryDetail& detail = trace.memory_detail(trace.lane(operation.lane).detail(operation.index));
+Phase phase_of(const Trace& trace, const GpuOperation& operation) {
+  if (operation.kind != TrackKind::kMemory) return Phase::kCompute;
+  const MemoryDetail& detail = trace.memory_detail(operation.detail);
   if (!is_transfer(detail) || moves_pageable_memory(detail)) return Phase::kOther;
   if (detail.copy_kind == CopyKind::kHostToDevice) return Phase::kUpload;
   return detail.copy_kind == CopyKind::kDeviceToHost ? Phase::kDownload : Phase::kOther;
@@ -85,52 +86,88 @@ struct Chunks {
   }
 };
 
-// Of the tracks of one stream.
-Chunks chunks_of(const RuleContext& context, const LoopWork& work, std::span<const TrackId> tracks) {
-  const Trace& trace = context.trace;
-  Chunks chunks;
-  chunks.stream = trace.tracks()[tracks.front()].key;
-  GpuOperations operations(trace, tracks, context.time, context.stop);
-  Phase reached = Phase::kOther;  // of the current round
-  while (const std::optional<GpuOperation> operation = operations.next()) {
-    const Phase phase = phase_of(trace, operation->event);
-    chunks.total += operation->range.length();
-    if (work.has(operation->event, operation->range.begin)) {
-      if (chunks.extent.empty()) chunks.extent = operation->range;
-      chunks.extent.end = std::max(chunks.extent.end, operation->range.end);
-      chunks.time[static_cast<std::size_t>(phase)] += operation->range.length();
+// Of each process that uses one stream of its own, where nearly all its GPU work is on that.
+class ChunkCollector : public OperationVisitor {
+ public:
+  ChunkCollector(const RuleContext& context, const SharedCollectors::Key&) : trace_(context.trace), work_(loop_work(context)) {
+    const DefaultStreams default_streams(trace_);
+    for (ProcessId process = 0; process < trace_.processes().size(); ++process) add(context, process, default_streams);
+  }
+
+  // Null where it is no such process.
+  [[nodiscard]] const Chunks* of(ProcessId process) const {
+    constexpr double kNearlyAll = 0.9;
+    const auto found = processes_.find(process);
+    if (found == processes_.end()) return nullptr;
+    const OfProcess& known = found->second;
+    return static_cast<double>(known.chunks.total) >= kNearlyAll * static_cast<double>(known.all) ? &known.chunks : nullptr;
+  }
+
+  void begin(GpuId) override {}
+  void visit(std::span<const GpuOperation> operations) override {
+    for (const GpuOperation& operation : operations)
+      if (OfProcess* const process = of_lane_.empty() ? nullptr : of_lane_[operation.event.lane]) add(operation, *process);
+  }
+  void end() override {}
+
+ private:
+  struct OfProcess {
+    Chunks chunks;
+    Nanoseconds all = 0;            // work of the process
+    Phase reached = Phase::kOther;  // of the current round
+  };
+
+  void add(const RuleContext& context, ProcessId process, const DefaultStreams& default_streams) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<TrackId>> own;
+    Nanoseconds all = 0;
+    for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches})
+      for (const TrackId id : trace_.tracks_of(process, kind)) {
+        const Track& track = trace_.tracks()[id];
+        for (const LaneId lane : track.lanes) all += trace_.lane(lane).busy(trace_.lane(lane).extent().intersected(context.time));
+        const CudaStream* stream = trace_.find_stream(process, track.key.context, track.key.stream);
+        if (stream && !default_streams.has(*stream)) own[{track.key.context, track.key.stream}].push_back(id);
+      }
+    if (own.size() != 1) return;
+    const std::vector<TrackId>& tracks = own.begin()->second;
+    OfProcess& known = processes_[process];
+    known.chunks.stream = trace_.tracks()[tracks.front()].key;
+    known.all = all;
+    const auto is_of_same_gpu = [&](TrackId track) { return trace_.tracks()[track].key.gpu == known.chunks.stream.gpu; };
+    if (!std::all_of(tracks.begin(), tracks.end(), is_of_same_gpu)) {  // nothing tells contexts apart: in the order of time, rather than GPU by GPU
+      GpuOperations operations(trace_, tracks, context.time, context.stop);
+      while (const std::optional<GpuOperation> operation = operations.next()) add(*operation, known);
+      return;
+    }
+    of_lane_.resize(trace_.lanes().size(), nullptr);
+    for (const TrackId track : tracks)
+      for (const LaneId lane : trace_.tracks()[track].lanes) of_lane_[lane] = &known;
+  }
+  void add(const GpuOperation& operation, OfProcess& process) {
+    Chunks& chunks = process.chunks;
+    Phase& reached = process.reached;
+    const Phase phase = phase_of(trace_, operation);
+    chunks.total += operation.range.length();
+    if (work_.has(operation)) {
+      if (chunks.extent.empty()) chunks.extent = operation.range;
+      chunks.extent.end = std::max(chunks.extent.end, operation.range.end);
+      chunks.time[static_cast<std::size_t>(phase)] += operation.range.length();
     }
     if (phase == Phase::kDownload && reached == Phase::kCompute) ++chunks.rounds;
     if (phase == Phase::kUpload || (phase == Phase::kCompute && reached == Phase::kUpload) || phase == Phase::kDownload) reached = phase;
   }
-  return chunks;
-}
 
-// The one stream of its own that a process uses, where nearly all its GPU work is on it.
-std::optional<Chunks> chunks_on_one_stream(const RuleContext& context, const LoopWork& work, ProcessId process, const DefaultStreams& default_streams) {
-  const Trace& trace = context.trace;
-  constexpr double kNearlyAll = 0.9;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<TrackId>> own;
-  Nanoseconds all = 0;
-  for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches})
-    for (const TrackId id : trace.tracks_of(process, kind)) {
-      const Track& track = trace.tracks()[id];
-      for (const LaneId lane : track.lanes) all += trace.lane(lane).busy(trace.lane(lane).extent().intersected(context.time));
-      const CudaStream* stream = trace.find_stream(process, track.key.context, track.key.stream);
-      if (stream && !default_streams.has(*stream)) own[{track.key.context, track.key.stream}].push_back(id);
-    }
-  if (own.size() != 1) return std::nullopt;
-  const Chunks chunks = chunks_of(context, work, own.begin()->second);
-  return static_cast<double>(chunks.total) >= kNearlyAll * static_cast<double>(all) ? std::optional(chunks) : std::nullopt;
-}
+  const Trace& trace_;
+  const LoopWork& work_;
+  std::map<ProcessId, OfProcess> processes_;
+  std::vector<OfProcess*> of_lane_;  // null for lanes of other streams; empty where there is no such process
+};
 
 // A program that copies to and fro without waiting, from pinned memory, on a stream of its own is made for overlap; nothing overlaps on
 // one.
-std::optional<Finding> find_chunks_on_one_stream(const RuleContext& context, const LoopWork& work, ProcessId process, const RuleArguments& arguments,
-                                                 const DefaultStreams& default_streams) {
+std::optional<Finding> find_chunks_on_one_stream(const RuleContext& context, ProcessId process, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
-  const std::optional<Chunks> chunks = chunks_on_one_stream(context, work, process, default_streams);
-  if (!chunks || static_cast<std::int64_t>(chunks->rounds) < arguments.integer("rounds")) return std::nullopt;
+  const Chunks* const chunks = context.collectors->of<ChunkCollector>(context).of(process);
+  if (chunks == nullptr || static_cast<std::int64_t>(chunks->rounds) < arguments.integer("rounds")) return std::nullopt;
   const Nanoseconds winnable = chunks->winnable();
   if (static_cast<double>(winnable) * 100 < arguments.real("share") * static_cast<double>(chunks->extent.length())) return std::nullopt;
   Finding finding;
@@ -155,6 +192,11 @@ std::optional<Finding> find_chunks_on_one_stream(const RuleContext& context, con
 
 }  // namespace
 
+void collect_one_stream(const RuleContext& context, const RuleArguments& arguments) {
+  context.collectors->want<ChunkCollector>(context);
+  collect_ranks(context, arguments);
+}
+
 Result<RuleAnswer> find_one_stream(const RuleContext& context, const RuleArguments& arguments) {
   const Trace& trace = context.trace;
   const LoopWork& work = loop_work(context);
@@ -164,8 +206,7 @@ Result<RuleAnswer> find_one_stream(const RuleContext& context, const RuleArgumen
                       stats::integers("Copies and Kernels Taking Turns", stats::Unit::kNanoseconds)});
   const DefaultStreams default_streams(trace);
   for (const auto& [process, streams] : streams_of_processes(trace, default_streams)) {
-    if (std::optional<Finding> chunks = find_chunks_on_one_stream(context, work, process, arguments, default_streams))
-      answer.findings.push_back(*std::move(chunks));
+    if (std::optional<Finding> chunks = find_chunks_on_one_stream(context, process, arguments)) answer.findings.push_back(*std::move(chunks));
     const std::uint64_t created = streams.created();
     if (created == 0 || streams.used.empty()) continue;
     Finding finding;

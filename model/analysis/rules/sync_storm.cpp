@@ -14,6 +14,7 @@
 #include "model/analysis/families.h"
 #include "model/analysis/idle/idle.h"
 #include "model/events/event_values.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "threads/call_class.h"
 #include "threads/range_lookup.h"
 
@@ -75,15 +76,15 @@ bool count_calls(const RuleContext& context, const LoopWork& work, Families& fam
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kCudaApi || track.lanes.empty()) continue;
     const Lane& lane = trace.lane(track.lanes.front());
-    for (EventIndex i = 0; i < lane.size() && !context.stop.stop_requested(); ++i) {
-      if (!blocks(classes(lane.name(i)))) continue;
+    const auto may_block = [&](NameId name) { return blocks(classes(name)); };
+    for_each_named(lane, may_block, [&](EventIndex i) {
       any = true;
-      if (!context.time.contains(lane.start(i))) continue;
-      if (!work.has(track.key.process, lane.start(i))) continue;
+      if (context.stop.stop_requested() || !context.time.contains(lane.start(i))) return;
+      if (!work.has(track.key.process, lane.start(i))) return;
       Waits& entry = waits[{track.key.thread, lane.name(i), families.of(ranges.innermost(track.key.thread, lane.start(i)))}];
       ++entry.calls;
       entry.blocked += lane.duration(i);
-    }
+    });
   }
   return any;
 }

@@ -77,9 +77,9 @@ enum class RuleTables : std::uint8_t { kAll, kLeftOut };
 // What several rules ask of the program's loop (internal to rules).
 class SharedLoopWork;
 [[nodiscard]] std::shared_ptr<SharedLoopWork> share_loop_work();
-// Launches by kernel and shape, which those ask for that look at shapes.
-class SharedLaunchGroups;
-[[nodiscard]] std::shared_ptr<SharedLaunchGroups> share_launch_groups();
+// What they collect while the work of GPUs goes by.
+class SharedCollectors;
+[[nodiscard]] std::shared_ptr<SharedCollectors> share_collectors();
 // Idle time that rules go through together.
 class SharedIdle;
 
@@ -99,6 +99,8 @@ struct Rule {
   Result<RuleAnswer> (*apply)(const RuleContext& context, const RuleArguments& arguments) = nullptr;
   enum class Needs : std::uint8_t { kEvents, kIdleTime };
   Needs needs = Needs::kEvents;  // kIdleTime: it may go through all idle time once
+  // Says what the rule will ask for of all work of GPUs, so that rules that are answered together go through that once. Null: nothing.
+  void (*collect)(const RuleContext& context, const RuleArguments& arguments) = nullptr;
 };
 
 // All rules: ours, then Nsight's.
@@ -119,7 +121,7 @@ struct RuleContext {
   RuleTables tables = RuleTables::kAll;
   std::shared_ptr<SharedLaunchIndex> launch_index = std::make_shared<SharedLaunchIndex>();
   std::shared_ptr<SharedLoopWork> shared_loop_work = share_loop_work();
-  std::shared_ptr<SharedLaunchGroups> shared_launch_groups = share_launch_groups();
+  std::shared_ptr<SharedCollectors> collectors = share_collectors();
   std::shared_ptr<SharedIdle> shared_idle = nullptr;  // null: the rule goes through it alone
   std::stop_token stop = {};                          // when asked to stop, a rule ends soon, with an answer that is of no use
   std::span<const RuleRequest> requests = {};         // that are answered together

@@ -1,9 +1,11 @@
 // Lanes whose segments are decoded when they are needed answer as lanes in memory do, however little memory there is.
 #include "model/trace/segments/demanded_segments.h"
 
+#include <array>
 #include <chrono>
 #include <fstream>
 #include <random>
+#include <span>
 #include <thread>
 #include <tuple>
 
@@ -267,6 +269,31 @@ TEST_CASE("to go through the work of a GPU reads each segment once, though there
   const std::uint64_t before = SegmentCache::of_process().use().decoded;
   CHECK(operations_of(*file) == in_memory);
   CHECK(SegmentCache::of_process().use().decoded - before == kStreams);
+}
+
+TEST_CASE("rules that are asked together decode the work of GPUs as often as one of them does") {
+  const TemporaryFolder folder;
+  write_long_program(folder.path() / "log.trace", 600'000);
+  compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+  const Budget nothing(1);
+  const auto file = opened_in_file(folder.path() / "compact.trace");
+  std::uint64_t of_work = 0;  // segments
+  for (const Track& track : file->tracks())
+    if (is_gpu_work(track.key.kind))
+      for (const LaneId lane : track.lanes) of_work += file->lane(lane).segment_count();
+  REQUIRE(of_work >= 6);
+  const auto decoded_by = [&](std::span<const char* const> rules) {
+    std::vector<analysis::RuleRequest> requests;
+    for (const char* const rule : rules) requests.push_back(*analysis::parse_rule(rule));
+    const std::uint64_t before = SegmentCache::of_process().use().decoded;
+    REQUIRE(analysis::apply_rules(*file, requests));
+    return SegmentCache::of_process().use().decoded - before;
+  };
+  // None of these asks for more than the loop, and all work.
+  constexpr std::array<const char*, 4> kAll{"small_kernels", "no_overlap", "low_occupancy", "tail_wave"};
+  const std::uint64_t alone = decoded_by(std::span(kAll).first(1)), together = decoded_by(kAll);
+  CHECK(alone >= of_work);
+  CHECK(together < alone + of_work);
 }
 
 TEST_CASE("a lane's next segments are decoded ahead though all memory for events is used, each once") {

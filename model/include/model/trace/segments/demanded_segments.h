@@ -4,6 +4,7 @@
 // segment that the cache gives up stays for as long as somebody reads it. Pins go with the thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -100,6 +101,22 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
 [[nodiscard]] const Lane& outline_of(const Lane& lane) noexcept;
 // Sum of all durations of a lane, in ns, without decoding anything. O(segments).
 [[nodiscard]] Nanoseconds busy_total(const Lane& lane) noexcept;
+// Calls visit(i) for each event of the lane whose name is wanted, in order. Segments that are known to have none are not decoded. O(events).
+template <typename Wanted, typename Visit>
+void for_each_named(const Lane& lane, Wanted&& wanted, Visit&& visit) {
+  const DemandedSegments* const demanded = demanded_segments(lane);
+  for (std::size_t s = 0; s < lane.segment_count(); ++s) {
+    const auto first = static_cast<EventIndex>(s * LaneSegment::kCapacity);
+    if (demanded != nullptr) {
+      const std::vector<NameTime>& names = demanded->bounds()[s].names;
+      if (!names.empty() && std::none_of(names.begin(), names.end(), [&](const NameTime& known) { return wanted(known.name); })) continue;
+    }
+    const std::shared_ptr<const LaneSegment> segment = lane.segment(s);
+    for (EventIndex i = 0; i < segment->size(); ++i)
+      if (wanted(segment->name(i))) visit(first + i);
+  }
+}
+
 // Whether all events of a trace are in memory, so that nothing that is asked of them waits for the disk. O(lanes).
 [[nodiscard]] bool holds_events(const Trace& trace) noexcept;
 // Whether events without names stand for some that could not be read, or for which there was no memory: then no answer about the trace is one.
