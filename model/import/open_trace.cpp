@@ -444,28 +444,45 @@ class Ranks {
 
   // Null when asked to stop.
   std::shared_ptr<const Trace> combined(std::span<const std::shared_ptr<const Trace>> read, const std::stop_token& stop) {
+    const std::vector<Rank> ranks = ranks_of(read);
+    if (clocks_.empty()) clocks_ = align_clocks(traces_of(ranks), stop);
+    return clocks_.empty() ? nullptr : combined_by(clocks_, ranks, stop);
+  }
+  // The same before events are asked how clocks stand to each other. Null where none need be: clocks are set then; and when asked to stop.
+  std::shared_ptr<const Trace> combined_at_once(std::span<const std::shared_ptr<const Trace>> read, const std::stop_token& stop) {
+    const std::vector<Rank> ranks = ranks_of(read);
+    std::vector<ClockAlignment> clocks = align_clocks_at_once(traces_of(ranks));
+    const bool are_known = std::all_of(clocks.begin(), clocks.end(), [](const ClockAlignment& each) { return each.by == ClockSource::kSameClock; });
+    if (!are_known) return combined_by(clocks, ranks, stop);
+    clocks_ = std::move(clocks);
+    return nullptr;
+  }
+
+ private:
+  [[nodiscard]] std::vector<Rank> ranks_of(std::span<const std::shared_ptr<const Trace>> read) const {
     std::vector<Rank> ranks;
     for (std::size_t i = 0; i < read.size(); ++i) ranks.push_back({rank_of(*read[i]), names_[i], paths_[i].string(), read[i]});
     std::set<std::optional<std::uint32_t>> numbers;
     for (const Rank& rank : ranks) numbers.insert(rank.number);
     if (numbers.size() == ranks.size() && !numbers.contains(std::nullopt))
       std::sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) { return a.number < b.number; });
-
+    return ranks;
+  }
+  static std::vector<std::shared_ptr<const Trace>> traces_of(const std::vector<Rank>& ranks) {
     std::vector<std::shared_ptr<const Trace>> traces;
     for (const Rank& rank : ranks) traces.push_back(rank.trace);
-    if (clocks_.empty()) clocks_ = align_clocks(traces, stop);
-    if (clocks_.empty()) return nullptr;
+    return traces;
+  }
+  static std::shared_ptr<const Trace> combined_by(const std::vector<ClockAlignment>& clocks, const std::vector<Rank>& ranks, const std::stop_token& stop) {
     std::vector<TraceSource> sources;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const Rank& rank = ranks[i];
       const std::string label = rank.number ? "rank " + std::to_string(*rank.number) + "  " + rank.name : rank.name;
-      sources.push_back(
-          {rank.trace, label, clocks_[i].clock, alignment_sentence(rank.name, clocks_[i]), clocks_[i].by == ClockSource::kCollectives, rank.file});
+      sources.push_back({rank.trace, label, clocks[i].clock, alignment_sentence(rank.name, clocks[i]), clocks[i].by == ClockSource::kCollectives, rank.file});
     }
     return combine_traces(sources, stop, GpusSeenTwice::kAreOne);
   }
 
- private:
   std::span<const std::filesystem::path> paths_;
   std::vector<std::string> names_;
   std::vector<ClockAlignment> clocks_;  // of the ranks in their order; none: not set yet
@@ -502,18 +519,20 @@ Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem
     return alone ? with_remarks(*alone, remarks) : alone;
   }
   Ranks ranks(chosen);
-  const auto combine = [&]() -> std::shared_ptr<const Trace> {
+  const auto combine = [&](auto way) -> std::shared_ptr<const Trace> {
     std::shared_ptr<const Trace> combined;
-    do_asking(progress, [&](const std::stop_token& stop) { combined = ranks.combined(read.traces, stop); });
+    do_asking(progress, [&](const std::stop_token& stop) { combined = (ranks.*way)(read.traces, stop); });
     return combined ? with_remarks(combined, remarks) : nullptr;
   };
   const Error cancelled{"Opening " + std::to_string(paths.size()) + " traces was cancelled."};
-  std::shared_ptr<const Trace> combined = combine();
+  if (progress && std::none_of(read.traces.begin(), read.traces.end(), [](const auto& trace) { return holds_events(*trace); }))
+    if (auto at_once = combine(&Ranks::combined_at_once); at_once && progress(0, std::move(at_once)) == LoadStep::kCancel) return cancelled;
+  std::shared_ptr<const Trace> combined = combine(&Ranks::combined);
   if (!combined) return cancelled;
   if (!where_they_fit || holds_events(*combined) || !fit_into_memory(read.traces)) return combined;
   if (progress && progress(0, combined) == LoadStep::kCancel) return cancelled;
   if (const Result<void> done = read_all(chosen, EventPlace::kInMemory, progress, read); !done) return done.error();
-  combined = combine();
+  combined = combine(&Ranks::combined);
   if (!combined) return cancelled;
   return combined;
 }

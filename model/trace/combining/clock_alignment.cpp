@@ -144,7 +144,11 @@ std::optional<ClockAlignment> clock_by_collectives(const Trace& first, const Tra
   return aligned(collective_ends(first, {}), collective_ends(second, {}));
 }
 
-std::vector<ClockAlignment> align_clocks(std::span<const std::shared_ptr<const Trace>> traces, const std::stop_token& stop) {
+namespace {
+
+enum class Collectives : std::uint8_t { kAreAsked, kAreLeftOut };
+
+std::vector<ClockAlignment> aligned(std::span<const std::shared_ptr<const Trace>> traces, Collectives collectives, const std::stop_token& stop) {
   std::vector<std::optional<ClockAlignment>> found(traces.size());
   std::vector<std::optional<CollectiveEnds>> ends(traces.size());  // where they were asked for
   const auto ends_of = [&](std::size_t i) -> const CollectiveEnds& { return ends[i] ? *ends[i] : ends[i].emplace(collective_ends(*traces[i], stop)); };
@@ -177,7 +181,7 @@ std::vector<ClockAlignment> align_clocks(std::span<const std::shared_ptr<const T
   };
   found.front() = ClockAlignment{};
   while (!stop.stop_requested()) {
-    while (set_by(by_boot) || (find_ends(), set_by(by_collectives))) {
+    while (set_by(by_boot) || (collectives == Collectives::kAreAsked && (find_ends(), set_by(by_collectives)))) {
     }
     const auto left = std::find(found.begin(), found.end(), std::nullopt);
     if (left == found.end()) break;
@@ -190,6 +194,14 @@ std::vector<ClockAlignment> align_clocks(std::span<const std::shared_ptr<const T
   for (const std::optional<ClockAlignment>& each : found) alignments.push_back(*each);
   return alignments;
 }
+
+}  // namespace
+
+std::vector<ClockAlignment> align_clocks(std::span<const std::shared_ptr<const Trace>> traces, const std::stop_token& stop) {
+  return aligned(traces, Collectives::kAreAsked, stop);
+}
+
+std::vector<ClockAlignment> align_clocks_at_once(std::span<const std::shared_ptr<const Trace>> traces) { return aligned(traces, Collectives::kAreLeftOut, {}); }
 
 std::string alignment_sentence(const std::string& name, const ClockAlignment& alignment) {
   switch (alignment.by) {

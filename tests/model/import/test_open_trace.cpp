@@ -4,7 +4,9 @@
 
 #include <sys/stat.h>
 
+#include "../trace/rank_of_collectives.h"
 #include "chrome/chrome_file.h"
+#include "model/export/trace_file_export.h"
 #include "model/trace/compact/compaction.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "nsys_database.h"
@@ -169,6 +171,44 @@ TEST_CASE("compacted files are one trace at once, before their events are in mem
     }
   }
   SegmentCache::of_process().set_budget(SegmentCache::default_budget());
+}
+
+TEST_CASE("compacted files of several machines are one trace before any event says how their clocks stand to each other") {
+  constexpr Nanoseconds kAhead = 3'000'000;  // the second machine's clock, of which its time of day does not know
+  const test::TemporaryFolder folder;
+  const std::vector<std::int64_t> times = test::times_of_collectives(100, 10'000'000);
+  const auto written = [&](std::uint32_t rank, const std::string& boot) {
+    test::RankOfCollectives recording{.boot = boot, .rank = rank};
+    recording.clock = [rank](std::int64_t true_time) { return test::kEpoch + true_time + rank * kAhead; };
+    const std::filesystem::path path = folder.path() / (boot + std::to_string(rank) + ".trace");
+    REQUIRE(export_trace_file(*test::recorded(recording, times), path, Overwrite::kRefuse, {}, FileForm::kCompacted));
+    return path;
+  };
+  std::vector<std::shared_ptr<const Trace>> partial;
+  const auto opened = [&](const std::vector<std::filesystem::path>& paths) {
+    partial.clear();
+    const std::uint64_t before = SegmentCache::of_process().use().decoded;
+    auto trace = open_traces(paths, EventPlace::kInFile, [&](double, const std::shared_ptr<const Trace>& each) {
+      if (!each) return LoadStep::kContinue;
+      CHECK(SegmentCache::of_process().use().decoded == before);
+      partial.push_back(each);
+      return LoadStep::kContinue;
+    });
+    REQUIRE(trace);
+    return *trace;
+  };
+  const auto trace = opened({written(0, "left"), written(1, "right")});
+  REQUIRE(partial.size() == 1);
+  const TracePart &set = trace->parts()[1], &at_once = partial.front()->parts()[1];
+  CHECK(set.has_collectives_in_common);
+  CHECK(set.clock(times.front() + kAhead) == times.front());
+  CHECK_FALSE(at_once.has_collectives_in_common);
+  CHECK(at_once.clock(times.front() + kAhead) == times.front() + kAhead);
+  CHECK(partial.front()->event_count() == trace->event_count());
+  CHECK(partial.front()->tracks().size() == trace->tracks().size());
+  // Where one machine's clock says all, there is nothing to wait for.
+  CHECK(opened({written(0, "same"), written(1, "same")})->parts().size() == 2);
+  CHECK(partial.empty());
 }
 
 TEST_CASE("of several files that can't be opened, the first is named, and who calls off hears so") {

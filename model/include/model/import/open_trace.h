@@ -34,9 +34,11 @@ struct TraceFileFormat {
 
 // Several files as one trace (combine_traces), each part under the rank of its processes and the name of its file, by rank where all have one.
 // Clocks are set to each other (align_clocks), which diagnostics of the trace tell. One file alone is what open_trace() gives. Progress is that
-// of all files, without parts of them; cancelled, it fails. Where events are to be in memory if they fit, they are of compacted files that take a
-// quarter of the cache's budget together; progress is called with the whole trace before, whose events are in the files. Requires: at least one
-// path, none of a folder. While clocks are set, progress is asked by a thread of its own, with 1 and no trace; never by two threads at once.
+// of all files, without parts of them; cancelled, it fails. Where clocks are not known to be one, and all events stay in files, it is called with the whole
+// trace before events are asked how clocks stand to each other: those are set by the time of day, or first events, until then. Where events are to be in memory
+// if they fit, they are of compacted files that take a quarter of the cache's budget together; progress is called with the whole trace before, whose events are
+// in the files. Requires: at least one path, none of a folder. While clocks are set, progress is asked by a thread of its own, with 1 and no trace; never by
+// two threads at once.
 //
 // Files that hold the same recording (one and its compacted form, or a part of it) count once: the one that has most of it is read. Where that shall
 // be so, files that can't be read are left out while another can; what they are called and why is then in the trace's condition. A sentence for each

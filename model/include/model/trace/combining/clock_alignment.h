@@ -53,6 +53,8 @@ struct ClockAlignment {
 // or else by collectives; where neither can be, by the time of day or else by first events, from the first. None at all when asked to stop. Requires: at least
 // one trace, none null.
 [[nodiscard]] std::vector<ClockAlignment> align_clocks(std::span<const std::shared_ptr<const Trace>> traces, const std::stop_token& stop = {});
+// The same without a look at any event, and so at once: as where no two have collectives in common.
+[[nodiscard]] std::vector<ClockAlignment> align_clocks_at_once(std::span<const std::shared_ptr<const Trace>> traces);
 // In one sentence: "The clock of rank1.trace was set by 84 collectives in common with others, to within 4.0 us." With
 // "It runs 1.250 ppm slower." where it drifts. Empty for kSameClock.
 [[nodiscard]] std::string alignment_sentence(const std::string& name, const ClockAlignment& alignment);
