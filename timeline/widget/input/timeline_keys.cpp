@@ -85,6 +85,7 @@ std::vector<TimelineCommand> mark_commands() {
   return {
       command(Menu::kMark, "Measure from the edge at the cursor", {Qt::Key_BracketLeft}, [](TimelineView& v) { v.measureFrom(End::kBegin); }),
       command(Menu::kMark, "Measure &to the edge at the cursor", {Qt::Key_BracketRight}, [](TimelineView& v) { v.measureFrom(End::kEnd); }),
+      command(Menu::kMark, "Se&lect the loop", {Qt::CTRL | Qt::SHIFT | Qt::Key_Home}, &TimelineView::selectLoop),
       command(Menu::kMark, "Mark the &selected range or event", {Qt::Key_M}, &TimelineView::markSelection),
       command(Menu::kMark, "Next mar&ker", {Qt::Key_Period}, [](TimelineView& v) { v.goToMarker(TimelineView::MarkerDirection::kNext); }),
       command(Menu::kMark, "Previo&us marker", {Qt::Key_Comma}, [](TimelineView& v) { v.goToMarker(TimelineView::MarkerDirection::kPrevious); }),

@@ -282,6 +282,10 @@ void TimelineView::showLoop() {
   if (!loop()) return emit loopRequested();
   parts_->state.show_loop();
 }
+void TimelineView::selectLoop() {
+  if (!loop()) return emit loopRequested();
+  setSelectedRange(loop()->range);
+}
 void TimelineView::openOnLoop() { parts_->state.open_on_loop(); }
 void TimelineView::setAnswer(std::shared_ptr<const AnswerRow> answer) { parts_->state.set_answer(std::move(answer)); }
 const std::shared_ptr<const AnswerRow>& TimelineView::answer() const { return parts_->state.answer(); }

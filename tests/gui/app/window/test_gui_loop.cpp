@@ -72,6 +72,23 @@ class LoopTest : public QObject {
     QVERIFY(holds(visible(), trace().scope()));
   }
 
+  // For lists and sums that are of the selected range: without start-up, and without a hand that drags exactly.
+  void theLoopIsSelectedByAKey() {
+    window_ = window_of(training());
+    QVERIFY(window_);
+    Gestures gestures(*window_);
+    QVERIFY(gestures.press(Qt::CTRL | Qt::SHIFT | Qt::Key_Home));
+    const auto range = window_->state().selectedRange();
+    QVERIFY(range);
+    const TimeRange steps = steady_steps(trace());
+    QCOMPARE(*range, steps);
+    QTableView& events = *events_table(*window_);
+    QVERIFY(events.model()->rowCount() > 100);
+    int before = 0;
+    for (int row = 0; row < events.model()->rowCount(); ++row) before += cell(events, row, EventColumn::kName) == "CUPTI buffer request" ? 1 : 0;
+    QCOMPARE(before, 0);  // of which the recording begins with one
+  }
+
   void allOfItIsOneClickAway() {
     window_ = window_of(training());
     QVERIFY(window_);

@@ -117,7 +117,8 @@ class TimelineView : public QWidget {
   // Marks it in the overview; none: not known, as another trace begins.
   void setLoop(std::optional<Loop> loop);
   [[nodiscard]] const std::optional<Loop>& loop() const;
-  void showLoop();  // with some room on both sides; emits loopRequested() where it is not known
+  void showLoop();    // with some room on both sides; emits loopRequested() where it is not known
+  void selectLoop();  // as a range, for what is said of one; the same where it is not known
   // What is in sight first: the same where the loop is less than half of what can be shown, else everything. Nothing once somebody has moved the view or
   // selected what lies outside of the loop, nor where a part of a recording is shown.
   void openOnLoop();
