@@ -102,10 +102,11 @@ strip_tree() {
   done < <(find "$1" -type f | sort)
 }
 
-# Same order, times, owners: same bytes.
+# Same order, times, owners: same bytes. Of code for x86-64, calls of one function are alike to xz once they name its place and not the way there.
 archive() {  # FILE FOLDER NAME
   local pack=(gzip -9n)
-  [[ $1 != *.xz ]] || pack=(xz -9e -T1)
+  [[ $1 != *.xz ]] || pack=(xz -T1 --lzma2=preset=9e)
+  [[ $1 != *x86_64.tar.xz ]] || pack=(xz -T1 --x86 --lzma2=preset=9e)
   tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=gnu -C "$2" -cf - "$3" | "${pack[@]}" >"$1"
 }
 

@@ -4,7 +4,7 @@
 # was built with or a newer one (of Debian 12: glibc 2.36). VIEWER and RECORDER are installed trees (bin, lib, share); they stay as they are.
 #
 # The programs find what is beside them from their own place (an RPATH, qt.conf); of the system they take the C library, fonts and the display alone. Times
-# are SOURCE_DATE_EPOCH, lists are sorted: made twice of one tree, archives are equal. Needs patchelf. XZ_LEVEL: how well it is packed (-6).
+# are SOURCE_DATE_EPOCH, lists are sorted: made twice of one tree, archives are equal. Needs patchelf. XZ_LEVEL: how well it is packed (6).
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$here" log -1 --format=%ct)} LC_ALL=C TZ=UTC
@@ -67,4 +67,4 @@ mkdir -p "$doc/licences"
 
 find "$tree" -type d -exec chmod 755 {} + -o -type f -exec chmod u=rwX,go=rX {} +
 find "$tree/$beside" -type f -exec chmod 644 {} +
-tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=gnu -C "$work" -cf - "$base" | xz "${XZ_LEVEL:--6}" -T1 >"$out/$base.tar.xz"
+tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=gnu -C "$work" -cf - "$base" | xz -T1 --x86 --lzma2=preset="${XZ_LEVEL:-6}" >"$out/$base.tar.xz"

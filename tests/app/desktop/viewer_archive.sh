@@ -15,7 +15,7 @@ done
 strip --strip-unneeded "$folder/viewer/bin/lanescope-ui"
 mkdir -p "$folder/recorder/bin"
 echo "what records" >"$folder/recorder/bin/lanescope"
-export SOURCE_DATE_EPOCH=1700000000 XZ_LEVEL=-0
+export SOURCE_DATE_EPOCH=1700000000 XZ_LEVEL=0
 for copy in first second; do
   mkdir "$folder/$copy"
   "$packaging/viewer_archive.sh" 0.1.0 "$folder/viewer" "$folder/recorder" "$folder/$copy"
