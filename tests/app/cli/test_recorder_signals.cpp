@@ -30,7 +30,7 @@ namespace {
   kill(0, SIGINT);
   int came = 0;
   while (const std::optional<siginfo_t> signal = signals.next())
-    if (signals.has_come_to(program, *signal)) came |= signal->si_signo == SIGTERM ? 1 : 2;
+    if (!signals.receiver_of(*signal, program)) came |= signal->si_signo == SIGTERM ? 1 : 2;
   kill(program, SIGKILL);
   _exit(came);
 }
