@@ -191,8 +191,7 @@ Result<RuleAnswer> find_kernel_bounds(const RuleContext& context, const RuleArgu
       trace, recorded.measurements, [&](EventRef kernel) { return context.time.contains(trace.lane(kernel.lane).start(kernel.index)) && work.has(kernel); });
   std::vector<Candidate> candidates;
   OtherRules other_rules(context);
-  for (const std::size_t number : recorded.one_of_each()) {
-    if (!context.time.contains(trace.event(recorded.measurements[number].event).start)) continue;
+  for (const std::size_t number : recorded.one_of_each([&](const Measurement& one) { return context.time.contains(trace.event(one.event).start); })) {
     const Measurement& measurement = recorded.measurements[number];
     Candidate candidate{number,
                         kernels::judge(recorded.metrics, recorded.metrics.kernels()[number]),

@@ -30,16 +30,18 @@ struct Streams {
   [[nodiscard]] std::uint64_t created() const { return calls > 0 ? create_calls : known.size(); }
 };
 
+// Where neither kinds of streams nor contexts are known, as of PyTorch's traces, each stream may be the default one, and nothing is said of it: programs that
+// name no stream work there.
 class DefaultStreams {
  public:
   explicit DefaultStreams(const Trace& trace) {
     for (const CudaContext& context : trace.contexts()) ids_.try_emplace({context.process, context.id}, context.null_stream);
   }
   [[nodiscard]] bool has(const CudaStream& stream) const {
-    constexpr std::uint32_t kNullStream = 3;  // proto::STREAM_NULL
+    constexpr std::uint32_t kUnknown = 0, kNullStream = 3;  // proto::StreamKind
     if (stream.kind == kNullStream) return true;
     const auto found = ids_.find({stream.process, stream.context});
-    return found != ids_.end() && found->second == stream.id;
+    return found == ids_.end() ? stream.kind == kUnknown : found->second == stream.id;
   }
 
  private:

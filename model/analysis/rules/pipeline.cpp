@@ -17,6 +17,7 @@ namespace {
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max() / 16;
 struct StageStep {
   Nanoseconds computes_from = kNever;
+  Nanoseconds computes = 0;
   Nanoseconds waited = 0;  // in sends and receives, while nothing was computed
   Nanoseconds filled = 0;  // of that, before its first computation
   std::uint64_t transfers = 0;
@@ -55,14 +56,24 @@ StageRank stage_of(const RuleContext& context, const GpuTracks& tracks, NameMemo
   const Trace& trace = context.trace;
   StageRank found{&rank, std::vector<StageStep>(steps.size()), 0, 0, 0};
   const StepOfOperation step_of(context, rank.process, steps);
-  GpuOperations operations(trace, tracks.of(rank.gpu, rank.process), rank.extent, context.stop);
-  while (const std::optional<GpuOperation> operation = operations.next()) {
-    const TrackKind kind = trace.track_of(operation->event.lane).key.kind;
-    if (kind == TrackKind::kMemory) continue;
-    if (kind == TrackKind::kKernels && communicates(trace.lane(operation->event.lane).name(operation->event.index))) continue;
-    if (const auto step = step_of(operation->event, operation->range.begin))
-      found.steps[*step].computes_from = std::min(found.steps[*step].computes_from, operation->range.begin);
-  }
+  const auto for_each_computation = [&](auto visit) {
+    GpuOperations operations(trace, tracks.of(rank.gpu, rank.process), rank.extent, context.stop);
+    while (const std::optional<GpuOperation> operation = operations.next()) {
+      const TrackKind kind = trace.track_of(operation->event.lane).key.kind;
+      if (kind == TrackKind::kMemory) continue;
+      if (kind == TrackKind::kKernels && communicates(trace.lane(operation->event.lane).name(operation->event.index))) continue;
+      if (const auto step = step_of(operation->event, operation->range.begin)) visit(found.steps[*step], operation->range);
+    }
+  };
+  for_each_computation([](StageStep& step, TimeRange operation) { step.computes += operation.length(); });
+  // What sets gradients to zero or makes a mask in front of a step's first receive is no computation of a stage.
+  constexpr Nanoseconds kPreparing = 100;  // a hundredth of the step's computation
+  std::vector<Nanoseconds> begun(steps.size());
+  for_each_computation([&](StageStep& step, TimeRange operation) {
+    Nanoseconds& so_far = begun[static_cast<std::size_t>(&step - found.steps.data())];
+    so_far += operation.length();
+    if (step.computes_from == kNever && so_far * kPreparing > step.computes) step.computes_from = operation.begin;
+  });
   std::map<NameId, Nanoseconds> shortest;  // the transfer alone
   for (const CommunicationKernel& kernel : *rank.communication_kernels)
     if (!kernel.is_collective) {

@@ -19,7 +19,7 @@ namespace {
 // The GPU work that was enqueued within one range.
 struct Projection {
   Nanoseconds first = std::numeric_limits<Nanoseconds>::max();
-  Nanoseconds last = 0;
+  Nanoseconds last = std::numeric_limits<Nanoseconds>::min();
   Nanoseconds communication = 0;
   Nanoseconds idle = 0;  // with several GPUs, of the one that worked most in it
   std::uint32_t operations = 0;

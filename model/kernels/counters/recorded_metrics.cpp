@@ -262,7 +262,7 @@ std::optional<std::size_t> RecordedMetrics::of_kind(std::string_view name, const
   return std::nullopt;
 }
 
-std::vector<std::size_t> RecordedMetrics::one_of_each() const {
+std::vector<std::size_t> RecordedMetrics::one_of_each(const std::function<bool(const Measurement&)>& counts) const {
   std::vector<std::size_t> order(metrics.kernels().size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto by_weight = [this](std::size_t a, std::size_t b) { return std::pair(weight(b), a) < std::pair(weight(a), b); };
@@ -271,6 +271,7 @@ std::vector<std::size_t> RecordedMetrics::one_of_each() const {
   using KernelKind = std::tuple<GpuId, ProcessId, std::string_view, Shape>;
   std::map<KernelKind, std::vector<std::size_t>> kinds;
   for (const std::size_t number : order) {
+    if (counts && !counts(measurements[number])) continue;
     const ProfiledKernel& kernel = metrics.kernels()[number];
     const Shape shape{std::to_array(kernel.detail.grid), std::to_array(kernel.detail.block), kernel.detail.dynamic_shared_memory};
     kinds[{measurements[number].gpu, measurements[number].process, kernel.name, shape}].push_back(number);

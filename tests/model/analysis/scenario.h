@@ -87,13 +87,28 @@ class Scenario {
     detail.source_memory = host_memory;
     detail.destination_memory = MemoryKind::kDevice;
     detail.bytes = bytes;
-    add(cpu_key(TrackKind::kCudaApi), {call_begin, call_end - call_begin, id(call_name), ++correlation_, 0});
-    add(gpu_key(TrackKind::kMemory, stream), {begin, end - begin, id("[CUDA memcpy Host-to-Device]"), correlation_, builder_->intern(detail)});
+    copy(detail, "[CUDA memcpy Host-to-Device]", call_name, call_begin, call_end, begin, end, stream);
+  }
+  // From the GPU.
+  void copy_back(const std::string& call_name, MemoryKind host_memory, std::uint64_t bytes, Nanoseconds call_begin, Nanoseconds call_end, Nanoseconds begin,
+                 Nanoseconds end, std::uint32_t stream = 7) {
+    MemoryDetail detail;
+    detail.copy_kind = CopyKind::kDeviceToHost;
+    detail.source_memory = MemoryKind::kDevice;
+    detail.destination_memory = host_memory;
+    detail.bytes = bytes;
+    copy(detail, "[CUDA memcpy Device-to-Host]", call_name, call_begin, call_end, begin, end, stream);
   }
 
   std::shared_ptr<const Trace> trace() { return builder_->snapshot(); }
 
  private:
+  void copy(const MemoryDetail& detail, const std::string& name, const std::string& call_name, Nanoseconds call_begin, Nanoseconds call_end, Nanoseconds begin,
+            Nanoseconds end, std::uint32_t stream) {
+    add(cpu_key(TrackKind::kCudaApi), {call_begin, call_end - call_begin, id(call_name), ++correlation_, 0});
+    add(gpu_key(TrackKind::kMemory, stream), {begin, end - begin, id(name), correlation_, builder_->intern(detail)});
+  }
+
   NameId id(const std::string& name) { return builder_->intern(name); }
   void add(const TrackKey& key, const Event& event) { builder_->add(key, {event}); }
   [[nodiscard]] TrackKey cpu_key(TrackKind kind) const { return {.kind = kind, .process = process_, .thread = thread_}; }

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include "lanescope/kernel_metrics.pb.h"
 #include "model/analysis/findings_table.h"
@@ -195,6 +197,40 @@ TEST_CASE("of a time a kernel could win no more than its launches took in it") {
   const analysis::Finding& finding = answers->front().findings.front();
   CHECK(finding.cost == Approx(kGain * kMillisecond).margin(1));
   CHECK_THAT(finding.seen, contains_text("1 run of this shape took 1.00 ms, 100 % of the time of all kernels."));
+}
+
+TEST_CASE("of a time, each kernel is told of that was measured in it, whichever of its launches is usual in the whole recording") {
+  const std::filesystem::path file = test::data_file("transformer_fp32.trace");
+  const auto trace = load_trace(file);
+  REQUIRE(trace);
+  std::size_t steps = 0;
+  for (const Track& track : (*trace)->tracks())
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = (*trace)->lane(id);
+      for (EventIndex i = 0; i < lane.size(); ++i) {
+        if (track.key.kind != TrackKind::kNvtxRanges || !(*trace)->name(lane.name(i)).starts_with("step ")) continue;
+        const TimeRange step{lane.start(i), lane.end(i)};
+        // By hand: names and shapes of the launches that begin in the step and whose counters were read.
+        std::set<std::tuple<NameId, std::vector<std::uint32_t>>> kinds;
+        for (const Track& kernels : (*trace)->tracks())
+          for (const LaneId of_kernels : kernels.key.kind == TrackKind::kKernels ? kernels.lanes : std::vector<LaneId>())
+            for (EventIndex k = 0; k < (*trace)->lane(of_kernels).size(); ++k) {
+              const Event kernel = (*trace)->event({of_kernels, k});
+              if (!step.contains(kernel.start) || !kernels::is_measured(**trace, {of_kernels, k})) continue;
+              const KernelDetail& shape = (*trace)->kernel_detail(kernel.detail);
+              kinds.insert(
+                  {kernel.name, {shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0], shape.block[1], shape.block[2], shape.dynamic_shared_memory}});
+            }
+        if (kinds.empty()) continue;
+        ++steps;
+        const auto rule = analysis::parse_rule("kernel_bounds");
+        const auto answers = analysis::apply_rules(**trace, std::span(&*rule, 1), {}, step);
+        REQUIRE(answers);
+        REQUIRE(answers->front().tables.size() == 1);
+        CHECK(answers->front().tables.front().table.row_count() == kinds.size());
+      }
+    }
+  CHECK(steps >= 4);
 }
 
 TEST_CASE("a counter that says a kernel took longer than it did makes it win no more") {

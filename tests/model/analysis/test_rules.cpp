@@ -87,6 +87,21 @@ TEST_CASE("a slow loader is found first, with the range that loads") {
   CHECK(integer(groups, 0, "Parts") == 5);
 }
 
+TEST_CASE("what GPUs did for a range is the same wherever time 0 lies") {
+  const auto times = [](Nanoseconds begin) {
+    Scenario program;
+    for (int step = 0; step < 6; ++step) {
+      const Nanoseconds t = begin + step * 10 * kMillisecond;
+      program.range("step " + std::to_string(step), t, t + 9 * kMillisecond);
+      program.kernel("k", t + kMillisecond, t + kMillisecond + 5'000, t + 2 * kMillisecond, t + 5 * kMillisecond);
+    }
+    const RuleAnswer steps = answer(*program.trace(), "step_breakdown");
+    return integer(table_named(steps, "step_breakdown"), 0, "GPU Projected");
+  };
+  CHECK(times(0) == 6 * 3 * kMillisecond);
+  CHECK(times(-1'000 * kMillisecond) == 6 * 3 * kMillisecond);  // as of one of several recordings, which began before the first that is named
+}
+
 TEST_CASE("setup and warm-up are told apart from the loop, and ranked behind it") {
   Scenario program;
   program.kernel("initialise", 0, 10, 20, kMillisecond);
@@ -384,6 +399,24 @@ TEST_CASE("pageable copies are measured against the trace's own pinned ones") {
   REQUIRE_FALSE(found.empty());
   CHECK(found[0].rule == "pageable");
   CHECK(found[0].cost == 10 * (9 * kMillisecond - 10'000 - kMillisecond));
+}
+
+TEST_CASE("chunks on one stream are told of where it is known to be none of the default ones") {
+  const auto findings_of = [](std::uint32_t kind) {
+    Scenario program;
+    program.builder()->set_stream({program.process(), 1, 7, 0, kind, {}});
+    for (int i = 0; i < 8; ++i) {
+      const Nanoseconds t = i * 3 * kMillisecond;
+      program.copy("cudaMemcpyAsync", MemoryKind::kPinned, 1'000'000, t, t + 5'000, t + 10'000, t + kMillisecond);
+      program.kernel("k", t + 6'000, t + 9'000, t + kMillisecond, t + 2 * kMillisecond);
+      program.copy_back("cudaMemcpyAsync", MemoryKind::kPinned, 1'000'000, t + 10'000, t + 15'000, t + 2 * kMillisecond, t + 3 * kMillisecond);
+    }
+    return answer(*program.trace(), "one_stream").findings.size();
+  };
+  constexpr std::uint32_t kUnknown = 0, kNonBlocking = 2, kNull = 3;  // proto::StreamKind
+  CHECK(findings_of(kNonBlocking) == 1);
+  CHECK(findings_of(kNull) == 0);
+  CHECK(findings_of(kUnknown) == 0);  // PyTorch's traces do not say which stream is the default one
 }
 
 TEST_CASE("several streams were created and one was used") {

@@ -43,9 +43,9 @@ struct RecordedMetrics {
 
   // Time of all launches of its kind on the timeline, which is what a gain in one is worth; where there is none, what its counter says of it alone.
   [[nodiscard]] Nanoseconds weight(std::size_t kernel) const;
-  // Of each kind of launch one, that of the median duration, by weight: where several were measured, they say the same. Without
+  // Of each kind of launch one, that of the median duration of those that count, by weight: where several were measured, they say the same. Without
   // measurements all, by weight.
-  [[nodiscard]] std::vector<std::size_t> one_of_each() const;
+  [[nodiscard]] std::vector<std::size_t> one_of_each(const std::function<bool(const Measurement&)>& counts = {}) const;
   // The measured launch that says most of a kernel of this name and shape: of `event` itself where it is one, else of the median duration.
   // None where none of its kind was measured. An event of another trace is not valid here.
   [[nodiscard]] std::optional<std::size_t> of_kind(std::string_view name, const KernelDetail& shape, EventRef event) const;
