@@ -230,11 +230,17 @@ void FindingsPanel::showAnswers(const AnsweredTrace::Subject& of, Result<std::ve
   if (!found_.empty())
     describe(findings_->chosenRow().value_or(0));  // at first what costs most
   else
-    answer_->setPlainText(chosen ? messages.join(u'\n') + QStringLiteral("\n\n") + shown_text(chosen->description)
-                          : tables_.front().summary.empty()
-                              ? tr("Nothing was found that costs much of the time.")
-                              : shown_text(tables_.front().summary) + u'\n' + tr("Nothing was found that costs much of the time."));
+    answer_->setPlainText(chosen ? messages.join(u'\n') + QStringLiteral("\n\n") + shown_text(chosen->description) : nothingFound());
   if (found_.empty() && pages_->count() > 1 && pages_->currentIndex() == 0) pages_->setCurrentIndex(1);
+}
+
+// Of no GPU's work, which most rules are about, that is no praise.
+QString FindingsPanel::nothingFound() const {
+  const RuleAnswer& idle = tables_.front();
+  if (idle.summary.empty() && !idle.message.empty())
+    return shown_text(idle.message) + u'\n' + tr("What its threads did is on their rows, in Statistics and in Flame Graph.");
+  const QString nothing = tr("Nothing was found that costs much of the time.");
+  return idle.summary.empty() ? nothing : shown_text(idle.summary) + u'\n' + nothing;
 }
 
 // One rule's tables; of all rules they would be too many. Those of a later state of the trace take the places of those before.

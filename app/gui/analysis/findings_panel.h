@@ -54,6 +54,7 @@ class FindingsPanel : public QWidget {
   void showAnswers(const AnsweredTrace::Subject& of, Result<std::vector<analysis::RuleAnswer>> answers);
   void describe(TableRow row);
   void showFinding(TableRow row);
+  [[nodiscard]] QString nothingFound() const;  // by any rule, and why. Requires: they have answered
   void showTables();
   void keepPages(int count);  // of pages_: the first ones
   [[nodiscard]] ResultTable* newPage(const QString& title);

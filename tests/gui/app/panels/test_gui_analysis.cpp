@@ -309,6 +309,15 @@ class AnalysisTest : public QObject {
     if (!cause.isEmpty()) QCOMPARE(cell(window_->bubbles().groups(), 0, "Cause"), cause);
   }
 
+  // That nothing was found would say that all is well.
+  void findingsSayThatThereIsNoGpuWork() {
+    QVERIFY(open_and_settle(*window_, recorded("cpu_loader.trace")));
+    window_->actions().findings->trigger();
+    QVERIFY(settled());
+    const QString answer = window_->findings().answer();
+    QVERIFY2(answer.startsWith("The trace holds no GPU work.") && !answer.contains("Nothing was found"), qPrintable(answer));
+  }
+
   void everyRuleAndReportIsInTheMenu() {
     QStringList entries;
     for (const QAction* entry : window_->actions().rules->actions()) entries += entry->text();
