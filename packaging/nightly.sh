@@ -45,6 +45,7 @@ part "every way to live and end" build/dev/bin/test_lifecycle --all
 part "real programs" python3 tests/interop/real_programs.py build/dev/bin/lanescope
 part "memory of the recorder" python3 tests/soak/soak.py --lanescope build/dev/bin/lanescope --stream build/dev/bin/lanescope_program_nvtx_stream \
   --seconds 3600 --processes 10000
+part "memory of the viewer" python3 tests/soak/gestures.py --viewer build/dev/bin/lanescope-ui --trace tests/data/torch_loader_samples.trace --gestures 20000
 part "release build" packaging/build.sh release
 part "hostile files" tests/hostile/sweep.sh build/release/bin
 part "fuzzing" packaging/fuzz.sh "$hours"
