@@ -227,6 +227,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
     return *no_room;
   }
   obstacle.kind = Obstacle::kRequest;
+  const std::int64_t release = monotonic_now();
   const Result<void> released = threads ? process->release() : Result<void>(threads.error());
   if (!released) {
     if (log->is_open()) log->discard();
@@ -252,6 +253,7 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::try_to_start(LaunchReque
   prepared.agent = agent;
   prepared.shared_by = std::move(shared_by);
   prepared.thread = std::move(thread);
+  prepared.released = release;
   return std::unique_ptr<Run>(new Run(std::move(request), std::move(prepared), std::move(environment.warnings)));
 }
 

@@ -68,6 +68,7 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
   log_->tell([this](const std::string& sentence) { report(sentence); });
   const bool has_file = log_->is_open();
   processes_.share_memory(free_memory());
+  if (has_file) processes_.begin_part(start_.epoch());
   if (has_file) write_clocks();
   state_ = request_.delay > 0ns ? RecordingState::kDelayed : has_file ? RecordingState::kRecording : RecordingState::kWaiting;
   const std::optional<CaptureRequest>& first = request_.first_capture;
@@ -82,10 +83,10 @@ Recording::Run::Run(LaunchRequest request, Prepared prepared, std::vector<std::s
   processes_.set_recording(state_ == RecordingState::kRecording);
   recording_since_ = started_;
   if (origin_ == Origin::kLaunched) {
-    processes_.add_launched(pid_, prepared.description);
+    processes_.add_launched(pid_, prepared.description, prepared.released);
     const CaptureSettings& traced = prepared.settings;
     if (traced.trace_cuda || traced.trace_nvtx || traced.trace_os_runtime || traced.trace_python_lock)
-      processes_.tell_of_strays(channel::kSocketVariable, prepared.agent, traced);
+      processes_.tell_of_strays(channel::kSocketVariable, reception_.address(), prepared.agent, traced);
   } else {
     processes_.add_attached(pid_);
     if (prepared.connection.valid()) {

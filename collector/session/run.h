@@ -78,6 +78,7 @@ class Recording::Run {
     uid_t user = 0;                                             // whose program is recorded
     std::filesystem::path agent;                                // its file, where a launched program is to load it
     std::unique_ptr<HeldThread> thread;
+    std::int64_t released = 0;  // CLOCK_MONOTONIC ns from which a launched process may run
   };
   Run(LaunchRequest request, Prepared prepared, std::vector<std::string> warnings);
   // What kept a recording from beginning.

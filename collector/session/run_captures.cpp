@@ -198,7 +198,7 @@ Result<std::filesystem::path> Recording::Run::begin_capture(const CaptureRequest
   on_target_exit_ = request.on_target_exit.value_or(request_.on_target_exit);
   start_.set_epoch(monotonic_now());
   start_.set_utc_epoch(realtime_now());
-  processes_.begin_part();
+  processes_.begin_part(start_.epoch());
   log_->open(std::move(created->file), start_, share_files(name, overwrite, readers, pid_));
   if (!created->note.empty()) warn(created->note);
   write_clocks();

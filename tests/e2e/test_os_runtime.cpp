@@ -206,6 +206,28 @@ TEST_CASE("calls that wait are recorded by name, with their time; errno and the 
   CHECK(calls(*trace, "usleep", forked).count == 3);
 }
 
+TEST_CASE("a process begins when it does, however late its first call ends") {
+  constexpr Nanoseconds kSecond = 1'000'000'000;
+  const TemporaryFolder folder;
+  REQUIRE(run_lanescope(folder.path(), {"profile", "-t", "osrt", "-s", "none", "--cpuctxsw=none", "-o", "x", "bash", "-c", "sleep 1; sleep 1 & wait"}).code ==
+          0);
+  const auto trace = load(folder.path() / "x.trace");
+  std::size_t sleeps = 0;
+  for (ProcessId id = 0; id < trace->processes().size(); ++id) {
+    const Process& process = trace->processes()[id];
+    CAPTURE(process.name, process.pid, process.start, process.end.value_or(-1));
+    REQUIRE(process.end);
+    if (process.name == "sleep" || process.name == "coreutils") {
+      ++sleeps;
+      CHECK(*process.end - process.start >= kSecond);
+    }
+    if (process.end_kind == ProcessEndKind::kReplaced) CHECK(*process.end - process.start < kSecond / 2);  // a shell's child, before it became sleep
+    for (const TrackId track : trace->tracks_of(id, TrackKind::kOsRuntime))
+      for (const LaneId lane : trace->tracks()[track].lanes) CHECK(trace->lane(lane).start(0) >= process.start);
+  }
+  CHECK(sleeps == 2);
+}
+
 TEST_CASE("calls below the threshold are left out") {
   const TemporaryFolder folder;
   REQUIRE(

@@ -1,5 +1,6 @@
 #include "agent/channel/handshake.h"
 
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
@@ -29,6 +30,8 @@ namespace {
 constexpr timeval kStepLimit{.tv_sec = 5, .tv_usec = 0};
 // The same where anybody may be the one who listens.
 constexpr timeval kStrangersLimit{.tv_sec = 1, .tv_usec = 0};
+
+constinit std::atomic<std::int64_t> program_begin{0};  // CLOCK_MONOTONIC ns
 
 // Closed at the end of its scope.
 class Descriptor {
@@ -138,6 +141,7 @@ bool send_hello(int socket, std::string_view token, Ancestry ancestry) noexcept 
   if (!token.empty()) std::memcpy(hello.token, token.data(), sizeof(hello.token));
   hello.forked = static_cast<std::uint32_t>(ancestry);
   hello.time = monotonic_now();
+  hello.begin = program_begin.load(std::memory_order_relaxed);
   std::strncpy(hello.agent_version, LANESCOPE_VERSION, sizeof(hello.agent_version) - 1);
   long sent = 0;
   do sent = system::send(socket, &hello, sizeof(hello), MSG_NOSIGNAL);
@@ -221,6 +225,8 @@ std::optional<Connection> join_over(const OwnDescriptor& socket, std::string_vie
 }
 
 }  // namespace
+
+void note_begin() noexcept { program_begin.store(monotonic_now(), std::memory_order_relaxed); }
 
 Joining connect_to_session(const char* address, Ancestry ancestry) noexcept {
   const KeepErrno keep;

@@ -24,6 +24,9 @@ struct Joining {
   bool lacks_means = false;  // this process has no descriptor, no socket or no memory for it, which its forked children may have
 };
 
+// Takes note of the time as that at which this process began, or its program did, as far as the agent knows: while it is loaded, and in a forked child.
+void note_begin() noexcept;
+
 // Reports to the session at this address (channel::kSocketVariable). No connection when there is no such session or it refuses. The session has five
 // seconds for each of taking the connection and answering. Another user who listens at its address is left at once, without a word; where users have
 // other numbers for this process than for the session, who listens there has a second. errno is kept.

@@ -49,6 +49,7 @@ State state_now(std::memory_order order) noexcept {
 
 // The parent's memory stays mapped, and its socket open until this process has joined.
 void forget_parent() noexcept {
+  note_begin();
   join_lock.forget_holder();
   metadata_lock.forget_holder();
   session_places.forget_holders();
@@ -167,6 +168,7 @@ State try_to_join() noexcept {
 }  // namespace
 
 void read_environment() noexcept {
+  note_begin();
   const char* const address = getenv(channel::kSocketVariable);
   if (address != nullptr && strlen(address) < sizeof(membership.environment_address)) std::strcpy(membership.environment_address, address);
   is_armed();

@@ -38,6 +38,13 @@ std::int64_t time_of(const channel::Hello& hello, std::int64_t shift) {
   return is_sane ? hello.time + shift : now;
 }
 
+// When the program began whose agent reports, likewise: that may be long before its first event, at which it does.
+std::int64_t begin_of(const channel::Hello& hello, std::int64_t shift) {
+  const std::int64_t reported = time_of(hello, shift);
+  const bool is_sane = hello.begin > 0 && hello.begin <= hello.time && reported == hello.time + shift;
+  return is_sane ? hello.begin + shift : reported;
+}
+
 }  // namespace
 
 void ProcessTable::share_memory(std::uint64_t free) {
@@ -77,9 +84,11 @@ proto::JobPlace ProcessTable::place(std::uint32_t instance, pid_t pid) {
   return job_place(variables);
 }
 
-void ProcessTable::add_launched(pid_t pid, const ProcessDescription& description) {
+void ProcessTable::add_launched(pid_t pid, const ProcessDescription& description, std::int64_t since) {
   launched_pid_ = pid;
-  add(pid, description, {});
+  AgentIntroduction introduction;
+  introduction.since = since;
+  add(pid, description, introduction);
   note_agent_obstacle(pid, description.executable);
 }
 
@@ -95,7 +104,7 @@ TargetProcess* ProcessTable::find(pid_t pid) {
 
 void ProcessTable::replace_or_adopt(const Greeting& greeting) {
   const ProcessDescription description = describe_process(greeting.pid);
-  const std::int64_t since = time_of(greeting.hello, clock_shift(greeting.pid));
+  const std::int64_t since = std::max(begin_of(greeting.hello, clock_shift(greeting.pid)), part_begin_);
   TargetProcess* process = find(greeting.pid);
   if (process != nullptr) {
     // Of the launched one it is not known otherwise that it has become another one of the same file.
@@ -268,7 +277,8 @@ void ProcessTable::await(const CaptureRange& range) {
   for (const auto& process : live_) process->await(range);
 }
 
-void ProcessTable::begin_part() {
+void ProcessTable::begin_part(std::int64_t time) {
+  part_begin_ = time;
   part_end_ = 0;
   for (const auto& process : live_) process->begin_part();
 }

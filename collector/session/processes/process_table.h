@@ -38,14 +38,14 @@ class ProcessTable {
         unfollowed_(log, report_),
         naming_(log) {}
 
-  // The launched process, which is our child.
-  void add_launched(pid_t pid, const ProcessDescription& description);
+  // The launched process, which is our child, and when it became its program: CLOCK_MONOTONIC ns.
+  void add_launched(pid_t pid, const ProcessDescription& description, std::int64_t since);
   // A process that ran before; its agent reports soon.
   void add_attached(pid_t pid);
-  // From here on processes that come of the launched one and that no agent can join are told of: those without this variable, the agent's file, or what else
-  // brings it.
-  void tell_of_strays(std::string_view variable, const std::filesystem::path& agent, const CaptureSettings& traced) {
-    strays_.emplace(launched_pid_, StrayProcesses::Way{variable, agent, agent_variables(traced)});
+  // From here on processes that come of the launched one and that no agent can join are told of: those without this variable, with another recorder's address
+  // in it, without the agent's file, or what else brings it.
+  void tell_of_strays(std::string_view variable, const std::string& address, const std::filesystem::path& agent, const CaptureSettings& traced) {
+    strays_.emplace(launched_pid_, StrayProcesses::Way{variable, agent, agent_variables(traced), address});
   }
   // The same of a process that was attached to: those that become other programs.
   void tell_of_strays() { strays_.emplace(attached_pid_); }
@@ -91,7 +91,7 @@ class ProcessTable {
   void answer_captures();
   void take_trigger_away();               // also from those who join later
   void await(const CaptureRange& range);  // the target begins and ends captures so; also who joins later
-  void begin_part();
+  void begin_part(std::int64_t time);     // CLOCK_MONOTONIC ns: what runs by then is of the file from then on
   void end_part();
 
   Drained drain(std::size_t most);  // so many bytes of records, or a little more
@@ -150,6 +150,7 @@ class ProcessTable {
   CodeNaming naming_;
   bool recording_ = false;
   channel::CounterLine clock_;
+  std::int64_t part_begin_ = 0;
   std::int64_t part_end_ = 0;  // CLOCK_MONOTONIC ns at which recording ended, of what is not written yet; 0: it goes on
   pid_t launched_pid_ = 0;
   bool launched_was_strict_ = false;  // once it has ended (was_strict())

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "clock.h"
@@ -262,6 +263,12 @@ std::string StrayProcesses::changed_variable(pid_t pid) const {
   return {};
 }
 
+bool StrayProcesses::is_recorded_by_another(pid_t pid) const {
+  if (way_->address.empty()) return false;
+  const std::map<std::string, std::string> variables = start_variables(pid, std::span(&way_->variable, 1));
+  return !variables.empty() && variables.begin()->second != way_->address;
+}
+
 std::string StrayProcesses::boundary_of(pid_t pid) const {
   const std::string agent = way_->agent.string();
   if (is_missing_for(pid, way_->agent))
@@ -283,6 +290,9 @@ StrayProcesses::Obstacle StrayProcesses::obstacle_of(pid_t pid, const ProgramSta
           "its program was started with an environment of its own (as by env -i), so no agent came with it. Put lanescope profile in front of that "
           "program, or attach to it."};
     case StartEnvironment::kWith:
+      if (is_recorded_by_another(pid))
+        return {
+            "it was started by another recorder within this recording, and what it does is in that one's alone. Leave one of the two away to have it here."};
       if (std::string boundary = boundary_of(pid); !boundary.empty()) return {std::move(boundary), UnfollowedProcesses::Missing::kAll, true};
       return {changed_variable(pid), UnfollowedProcesses::Missing::kPart};
     case StartEnvironment::kUnknown:

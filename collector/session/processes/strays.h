@@ -36,6 +36,7 @@ class StrayProcesses {
     std::string_view variable;  // each program has it that an agent can join
     std::filesystem::path agent;
     std::vector<AgentVariable> comes_by;  // all of them name the agent, or what it brings is missing
+    std::string address = {};             // which the variable holds of ours; of a recording within ours it holds that one's. Empty: any
   };
   StrayProcesses(pid_t launched, Way way) : way_(std::move(way)), family_{{launched, {}}} {}
   // Children that `attached` has by now are none of the recording's, and no recorder that it starts later is, with all that this one runs.
@@ -93,6 +94,8 @@ class StrayProcesses {
   };
   [[nodiscard]] Obstacle obstacle_of(pid_t pid, const ProgramState& program) const;
   [[nodiscard]] std::string changed_variable(pid_t pid) const;
+  // Whether its program was started to be recorded by another recorder.
+  [[nodiscard]] bool is_recorded_by_another(pid_t pid) const;
   // Why an agent can't come into a process from outside of it: its root folder, or its user's rights; empty where none of that is in the way.
   [[nodiscard]] std::string boundary_of(pid_t pid) const;
 

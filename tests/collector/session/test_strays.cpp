@@ -94,6 +94,17 @@ TEST_CASE("a process whose program was started without the variable is told of, 
   CHECK(next_of(strays).pid == other.pid());
 }
 
+TEST_CASE("a process that another recorder has started within this recording is told of") {
+  const std::string ours = std::string(kVariable) + "=/tmp/ours", other = std::string(kVariable) + "=/tmp/other";
+  StrayProcesses strays(getpid(), {kVariable, "/bin/sleep", {}, "/tmp/ours"});
+  next_of(strays);  // this one
+  const Child followed(start_program({ours.c_str()}));
+  const Child of_other(start_program({other.c_str()}));
+  const StrayProcesses::Stray told = next_of(strays);
+  CHECK(told.pid == of_other.pid());
+  CHECK_THAT(told.reason, contains_text("started by another recorder within this recording"));
+}
+
 TEST_CASE("a process whose program was started with another library in the place of the agent is told of") {
   const std::string with = std::string(kVariable) + "=1";
   StrayProcesses strays(getpid(), {kVariable, "/bin/sleep", {{"LD_PRELOAD", "calls into the C library"}, {"NVTX_INJECTION64_PATH", "NVTX ranges"}}});
