@@ -254,7 +254,9 @@ void Worker::take_refusal(const proto::RemoteReply& reply) {
   const std::string sentence = reply.refusal().sentence().substr(0, kLongestSentence);
   if (state_ != State::kDiscarding || !what || (*what != proto::RemoteRequest::kStop && *what != proto::RemoteRequest::kDiscard)) {
     if (what == proto::RemoteRequest::kRecord) may_have_begun_ = false;
-    return fail({settings_.target + " refuses: " + sentence, reply.refusal().is_usage() ? ErrorKind::kUsage : ErrorKind::kFailure});
+    fail({settings_.target + " refuses: " + sentence, reply.refusal().is_usage() ? ErrorKind::kUsage : ErrorKind::kFailure});
+    if (what == proto::RemoteRequest::kFollow && reply.refusal().is_gone()) outcome_.recording.clear();
+    return;
   }
   if (*what == proto::RemoteRequest::kStop) return;  // its end was on its way when it was asked to stop
   if (reply.refusal().is_kept())
@@ -269,7 +271,10 @@ void Worker::take_done(const proto::RemoteReply& reply) {
   if (what != proto::RemoteRequest::kStop && what != proto::RemoteRequest::kRecord && what != proto::RemoteRequest::kDiscard) return fail(unasked());
   outcome_.recording = recording_;
   if (what == proto::RemoteRequest::kStop) return;  // the rest follows, or has come already
-  if (what == proto::RemoteRequest::kRecord) return follow();
+  if (what == proto::RemoteRequest::kRecord) {
+    has_begun_ = true;
+    return follow();
+  }
   outcome_.recording.clear();
   state_ = State::kOver;
 }
@@ -305,8 +310,8 @@ void Worker::request() {
   if (const auto* command = task<ForeignCommand>()) {
     request.mutable_run()->mutable_arguments()->Assign(command->arguments.begin(), command->arguments.end());
     state_ = State::kFollowing;
-  } else if (const auto* recording = task<NewRecording>()) {
-    // Also on a further link: what has been started is not started again.
+  } else if (const auto* recording = task<NewRecording>(); recording != nullptr && !has_begun_) {
+    // Also on a further link, where no answer came: what has been started is not started again, as long as its folder is there.
     auto& record = *request.mutable_record();
     record.set_recording(recording_);
     record.set_command(recording->command);

@@ -87,6 +87,7 @@ class Worker {
   bool noise_is_told_ = false;
   bool is_program_missing_ = false;  // by what was said there
   bool may_have_begun_ = false;      // the new recording: it was asked for, and not refused
+  bool has_begun_ = false;           // it was answered so
   bool is_stop_wished_ = false;
   bool is_stop_sent_ = false;  // on this link
   bool is_all_here_ = false;   // copies are equal; the recording there is not needed any more

@@ -213,17 +213,18 @@ bool Followed::send_some(Link& link) {
   return send_end(link, state);
 }
 
-bool Followed::refuse(Link& link, const std::string& sentence) {
+bool Followed::refuse(Link& link, const std::string& sentence, Recording recording) {
   proto::RemoteReply reply;
   reply.set_request(number_);
   reply.mutable_refusal()->set_sentence(sentence);
+  reply.mutable_refusal()->set_is_gone(recording == Recording::kGone);
   link.send(reply);
   return false;
 }
 
 // Somebody else has fetched it to its end, or removed it.
 bool Followed::refuse_as_gone(Link& link) {
-  return refuse(link, "The recording " + request_.recording() + " is not there any more: it was fetched, or removed, meanwhile.");
+  return refuse(link, "The recording " + request_.recording() + " is not there any more: it was fetched, or removed, meanwhile.", Recording::kGone);
 }
 
 void Followed::send_standing(Link& link) {

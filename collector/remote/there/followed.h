@@ -47,7 +47,8 @@ class Followed {
   bool send_text(Link& link, proto::RemoteReply::Stream stream, const char* name, std::uint64_t behind, std::uint64_t& sent);
   bool send_texts(Link& link, bool is_over);
   void announce(Link& link, const std::string& name, File& file, const OpenFile& opened);
-  bool refuse(Link& link, const std::string& sentence);
+  enum class Recording { kThere, kGone };
+  bool refuse(Link& link, const std::string& sentence, Recording recording = Recording::kThere);
   bool refuse_as_gone(Link& link);
   void send_standing(Link& link);
   bool send_end(Link& link, const RecordingState& state);

@@ -93,11 +93,21 @@ class Server {
     if (request.request_case() == Case::kRecord) answer(number, recordings_.start(request.record(), settings_.program));
     if (request.request_case() == Case::kStop) answer(number, recordings_.stop(request.stop().recording()));
     if (request.request_case() == Case::kDiscard) discard(number, request.discard().recording());
-    if (request.request_case() == Case::kFollow) begin(followed_, number, Followed::begin(request.follow(), number, recordings_));
+    if (request.request_case() == Case::kFollow) follow(number, request.follow());
     if (request.request_case() == Case::kRun) {
       command_.reset();
       begin(command_, number, Command::start(request.run(), number, settings_.program));
     }
+  }
+
+  void follow(std::uint32_t number, const proto::RemoteRequest::Follow& request) {
+    followed_.reset();
+    Result<Followed> followed = Followed::begin(request, number, recordings_);
+    if (followed) return void(followed_.emplace(std::move(*followed)));
+    proto::RemoteReply reply = answer_of(number, followed.error());
+    const bool is_recording = request.file().empty();
+    reply.mutable_refusal()->set_is_gone(is_recording && !recordings_.folder_of(request.recording()).has_value());
+    link_.send(reply);
   }
 
   template <typename Work>

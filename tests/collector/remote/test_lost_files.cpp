@@ -3,6 +3,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <fstream>
+
 #include "collector/channel/file_descriptor.h"
 #include "machines.h"
 #include "support/catch.h"
@@ -74,6 +77,32 @@ TEST_CASE("of a recording that somebody removes while it is copied, what had com
   CHECK(machines.recordings_there() == 0);
   REQUIRE(outcome.files.size() == 1);
   CHECK(fs::file_size(outcome.files.front().path) > 0);
+}
+
+TEST_CASE("a recording whose folder is removed there is said to be gone, and not said to be there, nor begun again on the next link") {
+  const Machines machines;
+  const bool breaks = GENERATE(false, true);  // the link, just then
+  const fs::path go = machines.there() / "go", runs = machines.there() / "runs";
+  WorkSettings settings =
+      machines.settings(NewRecording{"profile",
+                                     {"--trace=none", "--sample=none", "--cpuctxsw=none"},
+                                     {"sh", "-c", "echo run >> " + runs.string() + "; echo begun; until [ -e " + go.string() + " ]; do sleep 0.02; done"},
+                                     ""});
+  settings.wish = [&, is_done = false]() mutable {
+    std::error_code missing;
+    if (is_done || !fs::exists(machines.here() / "1.trace", missing) || machines.output().empty()) return Wish::kGoOn;
+    fs::remove_all(machines.recordings());
+    std::ifstream children("/proc/self/task/" + std::to_string(gettid()) + "/children");
+    for (pid_t transport = 0; breaks && children >> transport;) kill(transport, SIGKILL);
+    is_done = true;
+    return Wish::kGoOn;
+  };
+  const WorkOutcome outcome = work_on(settings);
+  write_file(go, "");
+  REQUIRE(outcome.failure);
+  CHECK_THAT(outcome.failure->text, contains_text("refuses: "));
+  CHECK(outcome.recording.empty());
+  CHECK(content(runs) == "run\n");
 }
 
 TEST_CASE("a file that is removed while it is copied leaves its copy, as cut off") {

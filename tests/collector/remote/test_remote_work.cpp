@@ -628,6 +628,7 @@ TEST_CASE("a recording that somebody else removes while it is copied is said to 
   const WorkOutcome outcome = work_on(settings);
   REQUIRE(outcome.failure);
   CHECK_THAT(outcome.failure->text, contains_text("is not there any more"));
+  CHECK(outcome.recording.empty());  // nobody is told how to fetch it
   CHECK(content(machines.here() / "1.trace") == "bytes");
 }
 
