@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 
+#include "collector/attach/process_text.h"
 #include "collector/channel/clock.h"
 #include "collector/python/sampler.h"
 
@@ -19,9 +19,7 @@ constexpr std::uint64_t kSenselessReadings = 200;      // stacks that make no se
 }  // namespace
 
 std::string Program::refusal(const std::string& why) const {
-  std::ifstream file("/proc/" + std::to_string(process_) + "/comm");
-  std::string name;
-  std::getline(file, name);
+  const std::string name = attach::process_stat("/proc/" + std::to_string(process_)).name;
   return "Python functions of process " + std::to_string(process_) + (name.empty() ? "" : " (" + name + ")") + " are not named: " + why + ".";
 }
 

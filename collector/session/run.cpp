@@ -372,7 +372,8 @@ void Recording::Run::signal_others_of_job(int signal) {
   for (const pid_t pid : processes_started_with(name.front(), address, kMost)) {
     // Held first, then looked at: the number may be another's by now.
     FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-    if (!process.valid() || processes_.lives(pid) || getpgid(pid) != group || start_variables(pid, name) != Variables{{std::string(name.front()), address}})
+    if (!process.valid() || processes_.lives(pid) || getpgid(pid) != group ||
+        start_variables(pid, name).found != Variables{{std::string(name.front()), address}})
       continue;
     syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0);
     signalled_.push_back(std::move(process));

@@ -11,9 +11,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <string>
 
+#include "collector/attach/process_text.h"
 #include "inject/fault_watch.h"
 
 namespace lanescope::attach {
@@ -99,11 +99,8 @@ StoppedThread::Arrival StoppedThread::wait(Clock::time_point deadline) {
 void StoppedThread::reap() {
   is_attached_ = false;
   failed_ = true;
-  std::ifstream file("/proc/" + std::to_string(process_) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_end = text.rfind(')');
-  const pid_t parent = name_end == std::string::npos || name_end + 4 > text.size() ? 0 : std::stoi(text.substr(name_end + 4));
+  constexpr std::size_t kParent = 4;  // field of proc(5)
+  const auto parent = static_cast<pid_t>(process_stat("/proc/" + std::to_string(process_)).number(kParent));
   if (thread_ != process_ || parent != getpid()) waitpid(thread_, nullptr, __WALL | WNOHANG);
 }
 
@@ -256,14 +253,9 @@ Error StoppedThread::abandon() {
 }
 
 bool StoppedThread::has_deliverable_signal() const {
-  std::ifstream file("/proc/" + std::to_string(process_) + "/task/" + std::to_string(thread_) + "/status");
-  std::uint64_t pending = 0;
-  std::uint64_t blocked = 0;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("SigPnd:") || line.starts_with("ShdPnd:")) pending |= std::stoull(line.substr(7), nullptr, 16);
-    if (line.starts_with("SigBlk:")) blocked = std::stoull(line.substr(7), nullptr, 16);
-  }
-  return (pending & ~blocked) != 0;
+  const std::string status = process_text("/proc/" + std::to_string(process_) + "/task/" + std::to_string(thread_) + "/status");
+  const auto signals = [&status](std::string_view word) { return std::strtoull(status_value(status, word).c_str(), nullptr, 16); };
+  return ((signals("SigPnd:") | signals("ShdPnd:")) & ~signals("SigBlk:")) != 0;
 }
 
 // The kernel restarts most interrupted system calls by itself once the registers are as they were; the others are begun anew here, unless a

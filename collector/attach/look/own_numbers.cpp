@@ -21,12 +21,8 @@ std::optional<std::uint32_t> number_in(std::string_view text) {
 
 // The last of the numbers that the kernel lists: the one in its own namespace.
 std::optional<std::uint32_t> own_number(const std::filesystem::path& task) {
-  constexpr std::string_view kLine = "\nNSpid:";
-  const std::string status = process_text(task / "status");
-  const std::size_t place = status.find(kLine);
-  if (place == std::string::npos) return std::nullopt;
-  const std::string_view line = std::string_view(status).substr(place + 1, status.find('\n', place + 1) - place - 1);
-  return number_in(line.substr(line.find_last_of(" \t") + 1));
+  const std::string numbers = status_value(process_text(task / "status"), "NSpid:");
+  return number_in(std::string_view(numbers).substr(numbers.find_last_of(" \t") + 1));
 }
 
 }  // namespace

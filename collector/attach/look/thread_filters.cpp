@@ -9,10 +9,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <span>
 #include <vector>
 
+#include "collector/attach/process_text.h"
 #include "inject/remote_memory.h"
 #include "inject/stopped_thread.h"
 #include "look/call_filter.h"
@@ -31,11 +31,9 @@ struct ThreadFacts {
 
 ThreadFacts read_facts(const std::filesystem::path& folder) {
   ThreadFacts facts;
-  std::ifstream file(folder / "status");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("Seccomp:")) facts.mode = std::strtol(line.c_str() + 8, nullptr, 10);
-    if (line.starts_with("Seccomp_filters:")) facts.filters = std::strtol(line.c_str() + 16, nullptr, 10);
-  }
+  const std::string status = process_text(folder / "status");
+  facts.mode = std::strtol(status_value(status, "Seccomp:").c_str(), nullptr, 10);
+  if (const std::string filters = status_value(status, "Seccomp_filters:"); !filters.empty()) facts.filters = std::strtol(filters.c_str(), nullptr, 10);
   return facts;
 }
 

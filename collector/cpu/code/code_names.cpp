@@ -12,7 +12,6 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <span>
@@ -21,6 +20,7 @@
 #include <utility>
 
 #include "code_names/messages.h"
+#include "collector/attach/process_text.h"
 #include "collector/channel/send_descriptor.h"
 #include "own_vdso.h"
 
@@ -49,10 +49,8 @@ std::string program_path() {
 
 // Memory of its own, not of files that it has mapped; in bytes.
 std::uint64_t own_memory(pid_t process) {
-  std::ifstream status("/proc/" + std::to_string(process) + "/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("RssAnon:")) return std::strtoull(line.c_str() + sizeof("RssAnon:"), nullptr, 10) * 1024;
-  return 0;
+  const std::string status = attach::process_text("/proc/" + std::to_string(process) + "/status");
+  return std::strtoull(attach::status_value(status, "RssAnon:").c_str(), nullptr, 10) * 1024;
 }
 
 }  // namespace

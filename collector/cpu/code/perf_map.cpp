@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <vector>
+
+#include "collector/attach/process_text.h"
 
 namespace lanescope::cpu {
 namespace {
@@ -23,11 +24,10 @@ struct Facts {
 
 Facts facts_of(pid_t process) {
   Facts facts{{}, std::to_string(process)};
-  std::ifstream status("/proc/" + std::to_string(process) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("Uid:")) facts.user = static_cast<uid_t>(std::strtoul(line.c_str() + 4, nullptr, 10));
-    if (line.starts_with("NSpid:")) facts.own_number = line.substr(line.find_last_of(" \t") + 1);
-  }
+  const std::string status = attach::process_text("/proc/" + std::to_string(process) + "/status");
+  const std::string users = attach::status_value(status, "Uid:"), numbers = attach::status_value(status, "NSpid:");
+  if (!users.empty()) facts.user = static_cast<uid_t>(std::strtoul(users.c_str(), nullptr, 10));
+  if (!numbers.empty()) facts.own_number = numbers.substr(numbers.find_last_of(" \t") + 1);
   return facts;
 }
 

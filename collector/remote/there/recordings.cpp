@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "collector/attach/process_text.h"
 #include "collector/channel/file_descriptor.h"
 #include "collector/remote/recording_name.h"
 #include "collector/remote/serve.h"
@@ -44,19 +45,10 @@ Error not_made(const fs::path& folder) {
 // When a process was started, in the kernel's ticks: tells it from a later one with its number. Empty where it is gone, or only waits to be
 // reaped.
 std::string start_of(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return {};
-  constexpr int kFieldsBetween = 19;  // from the state, which follows the name, to the start
-  std::size_t at = name_end + 2;
-  if (at >= text.size() || text[at] == 'Z' || text[at] == 'X') return {};
-  for (int field = 0; field < kFieldsBetween && at != std::string::npos; ++field) {
-    at = text.find(' ', at);
-    if (at != std::string::npos) ++at;
-  }
-  return at == std::string::npos ? std::string() : text.substr(at, text.find(' ', at) - at);
+  constexpr std::size_t kStart = 22;  // field of proc(5)
+  const attach::ProcessStat stat = attach::process_stat("/proc/" + std::to_string(process));
+  const bool runs = stat.state() != '\0' && stat.state() != 'Z' && stat.state() != 'X';
+  return runs ? std::to_string(stat.number(kStart)) : std::string();
 }
 
 std::string host_name() {

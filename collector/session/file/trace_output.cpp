@@ -156,7 +156,7 @@ Result<CreatedFile> create_share_file(const std::string& asked, const Variables&
 Result<CreatedFile> create_attached_file(const std::string& pattern, Overwrite overwrite, Readers readers, pid_t pid) {
   const std::vector<std::string> missing = missing_variables(pattern);
   const std::vector<std::string_view> names(missing.begin(), missing.end());
-  const Variables variables = start_variables(pid, names);
+  const Variables variables = start_variables(pid, names).found;
   const auto variable = [&variables](const std::string& name) {
     if (std::optional<std::string> ours = our_variable(name)) return ours;
     const auto own = variables.find(name);

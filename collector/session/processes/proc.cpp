@@ -1,6 +1,5 @@
 #include "processes/proc.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -28,61 +27,25 @@ namespace lanescope::session {
 namespace {
 
 using attach::process_text;
+using attach::status_value;
 
 std::filesystem::path folder_of(pid_t pid) { return std::filesystem::path("/proc") / std::to_string(pid); }
 
 // What a process's program was started with, in /proc/PID/environ.
 constexpr std::size_t kMostVariables = 1u << 16;
-std::string start_environment_text(pid_t pid) { return process_text(folder_of(pid) / "environ", attach::kMostEnvironmentBytes); }
-
-// The fields of /proc/PID/stat from the third on (state, parent, ...): the second is the name, which may hold anything.
-std::vector<std::string> stat_fields(pid_t pid) {
-  const std::string stat = process_text(folder_of(pid) / "stat");
-  const std::size_t close = stat.rfind(')');
-  if (close == std::string::npos) return {};
-  std::istringstream fields(stat.substr(close + 1));
-  return {std::istream_iterator<std::string>(fields), {}};
-}
-
-// What stands behind this word in a line of /proc/PID/status; empty where there is none.
-std::string line_of(const std::string& status, std::string_view word) {
-  std::istringstream lines(status);
-  for (std::string line; std::getline(lines, line);)
-    if (line.starts_with(word)) return line.substr(std::min(line.find_first_not_of(" \t", word.size()), line.size()));
-  return {};
-}
 
 // Of a process that is gone, ours.
 uid_t effective_user(pid_t pid) {
-  std::istringstream users(line_of(process_text(folder_of(pid) / "status"), "Uid:"));
+  std::istringstream users(status_value(process_text(folder_of(pid) / "status"), "Uid:"));
   uid_t real = 0;
   uid_t effective = 0;
   return users >> real >> effective ? effective : geteuid();
 }
 
-// The first eight of the bytes; 0 where they can't be read.
-std::uint64_t random_bytes_of(pid_t pid) {
-  constexpr std::size_t kMostAuxiliary = 4096;
-  const std::string auxiliary = process_text(folder_of(pid) / "auxv", kMostAuxiliary);
-  std::uint64_t address = 0;
-  std::uint64_t entry[2];
-  for (std::size_t at = 0; at + sizeof(entry) <= auxiliary.size(); at += sizeof(entry)) {
-    std::memcpy(entry, auxiliary.data() + at, sizeof(entry));
-    if (entry[0] == AT_RANDOM) address = entry[1];
-  }
-  const int memory = address != 0 ? open((folder_of(pid) / "mem").c_str(), O_RDONLY | O_CLOEXEC) : -1;
-  if (memory < 0) return 0;
-  std::uint64_t random = 0;
-  if (pread(memory, &random, sizeof(random), static_cast<off_t>(address)) != sizeof(random)) random = 0;
-  close(memory);
-  return random;
-}
-
-constexpr std::size_t kState = 0;
-constexpr std::size_t kParent = 1;
-constexpr std::size_t kStart = 19;       // field 22 of proc(5)
-constexpr std::size_t kStackStart = 25;  // field 28 of proc(5)
-constexpr std::size_t kExitStatus = 49;  // field 52 of proc(5)
+// Fields of /proc/PID/stat, as proc(5) counts.
+constexpr std::size_t kParent = 4;
+constexpr std::size_t kStart = 22;
+constexpr std::size_t kExitStatus = 52;
 
 // struct pidfd_info of linux/pidfd.h in its first version; system headers may be older than the kernel.
 constexpr std::uint64_t kPidfdExit = 1u << 3;
@@ -95,10 +58,7 @@ struct PidfdInformation {
 static_assert(sizeof(PidfdInformation) == 64);
 constexpr unsigned long kPidfdGetInformation = _IOWR(0xff, 11, PidfdInformation);
 
-pid_t parent_of(pid_t pid) {
-  const std::vector<std::string> fields = stat_fields(pid);
-  return fields.size() > kParent ? std::atoi(fields[kParent].c_str()) : 0;
-}
+pid_t parent_of(pid_t pid) { return static_cast<pid_t>(attach::process_stat(folder_of(pid)).number(kParent)); }
 
 // Whether a process with these arguments may come from this command: they are the same, or an interpreter stands in front (#!).
 bool may_come_from(const std::vector<std::string>& arguments, const std::vector<std::string>& command) {
@@ -129,14 +89,28 @@ ProcessDescription describe_launched(pid_t pid, const std::filesystem::path& pro
   return {getpid(), failed ? program.string() : resolved.string(), command};
 }
 
-std::map<std::string, std::string> start_variables(pid_t pid, std::span<const std::string_view> names) {
-  std::map<std::string, std::string> variables;
-  if (names.empty()) return variables;
-  const std::string environment = start_environment_text(pid);
-  for (const std::string_view entry : attach::parts_at_zeros(environment, kMostVariables)) {
+StartVariables start_variables(pid_t pid, std::span<const std::string_view> names) {
+  StartVariables variables;
+  std::size_t entries = 0;
+  bool are_variables = true;
+  const auto take = [&](std::string_view entry) {
     const std::size_t equals = entry.find('=');
     const std::string_view name = entry.substr(0, equals);
-    if (equals != std::string_view::npos && std::find(names.begin(), names.end(), name) != names.end()) variables.emplace(name, entry.substr(equals + 1));
+    if (equals == std::string_view::npos)
+      are_variables = false;
+    else if (std::find(names.begin(), names.end(), name) != names.end())
+      variables.found.emplace(name, entry.substr(equals + 1));
+    return ++entries < kMostVariables ? attach::Reading::kGoesOn : attach::Reading::kEnds;
+  };
+  switch (attach::read_parts(folder_of(pid) / "environ", attach::kMostEnvironmentBytes, take)) {
+    case attach::PartsRead::kNone:
+      variables.of_others = is_of_another_user(pid) ? StartEnvironment::kForbidden : StartEnvironment::kUnknown;
+      break;
+    case attach::PartsRead::kSome:  // there may be more
+      variables.of_others = StartEnvironment::kUnknown;
+      break;
+    case attach::PartsRead::kAll:
+      variables.of_others = are_variables ? StartEnvironment::kWithout : StartEnvironment::kUnknown;
   }
   return variables;
 }
@@ -147,7 +121,7 @@ std::vector<pid_t> processes_started_with(std::string_view name, std::string_vie
     if (found.size() >= limit) break;
     struct stat owner {};
     if (stat(folder_of(pid).c_str(), &owner) != 0 || owner.st_uid != geteuid()) continue;
-    const auto variables = start_variables(pid, std::span(&name, 1));
+    const auto variables = start_variables(pid, std::span(&name, 1)).found;
     if (!variables.empty() && variables.begin()->second == value) found.push_back(pid);
   }
   return found;
@@ -181,61 +155,33 @@ std::int64_t clock_shift(pid_t pid) {
 
 pid_t parent_of_process(pid_t pid) {
   const std::string status = process_text(folder_of(pid) / "status");
-  return line_of(status, "Tgid:") == std::to_string(pid) ? std::atoi(line_of(status, "PPid:").c_str()) : 0;
+  return status_value(status, "Tgid:") == std::to_string(pid) ? std::atoi(status_value(status, "PPid:").c_str()) : 0;
 }
 
 bool is_there_since(pid_t pid, std::int64_t time) {
-  const std::vector<std::string> fields = stat_fields(pid);
-  if (fields.size() <= kStart) return false;
+  const auto start = static_cast<std::int64_t>(attach::process_stat(folder_of(pid)).number(kStart));  // ticks
+  if (start == 0) return false;
   timespec since_boot{};  // with the time in which the machine slept, which the other clock leaves out
   clock_gettime(CLOCK_BOOTTIME, &since_boot);
   const std::int64_t slept = since_boot.tv_sec * 1'000'000'000 + since_boot.tv_nsec - monotonic_now();
   const std::int64_t tick = 1'000'000'000 / sysconf(_SC_CLK_TCK);
-  return std::strtoll(fields[kStart].c_str(), nullptr, 10) * tick - slept <= time;
-}
-
-ProgramState program_state(pid_t pid) {
-  const std::string stat = process_text(folder_of(pid) / "stat");
-  const std::size_t open = stat.find('(');
-  const std::size_t close = stat.rfind(')');
-  if (open == std::string::npos || close == std::string::npos || close < open) return {};
-  std::istringstream rest(stat.substr(close + 1));
-  const std::vector<std::string> fields{std::istream_iterator<std::string>(rest), {}};
-  if (fields.size() <= kStackStart || fields[kState] == "Z" || fields[kState] == "X") return {};
-  ProgramNumber number{std::strtoull(fields[kStackStart].c_str(), nullptr, 10), 0};
-  if (number.is_known()) number.random = random_bytes_of(pid);
-  return {true, stat.substr(open + 1, close - open - 1), number};
+  return start * tick - slept <= time;
 }
 
 bool is_of_another_user(pid_t pid) { return effective_user(pid) != geteuid(); }
 
 bool has_arguments(pid_t pid) { return !process_text(folder_of(pid) / "cmdline", 1).empty(); }
 
-StartEnvironment start_environment(pid_t pid, std::string_view variable) {
-  const std::filesystem::path path = folder_of(pid) / "environ";
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return is_of_another_user(pid) ? StartEnvironment::kForbidden : StartEnvironment::kUnknown;
-  close(file);
-  const std::string content = start_environment_text(pid);
-  if (content.empty()) return StartEnvironment::kWithout;
-  const std::vector<std::string_view> entries = attach::parts_at_zeros(content, kMostVariables);
-  const auto sets = [&](std::string_view entry) { return entry.starts_with(variable) && entry.substr(variable.size()).starts_with('='); };
-  if (std::any_of(entries.begin(), entries.end(), sets)) return StartEnvironment::kWith;
-  if (content.size() == attach::kMostEnvironmentBytes || entries.size() == kMostVariables) return StartEnvironment::kUnknown;  // there may be more
-  const auto is_variable = [](std::string_view entry) { return entry.find('=') != std::string_view::npos; };
-  return std::all_of(entries.begin(), entries.end(), is_variable) ? StartEnvironment::kWithout : StartEnvironment::kUnknown;
-}
-
 bool may_not_read(pid_t pid, const std::filesystem::path& file) {
   const std::string status = process_text(folder_of(pid) / "status");
   const auto numbers = [&](std::string_view word) {
-    std::istringstream line(line_of(status, word));
+    std::istringstream line(status_value(status, word));
     return std::vector<std::uint64_t>{std::istream_iterator<std::uint64_t>(line), {}};
   };
   const std::vector<std::uint64_t> users = numbers("Uid:"), groups = numbers("Gid:"), others = numbers("Groups:");
   if (users.size() != 4 || groups.size() != 4 || users[3] == 0 || users[3] == geteuid()) return false;
   constexpr std::uint64_t kReadsAll = 1u << 1 | 1u << 2;  // CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-  if ((std::strtoull(line_of(status, "CapEff:").c_str(), nullptr, 16) & kReadsAll) != 0) return false;
+  if ((std::strtoull(status_value(status, "CapEff:").c_str(), nullptr, 16) & kReadsAll) != 0) return false;
   // Whether by the bits (of others: 4 read, 1 pass) of the right class; access lists may say otherwise.
   const auto may = [&](const std::filesystem::path& path, mode_t bits) {
     struct stat found {};
@@ -262,10 +208,9 @@ bool has_loaded(pid_t pid, const std::filesystem::path& file) {
 bool may_end(pid_t pid, int signal) {
   for (const int harmless : {SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH})
     if (signal == harmless) return false;
-  std::istringstream status(process_text(folder_of(pid) / "status"));
+  const std::string status = process_text(folder_of(pid) / "status");
   std::uint64_t handled = 0;
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("SigCgt:") || line.starts_with("SigIgn:")) handled |= std::strtoull(line.c_str() + 7, nullptr, 16);
+  for (const std::string_view word : {"SigCgt:", "SigIgn:"}) handled |= std::strtoull(status_value(status, word).c_str(), nullptr, 16);
   return signal <= 0 || (handled >> (signal - 1) & 1) == 0;
 }
 
@@ -287,8 +232,8 @@ bool was_strict(pid_t pid) {
 }
 
 std::optional<ExitStatus> exit_status_of_stranger(pid_t pid, int pidfd) {
-  const std::vector<std::string> fields = stat_fields(pid);
-  if (fields.size() > kExitStatus && fields[kState] == "Z") return to_exit_status(std::atoi(fields[kExitStatus].c_str()));
+  if (const attach::ProcessStat stat = attach::process_stat(folder_of(pid)); stat.state() == 'Z')
+    return to_exit_status(static_cast<int>(stat.number(kExitStatus)));
   PidfdInformation information;
   if (pidfd < 0 || ioctl(pidfd, kPidfdGetInformation, &information) != 0 || (information.mask & kPidfdExit) == 0) return std::nullopt;
   return to_exit_status(information.exit_status);

@@ -12,9 +12,14 @@
 #include <string_view>
 #include <vector>
 
+#include "collector/attach/program_number.h"
 #include "collector/session/recording.h"
 
 namespace lanescope::session {
+
+using attach::program_state;
+using attach::ProgramNumber;
+using attach::ProgramState;
 
 // Fields stay empty when the process is gone or belongs to someone else.
 struct ProcessDescription {
@@ -32,9 +37,18 @@ struct ProcessDescription {
 // The path of a process's program; none where that is not to be had. The kernel says " (deleted)" behind one that is not there any more.
 [[nodiscard]] std::optional<std::string> program_of(pid_t pid);
 
-// Those of these variables that the process's program was started with; none of a process that is gone or belongs to someone else. What the
-// program changed since is not seen.
-[[nodiscard]] std::map<std::string, std::string> start_variables(pid_t pid, std::span<const std::string_view> names);
+// Whether a process's program was started with a variable: kUnknown where the program has written over what it was started with, or the process is gone;
+// kForbidden of another user's.
+enum class StartEnvironment { kWith, kWithout, kUnknown, kForbidden };
+
+// What a process's program was started with. What the program changed since is not seen.
+struct StartVariables {
+  std::map<std::string, std::string> found;                 // of those that were asked for
+  StartEnvironment of_others = StartEnvironment::kUnknown;  // that were asked for
+  [[nodiscard]] StartEnvironment of(std::string_view name) const { return found.contains(std::string(name)) ? StartEnvironment::kWith : of_others; }
+};
+// Reads it once, however many names there are. O(its size).
+[[nodiscard]] StartVariables start_variables(pid_t pid, std::span<const std::string_view> names);
 
 // Processes of our own user whose program was started with this variable, in ascending order: `limit` of them at most. Those of others are not looked at, who
 // could hold us. O(processes of the machine).
@@ -49,37 +63,14 @@ struct ProcessDescription {
 // 0 where there is no process of this number: it may be a thread's.
 [[nodiscard]] pid_t parent_of_process(pid_t pid);
 
-// Stands for the program that a process runs: another one after each exec, also where a program starts itself anew, and the same in a forked child.
-struct ProgramNumber {
-  std::uint64_t stack = 0;   // address at which its stack begins; 0: not known, as while exec is under way, and where the system does not tell us
-  std::uint64_t random = 0;  // of what the kernel gives each program to begin random numbers with (AT_RANDOM); 0: not known
-  [[nodiscard]] bool is_known() const noexcept { return stack != 0; }
-  // As far as is known of both. Without random numbers, programs whose addresses are not randomized may be taken for one.
-  [[nodiscard]] bool is_same(const ProgramNumber& other) const noexcept {
-    return stack == other.stack && (random == other.random || random == 0 || other.random == 0);
-  }
-};
-
 // Whether a process of this number was there at `time` (CLOCK_MONOTONIC ns), and is there still, as exactly as the kernel tells: to within 10 ms.
 [[nodiscard]] bool is_there_since(pid_t pid, std::int64_t time);
-
-struct ProgramState {
-  bool runs = false;  // the process is there, and has not ended
-  std::string name;   // as the kernel shortens it
-  ProgramNumber number;
-};
-[[nodiscard]] ProgramState program_state(pid_t pid);
 
 // Whether a process has the rights of another user than ours.
 [[nodiscard]] bool is_of_another_user(pid_t pid);
 
 // Whether a process's program has been given its arguments, and with them its environment, which exec does last; false for one without any.
 [[nodiscard]] bool has_arguments(pid_t pid);
-
-// Whether a process's program was started with a variable: kUnknown where the program has written over what it was started with, kForbidden of
-// another user's.
-enum class StartEnvironment { kWith, kWithout, kUnknown, kForbidden };
-[[nodiscard]] StartEnvironment start_environment(pid_t pid, std::string_view variable);
 
 // Whether the process's user may not read the file, by the rights of it and of the folders that it lies in; false where that can't be told, and of our own
 // user's processes.

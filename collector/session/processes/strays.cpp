@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <span>
@@ -12,6 +11,7 @@
 
 #include "clock.h"
 #include "collector/attach/process_list.h"
+#include "collector/attach/process_text.h"
 #include "processes/proc.h"
 
 namespace lanescope::session {
@@ -36,10 +36,8 @@ constexpr std::string_view kRanBefore =
 
 // The first process of its namespace, as that of a container is: orphans of all others in there become its children.
 bool is_first_of_its_namespace(pid_t pid) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("NSpid:")) return line.substr(line.find_last_of(" \t") + 1) == "1";
-  return pid == 1;
+  const std::string numbers = attach::status_value(attach::process_text("/proc/" + std::to_string(pid) + "/status"), "NSpid:");
+  return numbers.empty() ? pid == 1 : numbers.substr(numbers.find_last_of(" \t") + 1) == "1";
 }
 
 // Of a process whose first thread has ended: that one looks like an ended process until all have.
@@ -47,11 +45,8 @@ bool others_run(pid_t pid) {
   std::error_code failed;
   for (std::filesystem::directory_iterator task("/proc/" + std::to_string(pid) + "/task", failed); !failed && task != std::filesystem::directory_iterator();
        task.increment(failed)) {
-    std::ifstream file(task->path() / "stat");
-    std::string text;
-    std::getline(file, text);
-    const std::size_t state = text.rfind(')') + 2;  // behind its name
-    if (text.rfind(')') != std::string::npos && state < text.size() && text[state] != 'Z' && text[state] != 'X') return true;
+    const char state = attach::process_stat(task->path()).state();
+    if (state != '\0' && state != 'Z' && state != 'X') return true;
   }
   return false;
 }
@@ -246,12 +241,8 @@ bool StrayProcesses::is_any_ancestor(pid_t pid, const std::function<bool(pid_t)>
   return false;
 }
 
-// Where what its program was started with is whole, which of the agent's variables is not as we set it.
-std::string StrayProcesses::changed_variable(pid_t pid) const {
-  std::vector<std::string_view> names{way_->variable};
-  for (const AgentVariable& each : way_->comes_by) names.push_back(each.name);
-  const std::map<std::string, std::string> variables = start_variables(pid, names);
-  if (!variables.contains(std::string(way_->variable))) return {};
+// Which of the agent's variables is not as we set it.
+std::string StrayProcesses::changed_variable(const std::map<std::string, std::string>& variables) const {
   for (const AgentVariable& each : way_->comes_by) {
     const auto found = variables.find(std::string(each.name));
     if (found != variables.end() && found->second.find(way_->agent.string()) != std::string::npos) continue;
@@ -263,10 +254,10 @@ std::string StrayProcesses::changed_variable(pid_t pid) const {
   return {};
 }
 
-bool StrayProcesses::is_recorded_by_another(pid_t pid) const {
+bool StrayProcesses::is_recorded_by_another(const std::map<std::string, std::string>& variables) const {
   if (way_->address.empty()) return false;
-  const std::map<std::string, std::string> variables = start_variables(pid, std::span(&way_->variable, 1));
-  return !variables.empty() && variables.begin()->second != way_->address;
+  const auto address = variables.find(std::string(way_->variable));
+  return address != variables.end() && address->second != way_->address;
 }
 
 std::string StrayProcesses::boundary_of(pid_t pid) const {
@@ -281,7 +272,10 @@ StrayProcesses::Obstacle StrayProcesses::obstacle_of(pid_t pid, const ProgramSta
   const bool is_ready = program.number.is_known();  // before, a new program has no environment yet
   if (!way_ && !is_ready && !is_of_another_user(pid)) return {};
   if (!way_) return {std::string(kBecomesAnother)};
-  switch (start_environment(pid, way_->variable)) {
+  std::vector<std::string_view> names{way_->variable};
+  for (const AgentVariable& each : way_->comes_by) names.push_back(each.name);
+  const StartVariables variables = start_variables(pid, names);
+  switch (variables.of(way_->variable)) {
     case StartEnvironment::kForbidden:
       return {"it runs with the rights of another user, as programs under sudo do, and the system keeps the agent out of it. Record it as that user."};
     case StartEnvironment::kWithout:
@@ -290,11 +284,11 @@ StrayProcesses::Obstacle StrayProcesses::obstacle_of(pid_t pid, const ProgramSta
           "its program was started with an environment of its own (as by env -i), so no agent came with it. Put lanescope profile in front of that "
           "program, or attach to it."};
     case StartEnvironment::kWith:
-      if (is_recorded_by_another(pid))
+      if (is_recorded_by_another(variables.found))
         return {
             "it was started by another recorder within this recording, and what it does is in that one's alone. Leave one of the two away to have it here."};
       if (std::string boundary = boundary_of(pid); !boundary.empty()) return {std::move(boundary), UnfollowedProcesses::Missing::kAll, true};
-      return {changed_variable(pid), UnfollowedProcesses::Missing::kPart};
+      return {changed_variable(variables.found), UnfollowedProcesses::Missing::kPart};
     case StartEnvironment::kUnknown:
       return {};
   }

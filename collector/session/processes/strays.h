@@ -93,9 +93,9 @@ class StrayProcesses {
     bool is_boundary = false;  // boundary_of()
   };
   [[nodiscard]] Obstacle obstacle_of(pid_t pid, const ProgramState& program) const;
-  [[nodiscard]] std::string changed_variable(pid_t pid) const;
+  [[nodiscard]] std::string changed_variable(const std::map<std::string, std::string>& variables) const;
   // Whether its program was started to be recorded by another recorder.
-  [[nodiscard]] bool is_recorded_by_another(pid_t pid) const;
+  [[nodiscard]] bool is_recorded_by_another(const std::map<std::string, std::string>& variables) const;
   // Why an agent can't come into a process from outside of it: its root folder, or its user's rights; empty where none of that is in the way.
   [[nodiscard]] std::string boundary_of(pid_t pid) const;
 

@@ -4,25 +4,19 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "clock.h"
+#include "collector/attach/process_text.h"
 
 namespace lanescope::session {
 
 // None of one that is gone: its number may be another's by now.
 std::optional<UnfollowedProcesses::Process> UnfollowedProcesses::process_of(const std::string& who) {
-  constexpr int kFieldsBetween = 19;  // from the state, which follows the name, to the start
+  constexpr std::size_t kStart = 22;  // field of proc(5)
   Process process;
   if (who.empty() || std::from_chars(who.data() + 1, who.data() + who.size(), process.pid).ec != std::errc()) return std::nullopt;
-  std::ifstream file("/proc/" + std::to_string(process.pid) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 2)));
-  std::string skipped;
-  for (int field = 0; field < kFieldsBetween; ++field) fields >> skipped;
-  if (!(fields >> process.start)) return std::nullopt;
+  process.start = attach::process_stat("/proc/" + std::to_string(process.pid)).number(kStart);
+  if (process.start == 0) return std::nullopt;
   return process;
 }
 

@@ -17,6 +17,7 @@
 #include "collector/attach/candidate.h"
 #include "collector/attach/process_text.h"
 #include "processes/proc.h"
+#include "processes/unfollowed.h"
 #include "support/catch.h"
 
 using namespace lanescope;
@@ -94,7 +95,7 @@ long most_memory_in_use() {  // KiB, ever
 
 }  // namespace
 
-TEST_CASE("a process with a quarter of a gigabyte of arguments and of environment costs its readers a few megabytes") {
+TEST_CASE("a process with a quarter of a gigabyte of arguments and of environment costs its readers four megabytes at most") {
   const WideProcess process;
   if (!process.is_wide()) {
     WARN("This kernel lets no process choose where its arguments lie.");
@@ -105,11 +106,50 @@ TEST_CASE("a process with a quarter of a gigabyte of arguments and of environmen
   const Result<attach::Candidate> candidate = attach::read_candidate(process.pid());
   REQUIRE(candidate);
   CHECK(candidate->command_line.size() <= attach::kMostArgumentBytes);
-  CHECK(start_environment(process.pid(), "HIDDEN") == StartEnvironment::kUnknown);
   const std::string_view name = "HIDDEN";
-  CHECK(start_variables(process.pid(), std::span(&name, 1)).empty());
+  const StartVariables variables = start_variables(process.pid(), std::span(&name, 1));
+  CHECK(variables.of(name) == StartEnvironment::kUnknown);
+  CHECK(variables.found.empty());
   CHECK(has_arguments(process.pid()));
-  CHECK(most_memory_in_use() - before < 32 << 10);
+  CHECK(most_memory_in_use() - before < 4 << 10);
+}
+
+TEST_CASE("a process that names itself with what stands around names is taken for what it is") {
+  const std::string name = GENERATE("a) Z 1 1\n1 (b", "a) x\nb", ") Z 1 2 3 4 5 6", "\n", "))\n((", "Uid:\t0\nPPid: 1");
+  int ready[2], go[2];
+  REQUIRE((pipe(ready) == 0 && pipe(go) == 0));
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_NAME, name.c_str(), 0, 0, 0);
+    char letter = 0;
+    _exit(write(ready[1], "r", 1) == 1 && read(go[0], &letter, 1) == 1 ? 7 : 8);
+  }
+  char letter = 0;
+  REQUIRE(read(ready[0], &letter, 1) == 1);
+  const ProgramState state = program_state(child);
+  CHECK(state.runs);
+  CHECK(state.name == name.substr(0, 15));  // as the kernel shortens it
+  CHECK(state.parent == getpid());
+  CHECK(state.number.is_known());
+  CHECK(describe_process(child).parent == getpid());
+  CHECK(parent_of_process(child) == getpid());
+  CHECK_FALSE(is_of_another_user(child));
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  CHECK(is_there_since(child, now.tv_sec * 1'000'000'000 + now.tv_nsec));
+  FrameLog log{{}, {}};
+  UnfollowedProcesses unfollowed(log, [](const std::string&) {});
+  for (const char* title : {"] env", "] python3"}) unfollowed.add("[" + std::to_string(child) + title, "why.");
+  CHECK(unfollowed.count() == 1);
+  REQUIRE(write(go[1], "g", 1) == 1);
+  siginfo_t ended{};
+  REQUIRE(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) == 0);
+  CHECK_FALSE(program_state(child).runs);
+  const std::optional<ExitStatus> status = exit_status_of_stranger(child, -1);
+  REQUIRE(status);
+  CHECK(status->code == 7);
+  waitpid(child, nullptr, 0);
+  for (const int each : {ready[0], ready[1], go[0], go[1]}) close(each);
 }
 
 TEST_CASE("the variables and arguments that a program was started with are read whole") {
@@ -131,9 +171,10 @@ TEST_CASE("the variables and arguments that a program was started with are read 
   close(ready[0]);
   CHECK(describe_process(child).arguments == std::vector<std::string>{"sh", "-c", "kill -STOP $$", "", long_argument});
   const std::array<std::string_view, 3> names{"LONG", "LAST", "NONE"};
-  CHECK(start_variables(child, names) == std::map<std::string, std::string>{{"LONG", long_value}, {"LAST", ""}});
-  CHECK(start_environment(child, "FIRST") == StartEnvironment::kWith);
-  CHECK(start_environment(child, "SECOND") == StartEnvironment::kWithout);
+  const StartVariables variables = start_variables(child, names);
+  CHECK(variables.found == std::map<std::string, std::string>{{"LONG", long_value}, {"LAST", ""}});
+  CHECK(variables.of("LAST") == StartEnvironment::kWith);
+  CHECK(variables.of("NONE") == StartEnvironment::kWithout);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
 }

@@ -32,6 +32,8 @@ namespace {
 
 constexpr const char* kVariable = "LANESCOPE_TEST_OF_STRAYS";
 
+StartEnvironment environment_of(pid_t pid, std::string_view name) { return start_variables(pid, std::span(&name, 1)).of(name); }
+
 // A process that runs a program until it is destroyed.
 class Child {
  public:
@@ -694,8 +696,8 @@ TEST_CASE("what a process was started with is read once its program is there") {
   const Child child(start_program({"LANESCOPE_TEST_OF_STRAYS=1"}));
   wait_until_it_runs(child.pid(), "sleep");
   while (!has_arguments(child.pid())) usleep(1000);
-  CHECK(start_environment(child.pid(), kVariable) == StartEnvironment::kWith);
-  CHECK(start_environment(child.pid(), "LANESCOPE_TEST") == StartEnvironment::kWithout);
+  CHECK(environment_of(child.pid(), kVariable) == StartEnvironment::kWith);
+  CHECK(environment_of(child.pid(), "LANESCOPE_TEST") == StartEnvironment::kWithout);
   CHECK_FALSE(program_state(child.pid()).number.is_same(program_state(getpid()).number));
   CHECK(parent_of_process(child.pid()) == getpid());
 }
@@ -713,6 +715,6 @@ TEST_CASE("a process that writes over its environment is none without a variable
     for (;;) pause();
   }
   const Child child(pid);
-  while (start_environment(pid, "PATH") != StartEnvironment::kUnknown) usleep(1000);
-  CHECK(start_environment(pid, kVariable) == StartEnvironment::kUnknown);
+  while (environment_of(pid, "PATH") != StartEnvironment::kUnknown) usleep(1000);
+  CHECK(environment_of(pid, kVariable) == StartEnvironment::kUnknown);
 }

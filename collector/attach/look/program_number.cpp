@@ -1,0 +1,52 @@
+#include "collector/attach/program_number.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <utility>
+
+#include "collector/attach/process_text.h"
+
+namespace lanescope::attach {
+namespace {
+
+// Fields of /proc/PID/stat, as proc(5) counts.
+constexpr std::size_t kParent = 4;
+constexpr std::size_t kStackStart = 28;
+
+// The first eight of the bytes; 0 where they can't be read.
+std::uint64_t random_bytes_of(const std::string& folder) {
+  constexpr std::size_t kMostAuxiliary = 4096;
+  const std::string auxiliary = process_text(folder + "/auxv", kMostAuxiliary);
+  std::uint64_t address = 0;
+  std::uint64_t entry[2];
+  for (std::size_t at = 0; at + sizeof(entry) <= auxiliary.size(); at += sizeof(entry)) {
+    std::memcpy(entry, auxiliary.data() + at, sizeof(entry));
+    if (entry[0] == AT_RANDOM) address = entry[1];
+  }
+  const int memory = address != 0 ? open((folder + "/mem").c_str(), O_RDONLY | O_CLOEXEC) : -1;
+  if (memory < 0) return 0;
+  std::uint64_t random = 0;
+  if (pread(memory, &random, sizeof(random), static_cast<off_t>(address)) != sizeof(random)) random = 0;
+  close(memory);
+  return random;
+}
+
+}  // namespace
+
+ProgramState program_state(pid_t pid) {
+  const std::string folder = "/proc/" + std::to_string(pid);
+  ProcessStat stat = process_stat(folder);
+  ProgramState state;
+  state.parent = static_cast<pid_t>(stat.number(kParent));
+  if (stat.state() == '\0' || stat.state() == 'Z' || stat.state() == 'X') return state;
+  state.runs = true;
+  state.name = std::move(stat.name);
+  state.number.stack = stat.number(kStackStart);
+  if (state.number.is_known()) state.number.random = random_bytes_of(folder);
+  return state;
+}
+
+}  // namespace lanescope::attach
