@@ -227,7 +227,7 @@ void wait_for_in_background(pid_t child) noexcept {
 }
 
 bool was_strict(pid_t pid) {
-  const std::string mode = line_of(process_text(folder_of(pid) / "status"), "Seccomp:");
+  const std::string mode = status_value(process_text(folder_of(pid) / "status"), "Seccomp:");
   return mode == "1" || mode == "3";  // which Linux 5.16 and newer say of who was ended for what it did; filters do that by another signal
 }
 
