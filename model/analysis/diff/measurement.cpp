@@ -152,7 +152,8 @@ class Measurement {
       for (EventIndex i = 0; i < lane.size() && !stop_.stop_requested(); ++i) {
         Measured* const item = item_of(track.key, lane, i);
         if (item == nullptr) return;
-        const std::optional<std::size_t> sample = on_gpu ? sample_of_work(track.key.process, lane, i) : samples_.at(track.key.process, lane.start(i));
+        const std::optional<std::size_t> sample =
+            on_gpu ? sample_of_work(track.key.process, lane, i, lane.start(i)) : samples_.at(track.key.process, lane.start(i));
         if (!sample) continue;
         ++item->count;
         Collector::add(*item, *sample, on_gpu ? lane.duration(i) : own_time(track.key.process, {lane.start(i), lane.end(i)}));
@@ -193,10 +194,10 @@ class Measurement {
   }
 
   // GPU work belongs to the sample that enqueued it, unless samples are cut on the GPU.
-  [[nodiscard]] std::optional<std::size_t> sample_of_work(ProcessId process, const Lane& lane, EventIndex i) const {
-    if (samples_.are_cut_on_gpu()) return samples_.on_gpu_at(process, lane.start(i));
-    const EventRef launch = launches_.find(process, lane.correlation(i), lane.start(i));
-    return samples_.at(process, launch.valid() ? trace_.lane(launch.lane).start(launch.index) : lane.start(i));
+  [[nodiscard]] std::optional<std::size_t> sample_of_work(ProcessId process, const Lane& lane, EventIndex i, Nanoseconds start) const {
+    if (samples_.are_cut_on_gpu()) return samples_.on_gpu_at(process, start);
+    const EventRef launch = launches_.find(process, lane.correlation(i), start);
+    return samples_.at(process, launch.valid() ? trace_.lane(launch.lane).start(launch.index) : start);
   }
 
   // Idle time belongs to the sample that enqueued the operation at its end, as far as it lies behind the beginning of the first sample. Where samples
@@ -206,8 +207,9 @@ class Measurement {
     std::array<Measured*, kIdleCauses> causes{};
     const auto add = [&](const IdleGap& gap, std::span<const IdlePart> parts) {
       const ProcessId process = trace_.track_of(gap.next.lane).key.process;
+      const Lane& lane = trace_.lane(gap.next.lane);
       const std::optional<std::size_t> sample =
-          samples_.are_cut_on_gpu() ? samples_.on_gpu_at(process, gap.range.begin) : sample_of_work(process, trace_.lane(gap.next.lane), gap.next.index);
+          samples_.are_cut_on_gpu() ? samples_.on_gpu_at(process, gap.range.begin) : sample_of_work(process, lane, gap.next.index, lane.start(gap.next.index));
       if (!sample) return;
       const Nanoseconds begin = samples_.are_cut_on_gpu() ? gap.range.begin : samples_.begin(process);
       for (const IdlePart& part : parts) {
@@ -235,7 +237,7 @@ class Measurement {
         const Nanoseconds begin = std::max(end, operation->range.begin);
         end = std::max(end, operation->range.end);
         const ProcessId process = trace_.track_of(operation->event.lane).key.process;
-        const std::optional<std::size_t> sample = sample_of_work(process, trace_.lane(operation->event.lane), operation->event.index);
+        const std::optional<std::size_t> sample = sample_of_work(process, trace_.lane(operation->event.lane), operation->event.index, operation->range.begin);
         if (!sample) continue;
         Collector::add(busy, *sample, std::max<Nanoseconds>(0, end - begin));
         ++busy.count;

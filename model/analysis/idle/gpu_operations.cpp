@@ -169,24 +169,14 @@ std::size_t GpuOperations::next(std::span<GpuOperation> into) {
   return count;
 }
 
-// By one that is not before it. One that is still the first takes two comparisons. Another one is most often among the last, where lanes take turns: so the
-// place at the bottom is found with one comparison a level, and from there it goes up.
+// By one that is not before it. One that is still the first takes two comparisons.
 void GpuOperations::replace_first(const Head& head) {
-  const std::size_t count = heads_.size();
-  if (!(count > 1 && head > heads_[1]) && !(count > 2 && head > heads_[2])) {
-    heads_[0] = head;
-    return;
-  }
   std::size_t hole = 0;
-  for (std::size_t child; (child = 2 * hole + 2) < count; hole = child) {
-    child -= static_cast<std::size_t>(heads_[child] > heads_[child - 1]);
+  for (std::size_t child; (child = 2 * hole + 1) < heads_.size(); hole = child) {
+    if (child + 1 < heads_.size() && heads_[child] > heads_[child + 1]) ++child;
+    if (!(head > heads_[child])) break;
     heads_[hole] = heads_[child];
   }
-  if (const std::size_t child = 2 * hole + 1; child < count) {
-    heads_[hole] = heads_[child];
-    hole = child;
-  }
-  for (std::size_t parent; hole > 0 && heads_[parent = (hole - 1) / 2] > head; hole = parent) heads_[hole] = heads_[parent];
   heads_[hole] = head;
 }
 

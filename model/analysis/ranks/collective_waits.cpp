@@ -12,7 +12,7 @@ namespace lanescope::analysis {
 namespace {
 
 constexpr Nanoseconds kEndsDiffer = 50'000;      // of the kernels of one collective
-constexpr std::uint64_t kKernelsOfStretch = 64;  // of a lane, on average
+constexpr std::uint64_t kKernelsOfStretch = 16;  // of a lane, on average: what is looked up in them stays in the processor's cache
 
 bool is_collective_name(std::string_view name) noexcept { return is_communication_name(name) && !is_send_or_receive_name(name); }
 

@@ -25,7 +25,7 @@ class CollectiveWaits {
 
   // Of a kernel of a communication library, the shortest one of another rank's that is of its collective and shorter than it: of several the first,
   // by tracks. None where no other is shorter, the event is no kernel of a communication library, or it sends and receives. The first question
-  // about a stretch of time costs O(lanes · log n), and O(companies · k log k) of the kernels within: 64 a lane on average, and at most all.
+  // about a stretch of time costs O(lanes · log n), and O(companies · k log k) of the kernels within: 16 a lane on average, and at most all.
   [[nodiscard]] std::optional<EventRef> last_of(EventRef kernel);
 
   // A kernel, that of the last rank, and how much shorter that one is.
