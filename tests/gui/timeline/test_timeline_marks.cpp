@@ -1,5 +1,6 @@
 // What is drawn over events: gaps, parts of collectives that wait, corners of launches whose counters were read, and what the cursor marks.
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -16,6 +17,7 @@
 #include <QToolTip>
 
 #include "../../../timeline/widget/painting/theme.h"
+#include "support/cost.h"
 #include "timeline_window.h"
 
 using namespace lanescope;
@@ -102,6 +104,21 @@ TEST_CASE("the part of a collective in which it waits for another rank is hatche
   window.view->setTrace(ranks.builder.snapshot());  // another trace begins without
   window.view->expandAll();
   CHECK(colors_around(waits).size() == 1);
+}
+
+TEST_CASE("thousands of long notes take hardly longer to paint than short ones") {
+  Window window;
+  constexpr Nanoseconds kNotes = 5'000, kApart = 200;
+  const auto seconds = [&window](const QString& text) {
+    std::vector<TimelineView::Marker> markers;
+    for (Nanoseconds i = 0; i < kNotes; ++i) markers.push_back({i * kApart, text});
+    window.view->setMarkers(std::move(markers));
+    double least = std::numeric_limits<double>::max();
+    for (int time = 0; time < 3; ++time) least = std::min(least, test::cost_of([&] { static_cast<void>(window.view->grab()); }).seconds);
+    return least;
+  };
+  const double of_short = seconds("short"), of_long = seconds(QString(4'000, u'w'));
+  CHECK(of_long < 10 * of_short);  // all of them measured: a hundred times as long
 }
 
 TEST_CASE("a launch whose counters were read has a marked corner, and one whose were not has none") {
