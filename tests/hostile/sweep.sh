@@ -59,4 +59,8 @@ try info,import shared_calls_of_many_functions.sqlite shared_calls_in_circles.sq
 try_traces report,python counters_of_many_gpus counters_of_many_groups
 try_traces python empty_texts empty_queues falling_marks kernels_of_many_dictionaries compacted_single_events
 [ ! -x "$programs/lanescope-ui" ] || try_traces viewer long_output
+if [ -x "$programs/lanescope-ui" ]; then
+  python3 "$here/other_inputs.py" "$folder" "$bytes" controls lines_that_are_no_notes rows columns keys >/dev/null
+  measure 20 "$folder"/*.notes "$folder"/*.fleet.json
+fi
 exit "$status"
