@@ -123,7 +123,7 @@ TEST_CASE("a program that leaves for another root folder before its first range 
   std::filesystem::create_directory(jail);
   const Ran ran =
       run_lanescope(folder.path(), {"profile", "-t", "nvtx,osrt", "-s", "none", "--cpuctxsw=none", "-o", "x", lives(), "chroot-first", jail.string()});
-  CHECK(ran.code == 2);  // as alone
+  CHECK(ran.code == 2);                                                                          // as alone
   CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kNvtxRanges, "step") == 150);  // its own, and a child's
   CHECK_THAT(ran.messages, contains_text("nothing dropped"));
 }

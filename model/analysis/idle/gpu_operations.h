@@ -110,7 +110,7 @@ class GpuOperations {
   const Trace* trace_;
   std::stop_token stop_;
   std::vector<Source> sources_;
-  std::vector<GpuOperation> read_;                  // of each source as many as it may read at once: of very many lanes, most have few events
+  std::vector<GpuOperation> read_;                 // of each source as many as it may read at once: of very many lanes, most have few events
   std::array<std::uint32_t, kHeldOfMany> held_{};  // sources, in turns
   std::size_t held_count_ = 0;                     // that were ever put there
   std::vector<Head> heads_;                        // a heap, the earliest on top

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <set>
-#include "idle/gpu_operations.h"
 #include <utility>
+#include "idle/gpu_operations.h"
 namespace lanescope::analysis {
 ComputedTime::ComputedTime(const Trace& trace, std::span<const TrackId> tracks, NameMemo<bool>& communicates, Copies copies) : communicates_(communicates) {
   for (const TrackId id : tracks) {
