@@ -193,9 +193,9 @@ StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray
   const ProgramState program = program_state(pid);
   if (!program.runs) return others_run(pid) ? Finding::kNothing : Finding::kGone;
   if (program.number.is_known() && program.number.is_same(member.known_program)) {
-    // It may have changed its root folder or its user since; an agent that is there already stays.
+    // It may have changed its root folder or its user since.
     std::string reason = way_ && !member.is_cut_off && !is_joined(pid) ? boundary_of(pid) : std::string();
-    if (reason.empty() || has_loaded(pid, way_->agent)) return Finding::kNothing;
+    if (reason.empty()) return Finding::kNothing;
     member.is_cut_off = true;
     stray.who = "[" + std::to_string(pid) + "] " + program.name;
     stray.reason = std::move(reason);
@@ -262,10 +262,10 @@ bool StrayProcesses::is_recorded_by_another(const std::map<std::string, std::str
 
 std::string StrayProcesses::boundary_of(pid_t pid) const {
   const std::string agent = way_->agent.string();
-  if (is_missing_for(pid, way_->agent))
-    return "it lies in another root folder (chroot), where the agent's file " + agent + " is not to be found. Put it there, or attach to it.";
-  if (may_not_read(pid, way_->agent)) return "its user may not read the agent's file " + agent + ". Install Lanescope where all users may read it.";
-  return {};
+  const bool is_missing = is_missing_for(pid, way_->agent);
+  if ((!is_missing && !may_not_read(pid, way_->agent)) || has_loaded(pid, way_->agent)) return {};  // one that is there already stays
+  if (is_missing) return "it lies in another root folder (chroot), where the agent's file " + agent + " is not to be found. Put it there, or attach to it.";
+  return "its user may not read the agent's file " + agent + ". Install Lanescope where all users may read it.";
 }
 
 StrayProcesses::Obstacle StrayProcesses::obstacle_of(pid_t pid, const ProgramState& program) const {
