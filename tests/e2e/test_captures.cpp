@@ -115,7 +115,9 @@ TEST_CASE("at the end of its duration a script is ended with all of its group, a
     return number;
   };
   const pid_t left = number_in("left");
-  CHECK(kill(number_in("child"), 0) != 0);
+  const pid_t child = number_in("child");
+  for (int i = 0; i < 500 && kill(child, 0) == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));  // until init has reaped it
+  CHECK(kill(child, 0) != 0);
   CHECK(kill(left, SIGKILL) == 0);
   CHECK_THAT(ran.messages, contains_text("run on, and nothing is recorded of what they do from now on: [" + std::to_string(left) + "] sleep."));
 }

@@ -26,7 +26,7 @@ Window = "tuple[int, int]"  # ns since the recording began; the end is not in it
 def add_filter_arguments(parser: argparse.ArgumentParser, projected: bool = True) -> None:
     group = parser.add_argument_group("part of each recording")
     group.add_argument("--filter-time", type=_checked(_time_window), default=None, metavar="[START]/[END]", help="only events that overlap this time: 1.5s/2s, /300ms (ns without a unit)")
-    group.add_argument("--times", "--time", dest="filter_time", type=_checked(_time_window), default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    group.add_argument("--times", "--time", dest="filter_time", type=_checked(_time_window), default=None, help=argparse.SUPPRESS)
     group.add_argument("--filter-nvtx", type=_checked(_range), default=None, metavar="RANGE[@DOMAIN][/INDEX]",
                        help="only what happened during this NVTX range, in each process in its own, and the GPU work that was enqueued in it")  # fmt: skip
     if projected:
