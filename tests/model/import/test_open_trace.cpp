@@ -150,8 +150,7 @@ TEST_CASE("compacted files are one trace at once, before their events are in mem
   // The same, event by event, as where all is in memory.
   const auto expected = open_traces(paths, EventPlace::kInMemory);
   REQUIRE(expected);
-  for (const std::shared_ptr<const Trace>& each : {*trace, at_once}) {
-    if (!each) continue;
+  for (const std::shared_ptr<const Trace>& each : {*trace, fits ? at_once : *trace}) {  // clocks are set by the last picture before events are in memory
     REQUIRE(each->lanes().size() == (*expected)->lanes().size());
     CHECK(each->extent() == (*expected)->extent());
     CHECK(each->parts().size() == 2);
