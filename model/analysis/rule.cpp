@@ -11,7 +11,7 @@
 
 #include "collectors.h"
 #include "idle/shared_idle.h"
-#include "model/trace/work/parallel.h"
+#include "model/trace/workers/parallel.h"
 #include "nsight/nsight_rules.h"
 #include "own_rules.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "model/events/column_reader.h"
-#include "model/trace/work/parallel.h"
+#include "model/trace/workers/parallel.h"
 
 namespace lanescope {
 namespace {

@@ -30,7 +30,7 @@
 #include "model/trace/combining/clock_alignment.h"
 #include "model/trace/combining/combine.h"
 #include "model/trace/segments/demanded_segments.h"
-#include "model/trace/work/parallel.h"
+#include "model/trace/workers/parallel.h"
 
 namespace lanescope {
 namespace {

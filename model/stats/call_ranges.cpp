@@ -1,6 +1,6 @@
 #include "call_ranges.h"
 
-#include "model/trace/work/parallel.h"
+#include "model/trace/workers/parallel.h"
 
 namespace lanescope::stats {
 

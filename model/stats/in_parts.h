@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "model/stats/selection.h"
-#include "model/trace/work/parallel.h"
-#include "model/trace/work/usable_cores.h"
+#include "model/trace/workers/parallel.h"
+#include "model/trace/workers/usable_cores.h"
 
 namespace lanescope::stats {
 

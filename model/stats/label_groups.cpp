@@ -4,7 +4,7 @@
 #include <cstring>
 #include <tuple>
 
-#include "model/trace/work/parallel.h"
+#include "model/trace/workers/parallel.h"
 
 namespace lanescope::stats {
 namespace {

@@ -1,7 +1,7 @@
 #include "launches.h"
 
 #include "model/events/launch_index.h"
-#include "model/trace/work/parallel.h"
+#include "model/trace/workers/parallel.h"
 #include "natural_sort.h"
 
 namespace lanescope::stats {

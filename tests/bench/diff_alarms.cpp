@@ -8,7 +8,7 @@
 
 #include "equal_runs.h"
 #include "model/analysis/diff/trace_diff.h"
-#include "model/trace/work/usable_cores.h"
+#include "model/trace/workers/usable_cores.h"
 
 using namespace lanescope;
 using analysis::TraceDiff;

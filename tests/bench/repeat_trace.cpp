@@ -7,7 +7,7 @@
 #include "model/file/trace_file.h"
 #include "model/trace/load.h"
 #include "model/trace/outline.h"
-#include "model/trace/work/parallel.h"
+#include "model/trace/workers/parallel.h"
 
 namespace lanescope::bench {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/trace/work/usable_cores.h"
+#include "model/trace/workers/usable_cores.h"
 
 namespace lanescope::timeline {
 namespace {

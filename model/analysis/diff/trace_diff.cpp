@@ -10,7 +10,7 @@
 #include "mean_change.h"
 #include "measurement.h"
 #include "model/kernels/matrix_product.h"
-#include "model/trace/work/parallel.h"
+#include "model/trace/workers/parallel.h"
 
 namespace lanescope::analysis {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "covered_time.h"
-#include "model/trace/work/parallel.h"
+#include "model/trace/workers/parallel.h"
 
 namespace lanescope::analysis {
 

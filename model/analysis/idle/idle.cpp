@@ -9,7 +9,7 @@
 
 #include "counter_readings.h"
 #include "gpu_operations.h"
-#include "model/trace/work/parallel.h"
+#include "model/trace/workers/parallel.h"
 #include "ranks/rank_work.h"
 #include "threads/call_class.h"
 #include "threads/thread_activity.h"

@@ -17,7 +17,7 @@
 #include "../run_column.h"
 #include "grid_text.h"
 #include "model/stats/device_ordinals.h"
-#include "model/trace/work/parallel.h"
+#include "model/trace/workers/parallel.h"
 
 namespace lanescope::stats {
 namespace {

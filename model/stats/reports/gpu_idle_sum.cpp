@@ -6,7 +6,7 @@
 #include "../report_functions.h"
 #include "model/analysis/idle/idle.h"
 #include "model/stats/table.h"
-#include "model/trace/work/usable_cores.h"
+#include "model/trace/workers/usable_cores.h"
 
 namespace lanescope::stats {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "collective_ends.h"
 #include "model/trace/median.h"
-#include "model/trace/work/parallel.h"
+#include "model/trace/workers/parallel.h"
 
 namespace lanescope {
 namespace {

@@ -14,7 +14,7 @@
 #include "model/trace/kernel_records.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "model/trace/text/grouped_digits.h"
-#include "model/trace/work/parallel.h"
+#include "model/trace/workers/parallel.h"
 #include "row_index.h"
 
 namespace lanescope {

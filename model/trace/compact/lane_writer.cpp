@@ -11,7 +11,7 @@
 #include "model/file/frame_codec.h"
 #include "model/file/frame_owner.h"
 #include "model/trace/text/grouped_digits.h"
-#include "model/trace/work/parallel.h"
+#include "model/trace/workers/parallel.h"
 
 namespace lanescope {
 namespace {

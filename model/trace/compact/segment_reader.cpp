@@ -11,7 +11,7 @@
 #include "model/file/trace_file.h"
 #include "model/trace/ingest/frame_ingest.h"
 #include "model/trace/segments/demanded_segments.h"
-#include "model/trace/work/parallel.h"
+#include "model/trace/workers/parallel.h"
 
 namespace lanescope {
 

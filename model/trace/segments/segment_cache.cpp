@@ -13,7 +13,7 @@
 
 #include "model/file/memory_limits.h"
 #include "model/trace/segments/demanded_segments.h"
-#include "model/trace/work/usable_cores.h"
+#include "model/trace/workers/usable_cores.h"
 
 namespace lanescope {
 namespace {

@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "model/trace/work/usable_cores.h"
+#include "model/trace/workers/usable_cores.h"
 
 namespace lanescope {
 namespace {

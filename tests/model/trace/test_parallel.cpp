@@ -1,4 +1,4 @@
-#include "model/trace/work/parallel.h"
+#include "model/trace/workers/parallel.h"
 
 #include <new>
 

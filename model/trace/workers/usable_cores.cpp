@@ -1,4 +1,4 @@
-#include "model/trace/work/usable_cores.h"
+#include "model/trace/workers/usable_cores.h"
 
 #include <algorithm>
 #include <thread>

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "model/trace/work/usable_cores.h"
+#include "model/trace/workers/usable_cores.h"
 
 namespace lanescope {
 
