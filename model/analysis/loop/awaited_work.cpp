@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -30,23 +31,21 @@ class AwaitedWork::Sections {
   Sections(const Trace& trace, const LaunchIndex& launches, std::map<KernelsOfGpu, Times>& times)
       : trace_(trace), launches_(launches), times_(times), names_(trace), tracks_(trace), threads_(trace.threads().size()) {}
 
-  void begin(GpuId gpu) {
-    gpu_ = gpu;
-    end_.reset();
-    section_.clear();
-  }
+  void begin(GpuId gpu) { gpu_ = gpu; }
 
   // What ends a gap, or follows without one.
   void move_to(const GpuOperation& operation) {
     if (!end_) begin_ = operation.range.begin;
-    if (end_ && operation.range.begin - *end_ >= kShortestGap) cut({*end_, operation.range.begin}, operation.event);
+    if (end_ && operation.range.begin - *end_ >= kShortestGap) cut({*end_, operation.range.begin}, operation);
     end_ = std::max(end_.value_or(operation.range.end), operation.range.end);
   }
 
   void add(NameId kernel, Nanoseconds duration) { section_[kernel] += duration; }
 
+  // Nothing is known of what follows.
   void finish() {
     if (end_) close(*end_ - begin_);
+    end_.reset();
   }
 
  private:
@@ -62,7 +61,7 @@ class AwaitedWork::Sections {
     section_.clear();
   }
 
-  void cut(TimeRange gap, EventRef next) {
+  void cut(TimeRange gap, const GpuOperation& next) {
     const std::optional<Nanoseconds> waited = waited_for(gap, next);
     if (!waited) return;  // what follows had been enqueued: the GPU went on by itself
     close(*waited);
@@ -70,16 +69,14 @@ class AwaitedWork::Sections {
   }
 
   // For how long a thread had waited for the section's work when the gap began; none where the next operation was enqueued by then.
-  std::optional<Nanoseconds> waited_for(TimeRange gap, EventRef next) {
-    const ProcessId process = trace_.track_of(next.lane).key.process;
-    const Lane& work = trace_.lane(next.lane);
+  std::optional<Nanoseconds> waited_for(TimeRange gap, const GpuOperation& next) {
     const Nanoseconds all = gap.begin - begin_;
-    const EventRef launch = launches_.find(process, work.correlation(next.index), work.start(next.index));
+    const EventRef launch = launches_.find(next.process, next.correlation, next.range.begin);
     if (!launch.valid()) return all;
     const Lane& calls = trace_.lane(launch.lane);
     if (calls.end(launch.index) + kLaunchLatency <= gap.begin) return std::nullopt;
-    if (const Nanoseconds waited = waited_in_calls(process, gap.begin); waited > 0) return std::min(waited, all);
-    if (calls.start(launch.index) <= gap.begin) return 0;  // it was being enqueued
+    if (const Nanoseconds waited = waited_in_calls(next.process, gap.begin); waited > 0) return std::min(waited, all);
+    if (const Nanoseconds enqueuing = gap.begin - calls.start(launch.index); enqueuing >= 0) return enqueuing < kLongLaunch ? 0 : all;
     return goes_its_way(trace_.track_of(launch.lane).key.thread, gap.begin) ? 0 : all;
   }
 
@@ -106,7 +103,8 @@ class AwaitedWork::Sections {
     return since >= kLaunchLatency && trace_.name(call).find("Memcpy") != std::string_view::npos;
   }
 
-  // Whether the thread did something of its own at t, rather than being held back by what may depend on the GPU.
+  // Whether the thread did something of its own at t, rather than being held back by what may depend on the GPU: calls that allocate, free or load code wait
+  // for it as well.
   bool goes_its_way(ThreadId thread, Nanoseconds t) {
     if (thread == kNone) return false;
     if (!threads_[thread]) threads_[thread] = std::make_unique<ThreadActivity>(trace_, tracks_, thread, names_);
@@ -115,7 +113,6 @@ class AwaitedWork::Sections {
     switch (pieces_.empty() ? IdleCause::kUnknown : pieces_.front().cause) {
       case IdleCause::kCpuCode:
       case IdleCause::kLaunch:
-      case IdleCause::kCudaSetup:
       case IdleCause::kOsIo:
       case IdleCause::kOsProcessor:
       case IdleCause::kOverhead:
@@ -141,20 +138,23 @@ class AwaitedWork::Sections {
 
 AwaitedWork::AwaitedWork(const Trace& trace, const LoopWork& work, const LaunchIndex& launches, TimeRange time, const std::stop_token& stop) {
   if (reads_counters(trace) && work.disturbed_iterations() == 0) return;
+  std::map<GpuId, std::set<ProcessId>> users;
+  for (const Track& track : trace.tracks())
+    if (is_gpu_work(track.key.kind)) users[track.key.gpu].insert(track.key.process);
   Sections sections(trace, launches, times_);
-  for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
+  for (const auto& [gpu, processes] : users) {
+    if (processes.size() > 1) continue;  // whose thread waits for whose work is not looked at
     GpuOperations operations(trace, gpu, work.of_gpu(gpu, trace.extent()).intersected(time), stop);
     sections.begin(gpu);
     while (const std::optional<GpuOperation> operation = operations.next()) {
-      const TrackKey& key = trace.track_of(operation->event.lane).key;
-      const bool counts = key.kind == TrackKind::kKernels && work.has(operation->event);
-      const NameId name = counts ? trace.lane(operation->event.lane).name(operation->event.index) : 0;
-      if (work.is_disturbed(key.process, operation->range.begin)) {
-        if (counts) times_[{gpu, name}].disturbed += operation->range.length();
+      const bool counts = operation->kind == TrackKind::kKernels && work.has(*operation);
+      if (work.is_disturbed(operation->process, operation->range.begin)) {
+        sections.finish();
+        if (counts) times_[{gpu, operation->name}].disturbed += operation->range.length();
         continue;
       }
       sections.move_to(*operation);
-      if (counts) sections.add(name, operation->range.length());
+      if (counts) sections.add(operation->name, operation->range.length());
     }
     sections.finish();
   }

@@ -4,7 +4,8 @@
 // less, and the gap would be longer by that: nothing else would come sooner. So the work of a GPU is cut where it runs out of work. Work in front
 // of a cut is awaited where a thread of the process waited for the GPU when the gap began; its end then decides when the program goes on. It is hidden where
 // the thread that enqueued what ends the gap was on its way there, and waited for nothing. The last work is awaited. Where it can't be told, as of a thread
-// that something else held back, or of launches that were not recorded, work counts as awaited: what is told is the most that the program could be faster.
+// that something else held back, of launches that were not recorded, or of a GPU that several processes use, work counts as awaited: what is told is the most
+// that the program could be faster.
 //
 // A thread that waited for 1 ms is no more than 1 ms faster, however much less the work takes.
 //

@@ -170,11 +170,33 @@ TEST_CASE("the variables and arguments that a program was started with are read 
   CHECK(read(ready[0], &letter, 1) == 0);  // exec closes the other end
   close(ready[0]);
   CHECK(describe_process(child).arguments == std::vector<std::string>{"sh", "-c", "kill -STOP $$", "", long_argument});
-  const std::array<std::string_view, 3> names{"LONG", "LAST", "NONE"};
+  const std::array<std::string_view, 4> names{"LONG", "LAST", "NONE", "FIRS"};
   const StartVariables variables = start_variables(child, names);
   CHECK(variables.found == std::map<std::string, std::string>{{"LONG", long_value}, {"LAST", ""}});
   CHECK(variables.of("LAST") == StartEnvironment::kWith);
   CHECK(variables.of("NONE") == StartEnvironment::kWithout);
+  CHECK(variables.of("FIRS") == StartEnvironment::kWithout);  // FIRST is another one
+  CHECK(has_arguments(child));
+  CHECK_FALSE(program_state(child).number.is_same(program_state(getpid()).number));
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
+}
+
+TEST_CASE("a process that writes over its environment is none without a variable") {
+  // As programs do that show what they do in place of their command: what stood there is one text, and zeros behind it.
+  const pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    char* const begin = environ[0];
+    char* end = begin;
+    for (char** each = environ; *each != nullptr; ++each) end = *each + std::strlen(*each) + 1;
+    std::memset(begin, 0, static_cast<std::size_t>(end - begin));
+    std::strcpy(begin, "at work");
+    for (;;) pause();
+  }
+  const auto environment_of = [&](std::string_view name) { return start_variables(pid, std::span(&name, 1)).of(name); };
+  while (environment_of("PATH") != StartEnvironment::kUnknown) usleep(1000);
+  CHECK(environment_of("LANESCOPE_TEST") == StartEnvironment::kUnknown);
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
 }

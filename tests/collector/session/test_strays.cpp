@@ -13,7 +13,6 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -31,8 +30,6 @@ using namespace lanescope::session;
 namespace {
 
 constexpr const char* kVariable = "LANESCOPE_TEST_OF_STRAYS";
-
-StartEnvironment environment_of(pid_t pid, std::string_view name) { return start_variables(pid, std::span(&name, 1)).of(name); }
 
 // A process that runs a program until it is destroyed.
 class Child {
@@ -690,31 +687,4 @@ TEST_CASE("a process is looked at ever more seldom, unless its agent leaves") {
   }
   REQUIRE(found.size() == 1);
   CHECK(found.front().pid == pid);
-}
-
-TEST_CASE("what a process was started with is read once its program is there") {
-  const Child child(start_program({"LANESCOPE_TEST_OF_STRAYS=1"}));
-  wait_until_it_runs(child.pid(), "sleep");
-  while (!has_arguments(child.pid())) usleep(1000);
-  CHECK(environment_of(child.pid(), kVariable) == StartEnvironment::kWith);
-  CHECK(environment_of(child.pid(), "LANESCOPE_TEST") == StartEnvironment::kWithout);
-  CHECK_FALSE(program_state(child.pid()).number.is_same(program_state(getpid()).number));
-  CHECK(parent_of_process(child.pid()) == getpid());
-}
-
-TEST_CASE("a process that writes over its environment is none without a variable") {
-  // As programs do that show what they do in place of their command: what stood there is one text, and zeros behind it.
-  const pid_t pid = fork();
-  if (pid == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    char* begin = environ[0];
-    char* end = begin;
-    for (char** each = environ; *each != nullptr; ++each) end = *each + std::strlen(*each) + 1;
-    std::memset(begin, 0, static_cast<std::size_t>(end - begin));
-    std::strcpy(begin, "at work");
-    for (;;) pause();
-  }
-  const Child child(pid);
-  while (environment_of(pid, "PATH") != StartEnvironment::kUnknown) usleep(1000);
-  CHECK(environment_of(pid, kVariable) == StartEnvironment::kUnknown);
 }

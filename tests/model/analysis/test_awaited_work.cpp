@@ -160,8 +160,22 @@ TEST_CASE("what another thread of the process waits for is awaited, and so is wh
   CHECK(told_of([](Scenario& program, Scenario&, Nanoseconds t) {
           program.os_call("pthread_cond_wait", t + 10 * kMicrosecond, t + 900 * kMicrosecond);  // for whom, nobody can say
         }) == 10 * 100 * kMicrosecond);
-  CHECK(told_of([](Scenario& program, Scenario&, Nanoseconds t) { program.call("cudaMalloc", t + 10 * kMicrosecond, t + 900 * kMicrosecond); }) ==
+  CHECK(told_of([](Scenario& program, Scenario&, Nanoseconds t) { program.call("cudaFree", t + 10 * kMicrosecond, t + 900 * kMicrosecond); }) ==
+        10 * 100 * kMicrosecond);  // which waits for the GPU
+  CHECK(told_of([](Scenario& program, Scenario&, Nanoseconds t) { program.call("cudaEventRecord", t + 10 * kMicrosecond, t + 900 * kMicrosecond); }) ==
         100 * kMicrosecond);
+}
+
+TEST_CASE("of a GPU that several processes use, all is awaited: one may wait while the work of another ends the gap") {
+  Scenario program(100);
+  Scenario other(program.builder(), 200);
+  for (int i = 0; i < 10; ++i) {
+    const Nanoseconds t = i * kMillisecond;
+    program.kernel("chosen", t, t + kCall, t + 7 * kMicrosecond, t + 400 * kMicrosecond);
+    program.call("cudaStreamSynchronize", t + 5 * kMicrosecond, t + 402 * kMicrosecond);
+    other.kernel("other", t + 500 * kMicrosecond, t + 504 * kMicrosecond, t + 507 * kMicrosecond, t + 600 * kMicrosecond);
+  }
+  CHECK(told(*program.trace(), 10 * 100 * kMicrosecond, 10 * 393 * kMicrosecond) == 10 * 100 * kMicrosecond);
 }
 
 TEST_CASE("a finding about kernels in front of a slow CPU says so, and comes behind what costs the program more") {
