@@ -74,6 +74,8 @@ TEST_CASE("a program ends when another one takes its place, which has what comes
     if (process.end_kind != ProcessEndKind::kReplaced) continue;
     REQUIRE(process.end);
     CHECK(*process.end >= process.start);
+    for (const Thread& thread : trace->threads())
+      if (thread.process == id) CHECK(thread.name != other);
     for (ProcessId next = 0; next < trace->processes().size(); ++next) {
       if (next == id || trace->processes()[next].pid != process.pid || trace->processes()[next].name != other) continue;
       CHECK(trace->processes()[next].start >= *process.end);

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -136,13 +137,18 @@ Listener who_listens(int socket, const Address& session) noexcept {
   return knows_users() ? Listener::kStranger : Listener::kUnknown;
 }
 
-bool send_hello(int socket, std::string_view token, Ancestry ancestry) noexcept {
+// Whether an address of the program may be told: not to a stranger, whom it helps to attack the program.
+enum class Addresses { kTold, kKept };
+
+bool send_hello(int socket, std::string_view token, Ancestry ancestry, Addresses addresses) noexcept {
   channel::Hello hello;
   if (!token.empty()) std::memcpy(hello.token, token.data(), sizeof(hello.token));
   hello.forked = static_cast<std::uint32_t>(ancestry);
   hello.time = monotonic_now();
   hello.begin = program_begin.load(std::memory_order_relaxed);
   std::strncpy(hello.agent_version, LANESCOPE_VERSION, sizeof(hello.agent_version) - 1);
+  if (addresses == Addresses::kTold) hello.random = getauxval(AT_RANDOM);
+  if (program_invocation_short_name != nullptr) std::strncpy(hello.program, program_invocation_short_name, sizeof(hello.program) - 1);
   long sent = 0;
   do sent = system::send(socket, &hello, sizeof(hello), MSG_NOSIGNAL);
   while (sent == -EINTR);
@@ -206,8 +212,9 @@ constexpr int kNoSockets = EAFNOSUPPORT;  // whatever a filter answers
 
 int refused(int problem) noexcept { return problem == EMFILE || problem == ENFILE || problem == ENOMEM || problem == ENOBUFS ? problem : kNoSockets; }
 
-std::optional<Connection> join_over(const OwnDescriptor& socket, std::string_view token, Ancestry ancestry, void (*make_room)(), bool& lacks_means) noexcept {
-  if (!send_hello(socket.number(), token, ancestry)) return std::nullopt;
+std::optional<Connection> join_over(const OwnDescriptor& socket, std::string_view token, Ancestry ancestry, Addresses addresses, void (*make_room)(),
+                                    bool& lacks_means) noexcept {
+  if (!send_hello(socket.number(), token, ancestry, addresses)) return std::nullopt;
   channel::Welcome welcome{};
   Descriptor memory_file(-1);
   if (!receive_welcome(socket.number(), welcome, memory_file, lacks_means) || !comes_from_session(welcome, token)) return std::nullopt;
@@ -241,7 +248,8 @@ Joining connect_to_session(const char* address, Ancestry ancestry) noexcept {
   if (listener != Listener::kStranger) {
     const timeval& limit = listener == Listener::kSession ? kStepLimit : kStrangersLimit;
     setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-    joining.connection = join_over(socket, session.token, ancestry, nullptr, joining.lacks_means);
+    const bool is_known = listener == Listener::kSession && session.user && may_look_at_session();
+    joining.connection = join_over(socket, session.token, ancestry, is_known ? Addresses::kTold : Addresses::kKept, nullptr, joining.lacks_means);
   }
   if (!joining.connection) socket.close();
   return joining;
@@ -300,7 +308,7 @@ std::optional<Connection> introduce(OwnDescriptor socket, const char* address, A
   const KeepErrno keep;
   setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &kStepLimit, sizeof(kStepLimit));
   bool lacks_means = false;
-  std::optional<Connection> connection = join_over(socket, Address(address).token, ancestry, make_room, lacks_means);
+  std::optional<Connection> connection = join_over(socket, Address(address).token, ancestry, Addresses::kKept, make_room, lacks_means);
   if (!connection) socket.close();
   return connection;
 }

@@ -16,8 +16,7 @@ namespace {
 constexpr std::size_t kParent = 4;
 constexpr std::size_t kStackStart = 28;
 
-// The first eight of the bytes; 0 where they can't be read.
-std::uint64_t random_bytes_of(const std::string& folder) {
+std::uint64_t address_of_random(const std::string& folder) {
   constexpr std::size_t kMostAuxiliary = 4096;
   const std::string auxiliary = process_text(folder + "/auxv", kMostAuxiliary);
   std::uint64_t address = 0;
@@ -26,6 +25,12 @@ std::uint64_t random_bytes_of(const std::string& folder) {
     std::memcpy(entry, auxiliary.data() + at, sizeof(entry));
     if (entry[0] == AT_RANDOM) address = entry[1];
   }
+  return address;
+}
+
+// The first eight of the bytes; 0 where they can't be read.
+std::uint64_t random_bytes_of(const std::string& folder) {
+  const std::uint64_t address = address_of_random(folder);
   const int memory = address != 0 ? open((folder + "/mem").c_str(), O_RDONLY | O_CLOEXEC) : -1;
   if (memory < 0) return 0;
   std::uint64_t random = 0;
@@ -48,5 +53,7 @@ ProgramState program_state(pid_t pid) {
   if (state.number.is_known()) state.number.random = random_bytes_of(folder);
   return state;
 }
+
+std::uint64_t address_of_random(pid_t pid) { return address_of_random("/proc/" + std::to_string(pid)); }
 
 }  // namespace lanescope::attach

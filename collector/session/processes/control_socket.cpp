@@ -321,6 +321,7 @@ GreetingState receive(int connection, Greeting& greeting, Receiving receiving) {
   if (peer.pid <= 0) return GreetingState::kRefused;  // of a process that we can't see, and could not name to the kernel
   greeting.pid = peer.pid;
   greeting.hello.agent_version[sizeof(greeting.hello.agent_version) - 1] = '\0';
+  greeting.hello.program[sizeof(greeting.hello.program) - 1] = '\0';
   if (greeting.hello.layout_version != channel::kLayoutVersion) return GreetingState::kOtherLayout;
   return is_complete ? GreetingState::kArrived : GreetingState::kRefused;
 }
@@ -347,6 +348,11 @@ std::string other_layout_reason(const Greeting& greeting) {
   return "its agent is of another version of Lanescope (" + std::string(greeting.hello.agent_version) + ", layout " +
          std::to_string(greeting.hello.layout_version) + "; ours is " + LANESCOPE_VERSION + ", layout " + std::to_string(channel::kLayoutVersion) +
          "). Restart the program, or record it with that version.";
+}
+
+bool has_hung_up(int connection) {
+  pollfd state{connection, 0, 0};
+  return poll(&state, 1, 0) == 1 && (state.revents & POLLHUP) != 0;
 }
 
 bool send_welcome(int connection, const channel::Welcome& welcome, int memory) {

@@ -85,6 +85,9 @@ Result<void> await_greeting(int connection, pid_t pid, std::chrono::milliseconds
 // Why a process with such an agent is not recorded: "its agent is of another version of Lanescope (0.1.0, ..."
 std::string other_layout_reason(const Greeting& greeting);
 
+// Whether whoever held the other end of a connection has closed it, or ended. Does not block, and takes nothing that has come.
+bool has_hung_up(int connection);
+
 // Sends the answer and, where `memory` is valid, the memory file with it. Returns whether it went out.
 bool send_welcome(int connection, const channel::Welcome& welcome, int memory);
 

@@ -158,8 +158,10 @@ pid_t parent_of_process(pid_t pid) {
   return status_value(status, "Tgid:") == std::to_string(pid) ? std::atoi(status_value(status, "PPid:").c_str()) : 0;
 }
 
+std::uint64_t started(pid_t pid) { return attach::process_stat(folder_of(pid)).number(kStart); }
+
 bool is_there_since(pid_t pid, std::int64_t time) {
-  const auto start = static_cast<std::int64_t>(attach::process_stat(folder_of(pid)).number(kStart));  // ticks
+  const auto start = static_cast<std::int64_t>(started(pid));
   if (start == 0) return false;
   timespec since_boot{};  // with the time in which the machine slept, which the other clock leaves out
   clock_gettime(CLOCK_BOOTTIME, &since_boot);

@@ -66,6 +66,9 @@ struct StartVariables {
 // Whether a process of this number was there at `time` (CLOCK_MONOTONIC ns), and is there still, as exactly as the kernel tells: to within 10 ms.
 [[nodiscard]] bool is_there_since(pid_t pid, std::int64_t time);
 
+// When a process was started, in the kernel's ticks, which tell it from another one that gets its number; 0 where it is gone.
+[[nodiscard]] std::uint64_t started(pid_t pid);
+
 // Whether a process has the rights of another user than ours.
 [[nodiscard]] bool is_of_another_user(pid_t pid);
 

@@ -14,20 +14,15 @@
 namespace lanescope::session {
 namespace {
 
-// A file as threads' records name it, by the path that the program used, and as the kernel shows it to us: from another root folder, or with a mark where it
-// has no name any more. As far as is known: nothing is of a process that had ended by the time that its agent was heard.
-bool same_file(std::string_view a, std::string_view b) {
-  if (a.empty() || b.empty()) return true;
-  constexpr std::string_view kGone = " (deleted)";
-  for (std::string_view* path : {&a, &b})
-    if (path->ends_with(kGone)) path->remove_suffix(kGone.size());
-  const bool is_absolute = a.starts_with('/') && b.starts_with('/');
-  return a == b || (is_absolute && (a.ends_with(b) || b.ends_with(a)));
-}
-
 // As far as is known: arguments are not, of a process that was seen to call exec and looked at when it had gone on.
 bool same_program(const ProcessDescription& a, const ProcessDescription& b) {
   return same_file(a.executable, b.executable) && (a.arguments.empty() || b.arguments.empty() || a.arguments == b.arguments);
+}
+
+// Programs call themselves as they were called, which may be a link to their file.
+bool is_called(const ProcessDescription& known, std::string_view name) {
+  const auto shortened = [](std::string_view path) { return path.substr(path.rfind('/') + 1).substr(0, sizeof(channel::Hello::program) - 1); };
+  return name.empty() || shortened(known.executable) == name || (!known.arguments.empty() && shortened(known.arguments.front()) == name);
 }
 
 // When an agent reported, which may be a while ago where the recorder was busy: CLOCK_MONOTONIC ns; now where it says what can't be.
@@ -36,6 +31,12 @@ std::int64_t time_of(const channel::Hello& hello, std::int64_t shift) {
   const std::int64_t now = monotonic_now();
   const bool is_sane = hello.time > now - kLongestWait - shift && hello.time <= now - shift;
   return is_sane ? hello.time + shift : now;
+}
+
+// The same, in an order that holds however long ago it was.
+std::int64_t generation_of(const channel::Hello& hello, std::int64_t shift) {
+  const std::int64_t begin = hello.begin > 0 && hello.begin <= hello.time ? hello.begin : hello.time;
+  return begin > 0 && begin <= monotonic_now() - shift ? begin + shift : monotonic_now();
 }
 
 // When the program began whose agent reports, likewise: that may be long before its first event, at which it does.
@@ -55,7 +56,8 @@ void ProcessTable::share_memory(std::uint64_t free) {
 TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent) {
   const auto observed = std::find_if(observed_.begin(), observed_.end(), [&](const auto& each) { return each.pid() == pid; });
   // Programs write over their arguments: of a process whose records were read first, they may be others by now.
-  const bool is_known = observed != observed_.end() && same_file(observed->description().executable, description.executable);
+  const bool is_known = observed != observed_.end() && (is_path(description.executable) ? same_file(observed->description().executable, description.executable)
+                                                                                        : is_called(observed->description(), description.executable));
   AgentIntroduction introduction = agent;
   if (is_known) introduction.since = observed->start();
   const std::uint32_t instance = is_known ? observed->instance() : ++joined_;
@@ -65,7 +67,7 @@ TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& descriptio
     observed_.erase(observed);
   }
   introduction.place = place(instance, pid);
-  const ProcessDescription& known = is_known && description.executable.empty() ? observed_description : description;
+  const ProcessDescription& known = is_known && !is_path(description.executable) ? observed_description : description;
   live_.push_back(std::make_unique<TargetProcess>(instance, pid, known, introduction, log_, naming_, report_, room_));
   share_memory(free_memory_);
   if (threads_) live_.back()->name_python_by(threads_->python());
@@ -88,13 +90,13 @@ void ProcessTable::add_launched(pid_t pid, const ProcessDescription& description
   launched_pid_ = pid;
   AgentIntroduction introduction;
   introduction.since = since;
-  add(pid, description, introduction);
+  add(pid, description, introduction).set_program(program_state(pid).number);
   note_agent_obstacle(pid, description.executable);
 }
 
 void ProcessTable::add_attached(pid_t pid) {
   attached_pid_ = pid;
-  add(pid, describe_process(pid), {});
+  add(pid, describe_process(pid), {}).set_program(program_state(pid).number);
 }
 
 TargetProcess* ProcessTable::find(pid_t pid) {
@@ -102,20 +104,85 @@ TargetProcess* ProcessTable::find(pid_t pid) {
   return found == live_.end() ? nullptr : found->get();
 }
 
-void ProcessTable::replace_or_adopt(const Greeting& greeting) {
-  const ProcessDescription description = describe_process(greeting.pid);
-  const std::int64_t since = std::max(begin_of(greeting.hello, clock_shift(greeting.pid)), part_begin_);
-  TargetProcess* process = find(greeting.pid);
-  if (process != nullptr) {
+ProcessTable::Arrival ProcessTable::arrival_of(const Greeting& greeting, int connection) {
+  const std::int64_t shift = clock_shift(greeting.pid);
+  Arrival arrival{{greeting.pid, started(greeting.pid), generation_of(greeting.hello, shift)}, shift};
+  arrival.since = begin_of(greeting.hello, shift);
+  arrival.told = greeting.hello.time + shift;
+  arrival.program = program_state(greeting.pid).number;
+  arrival.description = describe_process(greeting.pid);
+  // Asked last: what was read before is its own only if it was there until now.
+  const std::uint64_t random = attach::address_of_random(greeting.pid);
+  arrival.is_another = random != 0 && greeting.hello.random != 0 && random != greeting.hello.random;
+  arrival.has_gone = arrival.is_another || has_hung_up(connection);
+  if (!arrival.has_gone) return arrival;
+  arrival.program = {};
+  arrival.description.executable = greeting.hello.program;
+  arrival.description.arguments.clear();
+  return arrival;
+}
+
+bool ProcessTable::is_it(const TargetProcess& silent, const Arrival& arrival) const {
+  if (arrival.has_gone) return is_called(silent.description(), arrival.description.executable);
+  if (!silent.program().is_known() || !arrival.program.is_known()) {
     // Of the launched one it is not known otherwise that it has become another one of the same file.
-    const bool is_same = greeting.pid == launched_pid_ ? same_program(process->description(), description)
-                                                       : same_file(process->description().executable, description.executable);
-    const bool first_words = !process->is_connected() && is_same;
-    if (first_words) return;
-    finish(*process, TargetProcess::Ending{proto::PROCESS_END_REPLACED, {}, since});
-    std::erase_if(live_, [&](const auto& each) { return each.get() == process; });
+    return silent.pid() == launched_pid_ ? same_program(silent.description(), arrival.description)
+                                         : same_file(silent.description().executable, arrival.description.executable);
   }
-  add(greeting.pid, description, {greeting.hello.agent_version, greeting.hello.forked != 0, since});
+  return silent.program().is_same(arrival.program) && same_file(silent.description().executable, arrival.description.executable);
+}
+
+void ProcessTable::remove(TargetProcess& process, std::optional<TargetProcess::Ending> known) {
+  finish(process, known);
+  std::erase_if(live_, [&](const auto& each) { return each.get() == &process; });
+}
+
+TargetProcess& ProcessTable::replace(TargetProcess& process, const Arrival& arrival, const AgentIntroduction& introduction) {
+  remove(process, TargetProcess::Ending{proto::PROCESS_END_REPLACED, {}, introduction.since});
+  return add(arrival.generation.pid, arrival.description, introduction);
+}
+
+TargetProcess* ProcessTable::take_in(const Arrival& arrival, const AgentIntroduction& introduction) {
+  const pid_t pid = arrival.generation.pid;
+  TargetProcess* process = find(pid);
+  if (process != nullptr && is_other_process(process->generation(), arrival.generation)) {
+    remove(*process, {});  // it has ended, which we have not come to yet
+    process = nullptr;
+  }
+  if (process == nullptr) {
+    EndedProgram* const last = ended_programs_.last(pid);
+    if (last != nullptr && last->is_of_same_process(arrival.generation)) return take_in_ended(*last, arrival, introduction);
+    ended_programs_.forget(pid);
+    return &add(pid, arrival.description, introduction);
+  }
+  if (process->generation().begin == 0) {
+    if (!is_it(*process, arrival)) return &replace(*process, arrival, introduction);
+    process->note_report(arrival.generation.begin);
+    return process;
+  }
+  const Kinship kin = kinship(process->generation(), arrival.generation);
+  if (kin == Kinship::kEarlier) return nullptr;
+  return kin == Kinship::kSame && !process->is_connected() ? process : &replace(*process, arrival, introduction);
+}
+
+// The process was killed while this program waited for us, or the one before it.
+TargetProcess* ProcessTable::take_in_ended(EndedProgram& last, const Arrival& arrival, const AgentIntroduction& introduction) {
+  if (kinship(last.generation, arrival.generation) != Kinship::kLater) return nullptr;
+  const TargetProcess::Ending ending{last.kind, last.status, last.end};
+  write_replaced(last, introduction.since);
+  TargetProcess& process = add(arrival.generation.pid, arrival.description, introduction);
+  endings_[process.instance()] = ending;
+  return &process;
+}
+
+void ProcessTable::write_replaced(EndedProgram& program, std::int64_t time) {
+  program.kind = proto::PROCESS_END_REPLACED;
+  program.end = std::max(program.start, time);
+  proto::ProcessEnd end;
+  end.set_time(program.end);
+  end.set_kind(program.kind);
+  end.set_unreturned_buffers(program.unreturned_buffers);
+  log_.write({proto::FRAME_PROCESS_END, program.instance}, end);
 }
 
 void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, channel::Welcome answer, Joining joining) {
@@ -123,37 +190,53 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
     send_welcome(connection.get(), answer, -1);
     return;
   }
-  replace_or_adopt(greeting);
-  TargetProcess& process = *find(greeting.pid);
-  Result<std::unique_ptr<TargetMemory>> memory = TargetMemory::create(process.instance(), settings_);
+  const Arrival arrival = arrival_of(greeting, connection.get());
+  AgentIntroduction introduction{greeting.hello.agent_version, greeting.hello.forked != 0, std::max(arrival.since, part_begin_), arrival.generation.begin};
+  TargetProcess* const process = take_in(arrival, introduction);
+  if (process == nullptr) return note_unanswered(title(greeting.pid, greeting.hello.program), arrival);
+  if (arrival.has_gone) return note_unanswered(process->title(), arrival);
+  process->set_program(arrival.program);
+  Result<std::unique_ptr<TargetMemory>> memory = TargetMemory::create(process->instance(), settings_);
   if (!memory) {
-    note_unfollowed(process.pid(), memory.error().text);
+    process->note_unfollowed();
+    unfollowed_.add(process->title(), memory.error().text);
     send_welcome(connection.get(), answer, -1);
     return;
   }
   if (guard_) (*memory)->guard_by(*guard_);  // before the agent has it: there is no moment in which nobody would see to it
   (*memory)->shared().header().settings.recording.store(recording_ ? 1 : 0, std::memory_order_release);
   channel::write_line((*memory)->shared().header().clock, clock_);
-  (*memory)->shared().header().clock.shift.store(clock_shift(greeting.pid), std::memory_order_relaxed);
+  (*memory)->shared().header().clock.shift.store(arrival.shift, std::memory_order_relaxed);
   answer.accepted = 1;
-  answer.process_instance = process.instance();
+  answer.process_instance = process->instance();
   answer.memory_bytes = (*memory)->shared().size();
-  if (!send_welcome(connection.get(), answer, (*memory)->descriptor())) {
-    if (strays_ && strays_->has_become_another(process.pid())) return strays_->look_soon(process.pid());
-    if (has_ended_while_it_waited(process, greeting.hello.time)) return;
-    return note_unfollowed(process.pid(), "its agent waited for an answer, and then no longer, or it ended meanwhile.");
-  }
+  if (!send_welcome(connection.get(), answer, (*memory)->descriptor())) return note_unanswered(process->title(), arrival);
   (*memory)->close_descriptor();
-  process.connect(std::move(*memory), std::move(connection));
+  process->connect(std::move(*memory), std::move(connection));
+}
+
+// Nothing is where it went within the first call that was to be recorded: nothing came behind it, and that one did not end.
+void ProcessTable::note_unanswered(const std::string& who, const Arrival& arrival) {
+  constexpr std::int64_t kShortestWait = 900'000'000;  // ns: who has no answer after a second may go on without (agent/channel/handshake.h)
+  const pid_t pid = arrival.generation.pid;
+  const std::int64_t waited = monotonic_now() - arrival.told;
+  TargetProcess* const process = find(pid);
+  const bool is_followed = process == nullptr || process->generation().begin != arrival.generation.begin;
+  const bool is_another = arrival.is_another || (strays_ && strays_->has_become_another(pid));
+  if (is_another && strays_) strays_->look_soon(pid);
+  std::optional<TargetProcess::Ending> ending;
+  const bool was_cut_off = is_followed || is_another || has_ended(*process, ending);
+  if (was_cut_off && waited >= 0 && waited < kShortestWait) return;
+  if (!is_followed) process->note_unfollowed();
+  unfollowed_.add(who, "its agent waited for an answer, and then no longer, or it ended meanwhile.");
 }
 
 void ProcessTable::note_unfollowed(pid_t pid, const std::string& reason) {
   std::string executable = describe_process(pid).executable;
-  if (TargetProcess* const process = find(pid)) {
-    process->note_unfollowed();
-    if (executable.empty()) executable = process->description().executable;  // it has ended meanwhile
-  }
-  unfollowed_.add("[" + std::to_string(pid) + "] " + (executable.empty() ? "(ended)" : executable.substr(executable.rfind('/') + 1)), reason);
+  TargetProcess* const process = find(pid);
+  if (process != nullptr && process->generation().begin == 0) process->note_unfollowed();        // else that was its program before
+  if (process != nullptr && executable.empty()) executable = process->description().executable;  // it has ended meanwhile
+  unfollowed_.add(title(pid, executable), reason);
 }
 
 void ProcessTable::note_agent_obstacle(pid_t pid, const std::string& executable) {
@@ -162,8 +245,7 @@ void ProcessTable::note_agent_obstacle(pid_t pid, const std::string& executable)
   if (!needs_agent || looked_at_for_agents_.size() >= kMost || !looked_at_for_agents_.insert(executable).second) return;
   const std::optional<std::string> obstacle = agent_obstacle(pid, executable);
   if (!obstacle) return;
-  warn(proto::COMPONENT_OS_RUNTIME, "[" + std::to_string(pid) + "] " + executable.substr(executable.rfind('/') + 1) +
-                                        ": its calls into the C library are not recorded: " + *obstacle +
+  warn(proto::COMPONENT_OS_RUNTIME, title(pid, executable) + ": its calls into the C library are not recorded: " + *obstacle +
                                         ", so the agent can't be loaded into it. Its threads can be recorded from outside (-t none).");
 }
 
@@ -313,6 +395,10 @@ void ProcessTable::write_progress() {
 }
 
 bool ProcessTable::has_ended(const TargetProcess& process, std::optional<TargetProcess::Ending>& ending) {
+  if (const auto known = endings_.find(process.instance()); known != endings_.end()) {
+    ending = known->second;
+    return true;
+  }
   if (process.pid() != launched_pid_) return process.is_gone();
   if (!launched_status_) {
     siginfo_t ended{};
@@ -324,14 +410,6 @@ bool ProcessTable::has_ended(const TargetProcess& process, std::optional<TargetP
   }
   ending = {launched_status_->signal != 0 ? proto::PROCESS_END_SIGNALED : proto::PROCESS_END_EXITED, *launched_status_};
   return true;
-}
-
-// Within the first call that was to be recorded, then: nothing came behind it, and that one did not end.
-bool ProcessTable::has_ended_while_it_waited(const TargetProcess& process, std::int64_t since) {
-  constexpr std::int64_t kShortestWait = 900'000'000;  // ns: who has no answer after a second may go on without (agent/channel/handshake.h)
-  const std::int64_t waited = monotonic_now() - since;
-  std::optional<TargetProcess::Ending> ending;
-  return waited >= 0 && waited < kShortestWait && has_ended(process, ending);
 }
 
 std::size_t ProcessTable::reap() {
@@ -365,8 +443,7 @@ void ProcessTable::note_killed_by_seccomp(const TargetProcess& process, int sign
   const bool comes_late = (settings_.trace_nvtx || settings_.trace_cuda) && !settings_.trace_os_runtime && !settings_.trace_python_lock;
   const bool was_strict = signal == SIGKILL && process.pid() == launched_pid_ && launched_was_strict_;
   if (!comes_late || process.is_connected() || !(signal == SIGSYS || was_strict)) return;
-  const std::string& executable = process.description().executable;
-  unfollowed_.add("[" + std::to_string(process.pid()) + "] " + executable.substr(executable.rfind('/') + 1),
+  unfollowed_.add(process.title(),
                   was_strict ? "it had left itself no system calls but read and write (seccomp's strict mode), and the kernel ended it for another one "
                                "(SIGKILL), perhaps for loading the agent. If it does not end so alone, record it with -t osrt as well, by which the agent is "
                                "there before, or from outside (-t none)."
@@ -385,12 +462,12 @@ void ProcessTable::finish(TargetProcess& process, std::optional<TargetProcess::E
   process.finish(known);
   if (std::optional<Heirs> heirs = process.take_heirs()) heirs_.push_back(std::move(*heirs));
   note_ended(process.completeness());
-  if (!threads_) return;
+  ended_programs_.add({process.generation(), process.instance(), process.description().executable, process.start(), process.reported(),
+                       process.ending().kind == proto::PROCESS_END_REPLACED ? process.ending().time : monotonic_now(), process.ending().kind,
+                       process.ending().status, process.unreturned_buffers(), seen_instances_.contains(process.instance())});
   forget_old();
-  ended_seen_[process.pid()] = {process.instance(), process.ending(), process.unreturned_buffers()};
+  if (!threads_) return;
   for (const std::uint32_t thread : process.thread_names().named_by_program()) named_by_program_.insert({process.instance(), thread});
-  if (!seen_instances_.contains(process.instance()))
-    ended_unseen_.push_back({process.pid(), process.instance(), process.description().executable, monotonic_now()});
 }
 
 // ---- Processes whose threads are seen --------------------------------------------------------------------------------------------
@@ -400,7 +477,6 @@ void ProcessTable::follow_threads(std::unique_ptr<cpu::Recorder> recorder, pid_t
   for (ObservedProcess& process : observed_) process.write_end({}, monotonic_now());  // as one of which nothing more is known
   observed_.clear();
   seen_instances_.clear();
-  ended_unseen_.clear();
   threads_.reset();
   if (strays_ && attached_pid_ != 0) strays_->expect_threads(recorder != nullptr);
   if (!recorder) return;
@@ -445,63 +521,86 @@ TargetProcess* ProcessTable::find_instance(std::uint32_t instance) {
 std::uint32_t ProcessTable::join_seen(const cpu::SeenProcess& seen) {
   if (strays_)
     if (const std::optional<StrayProcesses::Stray> stray = strays_->see(seen)) note_stray(*stray);
-  if (TargetProcess* process = find(seen.pid)) {
-    // What is seen comes up to half a second later than what agents say: this program's agent may have joined since.
-    const bool has_joined_since = process->is_connected() && seen.program_start <= process->joined();
-    if (process->description().executable.empty()) {
-      process->set_description(describe(seen));
-      write_late_start(process->instance(), seen);
-    }
-    if (has_joined_since || (same_program(describe(seen), process->description()) && !seen_instances_.contains(process->instance()))) {
-      seen_instances_.insert(process->instance());
-      return process->instance();
-    }
-    finish(*process, TargetProcess::Ending{proto::PROCESS_END_REPLACED, {}, seen.program_start});  // it called exec
-    std::erase_if(live_, [&](const auto& each) { return each.get() == process; });
-    const std::uint32_t instance = add(seen.pid, describe(seen), {{}, seen.forked, seen.program_start}).instance();
+  if (const std::optional<std::uint32_t> known = find_seen(seen)) return *known;
+  TargetProcess* const process = find(seen.pid);
+  if (const EndedProgram* const next = ended_programs_.reported_since(seen.pid, seen.program_start)) return join_seen_between(seen, next->start);
+  if (process != nullptr && seen.program_start <= process->reported()) return join_seen_between(seen, process->start());
+  if (process == nullptr) return join_unknown(seen);
+  remove(*process, TargetProcess::Ending{proto::PROCESS_END_REPLACED, {}, seen.program_start});  // it called exec
+  const std::uint32_t instance = add(seen.pid, describe(seen), {{}, seen.forked, seen.program_start}).instance();
+  seen_instances_.insert(instance);
+  note_agent_obstacle(seen.pid, seen.executable);
+  return instance;
+}
+
+// What is seen comes up to half a second later than what agents say: this program's agent may have reported since, and its process may have ended.
+std::optional<std::uint32_t> ProcessTable::find_seen(const cpu::SeenProcess& seen) {
+  const auto found = [&](std::uint32_t instance, bool is_late_start) {
+    if (is_late_start) write_late_start(instance, seen);
     seen_instances_.insert(instance);
-    note_agent_obstacle(seen.pid, seen.executable);
+    if (const auto between = seen_between_.find(seen.pid); between != seen_between_.end()) {
+      write_end_between(between->second, seen.program_start);
+      seen_between_.erase(between);
+    }
     return instance;
-  }
-  // What is seen comes a little later than what agents say: the process may have ended by now.
-  const auto ended_as = [&](std::string_view executable) {
-    return std::find_if(ended_unseen_.rbegin(), ended_unseen_.rend(),
-                        [&](const EndedProcess& process) { return process.pid == seen.pid && process.executable == executable && seen.start <= process.end; });
   };
-  auto ended = ended_as(seen.executable);
-  const bool was_unknown = ended == ended_unseen_.rend();
-  if (was_unknown) ended = ended_as("");
-  if (ended != ended_unseen_.rend()) {
-    const std::uint32_t instance = ended->instance;
-    if (was_unknown) write_late_start(instance, seen);
-    ended_unseen_.erase(std::next(ended).base());
-    seen_instances_.insert(instance);
-    return instance;
+  if (EndedProgram* const ended = ended_programs_.begun(seen.pid, seen.program_start, seen.executable)) {
+    const bool is_late_start = !is_path(ended->executable);
+    ended->is_seen = true;
+    ended->executable = seen.executable;
+    return found(ended->instance, is_late_start);
   }
+  TargetProcess* const process = find(seen.pid);
+  if (process == nullptr) return std::nullopt;
+  const bool has_reported_since = seen.program_start <= process->reported() && same_file(seen.executable, process->description().executable);
+  const bool is_unseen = !seen_instances_.contains(process->instance());
+  if (!has_reported_since && !(is_unseen && same_program(describe(seen), process->description()))) return std::nullopt;
+  const bool is_late_start = !is_path(process->description().executable);
+  if (is_late_start) process->set_description(describe(seen));
+  return found(process->instance(), is_late_start);
+}
+
+std::uint32_t ProcessTable::join_seen_between(const cpu::SeenProcess& seen, std::int64_t end) {
+  if (EndedProgram* const before = ended_programs_.before(seen.pid, seen.program_start); before != nullptr && before->end > seen.program_start)
+    write_replaced(*before, seen.program_start);
+  if (const auto between = seen_between_.find(seen.pid); between != seen_between_.end()) write_end_between(between->second, seen.program_start);
+  cpu::SeenProcess program = seen;
+  program.start = seen.program_start;
+  ++joined_;
+  ObservedProcess process(joined_, program, place(joined_, seen.pid), log_);
+  process.write_end({proto::PROCESS_END_REPLACED, {}}, std::max(end, program.start));
+  note_agent_obstacle(seen.pid, seen.executable);
+  seen_between_[seen.pid] = joined_;
+  seen_instances_.insert(joined_);
+  return joined_;
+}
+
+void ProcessTable::write_end_between(std::uint32_t instance, std::int64_t time) {
+  proto::ProcessEnd end;
+  end.set_time(time);
+  end.set_kind(proto::PROCESS_END_REPLACED);
+  log_.write({proto::FRAME_PROCESS_END, instance}, end);
+}
+
+std::uint32_t ProcessTable::join_unknown(const cpu::SeenProcess& seen) {
+  const bool has_begun_now = seen.forked && !seen.executed;
+  if (has_begun_now) {  // another one had this number
+    ended_programs_.forget(seen.pid);
+    seen_between_.erase(seen.pid);
+  }
+  EndedProgram* const before = ended_programs_.last(seen.pid);
   for (ObservedProcess& other : observed_)
     if (other.pid() == seen.pid) other.write_end({proto::PROCESS_END_REPLACED, {}}, seen.program_start);
-  std::erase_if(observed_, [&](const ObservedProcess& before) { return before.pid() == seen.pid; });
+  std::erase_if(observed_, [&](const ObservedProcess& each) { return each.pid() == seen.pid; });
   ++joined_;
   const bool is_ours = seen.membership != cpu::Membership::kOutside;
-  auto before = ended_seen_.find(seen.pid);
-  const bool has_begun_now = seen.forked && !seen.executed;
-  if (before != ended_seen_.end() && has_begun_now) {  // another one that had this number
-    ended_seen_.erase(before);
-    before = ended_seen_.end();
-  }
   cpu::SeenProcess program = seen;
-  if (before != ended_seen_.end()) program.start = seen.program_start;  // its time before that is known already
+  if (before != nullptr) program.start = seen.program_start;  // its time before that is known already
   observed_.emplace_back(joined_, program, is_ours ? place(joined_, seen.pid) : proto::JobPlace(), log_);
   if (is_ours) note_agent_obstacle(seen.pid, seen.executable);
-  if (before != ended_seen_.end()) {
-    // That was its program before an exec; how the process ended is how this one did.
-    proto::ProcessEnd replaced;
-    replaced.set_time(seen.program_start);
-    replaced.set_kind(proto::PROCESS_END_REPLACED);
-    replaced.set_unreturned_buffers(before->second.unreturned_buffers);
-    log_.write({proto::FRAME_PROCESS_END, before->second.instance}, replaced);
-    endings_[joined_] = before->second.ending;
-    ended_seen_.erase(before);
+  if (before != nullptr && before->kind != proto::PROCESS_END_REPLACED) {
+    endings_[joined_] = {before->kind, before->status};  // how the process ended is how this program did
+    write_replaced(*before, seen.program_start);
   }
   seen_instances_.insert(joined_);
   return joined_;
@@ -575,9 +674,8 @@ void ProcessTable::forget_old() {
   constexpr std::uint32_t kKept = 4096;
   if (joined_ % kKept != 0 || joined_ <= 2 * kKept) return;
   const std::uint32_t oldest = joined_ - kKept;
-  std::erase_if(ended_seen_, [&](const auto& entry) { return entry.second.instance < oldest; });
+  std::erase_if(seen_between_, [&](const auto& entry) { return entry.second < oldest; });
   std::erase_if(endings_, [&](const auto& entry) { return entry.first < oldest; });
-  std::erase_if(ended_unseen_, [&](const EndedProcess& process) { return process.instance < oldest; });
   std::erase_if(named_by_program_, [&](const auto& entry) { return entry.first < oldest; });
   std::erase_if(seen_instances_, [&](std::uint32_t instance) { return instance < oldest && find_instance(instance) == nullptr; });
 }

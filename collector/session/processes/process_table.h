@@ -16,6 +16,7 @@
 #include "outside/observed_process.h"
 #include "outside/thread_follower.h"
 #include "processes/control_socket.h"
+#include "processes/ended_programs.h"
 #include "processes/heirs.h"
 #include "processes/memory_guard.h"
 #include "processes/strays.h"
@@ -60,7 +61,8 @@ class ProcessTable {
   void write_names();
   void stop_naming();  // what is left stays without names
   // An agent reports. It gets memory, or a refusal, by an answer that says who we are. Another program under a pid that is known replaces the one
-  // before (exec).
+  // before (exec). One that another has followed since, as where we were busy, is neither: it gets nothing, and is told of where it may have gone on without
+  // us.
   void greet(FileDescriptor connection, const Greeting& greeting, channel::Welcome answer, Joining joining);
   // One that reports and can't be answered.
   void note_unfollowed(pid_t pid, const std::string& reason);
@@ -116,11 +118,36 @@ class ProcessTable {
   TargetProcess& add(pid_t pid, const ProcessDescription& description, const AgentIntroduction& agent);
   // Where a process that joins stands in a job; finds its file, before anything is written of it.
   proto::JobPlace place(std::uint32_t instance, pid_t pid);
-  void replace_or_adopt(const Greeting& greeting);
+  // Who reports, as far as that can be known by the time that it is heard.
+  struct Arrival {
+    Generation generation;
+    std::int64_t shift = 0;  // of its clock (clock_shift())
+    std::int64_t since = 0;  // CLOCK_MONOTONIC ns at which its program began
+    std::int64_t told = 0;   // ns at which it reported
+    ProgramNumber program;
+    ProcessDescription description;  // its program's name alone where it has gone meanwhile
+    bool is_another = false;         // its process runs another program, for certain
+    bool has_gone = false;           // that, or it has ended, or did not wait for us
+  };
+  static Arrival arrival_of(const Greeting& greeting, int connection);
+  // The program that has arrived, among those that live; null where another has followed it.
+  TargetProcess* take_in(const Arrival& arrival, const AgentIntroduction& introduction);
+  TargetProcess* take_in_ended(EndedProgram& last, const Arrival& arrival, const AgentIntroduction& introduction);
+  TargetProcess& replace(TargetProcess& process, const Arrival& arrival, const AgentIntroduction& introduction);
+  // Whether a program from which nothing was heard is the one that has arrived.
+  [[nodiscard]] bool is_it(const TargetProcess& silent, const Arrival& arrival) const;
+  void remove(TargetProcess& process, std::optional<TargetProcess::Ending> known);  // it has ended, or was replaced
+  void write_replaced(EndedProgram& program, std::int64_t time);                    // at that time, whatever was said of its end before
+  // Tells of a program that has not waited for its answer, unless nothing can have been lost with it.
+  void note_unanswered(const std::string& who, const Arrival& arrival);
   TargetProcess* find(pid_t pid);
   TargetProcess* find_instance(std::uint32_t instance);
   // The instance of a process of which threads are seen; a new one where it is not known, or runs another program by now.
   std::uint32_t join_seen(const cpu::SeenProcess& seen);
+  [[nodiscard]] std::optional<std::uint32_t> find_seen(const cpu::SeenProcess& seen);  // where it is known already
+  std::uint32_t join_seen_between(const cpu::SeenProcess& seen, std::int64_t end);     // one that no agent told of, in front of one that is known
+  void write_end_between(std::uint32_t instance, std::int64_t time);
+  std::uint32_t join_unknown(const cpu::SeenProcess& seen);
   // What a process was of which nothing was known when its agent was heard, for it had ended by then.
   void write_late_start(std::uint32_t instance, const cpu::SeenProcess& seen);
   void leave_seen(std::uint32_t instance, std::int64_t time);
@@ -137,8 +164,6 @@ class ProcessTable {
   void forget_old();  // what is known of processes that ended long ago
   // Whether it ended, and how, where we can know better than the process itself.
   bool has_ended(const TargetProcess& process, std::optional<TargetProcess::Ending>& ending);
-  // `since`: CLOCK_MONOTONIC ns, when its agent made itself known.
-  bool has_ended_while_it_waited(const TargetProcess& process, std::int64_t since);
 
   FrameLog& log_;
   CaptureSettings settings_;
@@ -164,28 +189,17 @@ class ProcessTable {
   std::uint32_t joined_ = 0;
   std::size_t next_to_drain_ = 0;  // of live_
   std::vector<std::unique_ptr<TargetProcess>> live_;
-  std::vector<Heirs> heirs_;                            // of processes that ended
-  std::map<std::uint32_t, ProcessCompleteness> ended_;  // by instance
-  ProcessCompleteness long_ended_;                      // those that have no entry any more, together
-  std::uint64_t ended_dropped_ = 0;                     // records of processes that ended
-  std::vector<ObservedProcess> observed_;               // that live
-  std::set<std::uint32_t> seen_instances_;              // of processes whose threads are seen
-  std::unique_ptr<ThreadFollower> threads_;             // none where they are not
-  struct EndedProcess {
-    pid_t pid;
-    std::uint32_t instance;
-    std::string executable;
-    std::int64_t end;  // CLOCK_MONOTONIC ns, or a little later
-  };
+  std::vector<Heirs> heirs_;                                            // of processes that ended
+  std::map<std::uint32_t, ProcessCompleteness> ended_;                  // by instance
+  ProcessCompleteness long_ended_;                                      // those that have no entry any more, together
+  std::uint64_t ended_dropped_ = 0;                                     // records of processes that ended
+  std::vector<ObservedProcess> observed_;                               // that live
+  std::set<std::uint32_t> seen_instances_;                              // of processes whose threads are seen
+  std::unique_ptr<ThreadFollower> threads_;                             // none where they are not
   std::set<std::pair<std::uint32_t, std::uint32_t>> named_by_program_;  // instance, thread; of processes that ended
-  struct LastProgram {
-    std::uint32_t instance;
-    TargetProcess::Ending ending;
-    std::uint32_t unreturned_buffers;
-  };
-  std::map<pid_t, LastProgram> ended_seen_;                 // of processes that ended
-  std::map<std::uint32_t, TargetProcess::Ending> endings_;  // of observed instances, where known
-  std::vector<EndedProcess> ended_unseen_;                  // whose threads may yet be told of
+  EndedPrograms ended_programs_;
+  std::map<std::uint32_t, TargetProcess::Ending> endings_;  // of instances that are found after their process was seen to end
+  std::map<pid_t, std::uint32_t> seen_between_;             // the last instance of join_seen_between()
   TargetProcess::CaptureCounts captures_of_ended_;
 };
 

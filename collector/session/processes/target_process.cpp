@@ -46,8 +46,9 @@ TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescripti
       naming_(naming),
       report_(std::move(report)),
       description_(std::move(description)),
-      thread_names_(pid, tag(proto::FRAME_RESOURCES), log),
+      thread_names_(pid, tag(proto::FRAME_RESOURCES), log, [this] { return !has_left(); }),
       pidfd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
+      generation_{pid, started(pid), 0},
       encoder_(
           [this](const proto::EventChunk& chunk, std::uint32_t events) {
             const char* kind = chunk.has_nvtx_ranges() ? "nvtx_range" : chunk.has_nvtx_marks() ? "nvtx_mark" : "os_runtime";
@@ -70,13 +71,18 @@ TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescripti
   start.set_agent_version(agent.version);
   if (agent.place.ByteSizeLong() > 0) *start.mutable_place() = agent.place;
   log_.write(tag(proto::FRAME_PROCESS_START), start);
+  if (agent.begin != 0) note_report(agent.begin);
   thread_names_.look();
+}
+
+void TargetProcess::note_report(std::int64_t begin) noexcept {
+  generation_.begin = begin;
+  reported_ = monotonic_now();
 }
 
 void TargetProcess::connect(std::unique_ptr<TargetMemory> memory, FileDescriptor connection) {
   memory_ = std::move(memory);
   connection_ = std::move(connection);
-  joined_ = monotonic_now();
   if (attach::OwnNumbers numbers(pid_); numbers.differ()) {
     numbers.look();
     own_numbers_ = std::move(numbers);
@@ -99,7 +105,9 @@ bool TargetProcess::is_gone() const {
   return poll(&state, 1, 0) == 1;
 }
 
-std::string TargetProcess::title() const { return "[" + std::to_string(pid_) + "] " + last_part(description_.executable); }
+std::string TargetProcess::title() const { return session::title(pid_, description_.executable); }
+
+bool TargetProcess::has_left() const { return program_.is_known() && !program_state(pid_).number.is_same(program_); }
 
 void TargetProcess::listen(UnfollowedProcesses& unfollowed) {
   tell_absence(unfollowed);

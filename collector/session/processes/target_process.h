@@ -21,6 +21,7 @@
 #include "collector/session/recording.h"
 #include "file/frame_log.h"
 #include "file_descriptor.h"
+#include "processes/ended_programs.h"
 #include "processes/heirs.h"
 #include "processes/proc.h"
 #include "processes/target_memory.h"
@@ -39,6 +40,7 @@ struct AgentIntroduction {
   std::string version;
   bool forked = false;
   std::int64_t since = 0;  // CLOCK_MONOTONIC ns at which the process was first seen; 0: now
+  std::int64_t begin = 0;  // Generation::begin
   proto::JobPlace place;
 };
 
@@ -67,8 +69,16 @@ class TargetProcess {
   [[nodiscard]] std::uint32_t instance() const noexcept { return instance_; }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
   [[nodiscard]] bool is_connected() const noexcept { return memory_ != nullptr; }
-  // When its agent joined: CLOCK_MONOTONIC ns. Requires: is_connected().
-  [[nodiscard]] std::int64_t joined() const noexcept { return joined_; }
+  [[nodiscard]] const Generation& generation() const noexcept { return generation_; }
+  // Which program it runs, by what the kernel says of it; not known where it may have been another one by the time that this was asked.
+  [[nodiscard]] const ProgramNumber& program() const noexcept { return program_; }
+  void set_program(const ProgramNumber& program) noexcept { program_ = program; }
+  // Its agent has made itself known, for the first time: `begin` as of Generation.
+  void note_report(std::int64_t begin) noexcept;
+  // When that was: CLOCK_MONOTONIC ns; 0: it has not.
+  [[nodiscard]] std::int64_t reported() const noexcept { return reported_; }
+  [[nodiscard]] std::int64_t start() const noexcept { return start_; }  // CLOCK_MONOTONIC ns
+  [[nodiscard]] std::string title() const;                              // "[4711] python"
   [[nodiscard]] const ProcessDescription& description() const noexcept { return description_; }
   void set_description(ProcessDescription description) { description_ = std::move(description); }
   [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }            // -1 where the kernel has none
@@ -142,7 +152,7 @@ class TargetProcess {
 
  private:
   [[nodiscard]] bool holds_nothing() const;  // the agent, beyond what is in memory
-  [[nodiscard]] std::string title() const;   // "[4711] python"
+  [[nodiscard]] bool has_left() const;       // the process has ended, or runs another program, as far as that is known
   void drain_metadata();
   void describe_file_accesses();
   void tell_absence(UnfollowedProcesses& unfollowed);  // once, where the agent could not take part
@@ -176,8 +186,10 @@ class TargetProcess {
   ThreadNames thread_names_;
   FileDescriptor pidfd_;
   FileDescriptor connection_;
+  Generation generation_;
+  ProgramNumber program_;
   std::int64_t start_ = 0;  // CLOCK_MONOTONIC ns
-  std::int64_t joined_ = 0;
+  std::int64_t reported_ = 0;
   std::int64_t part_end_ = 0;  // when recording ended, of what is not written yet; 0: it goes on
   std::unique_ptr<TargetMemory> memory_;
   std::optional<Heirs> heirs_;       // once finished

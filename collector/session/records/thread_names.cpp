@@ -25,6 +25,7 @@ bool ThreadNames::is_new(std::uint32_t thread, const std::string& name) {
 }
 
 void ThreadNames::write_new(const std::map<std::uint32_t, std::string>& names) {
+  if (names.empty() || !runs_still_()) return;
   proto::Resources resources;
   for (const auto& [thread, name] : names)
     if (is_new(thread, name)) add_name(thread, name, resources);

@@ -4,8 +4,10 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "file/frame_log.h"
@@ -15,7 +17,9 @@ namespace lanescope::session {
 
 class ThreadNames {
  public:
-  ThreadNames(pid_t pid, const FrameTag& tag, FrameLog& log) : pid_(pid), tag_(tag), log_(log) {}
+  // `runs_still`: whether what the kernel said a moment ago was of the program that these are of, and not of another one in its place.
+  ThreadNames(pid_t pid, const FrameTag& tag, FrameLog& log, std::function<bool()> runs_still)
+      : pid_(pid), tag_(tag), log_(log), runs_still_(std::move(runs_still)) {}
 
   // Asks the kernel about all threads that there are, or about these. Reads /proc, a file for each.
   void look();
@@ -33,6 +37,7 @@ class ThreadNames {
   pid_t pid_;
   FrameTag tag_;
   FrameLog& log_;
+  std::function<bool()> runs_still_;
   std::map<std::uint32_t, std::string> by_kernel_;  // as last written
   std::map<std::uint32_t, std::string> by_program_;
 };

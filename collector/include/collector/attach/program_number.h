@@ -27,4 +27,8 @@ struct ProgramState {
 };
 [[nodiscard]] ProgramState program_state(pid_t pid);
 
+// Where a process's program has what the kernel gave it to begin random numbers with (AT_RANDOM): at another address after each exec, where addresses are
+// randomized. 0: not known.
+[[nodiscard]] std::uint64_t address_of_random(pid_t pid);
+
 }  // namespace lanescope::attach

@@ -31,7 +31,7 @@
 
 namespace lanescope::channel {
 
-inline constexpr std::uint32_t kLayoutVersion = 20;
+inline constexpr std::uint32_t kLayoutVersion = 21;
 // environment: set where call chains of calls into the C library may be asked for, which takes a preparation while the program is loaded
 inline constexpr char kCallChainsVariable[] = "LANESCOPE_CALL_CHAINS";
 // environment: set where it is to be recorded who holds the lock of a Python interpreter; to kPythonLockAlone where no calls into the C
@@ -74,6 +74,8 @@ struct Hello {
   char agent_version[32] = {};
   char token[kTokenHalf] = {};  // the first half of the token of the session's address; zeros where it has none
   std::int64_t begin = 0;       // CLOCK_MONOTONIC ns at which this program was forked, or loaded the agent
+  char program[16] = {};        // the begin of its name: by the time that this is read, its process may run another one
+  std::uint64_t random = 0;     // the address of what the kernel gave it to begin random numbers with (AT_RANDOM), which tells whether it does; 0: not known
 };
 
 // From an agent that was welcomed and can't take part: it hangs up behind it.
