@@ -518,3 +518,35 @@ TEST_CASE("what a start can't have is one sentence") {
   CHECK(sessions.ask({"shutdown"}).code == 0);
   CHECK(session.wait() == 5);  // a host that is killed at once would leave its program behind
 }
+
+TEST_CASE("a session that is asked to end its program by what is no signal says so, and the program runs on") {
+  const Sessions sessions;
+  LanescopeProcess recording(sessions.folder(), {"launch", "-t", "nvtx", "--session-new=mine", program("lanescope_program_lives").string(), "wait"});
+  recording.wait_for_line("ready");
+  sessions.await("Waiting");
+  for (const char* signal : {"1e99", "-1", "1.5", "true", "4294967311"}) {
+    const channel::FileDescriptor asker = connected(sessions, "mine");
+    const std::string request = std::string(R"({"command":"shutdown","signal":)") + signal + "}";
+    REQUIRE(send(asker.get(), request.data(), request.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(request.size()));
+    CHECK(received(asker)["error"] == "The session did not understand the request: its \"signal\" is no whole number from 0 to 64.");
+  }
+  CHECK_THAT(sessions.ask({"sessions", "list"}).output, contains_text("Waiting"));
+  CHECK(sessions.ask({"shutdown", "--kill", "sigkill"}).code == 0);
+  CHECK(recording.wait() == 128 + SIGKILL);
+}
+
+TEST_CASE("a session that answers with numbers that make no sense is listed without them") {
+  const Sessions sessions;
+  const HeldFolder held(sessions);
+  const channel::FileDescriptor session = bound_session(sessions, "mine");
+  REQUIRE(listen(session.get(), 16) == 0);
+  held.release();
+  LanescopeProcess list(sessions.folder(), {"sessions", "list"});
+  for (bool is_answered = false; !is_answered;) {  // who only looks whether we are there asks nothing
+    const channel::FileDescriptor connection(accept(session.get(), nullptr, nullptr));
+    is_answered = !received(connection).is_null();
+    if (is_answered) answer(connection, nlohmann::json::parse(R"({"pid":1e99,"seconds":-1e99,"state":"Waiting","target":3.5})"));
+  }
+  CHECK(list.wait() == 0);
+  CHECK_THAT(list.output(), contains_text("         ?         ?  Waiting            ?  mine"));
+}

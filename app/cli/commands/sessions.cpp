@@ -2,15 +2,18 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "checks.h"
 #include "commands.h"
 #include "options/launch_options.h"
 #include "remote/remote_work.h"
+#include "session/message_numbers.h"
 #include "session/session_directory.h"
 
 namespace lanescope::cli {
@@ -31,6 +34,14 @@ Result<SessionAnswer> ask(const std::string& name, const nlohmann::json& request
   return ask_session(*session, request);
 }
 
+// "01:02:03".
+std::string clock_text(std::int64_t seconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%02ld:%02ld:%02ld", static_cast<long>(seconds / 3600), static_cast<long>(seconds / 60 % 60),
+                static_cast<long>(seconds % 60));
+  return text.data();
+}
+
 enum class Header { kShown, kLeftOut };
 
 // Of this name; empty: all.
@@ -46,9 +57,14 @@ int list(const std::string& what, Header header) {
       continue;
     }
     const nlohmann::json& session = look.description;
-    const auto seconds = static_cast<long>(session["seconds"].get<double>());
-    std::printf("%10ld  %02ld:%02ld:%02ld  %-10s  %8ld  %s\n", session["pid"].get<long>(), seconds / 3600, seconds / 60 % 60, seconds % 60,
-                session["state"].get<std::string>().c_str(), session["target"].get<long>(), name.c_str());
+    const auto process = [&session](const char* which) {
+      const Result<std::int64_t> number = whole_number_in(session, which, 0, std::numeric_limits<pid_t>::max());
+      return number ? std::to_string(*number) : "?";
+    };
+    const Result<std::int64_t> seconds = whole_seconds_in(session, "seconds");
+    const std::string state = session.contains("state") && session["state"].is_string() ? session["state"].get<std::string>() : "?";
+    std::printf("%10s  %8s  %-10s  %8s  %s\n", process("pid").c_str(), seconds ? clock_text(*seconds).c_str() : "?", state.c_str(), process("target").c_str(),
+                name.c_str());
   }
   for (const std::string& name : left_starts())
     if (what.empty() || name == what) std::printf("%10d  00:00:00  %-10s  %8d  %s\n", 0, "Awaited", 0, name.c_str());
@@ -69,7 +85,8 @@ Result<bool> take_back(const std::string& session) {
 // Of the file that a session answers with.
 std::optional<FileIdentity> identity_in(const nlohmann::json& answer) {
   const auto parts = answer.find("identity");
-  if (parts == answer.end() || parts->size() != 3) return std::nullopt;
+  const auto is_whole = [](const nlohmann::json& part) { return part.is_number_integer(); };
+  if (parts == answer.end() || parts->size() != 3 || !std::all_of(parts->begin(), parts->end(), is_whole)) return std::nullopt;
   return FileIdentity{parts->at(0).get<std::uint64_t>(), parts->at(1).get<std::uint64_t>(), parts->at(2).get<std::int64_t>()};
 }
 

@@ -12,6 +12,8 @@
 #include <system_error>
 #include <utility>
 
+#include "session/message_numbers.h"
+
 namespace lanescope::cli {
 namespace {
 
@@ -86,8 +88,9 @@ nlohmann::json SessionServer::answer_at_once(const nlohmann::json& request) {
   const std::string command = request.value("command", "");
   if (command == "describe") return describe(recording_);
   if (command == "shutdown") {
-    const int signal = request.value("signal", recording_.was_attached_to() ? 0 : SIGTERM);
-    recording_.shut_down(signal != 0 ? std::optional<int>(signal) : std::nullopt);
+    const Result<int> signal = request.contains("signal") ? signal_in(request, "signal") : Result<int>(recording_.was_attached_to() ? 0 : SIGTERM);
+    if (!signal) return {{"error", signal.error().text}};
+    recording_.shut_down(*signal != 0 ? std::optional<int>(*signal) : std::nullopt);
     return nlohmann::json::object();
   }
   return {{"error", "The session does not know \"" + command + "\"."}};

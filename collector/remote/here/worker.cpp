@@ -363,6 +363,9 @@ void Worker::take_text(const proto::RemoteReply::Text& text) {
 }
 
 void Worker::take_end(const proto::RemoteReply::End& end) {
+  constexpr int kMostCodes = 256, kMostSignals = 128;  // of any system
+  if (end.code() < 0 || end.code() >= kMostCodes || end.signal() < 0 || end.signal() >= kMostSignals)
+    return fail(senseless("a program ended with code " + std::to_string(end.code()) + " and by signal " + std::to_string(end.signal())));
   if (task<ForeignCommand>() == nullptr && !copies_.are_equal(end)) {
     // The recorder has written over what it had written before, as when an index is made anew.
     if (++differing_ends_ <= kMostDifferingEnds) return follow();

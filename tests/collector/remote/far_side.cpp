@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <random>
 #include <string>
@@ -288,6 +289,12 @@ void behave(const std::string& way) {
       say(reply);
       read_some();
     }
+  }
+  if (way == "impossible end") {
+    proto::RemoteReply reply;
+    reply.mutable_end()->set_is_known(true);
+    reply.mutable_end()->set_signal(std::numeric_limits<std::int32_t>::max());
+    say(reply);
   }
   if (way == "behind") {
     proto::RemoteReply done, standing;

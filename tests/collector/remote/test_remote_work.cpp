@@ -322,7 +322,7 @@ TEST_CASE("a far side that is none of ours is given up in a sentence, and writes
   const Machines machines;
   const std::string way =
       GENERATE(as<std::string>{}, "silent", "noise", "exits", "other protocol", "silent later", "pulses", "garbage", "no message of ours", "too long",
-               "changed", "begins later", "offset", "unnamed", "two numbers", "long name", "many files", "text", "never equal", "refusal");
+               "changed", "begins later", "offset", "unnamed", "two numbers", "long name", "many files", "text", "never equal", "impossible end", "refusal");
   CAPTURE(way);
   const Task task = GENERATE(as<Task>{}, ForeignFile{"file"}, NewRecording{"profile", {}, {"true"}, ""}, ForeignCommand{{"sessions"}});
   if (way == "never equal" && std::holds_alternative<ForeignCommand>(task)) return;  // a command has no files, whatever is said of them
@@ -344,6 +344,7 @@ TEST_CASE("a far side that is none of ours is given up in a sentence, and writes
   const bool is_senseless = outcome.failure->text.find("makes no sense") != std::string::npos;
   if (std::holds_alternative<NewRecording>(task) && is_senseless) CHECK_FALSE(outcome.recording.empty());
   if (way == "refusal") CHECK(outcome.recording.empty());
+  if (way == "impossible end" && std::holds_alternative<ForeignCommand>(task)) CHECK_THAT(outcome.failure->text, contains_text("by signal 2147483647"));
 }
 
 TEST_CASE("a far side that says anything in any order ends, and nothing lies here but copies in their places") {
