@@ -78,61 +78,63 @@ const KernelWait* find_wait(std::span<const KernelWait> waits, EventRef kernel) 
   return found != waits.end() && found->kernel == kernel ? &*found : nullptr;
 }
 
-// What a GPU did. All of it is first given to the iterations in whose time it was done; what the process of an iteration enqueued is then moved to the one that
-// did.
+// What a GPU did. What it did for a process is first given to the iterations in whose time it was done, and then moved to the one that enqueued it.
 class WorkOfGpu {
  public:
-  WorkOfGpu(const RuleContext& context, std::span<const KernelWait> waits, GpuId gpu, std::span<const TrackId> tracks, std::span<OfProcess* const> users)
-      : context_(context),
-        waits_(waits),
-        gpu_(gpu),
-        users_(users),
-        communicates_(context.trace, is_communication_name),
-        beside_(context.trace, tracks, communicates_, ComputedTime::Copies::kCount),
-        ends_(users),
-        at_begin_(users.size()) {
+  WorkOfGpu(const RuleContext& context, std::span<const KernelWait> waits, GpuId gpu, const GpuTracks& tracks, std::span<OfProcess* const> users)
+      : context_(context), waits_(waits), gpu_(gpu), users_(users), communicates_(context.trace, is_communication_name), ends_(users), at_begin_(users.size()) {
     for (std::size_t user = 0; user < users.size(); ++user) {
-      of_process_[users[user]->series->process].push_back(user);
+      const ProcessId process = users[user]->series->process;
+      Owner& owner = owners_.try_emplace(process, context.trace, tracks.of(gpu, process), communicates_).first->second;
+      owner.users.push_back(user);
+      owner_of_user_.push_back(&owner);
       first_ = std::min(first_, users[user]->iterations.all.front().time.begin);
     }
-    busy_until_ = first_;
   }
 
   // Requires: in order of start.
   void add(const GpuOperation& operation) {
-    if (operation.range.begin < first_) {
-      busy_until_ = std::max(busy_until_, operation.range.end);
-      return;
-    }
-    if (!std::exchange(has_begun_, true)) busy_.add({first_, busy_until_});
     visit_ends(operation.range.begin);
-    busy_.add(operation.range);
+    const TimeRange since_first{std::max(operation.range.begin, first_), std::max(operation.range.end, first_)};
+    busy_.add(since_first);
+    const auto found = owners_.find(operation.process);
+    if (found == owners_.end()) return;
+    Owner& owner = found->second;
+    owner.busy.add(since_first);
+    if (operation.range.begin < first_) return;
     const bool is_communication = operation.kind == TrackKind::kKernels && communicates_(operation.name);
-    Nanoseconds& until = is_communication ? covered_by_communication_ : covered_;
+    Nanoseconds& until = is_communication ? owner.covered_by_communication : owner.covered;
     const TimeRange further{std::max(operation.range.begin, until), operation.range.end};
     if (further.end <= further.begin) return;
     until = further.end;
     Done done{operation.range.begin, further, 0, 0, nullptr};
     if (is_communication) {
-      const Nanoseconds alone = further.length() - beside_.within(further);
+      const Nanoseconds alone = further.length() - owner.beside.within(further);
       done.wait = find_wait(waits_, operation.event);
       done.waited = done.wait == nullptr ? 0 : std::min(alone, done.wait->exposed);
       done.communicated = alone - done.waited;
-      communicated_ += done.communicated;
-      waited_ += done.waited;
+      owner.communicated += done.communicated;
+      owner.waited += done.waited;
     } else {
-      work_.add(further);
+      owner.work.add(further);
     }
-    if (const auto own = of_process_.find(operation.process); own != of_process_.end()) move(operation, is_communication, done, own->second);
+    move(operation, is_communication, done, owner.users);
   }
   // Behind the last.
-  void finish() {
-    if (!std::exchange(has_begun_, true)) busy_.add({first_, busy_until_});
-    visit_ends(GpuOperations::kEver.end);
-  }
+  void finish() { visit_ends(GpuOperations::kEver.end); }
 
  private:
-  // Of an operation, as far as nothing of its kind ran before.
+  // A process whose iterations are looked at, and what the GPU did for it.
+  struct Owner {
+    Owner(const Trace& trace, std::span<const TrackId> tracks, NameMemo<bool>& communicates)
+        : beside(trace, tracks, communicates, ComputedTime::Copies::kCount) {}
+    std::vector<std::size_t> users;
+    ComputedTime beside;
+    CoveredTime busy, work;                                                                // by all; by what does not communicate
+    Nanoseconds covered = GpuOperations::kEver.begin, covered_by_communication = covered;  // until then; what runs at once counts once
+    Nanoseconds communicated = 0, waited = 0;
+  };
+  // Of an operation, as far as nothing of its kind and process ran before.
   struct Done {
     Nanoseconds begin = 0;
     TimeRange further;
@@ -141,12 +143,13 @@ class WorkOfGpu {
     const KernelWait* wait = nullptr;
   };
   struct Sums {
-    Nanoseconds busy = 0, work = 0, communicated = 0, waited = 0;
+    Nanoseconds of_all = 0, busy = 0, work = 0, communicated = 0, waited = 0;
   };
 
   void visit_ends(Nanoseconds t) {
     ends_.until(t, [&](std::size_t user, std::size_t iteration, IterationEnds::End end, Nanoseconds time) {
-      const Sums now{busy_.before(time), work_.before(time), communicated_, waited_};
+      const Owner& owner = *owner_of_user_[user];
+      const Sums now{busy_.before(time), owner.busy.before(time), owner.work.before(time), owner.communicated, owner.waited};
       if (end == IterationEnds::End::kBegin) {
         at_begin_[user] = now;
         return;
@@ -155,6 +158,7 @@ class WorkOfGpu {
       const Iterations& iterations = users_[user]->iterations;
       Iterations::OfGpu& of_gpu = of(user);
       iterations.add(of_gpu.busy, iteration, now.busy - before.busy);
+      iterations.add(of_gpu.components[kOthers], iteration, (now.of_all - before.of_all) - (now.busy - before.busy));
       iterations.add(of_gpu.components[kWork], iteration, now.work - before.work);
       iterations.add(of_gpu.components[kCommunicating], iteration, now.communicated - before.communicated);
       iterations.add(of_gpu.components[kWaiting], iteration, now.waited - before.waited);
@@ -170,7 +174,7 @@ class WorkOfGpu {
       Iterations::OfGpu& of_gpu = of(user);
       const std::optional<std::size_t> into = iterations.at(enqueued);
       if (is_communication) {
-        if (done.waited > 0 && into) iterations.origins.push_back({*into, done.wait->origin, done.waited});
+        if (done.waited > 0 && into && done.wait->origin != kNone) iterations.origins.push_back({*into, done.wait->origin, done.waited});
         if (!launch.valid()) continue;
         if (const std::optional<std::size_t> from = iterations.at(done.begin)) {
           iterations.add(of_gpu.components[kCommunicating], *from, -done.communicated);
@@ -193,16 +197,12 @@ class WorkOfGpu {
   GpuId gpu_;
   std::span<OfProcess* const> users_;
   NameMemo<bool> communicates_;
-  ComputedTime beside_;
-  std::map<ProcessId, std::vector<std::size_t>> of_process_;
+  std::map<ProcessId, Owner> owners_;
+  std::vector<const Owner*> owner_of_user_;
   IterationEnds ends_;
   std::vector<Sums> at_begin_;                    // of the iteration of each user that began last
   Nanoseconds first_ = GpuOperations::kEver.end;  // when the first iteration begins
-  Nanoseconds busy_until_ = first_;               // with what began before
-  bool has_begun_ = false;
-  CoveredTime busy_, work_;                                                                 // by all; by what does not communicate
-  Nanoseconds covered_ = GpuOperations::kEver.begin, covered_by_communication_ = covered_;  // until then; what runs at once counts once
-  Nanoseconds communicated_ = 0, waited_ = 0;
+  CoveredTime busy_;                              // by all processes, since then
 };
 
 // What all GPUs that are used did.
@@ -214,7 +214,7 @@ class WorkOfGpus : public OperationVisitor {
       : context_(context), waits_(waits), users_(users), tracks_(context.trace) {}
 
   void begin(GpuId gpu) override {
-    if (const auto of_gpu = users_.find(gpu); of_gpu != users_.end()) work_.emplace(context_, waits_, gpu, tracks_.of(gpu), of_gpu->second);
+    if (const auto of_gpu = users_.find(gpu); of_gpu != users_.end()) work_.emplace(context_, waits_, gpu, tracks_, of_gpu->second);
   }
   void visit(std::span<const GpuOperation> operations) override {
     if (!work_) return;
@@ -236,30 +236,48 @@ class WorkOfGpus : public OperationVisitor {
 // Why a GPU was idle: its gaps come in order of time.
 class IdleOfGpu {
  public:
-  IdleOfGpu(GpuId gpu, Overhead overhead, std::span<OfProcess* const> users)
-      : gpu_(gpu), overhead_(overhead), users_(users), ends_(users), at_begin_(users.size()) {}
+  IdleOfGpu(const Trace& trace, GpuId gpu, Overhead overhead, std::span<OfProcess* const> users)
+      : trace_(trace), gpu_(gpu), overhead_(overhead), users_(users), ends_(users), at_begin_(users.size()) {
+    for (std::size_t user = 0; user < users.size(); ++user) {
+      Owner& owner = owners_[users[user]->series->process];
+      owner.users.push_back(user);
+      owner_of_user_.push_back(&owner);
+    }
+  }
 
-  void add(const IdlePart& part) {
+  // Of a gap in front of work of a process.
+  void add(const IdleGap& gap, const IdlePart& part) {
+    Nanoseconds nobody = 0;
+    const auto found = owners_.find(trace_.track_of(gap.next.lane).key.process);
+    Owner* const owner = found == owners_.end() ? nullptr : &found->second;
     const bool reads = part.cause == IdleCause::kOverhead && overhead_ == Overhead::kReadsCounters;
-    const std::size_t kind = reads ? kReading : static_cast<std::size_t>(part.cause);
+    Nanoseconds& of_all = reads ? reading_ : idle_;
+    Nanoseconds& of_owner = reads || owner == nullptr ? nobody : owner->times[static_cast<std::size_t>(part.cause)];
     visit_ends(part.range.begin);
     // Sums at the end of an iteration have as much of the part as lies before it.
-    const Sums before = sums_;
+    const Nanoseconds all_before = of_all, owner_before = of_owner;
+    const auto add_until = [&](Nanoseconds time) {
+      of_all = all_before + (time - part.range.begin);
+      of_owner = owner_before + (time - part.range.begin);
+    };
     ends_.until(part.range.end, [&](std::size_t user, std::size_t iteration, IterationEnds::End end, Nanoseconds time) {
-      sums_.times[kind] = before.times[kind] + (time - part.range.begin);
-      sums_.all = before.all + (time - part.range.begin);
+      add_until(time);
       visit(user, iteration, end);
     });
-    sums_.times[kind] = before.times[kind] + part.range.length();
-    sums_.all = before.all + part.range.length();
+    add_until(part.range.end);
+    if (owner != nullptr && waits_on_gpu(gap, part)) lay_to_queue(gap, part, *owner);
   }
   void finish() { visit_ends(GpuOperations::kEver.end); }
 
  private:
-  static constexpr std::size_t kReading = kIdleCauses;
+  // A process whose iterations are looked at, and how long the GPU was idle in front of its work, by cause.
+  struct Owner {
+    std::vector<std::size_t> users;
+    std::array<Nanoseconds, kIdleCauses> times{};
+  };
   struct Sums {
-    std::array<Nanoseconds, kIdleCauses + 1> times{};
-    Nanoseconds all = 0;
+    std::array<Nanoseconds, kIdleCauses> times{};
+    Nanoseconds idle = 0, reading = 0;
   };
 
   void visit_ends(Nanoseconds t) {
@@ -267,23 +285,51 @@ class IdleOfGpu {
   }
   void visit(std::size_t user, std::size_t iteration, IterationEnds::End end) {
     Sums& before = at_begin_[user];
+    if (before.idle == idle_ && before.reading == reading_) return;
+    const Owner& owner = *owner_of_user_[user];
     if (end == IterationEnds::End::kBegin) {
-      if (before.all != sums_.all) before = sums_;
+      before = {owner.times, idle_, reading_};
       return;
     }
-    if (before.all == sums_.all) return;
     const Iterations& iterations = users_[user]->iterations;
     Iterations::OfGpu& of_gpu = users_[user]->iterations.gpus[gpu_];
-    for (std::size_t i = 0; i < kIdleCauses; ++i) iterations.add(of_gpu.components[i], iteration, sums_.times[i] - before.times[i]);
-    iterations.add(of_gpu.reading, iteration, sums_.times[kReading] - before.times[kReading]);
+    Nanoseconds of_others = idle_ - before.idle;
+    for (std::size_t i = 0; i < kIdleCauses; ++i) {
+      iterations.add(of_gpu.components[i], iteration, owner.times[i] - before.times[i]);
+      of_others -= owner.times[i] - before.times[i];
+    }
+    iterations.add(of_gpu.components[kOthers], iteration, of_others);
+    iterations.add(of_gpu.reading, iteration, reading_ - before.reading);
   }
 
+  // Whether what ends the gap had been enqueued and waited for other work.
+  [[nodiscard]] bool waits_on_gpu(const IdleGap& gap, const IdlePart& part) const {
+    if (part.cause != IdleCause::kDependency && part.cause != IdleCause::kCommunication) return false;
+    return gap.launch.valid() && trace_.lane(gap.launch.lane).end(gap.launch.index) <= part.range.begin;
+  }
+  // Of iterations that did not enqueue it.
+  void lay_to_queue(const IdleGap& gap, const IdlePart& part, const Owner& owner) {
+    const Nanoseconds enqueued = trace_.lane(gap.launch.lane).start(gap.launch.index);
+    for (const std::size_t user : owner.users) {
+      const Iterations& iterations = users_[user]->iterations;
+      Iterations::OfGpu& of_gpu = users_[user]->iterations.gpus[gpu_];
+      const std::optional<std::size_t> own = iterations.at(enqueued);
+      const TimeRange time = own ? TimeRange{std::max(part.range.begin, iterations.all[*own].time.end), part.range.end} : part.range;
+      if (time.end <= time.begin) continue;
+      add_within(time, -1, of_gpu.components[static_cast<std::size_t>(part.cause)], iterations);
+      add_within(time, 1, of_gpu.held, iterations);
+    }
+  }
+
+  const Trace& trace_;
   GpuId gpu_;
   Overhead overhead_;
   std::span<OfProcess* const> users_;
+  std::map<ProcessId, Owner> owners_;
+  std::vector<const Owner*> owner_of_user_;
   IterationEnds ends_;
-  std::vector<Sums> at_begin_;  // of the iteration of each user that began last
-  Sums sums_;
+  std::vector<Sums> at_begin_;          // of the iteration of each user that began last
+  Nanoseconds idle_ = 0, reading_ = 0;  // of all processes
 };
 
 }  // namespace
@@ -308,10 +354,10 @@ void add_what_gpus_did(const RuleContext& context, std::span<const KernelWait> w
                if (of_gpu == users.end()) return;
                if (last != gap.gpu) {
                  if (idle) idle->finish();
-                 idle.emplace(gap.gpu, overhead, of_gpu->second);
+                 idle.emplace(context.trace, gap.gpu, overhead, of_gpu->second);
                  last = gap.gpu;
                }
-               for (const IdlePart& part : parts) idle->add(part);
+               for (const IdlePart& part : parts) idle->add(gap, part);
              },
              {&beside, 1});
   if (idle) idle->finish();

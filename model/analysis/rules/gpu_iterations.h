@@ -17,9 +17,10 @@ namespace lanescope::analysis {
 
 // What the time of an iteration is made of, seen from the GPUs of its process.
 // Behind the idle causes stands GPU work that the iteration enqueued, whenever it was done: but for communication; communication that nothing else runs
-// beside; and such as far as it is known to be waiting for a rank that came later.
-inline constexpr std::size_t kWork = kIdleCauses, kCommunicating = kIdleCauses + 1, kWaiting = kIdleCauses + 2;
-inline constexpr std::size_t kComponents = kIdleCauses + 3;
+// beside; and such as far as it is known to be waiting for a rank that came later. Last come other processes that use the GPU: what it did for them alone, and
+// idle time in front of that.
+inline constexpr std::size_t kWork = kIdleCauses, kCommunicating = kIdleCauses + 1, kWaiting = kIdleCauses + 2, kOthers = kIdleCauses + 3;
+inline constexpr std::size_t kComponents = kIdleCauses + 4;
 using Components = std::array<Nanoseconds, kComponents>;
 
 struct Iteration {
@@ -32,8 +33,10 @@ struct Iterations {
   struct OfGpu {
     std::array<std::vector<Nanoseconds>, kComponents> components;  // of each; empty where it is 0 in all
     std::vector<Nanoseconds> reading;                              // likewise, counters of kernels: for how long the GPU was idle for it
-    std::vector<Nanoseconds> busy;                                 // likewise: for how long the GPU worked in its time, whoever enqueued that
+    std::vector<Nanoseconds> busy;                                 // likewise: for how long the GPU worked for its process in its time
+    std::vector<Nanoseconds> held;  // likewise: for how long the GPU was idle in its time, as what another iteration enqueued waited on the GPU
     [[nodiscard]] Nanoseconds busy_in(std::size_t iteration) const { return busy.empty() ? 0 : busy[iteration]; }
+    [[nodiscard]] Nanoseconds held_in(std::size_t iteration) const { return held.empty() ? 0 : held[iteration]; }
     [[nodiscard]] Nanoseconds of(std::size_t iteration, std::size_t component) const {
       return components[component].empty() ? 0 : components[component][iteration];
     }
@@ -71,8 +74,8 @@ struct OfProcess {
 };
 
 // Adds what the GPUs did: what they were busy with in an iteration, what it enqueued, and why they were idle in it. Work counts to the iteration that enqueued
-// it: a program that runs ahead pays for the work of many in the one that waits. Work of other processes, and such whose launch is not known, counts where it
-// was done.
+// it: a program that runs ahead pays for the work of many in the one that waits. Work whose launch is not known counts where it was done. Idle time while work
+// of another iteration waited on the GPU, for an event or another stream, is no cause of this one's: `held`.
 //
 // `gpus` are those of each process; `waits` are ordered by kernel. O(operations · log lanes + iterations · log processes), for all processes together.
 void add_what_gpus_did(const RuleContext& context, std::span<const KernelWait> waits, const std::map<ProcessId, std::vector<GpuId>>& gpus, Overhead overhead,

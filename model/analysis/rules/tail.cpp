@@ -52,6 +52,7 @@ Message component_name(std::size_t component, Waiting waiting) {
   if (component == kWork) return "GPU work";
   if (component == kCommunicating) return Message(waiting == Waiting::kIsKnown ? "communication" : "communication, or waiting for other ranks");
   if (component == kWaiting) return Message("waiting for a rank that came later");
+  if (component == kOthers) return Message("other processes on the GPU");
   return Message("idle GPU: {cause}", {{"cause", Message(idle_cause_name(static_cast<IdleCause>(component)))}});
 }
 
@@ -83,17 +84,18 @@ class FirstWork {
   std::map<GpuId, std::optional<Nanoseconds>> begins_;
 };
 
-// Without those that the recording saw too little of: most of whose time lies before the first GPU work that it has; and those in which counters of
-// kernels were read, where enough are left.
+// Without those that do not lie in the time as a whole; those that the recording saw too little of: most of whose time lies before the first GPU work that it
+// has; and those in which counters of kernels were read, where enough are left.
 Iterations iterations_of(const RuleContext& context, const ReadingTimes& readings, const IterationSeries& series, std::optional<Nanoseconds> first_work) {
   const Trace& trace = context.trace;
   Iterations iterations;
   const std::vector<TimeRange> times = iteration_times(trace, series);
   const std::size_t warms_up = warm_up_iterations(trace, series);
+  const auto is_asked_for = [&](TimeRange time) { return context.time.contains(time.begin) && time.end <= context.time.end; };
   std::vector<TimeRange> asked_for;
   std::size_t warm_up = 0;  // of those
   for (std::size_t i = 0; i < times.size(); ++i) {
-    if (!context.time.contains(times[i].begin)) continue;
+    if (!is_asked_for(times[i])) continue;
     if (i < warms_up) ++warm_up;
     asked_for.push_back(times[i]);
   }
@@ -102,7 +104,7 @@ Iterations iterations_of(const RuleContext& context, const ReadingTimes& reading
     return std::binary_search(disturbed.begin(), disturbed.end(), time, [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; });
   };
   for (std::size_t i = 0; i < times.size(); ++i)
-    if (context.time.contains(times[i].begin) && (!first_work || times[i].begin + times[i].length() / 2 >= *first_work) && !is_disturbed(times[i]))
+    if (is_asked_for(times[i]) && (!first_work || times[i].begin + times[i].length() / 2 >= *first_work) && !is_disturbed(times[i]))
       iterations.all.push_back({series.ranges[i], times[i]});
   return iterations;
 }
@@ -126,6 +128,7 @@ std::string_view advice_about(std::size_t component, Waiting waiting) {
                ? to_translate("Compare what is communicated in a slow iteration and in its neighbour, and look at what else uses the network then.")
                : to_translate("Open the recordings of all ranks together: they tell who waits for whom.");
   if (component == kWaiting) return "Look at what the rank that came later does at this time (imbalance): nothing is to be won on those that wait for it.";
+  if (component == kOthers) return "Look at what the other processes have the GPU do at this time, and give them another one, or another time.";
   if (static_cast<IdleCause>(component) == IdleCause::kCommunication)
     return "Look at the other ranks at this time: collectives end when the last one has come.";
   return "Zoom to a slow iteration and to its neighbour and compare them; evaluation, checkpoints, garbage collection and loaders that run "
@@ -141,6 +144,7 @@ struct Excess {
 struct GpuExcess {
   Components typical{};
   Nanoseconds typical_busy = 0;
+  Nanoseconds typical_held = 0;
   Nanoseconds typical_enqueued = 0;
   Components excess{};
 };
@@ -159,14 +163,16 @@ Excess add_excess(const Iterations& iterations, std::size_t iteration, std::map<
   return largest;
 }
 
-// How much longer than usual the GPU worked in its time on what it did not enqueue: it waited for a queue, and nothing is to be won there. Of
-// the GPU that most of it is of.
+// How much longer than usual the GPU worked in its time on what it did not enqueue, or had that wait for an event or another stream: it waited for a queue,
+// and nothing is to be won there. Of the GPU that most of it is of.
 Nanoseconds waited_for_queue(const Iterations& iterations, std::size_t iteration, const std::map<GpuId, GpuExcess>& gpus) {
   Nanoseconds longest = 0;
   for (const auto& [gpu, sums] : gpus) {
     const Iterations::OfGpu& of_gpu = iterations.gpus.at(gpu);
     const Nanoseconds enqueued = std::max<Nanoseconds>(0, of_gpu.enqueued(iteration) - sums.typical_enqueued);
-    longest = std::max(longest, of_gpu.busy_in(iteration) - sums.typical_busy - enqueued);
+    const Nanoseconds worked = std::max<Nanoseconds>(0, of_gpu.busy_in(iteration) - sums.typical_busy - enqueued);
+    const Nanoseconds held = std::max<Nanoseconds>(0, of_gpu.held_in(iteration) - sums.typical_held);
+    longest = std::max(longest, worked + held);
   }
   return longest;
 }
@@ -246,6 +252,7 @@ std::optional<Slow> find_slow(const RuleContext& context, const Families& famili
   for (const auto& [gpu, of_gpu] : iterations.gpus) {
     GpuExcess& sums = gpus[gpu];
     sums.typical_busy = typical(of_gpu.busy);
+    sums.typical_held = typical(of_gpu.held);
     for (std::size_t i = 0; i < kComponents; ++i) sums.typical[i] = typical(of_gpu.components[i]);
     std::vector<Nanoseconds> enqueued;
     enqueued.reserve(iterations.all.size() - first);
@@ -305,37 +312,50 @@ std::optional<Slow> find_slow(const RuleContext& context, const Families& famili
   return found;
 }
 
-// A finding, and the iterations that other ranks need not be told of beside it.
+// A finding, and the iterations that other processes need not be told of beside it.
 class Leader {
  public:
-  Leader(const Trace& trace, const Slow& slow) : trace_(trace), slow_(slow), iterations_(slow.own.empty() ? slow.iterations : slow.own) {
+  Leader(const Trace& trace, const Ranks& ranks, const Slow& slow)
+      : trace_(trace), ranks_(ranks), slow_(slow), iterations_(slow.own.empty() ? slow.iterations : slow.own) {
     for (const std::size_t i : iterations_) names_.insert(range_name(trace, slow.of->iterations.all[i].range));
   }
 
-  // Whether another rank is slow for reasons of its own in no other iterations, for the most part, or only waits, and in one of these.
+  // Of a rank that communicates as this one does: whether it is slow for reasons of its own in no other iterations, for the most part, or only waits, and in
+  // one of these. Of others, which may meet in a way that was not recorded: whether it is slow in the same ones for the most part, and at the same time.
   [[nodiscard]] bool says(const Slow& other) const {
+    if (other.of->series->family != slow_.of->series->family) return false;
+    if (!ranks_.communicating.contains(slow_.of->series->process) || !ranks_.communicating.contains(other.of->series->process)) {
+      const std::size_t same = count_same(other, other.iterations);
+      return !time_of(slow_).intersected(time_of(other)).empty() && 2 * same > other.iterations.size() && 2 * same > slow_.iterations.size();
+    }
     return other.own.empty() ? count_same(other, other.iterations) > 0 : 2 * count_same(other, other.own) >= other.own.size();
   }
-  void add(const Slow& other) noexcept {
-    ++others_;
+  void add(const Slow& other) {
+    others_.push_back(other.of->series->process);
     waiting_ += other.waiting;
   }
   [[nodiscard]] Finding finding() const {
     Finding finding = slow_.finding;
-    if (others_ > 0)
-      finding.seen =
-          followed_by(std::move(finding.seen),
-                      Message(waiting_ > 0 ? "The same iterations took longer on {ranks} as well, which waited for {time} together for ranks that came later."
-                                           : "The same iterations took longer on {ranks} as well.",
-                              {{"ranks", counted(others_, "other rank")}, {"time", duration_text(waiting_)}}));
+    if (!others_.empty())
+      finding.seen = followed_by(
+          std::move(finding.seen),
+          Message(waiting_ > 0 ? "The same iterations took longer on {ranks} as well, which waited for {time} together for ranks that came later: {names}."
+                               : "The same iterations took longer on {ranks} as well: {names}.",
+                  {{"ranks", counted(others_.size(), "other rank")}, {"time", duration_text(waiting_)}, {"names", names_of_others()}}));
     return finding;
   }
 
  private:
+  static TimeRange time_of(const Slow& slow) { return {slow.of->iterations.all.front().time.begin, slow.of->iterations.all.back().time.end}; }
+  [[nodiscard]] Message names_of_others() const {
+    constexpr std::size_t kMostNamed = 8;
+    Message names;
+    for (std::size_t i = 0; i < std::min(kMostNamed, others_.size()); ++i) names = listed(std::move(names), Message::verbatim(name_of(trace_, others_[i])));
+    return others_.size() > kMostNamed ? Message("{names}, ...", {{"names", names}}) : names;
+  }
   // Iterations are the same by their order, and where processes have unlike numbers of them, by their names.
   [[nodiscard]] std::size_t count_same(const Slow& other, std::span<const std::size_t> some) const {
     const std::vector<Iteration>& all = other.of->iterations.all;
-    if (other.of->series->family != slow_.of->series->family) return 0;
     const bool by_order = all.size() == slow_.of->iterations.all.size();
     return static_cast<std::size_t>(std::count_if(some.begin(), some.end(), [&](std::size_t i) {
       return by_order ? std::binary_search(iterations_.begin(), iterations_.end(), i) : names_.contains(range_name(trace_, all[i].range));
@@ -343,10 +363,11 @@ class Leader {
   }
 
   const Trace& trace_;
+  const Ranks& ranks_;
   const Slow& slow_;
   const std::vector<std::size_t>& iterations_;
   std::set<std::string_view> names_;
-  std::uint64_t others_ = 0;
+  std::vector<ProcessId> others_;
   Nanoseconds waiting_ = 0;
 };
 
@@ -355,18 +376,14 @@ std::vector<Finding> once_for_ranks_that_meet(const Trace& trace, const Ranks& r
   constexpr std::ptrdiff_t kMostLeaders = 64;  // that others are compared with
   std::stable_sort(all.begin(), all.end(), [](const Slow& a, const Slow& b) { return a.finding.cost - a.waiting > b.finding.cost - b.waiting; });
   std::vector<Leader> leaders;
-  std::vector<Finding> findings;
   for (const Slow& one : all) {
-    if (!ranks.communicating.contains(one.of->series->process)) {
-      findings.push_back(one.finding);
-      continue;
-    }
     const auto end = leaders.begin() + std::min(kMostLeaders, std::ssize(leaders));
     if (const auto leader = std::find_if(leaders.begin(), end, [&](const Leader& each) { return each.says(one); }); leader != end)
       leader->add(one);
     else
-      leaders.emplace_back(trace, one);
+      leaders.emplace_back(trace, ranks, one);
   }
+  std::vector<Finding> findings;
   for (const Leader& leader : leaders) findings.push_back(leader.finding());
   return findings;
 }

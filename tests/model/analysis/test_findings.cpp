@@ -386,6 +386,111 @@ TEST_CASE("an iteration of a program that runs ahead costs the time for which it
   CHECK_THAT(tail.findings[0].seen, contains_text("Running CPU code: 28.0 ms"));
 }
 
+TEST_CASE("an iteration that waits behind a full queue while the GPU waits for an event is not slow") {
+  // Steps of 2 ms on the CPU, each with a kernel of 10 ms; a queue holds four. In front of the kernel of step 20 the GPU waits 50 ms for an event. The thread
+  // waits as long, in a launch: in step 23 or 24, which enqueued none of what waits.
+  Scenario program;
+  std::vector<Nanoseconds> ends;
+  Nanoseconds t = 0, free = 0;
+  for (int step = 0; step < 60; ++step) {
+    const Nanoseconds begin = t, call = begin + 2 * kMillisecond;
+    const Nanoseconds returns = std::max(call + 5'000, step < 4 ? 0 : ends[static_cast<std::size_t>(step) - 4] + 5'000);
+    const Nanoseconds starts = std::max(free + 1'000, returns) + (step == 20 ? 50 * kMillisecond : 0);
+    free = starts + 10 * kMillisecond;
+    ends.push_back(free);
+    program.kernel("k", call, returns, starts, free);
+    t = returns + 10'000;
+    program.range("step " + std::to_string(step), begin, t);
+  }
+  const RuleAnswer tail = answer(*program.trace(), "tail:share=0");
+  CHECK(tail.findings.empty());
+  CHECK(tail.tables.empty());
+
+  // Where a step waits for an event of its own, it is slow.
+  Scenario own;
+  t = 0;
+  for (int step = 0; step < 60; ++step) {
+    const Nanoseconds waits = step == 20 ? 50 * kMillisecond : 20'000, starts = t + 5'000 + waits, end = starts + 10 * kMillisecond;
+    own.kernel("k", t, t + 5'000, starts, end);
+    own.call("cudaStreamSynchronize", t + 6'000, end + 2'000);
+    own.range("step " + std::to_string(step), t, end + 3'000);
+    t = end + 4'000;
+  }
+  const RuleAnswer slow = answer(*own.trace(), "tail");
+  REQUIRE(slow.findings.size() == 1);
+  CHECK(slow.findings[0].cost == 50 * kMillisecond - 20'000);
+  CHECK_THAT(slow.findings[0].seen, contains_text("Enqueued, waiting on the GPU: 50.0 ms (100 %)"));
+}
+
+TEST_CASE("what another process has the GPU do is no GPU work of this one's slow iteration") {
+  // Steps of 10 ms with a kernel of 4 ms. In step 11 it begins 20 ms later: another process has the GPU.
+  Scenario program(100), other(program.builder(), 200);
+  Nanoseconds t = 0;
+  for (int step = 0; step < 20; ++step) {
+    const Nanoseconds later = step == 11 ? 20 * kMillisecond : 0;
+    if (later > 0) other.kernel("theirs", t - 1'000, t + 4'000, t + 6'000, t + later);
+    program.kernel("k", t, t + 5'000, t + later + 8'000, t + later + 4 * kMillisecond);
+    program.call("cudaStreamSynchronize", t + 6'000, t + later + 4 * kMillisecond + 5'000);
+    program.range("step " + std::to_string(step), t, t + later + 10 * kMillisecond);
+    t += later + 10 * kMillisecond;
+  }
+  const RuleAnswer tail = answer(*program.trace(), "tail");
+  REQUIRE(tail.findings.size() == 1);
+  CHECK(tail.findings[0].cost == 20 * kMillisecond);
+  CHECK_THAT(tail.findings[0].seen, contains_text("other processes on the GPU: 20.0 ms") && !contains_text("GPU work"));
+}
+
+TEST_CASE("iterations that the chosen time cuts are no samples, in recordings with counters either") {
+  // Steps of 10 ms, of which the kernel's counters are read in each for 4 to 5 ms more. The chosen time ends in the reading of step 15.
+  Scenario program;
+  Nanoseconds t = 0;
+  std::uint32_t launches = 0;
+  TimeRange chosen;
+  for (int step = 0; step < 20; ++step) {
+    const Nanoseconds reading = (4 + step % 2) * kMillisecond;
+    if (step == 5) chosen.begin = t - 1'000;
+    if (step == 15) chosen.end = t + 1'000'000;
+    program.kernel("read", t + 10'000, t + 10'000 + reading, t + 5'000 + reading, t + 6'000 + reading);
+    program.builder()->add(MeasuredLaunch{program.process(), ++launches, KernelReplay::kKernel, 3, {}, 0, {}});
+    program.kernel("k", t + 20'000 + reading, t + 25'000 + reading, t + 30'000 + reading, t + reading + 9 * kMillisecond);
+    ++launches;
+    program.call("cudaStreamSynchronize", t + 26'000 + reading, t + reading + 9 * kMillisecond + 1'000);
+    program.range("step " + std::to_string(step), t, t + reading + 10 * kMillisecond);
+    t += reading + 10 * kMillisecond;
+  }
+  const auto answers = apply_rules(*program.trace(), std::vector{*parse_rule("tail:share=0:slower=10")}, {}, chosen);
+  REQUIRE(answers);
+  CHECK(answers->front().findings.empty());
+  CHECK(answers->front().tables.empty());
+}
+
+TEST_CASE("processes that are slow in the same iterations at the same time are one finding, which names them") {
+  // Three processes that meet in a way that was not recorded, each on a GPU of its own: in steps 5 and 12 the first takes 25 ms longer, the others 20.
+  const auto program_of = [](bool at_one_time) {
+    const auto builder = std::make_shared<TraceBuilder>();
+    for (std::uint32_t number = 0; number < 3; ++number) {
+      Scenario program(builder, 100 + number);
+      program.on_gpu(number);
+      Nanoseconds t = at_one_time ? 0 : number * 10'000 * kMillisecond;
+      for (int step = 0; step < 20; ++step) {
+        const bool is_slow = step == 5 || step == 12;
+        const Nanoseconds later = is_slow ? (number == 0 ? 25 : 20) * kMillisecond : 0, next = t + (is_slow ? 25 * kMillisecond : 0) + 10 * kMillisecond;
+        program.range("step " + std::to_string(step), t, t + later + 10 * kMillisecond);
+        program.kernel("k", t + later, t + later + 5'000, t + later + 8'000, t + later + 9 * kMillisecond);
+        t = next;
+      }
+    }
+    return builder->snapshot();
+  };
+  const RuleAnswer tail = answer(*program_of(true), "tail");
+  REQUIRE(tail.findings.size() == 1);
+  CHECK(tail.findings[0].cost == 2 * 25 * kMillisecond);
+  CHECK_THAT(tail.findings[0].title, contains_text("of [100] program took"));
+  CHECK_THAT(tail.findings[0].seen, contains_text("The same iterations took longer on 2 other ranks as well: [101] program, [102] program."));
+  CHECK(test::table_named(tail, "tail").row_count() == 6);
+  CHECK(answer(*program_of(false), "tail").findings.size() == 3);  // one after the other
+}
+
 TEST_CASE("migrations of unified memory are no copies that streams could hide") {
   const auto trace = load_trace(test::data_file("unified_memory.trace"));  // without a copy
   REQUIRE(trace);

@@ -506,7 +506,7 @@ TEST_CASE("ranks that are slow in the same steps are one finding, and in others 
   const Grouped evaluating{{{{0, 1, 2, 3}}}, std::vector<Nanoseconds>(4, 5 * kMillisecond), std::vector<Nanoseconds>(4, 5 * kMillisecond), {5, 12}};
   const RuleAnswer same = answer(*trace_of(evaluating), "tail");
   REQUIRE(same.findings.size() == 1);
-  CHECK_THAT(same.findings[0].seen, contains_text("The same iterations took longer on 3 other ranks as well."));
+  CHECK_THAT(same.findings[0].seen, contains_text("The same iterations took longer on 3 other ranks as well: [101] program, [102] program, [103] program."));
 
   // Each rank is late in its turn: two ranks, five steps each of twenty, in which the other one waits.
   const auto builder = std::make_shared<TraceBuilder>();
