@@ -29,7 +29,13 @@ constexpr std::size_t kMostThreads = 64;           // of a process that are look
 class AwaitedWork::Sections {
  public:
   Sections(const Trace& trace, const LaunchIndex& launches, std::map<KernelsOfGpu, Times>& times)
-      : trace_(trace), launches_(launches), times_(times), names_(trace), tracks_(trace), threads_(trace.threads().size()) {}
+      : trace_(trace),
+        launches_(launches),
+        times_(times),
+        names_(trace),
+        tracks_(trace),
+        threads_(trace.threads().size()),
+        ends_waits_outside_of_calls_(ends_waits_outside_of_calls(trace)) {}
 
   void begin(GpuId gpu) { gpu_ = gpu; }
 
@@ -77,7 +83,15 @@ class AwaitedWork::Sections {
     if (calls.end(launch.index) + kLaunchLatency <= gap.begin) return std::nullopt;
     if (const Nanoseconds waited = waited_in_calls(next.process, gap.begin); waited > 0) return std::min(waited, all);
     if (const Nanoseconds enqueuing = gap.begin - calls.start(launch.index); enqueuing >= 0) return enqueuing < kLongLaunch ? 0 : all;
-    return goes_its_way(trace_.track_of(launch.lane).key.thread, gap.begin) ? 0 : all;
+    return goes_its_way(trace_.track_of(launch.lane).key, gap.begin) ? 0 : all;
+  }
+
+  // Whether a thread may wait for the GPU outside of CUDA's calls: where the GPU calls functions of a process, or pages of unified memory move.
+  static bool ends_waits_outside_of_calls(const Trace& trace) {
+    constexpr std::string_view kMigrations = "[CUDA memcpy Unified";
+    for (NameId name = 0; name < trace.name_count(); ++name)
+      if (enqueues_host_function(trace.name(name)) || trace.name(name).starts_with(kMigrations)) return true;
+    return std::any_of(trace.tracks().begin(), trace.tracks().end(), [](const Track& track) { return track.key.kind == TrackKind::kPageFaults; });
   }
 
   // The longest that a thread of the process has been in a call that waits for the GPU, at t.
@@ -103,14 +117,34 @@ class AwaitedWork::Sections {
     return since >= kLaunchLatency && trace_.name(call).find("Memcpy") != std::string_view::npos;
   }
 
-  // Whether the thread did something of its own at t, rather than being held back by what may depend on the GPU: calls that allocate, free or load code wait
-  // for it as well.
-  bool goes_its_way(ThreadId thread, Nanoseconds t) {
+  // Whether a thread of the process was in a call at t that may wait for the GPU: calls that allocate, free or load code do as well. Requires: at most
+  // kMostThreads.
+  bool any_in_setup(ProcessId process, Nanoseconds t) {
+    const auto is_in_setup = [&](TrackId track) {
+      const LaneId id = trace_.tracks()[track].lanes.front();
+      LaneCursor& cursor = cursors_.try_emplace(id, trace_.lane(id)).first->second;
+      const EventIndex at = cursor.seek(t);
+      return at < cursor.lane().size() && cursor.lane().start(at) <= t && names_.cuda_call(cursor.lane().name(at)) == CallClass::kSetup;
+    };
+    const std::span<const TrackId> tracks = trace_.tracks_of(process, TrackKind::kCudaApi);
+    return std::any_of(tracks.begin(), tracks.end(), is_in_setup);
+  }
+
+  // Whether the thread did something of its own at t, rather than being held back by what may depend on the GPU: then another thread of its process is in a
+  // call that does, or the GPU itself ends the wait.
+  bool goes_its_way(const TrackKey& calls, Nanoseconds t) {
+    const ThreadId thread = calls.thread;
     if (thread == kNone) return false;
     if (!threads_[thread]) threads_[thread] = std::make_unique<ThreadActivity>(trace_, tracks_, thread, names_);
     pieces_.clear();
     threads_[thread]->describe({t, t + 1}, pieces_);
     switch (pieces_.empty() ? IdleCause::kUnknown : pieces_.front().cause) {
+      case IdleCause::kOsLock:
+      case IdleCause::kOsSleep:
+      case IdleCause::kOsQueue:
+      case IdleCause::kOsOther:
+      case IdleCause::kOsBlocked:
+        return !ends_waits_outside_of_calls_ && !any_in_setup(calls.process, t);
       case IdleCause::kCpuCode:
       case IdleCause::kLaunch:
       case IdleCause::kOsIo:
@@ -130,6 +164,7 @@ class AwaitedWork::Sections {
   std::vector<std::unique_ptr<ThreadActivity>> threads_;
   std::unordered_map<LaneId, LaneCursor> cursors_;
   std::vector<Activity> pieces_;
+  const bool ends_waits_outside_of_calls_;
   GpuId gpu_ = kNone;
   Nanoseconds begin_ = 0;           // of the section
   std::optional<Nanoseconds> end_;  // of the work so far

@@ -3,8 +3,9 @@
 // Where the CPU enqueues work more slowly than a GPU does it, the GPU runs out of work again and again. A kernel in front of such a gap could take
 // less, and the gap would be longer by that: nothing else would come sooner. So the work of a GPU is cut where it runs out of work. Work in front
 // of a cut is awaited where a thread of the process waited for the GPU when the gap began; its end then decides when the program goes on. It is hidden where
-// the thread that enqueued what ends the gap was on its way there, and waited for nothing. The last work is awaited. Where it can't be told, as of a thread
-// that something else held back, of launches that were not recorded, or of a GPU that several processes use, work counts as awaited: what is told is the most
+// the thread that enqueued what ends the gap was on its way there, or waited for something else: outside of CUDA's calls, while no thread of its process was in
+// one that waits, only functions that the GPU calls, and pages of unified memory, make it wait for the GPU. The last work is awaited. Where it can't be told,
+// as of programs that use these, of launches that were not recorded, or of a GPU that several processes use, work counts as awaited: what is told is the most
 // that the program could be faster.
 //
 // A thread that waited for 1 ms is no more than 1 ms faster, however much less the work takes.

@@ -170,6 +170,16 @@ bool creates_stream(std::string_view name) noexcept { return contains(name, "Str
 
 bool asks_gpu(std::string_view name) noexcept { return contains(name, "StreamQuery") || contains(name, "EventQuery"); }
 
+bool enqueues_host_function(std::string_view name) noexcept {
+  constexpr std::array<std::string_view, 3> kHostFunctions{"LaunchHostFunc", "AddCallback", "AddHostNode"};
+  return name.starts_with("cu") && contains_any(name, kHostFunctions);
+}
+
+bool enqueues_gpu_work(std::string_view name) noexcept {
+  constexpr std::array<std::string_view, 3> kWork{"Launch", "Memcpy", "Memset"};
+  return contains_any(name, kWork) && !enqueues_host_function(name);
+}
+
 bool makes_stream_wait(std::string_view name) noexcept { return contains(name, "StreamWait"); }
 
 IdleCause classify_os_call(std::string_view name) noexcept {

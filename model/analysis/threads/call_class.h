@@ -30,6 +30,12 @@ enum class CallClass : std::uint8_t {
 // Whether a CUDA call asks whether the GPU is done, and returns at once.
 [[nodiscard]] bool asks_gpu(std::string_view name) noexcept;
 
+// Whether a CUDA call enqueues kernels, graphs, copies or sets, which are recorded.
+[[nodiscard]] bool enqueues_gpu_work(std::string_view name) noexcept;
+
+// Whether a CUDA call has the GPU call a function of the process: a thread that waits for that waits for the GPU.
+[[nodiscard]] bool enqueues_host_function(std::string_view name) noexcept;
+
 // Whether a CUDA call makes a stream wait for an event or a value.
 [[nodiscard]] bool makes_stream_wait(std::string_view name) noexcept;
 

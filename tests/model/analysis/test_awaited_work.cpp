@@ -157,8 +157,23 @@ TEST_CASE("what another thread of the process waits for is awaited, and so is wh
   CHECK(told_of([](Scenario& program, Scenario&, Nanoseconds t) {
           for (Nanoseconds asked = 10; asked < 502; asked += 4) program.call("cudaEventQuery", t + asked * kMicrosecond, t + (asked + 1) * kMicrosecond);
         }) == 10 * 100 * kMicrosecond);
-  CHECK(told_of([](Scenario& program, Scenario&, Nanoseconds t) {
-          program.os_call("pthread_cond_wait", t + 10 * kMicrosecond, t + 900 * kMicrosecond);  // for whom, nobody can say
+  const auto waits_for_a_lock = [](Scenario& program, Nanoseconds t) { program.os_call("pthread_cond_wait", t + 10 * kMicrosecond, t + 900 * kMicrosecond); };
+  const auto is_blocked = [](Scenario& program, Nanoseconds t) { program.state(ThreadState::kBlocked, t + 10 * kMicrosecond, t + 900 * kMicrosecond); };
+  // Nobody who waits for the GPU can end the wait: the same as where it is not known that the thread waits at all.
+  CHECK(told_of([&](Scenario& program, Scenario&, Nanoseconds t) { waits_for_a_lock(program, t); }) == 100 * kMicrosecond);
+  CHECK(told_of([&](Scenario& program, Scenario&, Nanoseconds t) { is_blocked(program, t); }) == 100 * kMicrosecond);
+  // A thread that waits for the GPU, or a function that the GPU calls, may.
+  CHECK(told_of([&](Scenario& program, Scenario& other, Nanoseconds t) {
+          waits_for_a_lock(program, t);
+          other.call("cudaStreamSynchronize", t + 10 * kMicrosecond, t + 502 * kMicrosecond);
+        }) == 10 * 100 * kMicrosecond);
+  CHECK(told_of([&](Scenario& program, Scenario& other, Nanoseconds t) {
+          is_blocked(program, t);
+          other.call("cudaMalloc", t + 10 * kMicrosecond, t + 700 * kMicrosecond);
+        }) == 10 * 100 * kMicrosecond);
+  CHECK(told_of([&](Scenario& program, Scenario&, Nanoseconds t) {
+          program.call("cudaLaunchHostFunc", t + 5 * kMicrosecond, t + 9 * kMicrosecond);
+          is_blocked(program, t);
         }) == 10 * 100 * kMicrosecond);
   CHECK(told_of([](Scenario& program, Scenario&, Nanoseconds t) { program.call("cudaFree", t + 10 * kMicrosecond, t + 900 * kMicrosecond); }) ==
         10 * 100 * kMicrosecond);  // which waits for the GPU
