@@ -52,16 +52,6 @@ double incomplete_beta(double a, double b, double x) noexcept {
   return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-// How many independent ones tell as much of their mean as so many blocks whose neighbours are alike (Bayley and Hammersley 1946).
-double effective_number(double blocks, double alike) noexcept {
-  double sum = 1, power = 1;
-  for (double k = 1; k < blocks; ++k) {
-    power *= alike;
-    sum += 2 * (1 - k / blocks) * power;
-  }
-  return blocks / sum;
-}
-
 double mean_of(std::span<const double> series) noexcept {
   double mean = 0;
   for (const double sample : series)
@@ -142,6 +132,37 @@ class StepsOfSeries {
   std::vector<std::size_t> places_;
 };
 
+// The border that parts samples into two levels best: with most of their spread between these (Otsu 1979).
+struct Levels {
+  double border = 0;
+  double above = 0;         // how many samples lie above it
+  double below_border = 0;  // sum of the distances from the mean of those below it
+  double share = 0;         // of the sum of all squares, what lies between the levels; 0 where all samples are equal
+};
+Levels levels_of(std::span<const double> series) {
+  std::vector<double> sorted;  // without zeros, which come first and may be most
+  std::copy_if(series.begin(), series.end(), std::back_inserter(sorted), [](double sample) { return sample != 0; });
+  std::sort(sorted.begin(), sorted.end());
+  const double mean = mean_of(series);
+  const auto n = static_cast<double>(series.size()), zeros = n - static_cast<double>(sorted.size());
+  double squares = zeros * mean * mean, below = -zeros * mean, most = 0;
+  Levels levels;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const double left = zeros + static_cast<double>(i), last = i == 0 ? 0 : sorted[i - 1];
+    if (left > 0 && sorted[i] != last) {
+      const double between = below * below / left + below * below / (n - left);
+      if (between > most) {
+        most = between;
+        levels = {(last + sorted[i]) / 2, n - left, below, 0};
+      }
+    }
+    below += sorted[i] - mean;
+    squares += (sorted[i] - mean) * (sorted[i] - mean);
+  }
+  if (squares > 0) levels.share = most / squares;
+  return levels;
+}
+
 // What drifts in both alike makes no pairs. O(steps of both that are not zero): one that happens in few samples has few, and many are compared.
 double correlation_of_steps(const StepsOfSeries& first, const StepsOfSeries& second, const Overlap& overlap) noexcept {
   if (overlap.length == 0) return 0;
@@ -167,6 +188,10 @@ std::size_t period_of(std::span<const double> series) {
   const auto most = std::max_element(products.begin(), products.end());        // the shortest of those that are equal
   const double by_chance = 3 / std::sqrt(static_cast<double>(series.size()));  // three standard errors of a series without one
   return *most > std::max(0.5, by_chance) * squares ? static_cast<std::size_t>(most - products.begin()) : 1;
+}
+
+double fisher_above(double f, double first_degrees, double second_degrees) noexcept {
+  return incomplete_beta(second_degrees / 2, first_degrees / 2, second_degrees / (second_degrees + first_degrees * f));
 }
 
 double student_two_sided(double t, double degrees) noexcept {
@@ -255,38 +280,21 @@ MeanChange::Pairs MeanChange::pairs_of(std::span<const double> first, std::span<
   return pairs;
 }
 
-// Two speeds are told by the border that parts the samples best (Otsu 1979), where little of their spread is left on its sides; that each is kept for some
-// time, by how few stretches there are on one side of it (Wald and Wolfowitz 1940).
+// Two speeds are told by the border that parts the samples best, where little of their spread is left on its sides; that each is kept for some time, by how few
+// stretches there are on one side of it (Wald and Wolfowitz 1940).
 MeanChange::Speeds MeanChange::speeds_of(std::span<const double> series) {
   series = series.first(std::min(series.size(), kMostSearched));
-  std::vector<double> sorted;  // without zeros, which come first and may be most
-  std::copy_if(series.begin(), series.end(), std::back_inserter(sorted), [](double sample) { return sample != 0; });
-  std::sort(sorted.begin(), sorted.end());
-  const double mean = mean_of(series);
-  const auto n = static_cast<double>(series.size()), zeros = n - static_cast<double>(sorted.size());
-  double squares = zeros * mean * mean, below = -zeros * mean, most = 0, border = 0, below_border = 0, slower = 0;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    const double left = zeros + static_cast<double>(i), last = i == 0 ? 0 : sorted[i - 1];
-    if (left > 0 && sorted[i] != last) {
-      const double between = below * below / left + below * below / (n - left);
-      if (between > most) {
-        most = between;
-        border = (last + sorted[i]) / 2;
-        below_border = below;
-        slower = n - left;
-      }
-    }
-    below += sorted[i] - mean;
-    squares += (sorted[i] - mean) * (sorted[i] - mean);
-  }
-  if (most < kLeastApart * squares || squares == 0) return {};
+  const Levels levels = levels_of(series);
+  if (levels.share < kLeastApart) return {};
+  const double mean = mean_of(series), border = levels.border, slower = levels.above;
+  const auto n = static_cast<double>(series.size());
   double stretches = 1;
   for (std::size_t i = 1; i < series.size(); ++i)
     if ((series[i] > border) != (series[i - 1] > border)) ++stretches;
   const double twice = 2 * slower * (n - slower), expected = 1 + twice / n, variance = twice * (twice - n) / (n * n * (n - 1));
-  const bool once = stretches == 2 && std::min(slower, n - slower) >= kLeastKept && most >= kFarApart * squares;
+  const bool once = stretches == 2 && std::min(slower, n - slower) >= kLeastKept && levels.share >= kFarApart;
   if (!once && (stretches + 0.5 - expected) > -kFewStretches * std::sqrt(variance)) return {};
-  const double fast = (mean * (n - slower) + below_border) / (n - slower);
+  const double fast = mean + levels.below_border / (n - slower);
   Speeds speeds{stretches, 0, 0, mean - fast, (mean - fast) * (n - slower) / slower};
   std::vector<double> means;
   for (std::size_t begin = 0, i = 1; i <= series.size(); ++i) {
@@ -460,6 +468,31 @@ Interval MeanChange::interval(double level) const {
   const auto percent = [](double ratio) { return 100 * (ratio - 1); };
   return {percent(probability(low_outside) > level ? low_outside : bound(low_inside, low_outside, level)),
           high_outside >= kFarthest ? std::numeric_limits<double>::infinity() : percent(bound(high_inside, high_outside, level))};
+}
+
+double effective_number(double blocks, double alike) noexcept {
+  double sum = 1, power = 1;
+  for (double k = 1; k < blocks; ++k) {
+    power *= alike;
+    sum += 2 * (1 - k / blocks) * power;
+  }
+  return blocks / sum;
+}
+
+std::size_t transient_of(std::span<const double> series) {
+  series = series.first(std::min(series.size(), kMostSearched));
+  const std::size_t most = std::min(series.size() / 4, series.size() - std::min(series.size(), MeanChange::kLeastSamples));
+  std::size_t all = 0;
+  while (all < most) {
+    const std::span<const double> rest = series.subspan(all);
+    const Levels levels = levels_of(rest);
+    const auto is_above = [&](double sample) { return sample > levels.border; };
+    const auto behind = std::find_if_not(rest.begin(), rest.end(), is_above);
+    const auto slower = static_cast<std::size_t>(behind - rest.begin());
+    if (levels.share < kLeastApart || slower == 0 || all + slower > most || std::any_of(behind, rest.end(), is_above)) break;
+    all += slower;
+  }
+  return all;
 }
 
 }  // namespace lanescope::analysis

@@ -110,7 +110,18 @@ class MeanChange {
 // period, nor do less than six of its length. Of what begins a long series. O(samples^2) at most, O(samples) where all but a few are zero.
 [[nodiscard]] std::size_t period_of(std::span<const double> series);
 
+// How many samples at the beginning of a series warm up: they lie above the border between two levels (Otsu 1979) that hold four fifths of the spread between
+// them, and none that follows does; then the same of the rest. At most a fourth of all, and no more than leave MeanChange::kLeastSamples. Of what begins a long
+// series. O(k n log n), k of them.
+[[nodiscard]] std::size_t transient_of(std::span<const double> series);
+
 // Of Student's t, that it lies at least this far from zero. `degrees` of freedom need not be whole.
 [[nodiscard]] double student_two_sided(double t, double degrees) noexcept;
+
+// Of Fisher's F, that it is at least as large: of two variances with so many degrees of freedom, the first by the second.
+[[nodiscard]] double fisher_above(double f, double first_degrees, double second_degrees) noexcept;
+
+// How many independent ones tell as much of their mean as so many blocks of which neighbours correlate so (Bayley and Hammersley 1946).
+[[nodiscard]] double effective_number(double blocks, double alike) noexcept;
 
 }  // namespace lanescope::analysis

@@ -318,6 +318,8 @@ class Samples::Ranks {
     const auto disturbed = static_cast<std::size_t>(std::count_if(steps.begin() + static_cast<std::ptrdiff_t>(first), steps.end(), is_disturbed));
     const bool leaves_out = disturbed > 0 && steps.size() - first - disturbed >= MeanChange::kLeastSamples;
     if (leaves_out) samples.disturbed_ += disturbed;
+    samples.has_readings_ |= disturbed > 0 && !leaves_out;
+    samples.programs_.push_back(samples.size());
     for (const Steps& process : processes_) samples.by_process_[process.process];
     for (std::size_t step = first; step < steps.size(); ++step) {
       if (leaves_out && is_disturbed(steps[step])) continue;
@@ -398,6 +400,7 @@ Samples Samples::of_iterations(const Trace& trace, const std::vector<IterationSe
 
 Samples Samples::of_work(const Trace& trace, const std::map<ProcessId, RepeatingWork>& work, std::optional<std::size_t> skip) {
   std::vector<Steps> processes;
+  std::size_t left_out = 0;
   const LaunchIndex launches(trace);
   const ReadingTimes readings(counter_readings(trace, launches, {}));
   for (const auto& [process, repeating] : work) {
@@ -410,13 +413,22 @@ Samples Samples::of_work(const Trace& trace, const std::map<ProcessId, Repeating
     }
     std::sort(enqueued.begin(), enqueued.end());
     Steps steps{process, times_between(enqueued), times_between(started), {}, {}, repeating.warm_up};
+    // Of a part that was saved, calls in front of it are those alone that enqueued its work.
+    const auto is_whole = [&](const TimeRange& time) { return !trace.provenance().part || time.begin >= trace.scope().begin; };
+    const auto cut = std::find_if(steps.times.begin(), steps.times.end(), is_whole) - steps.times.begin();
+    steps.times.erase(steps.times.begin(), steps.times.begin() + cut);
+    steps.on_gpu.erase(steps.on_gpu.begin(), steps.on_gpu.begin() + cut);
+    steps.warm_up -= std::min(steps.warm_up, static_cast<std::size_t>(cut));
+    left_out += static_cast<std::size_t>(cut);
     steps.disturbed = read_in(readings, process, steps.times);
     // Launches that load code take long, though the work that they enqueue may follow at once.
     const Nanoseconds usual = std::max(median_length(steps.times), median_length(steps.on_gpu));
     while (steps.warm_up < steps.times.size() / 4 && steps.times[steps.warm_up].length() > usual + usual / 2) ++steps.warm_up;
     processes.push_back(std::move(steps));
   }
-  return of_steps(std::move(processes), skip);
+  Samples samples = of_steps(std::move(processes), skip);
+  samples.left_out_ = left_out;
+  return samples;
 }
 
 Samples Samples::of_slices(const Trace& trace, std::size_t slices) {
@@ -430,6 +442,40 @@ Samples Samples::of_slices(const Trace& trace, std::size_t slices) {
   samples.sliced_ = extent;
   samples.ranks_.assign(slices, 1);
   return samples;
+}
+
+std::vector<std::size_t> Samples::transients() const {
+  std::vector<std::size_t> transients(programs_.size());
+  if (has_readings_) return transients;
+  std::vector<double> lengths(size());
+  for_each([&](ProcessId, std::size_t sample, TimeRange time) { lengths[sample] += static_cast<double>(time.length()) / static_cast<double>(ranks_[sample]); });
+  for (std::size_t program = 0; program < programs_.size(); ++program) {
+    const std::size_t begin = programs_[program], end = program + 1 < programs_.size() ? programs_[program + 1] : size();
+    transients[program] = transient_of(std::span(lengths).subspan(begin, end - begin));
+  }
+  return transients;
+}
+
+void Samples::leave_out_first(std::span<const std::size_t> of_programs) {
+  std::vector<std::size_t> numbers(size(), size());  // that those have which are left; size() of others
+  std::vector<std::size_t> ranks, programs;
+  for (std::size_t sample = 0, program = 0; sample < size(); ++sample) {
+    while (program < programs_.size() && programs_[program] <= sample) {
+      programs.push_back(ranks.size());
+      ++program;
+    }
+    if (program > 0 && sample < programs_[program - 1] + of_programs[program - 1]) continue;
+    numbers[sample] = ranks.size();
+    ranks.push_back(ranks_[sample]);
+  }
+  for (std::map<ProcessId, Windows>* const all : {&by_process_, &on_gpu_})
+    for (auto& [process, windows] : *all) {
+      std::erase_if(windows, [&](const Window& window) { return numbers[window.sample] == size(); });
+      for (Window& window : windows) window.sample = numbers[window.sample];
+    }
+  skipped_ += size() - ranks.size();
+  ranks_ = std::move(ranks);
+  programs_ = std::move(programs);
 }
 
 const Samples::Windows* Samples::windows_of(ProcessId process) const noexcept {

@@ -34,6 +34,12 @@ class Samples {
   static Samples of_work(const Trace& trace, const std::map<ProcessId, RepeatingWork>& work, std::optional<std::size_t> skip);
   static Samples of_slices(const Trace& trace, std::size_t slices);
 
+  // Of each program, one that ran behind the other or with other steps: how many of its first samples are longer than all that follow (transient_of). None
+  // where counters of kernels were read in some that count.
+  [[nodiscard]] std::vector<std::size_t> transients() const;
+  // Leaves out as many at the beginning of each program, as ones that warm up. Requires: transients() has so many.
+  void leave_out_first(std::span<const std::size_t> of_programs);
+
   [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
   [[nodiscard]] std::size_t skipped() const noexcept { return skipped_; }  // iterations that were left out, of each rank
   // Of each rank, that were left out since counters of kernels were read in them; none where fewer than kLeastSamples would be left.
@@ -81,9 +87,11 @@ class Samples {
 
   std::map<ProcessId, Windows> by_process_;
   std::map<ProcessId, Windows> on_gpu_;
-  Windows slices_;                  // the last one has room for what begins at the very end...
-  TimeRange sliced_;                // ...of this time
-  std::vector<std::size_t> ranks_;  // of each sample
+  Windows slices_;                     // the last one has room for what begins at the very end...
+  TimeRange sliced_;                   // ...of this time
+  std::vector<std::size_t> ranks_;     // of each sample
+  std::vector<std::size_t> programs_;  // the first sample of each
+  bool has_readings_ = false;          // in samples that count
   std::size_t skipped_ = 0;
   std::size_t disturbed_ = 0;
   std::size_t left_out_ = 0;

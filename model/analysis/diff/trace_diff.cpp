@@ -90,6 +90,16 @@ struct Run {
 };
 using Side = std::span<const Run>;
 
+// What is slower at the beginning of all runs is no speed of the program: it warms up there.
+void leave_out_transients(std::span<Run> runs) {
+  std::vector<std::vector<std::size_t>> transients;
+  for (const Run& run : runs) {
+    transients.push_back(run.samples.transients());
+    if (std::all_of(transients.back().begin(), transients.back().end(), [](std::size_t count) { return count == 0; })) return;
+  }
+  for (std::size_t run = 0; run < runs.size(); ++run) runs[run].samples.leave_out_first(transients[run]);
+}
+
 // An item in all runs of a side: what each says of it, nullptr where it has none of it.
 struct OfSide {
   Side runs;
@@ -381,12 +391,16 @@ Result<TraceDiff> compare_runs(Runs first, Runs second, const DiffOptions& optio
       return Error{"No iteration of \"" + alignment->family + alignment->marker + "\" is left after the first " + std::to_string(options.skip.value_or(0)) +
                        ": skip fewer.",
                    ErrorKind::kUsage};
+    runs.push_back({std::move(samples), {}});
+  }
+  if (!whole && !options.skip) leave_out_transients(runs);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Samples& samples = runs[i].samples;
     if (!whole) (i < all.first ? diff.first_iterations : diff.second_iterations) += samples.size();
     (i < all.first ? diff.first_skipped : diff.second_skipped) += samples.skipped();
     (i < all.first ? diff.first_disturbed : diff.second_disturbed) += samples.disturbed();
     (i < all.first ? diff.first_left_out : diff.second_left_out) += samples.left_out();
-    Measurements items = measure(trace, families[i], samples, options.stop);
-    runs.push_back({std::move(samples), std::move(items)});
+    runs[i].items = measure(*all.traces[i], families[i], samples, options.stop);
   }
   diff.items = items_of(runs, all.first, options.stop);
   return diff;

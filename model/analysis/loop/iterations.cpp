@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -169,6 +170,38 @@ std::optional<Nanoseconds> first_gpu_work(const Trace& trace, ProcessId process,
   return enqueued ? enqueued : begun;
 }
 
+// What of the recording of a process was saved; none where all was.
+std::optional<TimeRange> saved_time(const Trace& trace, ProcessId process) {
+  const TracePart* const part = part_of_process(trace, process);
+  const std::optional<SavedPart>& saved = (part == nullptr ? trace.provenance() : part->provenance).part;
+  if (!saved) return std::nullopt;
+  return part == nullptr ? saved->time : part->clock(saved->time);
+}
+
+// From when on a process enqueued GPU work that a saved part lacks, as its GPUs did it behind the part: behind the last that it has. The end of time where it
+// lacks none.
+Nanoseconds first_lacking_work(const Trace& trace, ProcessId process, const LaunchIndex& launches) {
+  std::optional<Nanoseconds> last;
+  for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory, TrackKind::kGraphLaunches})
+    for (const TrackId track : trace.tracks_of(process, kind))
+      for (const LaneId id : trace.tracks()[track].lanes) {
+        const Lane& lane = trace.lane(id);
+        if (lane.size() == 0) continue;
+        const EventRef launch = launches.find(process, lane.correlation(lane.size() - 1), lane.start(lane.size() - 1));
+        if (launch.valid()) last = std::max(last.value_or(0), trace.lane(launch.lane).start(launch.index));
+      }
+  Nanoseconds first = std::numeric_limits<Nanoseconds>::max();
+  if (!last) return first;
+  NameMemo<bool> enqueues(trace, enqueues_gpu_work);
+  for (const TrackId track : trace.tracks_of(process, TrackKind::kCudaApi)) {
+    const Lane& calls = trace.lane(trace.tracks()[track].lanes.front());  // outermost ones
+    EventIndex i = calls.lower_bound(*last + 1);
+    while (i < calls.size() && !enqueues(calls.name(i))) ++i;
+    if (i < calls.size()) first = std::min(first, calls.start(i));
+  }
+  return first;
+}
+
 // How many iterations at the beginning and at the end the recording does not have whole.
 struct Incomplete {
   std::size_t first = 0;
@@ -187,6 +220,14 @@ Incomplete incomplete_iterations(const Trace& trace, const IterationSeries& seri
   // What begins an iteration that lasts to the next ends the one before all the same.
   const bool ends_itself = series.extent == IterationSeries::Extent::kRange;
   if (ends_itself && trace.nvtx_detail(trace.lane(last.lane).detail(last.index)).finished == Finished::kNo) incomplete.last = 1;
+  if (const std::optional<TimeRange> saved = saved_time(trace, series.process)) {
+    const std::vector<TimeRange> times = iteration_times(trace, series);
+    const Nanoseconds end = std::min(saved->end, first_lacking_work(trace, series.process, launches.of(trace)));
+    const auto begins_before = std::count_if(times.begin(), times.end(), [&](const TimeRange& time) { return time.begin < saved->begin; });
+    const auto ends_behind = std::count_if(times.begin(), times.end(), [&](const TimeRange& time) { return time.end > end; });
+    incomplete.first = std::max(incomplete.first, static_cast<std::size_t>(begins_before));
+    incomplete.last = std::max(incomplete.last, static_cast<std::size_t>(ends_behind));
+  }
   return incomplete;
 }
 

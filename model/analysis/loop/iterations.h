@@ -37,9 +37,10 @@ struct IterationSeries {
 //
 // Iterations that the recording does not have whole are left out: the one that was open when the process or its recording ended; and of a process
 // that was attached to, those that began before the first of its GPU work that was recorded was enqueued, as ranges and calls are recorded earlier
-// than GPU work is. Processes that have equally many leave out equally many, and none where none would be left.
+// than GPU work is. Of a part that was saved, those that its borders cut, those that lie beside it, and those of whose GPU work some was done behind it.
+// Processes that have equally many leave out equally many, and none where none would be left.
 //
-// O(NVTX ranges); for XLA modules and a process that was attached to, O(NVTX ranges, CUDA calls, and GPU work of the processes that have any).
+// O(NVTX ranges); for XLA modules, saved parts and a process that was attached to, O(NVTX ranges, CUDA calls, and GPU work of the processes that have any).
 // `launches` are the trace's; the second form has its own.
 [[nodiscard]] std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted, SharedLaunchIndex& launches);
 [[nodiscard]] std::vector<IterationSeries> find_iterations(const Trace& trace, Families& families, std::string_view wanted = {});

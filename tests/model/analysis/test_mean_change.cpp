@@ -49,6 +49,23 @@ bool says_change(const TraceDiff& diff) {
 
 }  // namespace
 
+TEST_CASE("what is slower at the beginning of a series is its transient, as far as nothing behind it is") {
+  const auto series = [](std::vector<double> first, double last = 1) {
+    for (int i = 0; i < 40; ++i) first.push_back(1 + 0.01 * (i % 3));
+    first.push_back(last);
+    return first;
+  };
+  CHECK(transient_of(series({})) == 0);
+  CHECK(transient_of(series({1.4, 1.3})) == 2);
+  CHECK(transient_of(series({2.0, 1.3, 1.3})) == 3);   // which the first one would hide
+  CHECK(transient_of(series({1.4, 1.3}, 1.35)) == 0);  // it comes again
+  CHECK(transient_of(series({1, 1.4, 1.3})) == 0);
+  CHECK(transient_of(series(std::vector<double>(20, 1.3))) == 0);  // a third of all is a speed
+  CHECK(transient_of(std::vector<double>{9, 1, 1, 1, 1}) == 0);    // of five, none can be spared
+  CHECK(transient_of(std::vector<double>{9, 1, 1, 1, 1, 1}) == 1);
+  CHECK(transient_of(std::vector<double>{}) == 0);
+}
+
 TEST_CASE("Student's t has the probabilities of its closed forms and of tables") {
   for (const double t : {0.1, 1.0, 3.0, 12.0, 63.657, 1'000.0}) {
     INFO(t);

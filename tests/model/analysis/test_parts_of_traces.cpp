@@ -6,11 +6,14 @@
 #include <tuple>
 #include <vector>
 
+#include "answers.h"
+#include "model/analysis/diff/trace_diff.h"
 #include "model/analysis/idle/idle.h"
 #include "model/export/trace_file_export.h"
 #include "model/stats/format.h"
 #include "model/stats/report.h"
 #include "model/trace/load.h"
+#include "scenario.h"
 #include "support/catch.h"
 #include "support/paths.h"
 
@@ -59,7 +62,60 @@ std::vector<std::string> rows_of(const stats::Table& table) {
   return rows;
 }
 
+// 40 steps of 10 ms, each with a kernel of 6 ms that begins so long behind its launch.
+std::shared_ptr<const Trace> steps_of_10_ms(Nanoseconds behind, bool are_marked) {
+  test::Scenario program;
+  for (int step = 0; step < 40; ++step) {
+    const Nanoseconds t = step * 10 * test::kMillisecond;
+    if (are_marked) program.range("step " + std::to_string(step), t, t + 10 * test::kMillisecond - 1'000);
+    program.kernel("k", t + test::kMillisecond, t + test::kMillisecond + 5'000, t + test::kMillisecond + behind, t + 7 * test::kMillisecond + behind);
+    program.call("cudaEventRecord", t + 9 * test::kMillisecond, t + 9 * test::kMillisecond + 5'000);
+  }
+  return program.trace();
+}
+
+// What is saved of the time.
+std::shared_ptr<const Trace> saved_part_of(const Trace& whole, TimeRange time) {
+  ExportSelection selection;
+  selection.window = time;
+  const test::TemporaryFolder folder;
+  REQUIRE(export_trace_file(whole, folder.path() / "part.trace", Overwrite::kRefuse, selection, FileForm::kLog));
+  const auto part = load_trace(folder.path() / "part.trace");
+  REQUIRE(part);
+  return *part;
+}
+
+const DiffItem& compared_item(const TraceDiff& diff, DiffKind kind, std::string_view name) {
+  const auto found = std::find_if(diff.items.begin(), diff.items.end(), [&](const DiffItem& one) { return one.kind == kind && one.name == name; });
+  REQUIRE(found != diff.items.end());
+  return *found;
+}
+
 }  // namespace
+
+TEST_CASE("of a saved part, iterations count that lie in it with all their work") {
+  const TimeRange time{105 * test::kMillisecond, 305 * test::kMillisecond};  // cuts steps 10 and 30
+  const auto check = [&](Nanoseconds behind, std::size_t whole_steps) {
+    const auto part = saved_part_of(*steps_of_10_ms(behind, true), time);
+    const Result<TraceDiff> diff = compare_traces(*part, *part);
+    REQUIRE(diff);
+    CHECK(diff->first_iterations == whole_steps);
+    CHECK(compared_item(*diff, DiffKind::kDuration, "Iteration").first.per_iteration == 10 * test::kMillisecond - 1'000);
+    CHECK(compared_item(*diff, DiffKind::kKernel, "k").first.count == whole_steps);
+    CHECK(compared_item(*diff, DiffKind::kKernel, "k").first.per_iteration == 6 * test::kMillisecond);
+    CHECK(compared_item(*diff, DiffKind::kApi, "cudaEventRecord").first.count == whole_steps);
+  };
+  check(test::kMillisecond, 19);       // 11 to 29
+  check(25 * test::kMillisecond, 17);  // the kernels of 28 and 29 begin behind the part; those of 8 to 10 are in it, and their ranges beside it
+
+  // From kernel to kernel, calls are counted from launch to launch, of which those in front of the part are not all there.
+  const auto part = saved_part_of(*steps_of_10_ms(25 * test::kMillisecond, false), time);
+  const Result<TraceDiff> diff = compare_traces(*part, *part);
+  REQUIRE(diff);
+  CHECK(diff->repeating_work == "k");
+  CHECK(compared_item(*diff, DiffKind::kApi, "cudaEventRecord").first.count == diff->first_iterations);
+  CHECK(compared_item(*diff, DiffKind::kApi, "cudaLaunchKernel").first.count == diff->first_iterations);
+}
 
 TEST_CASE("a saved part says why GPUs were idle as the whole does of that time, also where its work was launched before") {
   const auto name = GENERATE(as<std::string>(), "cause_stream_wait", "cause_lock", "cause_sync_each_launch", "torch_training_workers0", "torch_graph",

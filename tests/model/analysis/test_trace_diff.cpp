@@ -27,6 +27,7 @@ struct Loop {
   double noise = 0.05;  // standard deviation of loading and kernel, of their length
   bool ranges = true;
   Nanoseconds stray = 0;  // pauses between iterations, of up to 22 times this
+  int cold = 0;           // first iterations, which take three tenths longer
 };
 
 // A loop that loads, in a range of its own, and then runs one kernel.
@@ -36,8 +37,9 @@ std::shared_ptr<const Trace> trace_of(const Loop& loop) {
   Scenario program;
   Nanoseconds t = 0;
   for (int i = 0; i < loop.iterations; ++i) {
-    const auto loading = static_cast<Nanoseconds>(static_cast<double>(loop.loading) * noise(random));
-    const auto kernel = static_cast<Nanoseconds>(static_cast<double>(loop.kernel) * noise(random));
+    const double cold = i < loop.cold ? 1.3 : 1;
+    const auto loading = static_cast<Nanoseconds>(static_cast<double>(loop.loading) * cold * noise(random));
+    const auto kernel = static_cast<Nanoseconds>(static_cast<double>(loop.kernel) * cold * noise(random));
     if (loop.ranges) {
       program.range("step_" + std::to_string(i), t, t + loading + kernel + 30'000, 0);
       program.range("load", t, t + loading, 1);
@@ -71,6 +73,33 @@ TEST_CASE("the ranges that iterations are have no verdict beside that on their d
   CHECK(item(diff, DiffKind::kDuration, "Iteration").verdict == DiffVerdict::kMore);
   CHECK(item(diff, DiffKind::kRange, "load").verdict == DiffVerdict::kSame);
   CHECK(std::none_of(diff.items.begin(), diff.items.end(), [](const DiffItem& one) { return one.name == "step_*"; }));
+}
+
+TEST_CASE("a few slower iterations at the beginning of both sides warm up, and are no second speed of the program") {
+  const unsigned seed = GENERATE(range(1u, 6u));
+  const bool ranges = GENERATE(true, false);
+  const int cold = ranges ? 2 : 3;  // from kernel to kernel, the last one is half of it
+  const Loop before{.seed = 2 * seed, .noise = 0.02, .ranges = ranges, .cold = cold + 1};
+  const Loop faster{.seed = 2 * seed + 1, .loading = 1'700'000, .kernel = 850'000, .noise = 0.02, .ranges = ranges, .cold = cold};
+  const TraceDiff diff = compare(before, faster);
+  INFO("seed " << seed << (ranges ? ", by ranges" : ", by kernels"));
+  const DiffItem& duration = item(diff, DiffKind::kDuration, "Iteration");
+  CHECK(duration.verdict == DiffVerdict::kLess);
+  CHECK(duration.change_low > -18);
+  CHECK(duration.change_high < -12);
+  CHECK(diff.first_skipped >= 3);
+  CHECK(diff.first_skipped <= (ranges ? 3 : 4));
+  CHECK(diff.second_skipped >= 2);
+  CHECK(diff.second_skipped <= (ranges ? 2 : 3));
+
+  const TraceDiff equal = compare(before, {.seed = 2 * seed + 1, .noise = 0.02, .ranges = ranges, .cold = cold});
+  CHECK(item(equal, DiffKind::kDuration, "Iteration").verdict == DiffVerdict::kSame);
+
+  // On one side alone it is a difference; and who says how many to skip is not told better.
+  CHECK(compare(before, {.seed = 2 * seed + 1, .noise = 0.02, .ranges = ranges}).first_skipped == 0);
+  DiffOptions options;
+  options.skip = 0;
+  CHECK(compare(before, faster, options).first_skipped == 0);
 }
 
 TEST_CASE("a trace does not differ from itself") {
