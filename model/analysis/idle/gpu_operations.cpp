@@ -187,20 +187,25 @@ void visit_operations(const Trace& trace, TimeRange time, std::span<OperationVis
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
     for (OperationVisitor* const visitor : visitors) visitor->begin(gpu);
     GpuOperations operations(trace, tracks.of(gpu), time, stop);
-    now.resize(kVisitedAtOnce);
-    now.resize(operations.next(now));
+    const auto read = [&](std::vector<GpuOperation>& into) {
+      into.resize(kVisitedAtOnce);
+      into.resize(operations.next(into));
+      if (time.end != GpuOperations::kEver.end)
+        for (GpuOperation& operation : into) operation = operation.until(time.end);
+    };
+    read(now);
     while (!now.empty()) {
       const bool is_last = now.size() < kVisitedAtOnce;
       if (is_last && now.size() < kWorthAThread) {
         for (OperationVisitor* const visitor : visitors) visitor->visit(now);
         break;
       }
-      ahead.resize(is_last ? 0 : kVisitedAtOnce);
+      if (is_last) ahead.clear();
       parallel_for(visitors.size() + 1, [&](std::size_t part) {
         if (part > 0)
           visitors[part - 1]->visit(now);
         else if (!is_last)
-          ahead.resize(operations.next(ahead));
+          read(ahead);
       });
       now.swap(ahead);
     }

@@ -1,6 +1,7 @@
 // The work of one GPU, all processes and streams together, in order of start.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -25,6 +26,12 @@ struct GpuOperation {
   DetailId detail = 0;
   TrackKind kind = TrackKind::kKernels;  // of its track, as the next
   ProcessId process = kNone;
+  // As far as it lies in a time in which it begins: what is behind that is part of no share.
+  [[nodiscard]] GpuOperation until(Nanoseconds end) const noexcept {
+    GpuOperation cut = *this;
+    cut.range.end = std::min(range.end, end);
+    return cut;
+  }
 };
 
 // The tracks of GPU work, by what they are of: for those who ask of each GPU in turn, of which files may have very many.
@@ -129,8 +136,8 @@ class OperationVisitor {
   virtual void end() = 0;
 };
 
-// Shows all visitors the operations of every GPU that start within the time, GPU by GPU, so that lanes are merged and decoded once for all. Each is called by
-// one thread at a time; several visitors at once, while operations that follow are merged, on all cores. When asked to stop, it ends early.
+// Shows all visitors the operations of every GPU that start within the time, cut where it ends, GPU by GPU, so that lanes are merged and decoded once for all.
+// Each is called by one thread at a time; several visitors at once, while operations that follow are merged, on all cores. When asked to stop, it ends early.
 void visit_operations(const Trace& trace, TimeRange time, std::span<OperationVisitor* const> visitors, const std::stop_token& stop = {});
 
 // visit_idle() of the whole trace (idle.h), which shows others the same operations. The visitor may be called by another thread.

@@ -102,8 +102,9 @@ std::map<PageableKey, PageableGroup> pageable_copies(const RuleContext& context,
         PageableGroup& group = groups[{track.key.gpu, lane.name(i), family, call}];
         ++group.copies;
         group.bytes += detail.bytes;
-        group.total += lane.duration(i);
-        group.gain += std::max<Nanoseconds>(0, lane.duration(i) - expected);
+        const Nanoseconds within = std::min(lane.end(i), context.time.end) - lane.start(i);
+        group.total += within;
+        group.gain += std::min(within, std::max<Nanoseconds>(0, lane.duration(i) - expected));
         if (lane.duration(i) > group.longest) {
           group.longest = lane.duration(i);
           group.longest_copy = {id, i};

@@ -137,7 +137,7 @@ class ChunkCollector : public OperationVisitor {
     const auto is_of_same_gpu = [&](TrackId track) { return trace_.tracks()[track].key.gpu == known.chunks.stream.gpu; };
     if (!std::all_of(tracks.begin(), tracks.end(), is_of_same_gpu)) {  // nothing tells contexts apart: in the order of time, rather than GPU by GPU
       GpuOperations operations(trace_, tracks, context.time, context.stop);
-      while (const std::optional<GpuOperation> operation = operations.next()) add(*operation, known);
+      while (const std::optional<GpuOperation> operation = operations.next()) add(operation->until(context.time.end), known);
       return;
     }
     of_lane_.resize(trace_.lanes().size(), nullptr);

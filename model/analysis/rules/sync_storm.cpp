@@ -83,7 +83,7 @@ bool count_calls(const RuleContext& context, const LoopWork& work, Families& fam
       if (!work.has(track.key.process, lane.start(i))) return;
       Waits& entry = waits[{track.key.thread, lane.name(i), families.of(ranges.innermost(track.key.thread, lane.start(i)))}];
       ++entry.calls;
-      entry.blocked += lane.duration(i);
+      entry.blocked += std::min(lane.end(i), context.time.end) - lane.start(i);
     });
   }
   return any;

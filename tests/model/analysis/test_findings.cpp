@@ -1,6 +1,7 @@
 // What findings say of idle time: where most of it lies, what kind it is, and what to do about that kind.
 #include <algorithm>
 #include <array>
+#include <regex>
 
 #include "answers.h"
 #include "model/analysis/rule.h"
@@ -462,6 +463,55 @@ TEST_CASE("iterations that the chosen time cuts are no samples, in recordings wi
   REQUIRE(answers);
   CHECK(answers->front().findings.empty());
   CHECK(answers->front().tables.empty());
+}
+
+TEST_CASE("of a chosen time no share exceeds the whole, whatever begins in it and ends behind it") {
+  // Eight steps of 10 ms of two ranks. In the last one, all that begins lasts for a second: the kernel, its copies, the collective and the wait for all of them.
+  const auto builder = std::make_shared<TraceBuilder>();
+  for (std::uint32_t number = 0; number < 2; ++number) {
+    Scenario rank(builder, 100 + number);
+    rank.on_gpu(number);
+    for (int step = 0; step < 8; ++step) {
+      const Nanoseconds t = step * 10 * kMillisecond, longer = step == 7 ? 1'000 * kMillisecond : 0;
+      for (int i = 0; i < 30; ++i) rank.kernel("small", t + i * 20'000, t + i * 20'000 + 5'000, t + i * 20'000 + 8'000, t + i * 20'000 + 14'000);
+      rank.copy("cudaMemcpyAsync", MemoryKind::kPinned, 1 << 24, t + kMillisecond, t + kMillisecond + 5'000, t + kMillisecond + 10'000,
+                t + 2 * kMillisecond + longer, 8);
+      rank.copy("cudaMemcpy", MemoryKind::kPageable, 1 << 24, t + 2 * kMillisecond, t + 3 * kMillisecond + longer, t + 2 * kMillisecond + 10'000,
+                t + 3 * kMillisecond + longer, 9);
+      rank.kernel("gemm", t + 3 * kMillisecond, t + 3 * kMillisecond + 5'000, t + 3 * kMillisecond + 10'000 + number * 1'000'000, t + 5 * kMillisecond + longer,
+                  10);
+      rank.kernel("ncclDevKernel_AllReduce", t + 5 * kMillisecond, t + 5 * kMillisecond + 5'000, t + 5 * kMillisecond + 10'000, t + 8 * kMillisecond + longer,
+                  20);
+      rank.call("cudaDeviceSynchronize", t + 6 * kMillisecond, t + 8 * kMillisecond + longer);
+      rank.range("step " + std::to_string(step), t, t + 9 * kMillisecond + longer);
+    }
+  }
+  const auto trace = builder->snapshot();
+  const TimeRange chosen{70 * kMillisecond, 79 * kMillisecond};
+  const std::regex share("([0-9,.]+) %");
+  std::size_t shares = 0;
+  for (const Rule& rule : rules()) {
+    if (rule.origin != RuleOrigin::kLanescope) continue;
+    const auto answers = apply_rules(*trace, std::vector{*parse_rule(rule.name)}, {}, chosen);
+    REQUIRE(answers);
+    for (const Finding& finding : answers->front().findings) {
+      INFO(finding.title.english() << " " << finding.seen.english());
+      CHECK(finding.cost <= 2 * chosen.length() * (finding.rule == "imbalance" ? 2 : 1));
+      const std::string words = finding.title.english() + finding.seen.english();
+      for (std::sregex_iterator found(words.begin(), words.end(), share); found != std::sregex_iterator(); ++found, ++shares)
+        CHECK(std::stod((*found)[1]) <= 100);
+    }
+    for (const NamedTable& named : answers->front().tables)
+      for (const stats::Column& column : named.table.columns()) {
+        if (column.unit != stats::Unit::kPercent || column.title == "Of Mean" || column.title == "Of Median") continue;
+        for (const double value : std::get<stats::Reals>(column.values)) {
+          INFO(named.name << ", " << column.title);
+          CHECK(value <= 100);
+          ++shares;
+        }
+      }
+  }
+  CHECK(shares > 10);
 }
 
 TEST_CASE("processes that are slow in the same iterations at the same time are one finding, which names them") {
