@@ -125,6 +125,16 @@ def _begin(mark):
         return False
 
 
+def _attribute(owner, name):
+    """As inspect.getattr_static gives it, which takes far longer where most names are those of no attribute of a module."""
+    if type(owner) is types.ModuleType and not hasattr(types.ModuleType, name):
+        try:
+            return vars(owner)[name]
+        except KeyError:
+            raise AttributeError(name) from None
+    return inspect.getattr_static(owner, name)
+
+
 class _Function:
     """What one name of the file stands for in a module."""
 
@@ -134,17 +144,19 @@ class _Function:
         self._domain = domain
 
     def mark_in(self, module):
+        """Why it could not be marked; None where it was."""
         name = "%s.%s" % (module.__name__, self._way)
         try:
             *owners, attribute = self._way.split(".")
             self._wrap(functools.reduce(getattr, owners, module), attribute, name)
         except AttributeError:
-            _say("%s is not marked: there is none" % name)
+            return "%s is not marked: there is none" % name
         except Exception as error:  # whatever a module has in its place: the program goes on
-            _say("%s is not marked: %s" % (name, error))
+            return "%s is not marked: %s" % (name, error)
+        return None
 
     def _wrap(self, owner, attribute, name):
-        given = inspect.getattr_static(owner, attribute)
+        given = _attribute(owner, attribute)
         if isinstance(given, type):
             own = [part for part in ("__init__", "__call__") if isinstance(inspect.getattr_static(given, part, None), types.FunctionType)]
             if not own:
@@ -188,6 +200,17 @@ class _Function:
         return call
 
 
+_MOST_TOLD = 20  # functions of a module that could not be marked
+
+
+def _mark(functions, module):
+    reasons = [reason for reason in (function.mark_in(module) for function in functions) if reason is not None]
+    for reason in reasons[:_MOST_TOLD]:
+        _say(reason)
+    if len(reasons) > _MOST_TOLD:
+        _say("%d more functions of %s are not marked" % (len(reasons) - _MOST_TOLD, module.__name__))
+
+
 def read(path):
     """What marks each module, by the modules' names."""
     with open(path, encoding="utf-8-sig") as file:
@@ -203,6 +226,6 @@ def read(path):
         _say("functions of the program's own file (__main__) are not marked, since they do not exist before it runs: import them from a module")
 
     def marker(of_module):
-        return lambda module: [function.mark_in(module) for function in of_module]
+        return lambda module: _mark(of_module, module)
 
     return {module: marker(of_module) for module, of_module in functions.items()}

@@ -106,6 +106,25 @@ TEST_CASE("named functions of Python have a range a call, and do what they did")
   CHECK(ranges(folder, "math.sqrt") == 0);
 }
 
+TEST_CASE("of very many functions that are not there, twenty are named, and the others counted") {
+  if (!has_python()) {
+    WARN("python3 is not installed: not tried");
+    return;
+  }
+  const TemporaryFolder temporary;
+  const std::filesystem::path& folder = temporary.path();
+  write(folder / "mine/work.py", kModule);
+  std::string functions = R"([{"module": "work", "functions": ["plain")";
+  for (int i = 0; i < 25; ++i) functions += ", \"gone" + std::to_string(i) + '"';
+  write(folder / "functions.json", functions + "]}]");
+  const Ran ran = record(folder, {"--python-functions-trace=functions.json"});
+  CHECK(ran.code == 0);
+  CHECK(ranges(folder, "work.plain") == 1);
+  CHECK_THAT(ran.messages, contains_text("work.gone19 is not marked: there is none"));
+  CHECK_THAT(ran.messages, !contains_text("work.gone20"));
+  CHECK_THAT(ran.messages, contains_text("5 more functions of work are not marked"));
+}
+
 TEST_CASE("a marked function has the depth of recursion that it has without a mark, and the limit is the program's afterwards") {
   if (!has_python()) {
     WARN("python3 is not installed: not tried");
