@@ -67,7 +67,8 @@ struct TraceFileReader::State {
   std::shared_ptr<std::byte[]> block;
   std::uint64_t block_at = 0;
   std::size_t block_bytes = 0;
-  std::vector<std::byte> candidate;  // what may be a frame, where it does not lie in the block
+  std::vector<std::byte> candidate;       // what may be a frame, where it does not lie in the block
+  std::optional<TraceIndex> known_index;  // read where frames are damaged
 
   ~State() {
     if (descriptor >= 0) close(descriptor);
@@ -150,8 +151,24 @@ struct TraceFileReader::State {
     return std::memcmp(trailer.magic, kTrailerMagic, sizeof(kTrailerMagic)) == 0;
   }
 
+  // Whether the file is finished, though no frame is sound from here to its trailer: its index is damaged.
+  bool ends_behind_damage() { return size > sizeof(FileTrailer) && at < size - sizeof(FileTrailer) && trailer_at(size - sizeof(FileTrailer)); }
+
   TraceIndex index() {
     return read_index(size, [this](std::uint64_t position, std::span<std::byte> into) { return read(position, into) == into.size(); });
+  }
+
+  // Takes [at, end), in which no frame is sound, for damaged. The index says how many frames that are; where it is damaged itself, nobody knows, and it counts
+  // as one.
+  void skip_damage(std::uint64_t end) {
+    if (!known_index) known_index = index();
+    const auto lies_before = [](const IndexedFrame& frame, std::uint64_t position) { return frame.offset < position; };
+    const auto& frames = known_index->entries;
+    const auto first = std::lower_bound(frames.begin(), frames.end(), at, lies_before);
+    const auto last = std::lower_bound(first, frames.end(), end, lies_before);
+    if (condition.damaged_frames == 0) condition.first_damage = at;
+    condition.damaged_frames += std::max<std::uint64_t>(1, static_cast<std::uint64_t>(last - first));
+    at = end;
   }
 
   // Whether a sound frame begins at `position`, which lies in the block. Adds what it looks at to `searched`.
@@ -313,13 +330,16 @@ std::optional<FrameView> TraceFileReader::next() {
       return frame;
     }
     const auto resumed = state.resynchronize(state.at + 1);
+    if (!resumed && state.condition.search_ended == 0 && state.ends_behind_damage()) {
+      state.skip_damage(state.size - sizeof(FileTrailer));
+      continue;
+    }
     if (!resumed) {
       // Nothing sound behind: a write that was cut off, or is not complete yet.
       state.condition.unread_bytes = state.size > state.at ? state.size - state.at : 0;
       return std::nullopt;
     }
-    if (state.condition.damaged_frames++ == 0) state.condition.first_damage = state.at;
-    state.at = *resumed;
+    state.skip_damage(*resumed);
   }
   return std::nullopt;
 }

@@ -184,8 +184,23 @@ class DamagedFiles(unittest.TestCase):
             said = json.loads(support.lanescope("info", "--json", path))["condition"]
             self.assertTrue(said.startswith("2 frames are damaged"), said)
             with lanescope.open(path) as trace:
-                self.assertEqual(trace.lost.damaged_chunks, 2)
+                self.assertEqual((trace.lost.damaged_frames, trace.lost.damaged_chunks), (2, 2))
                 self.assertEqual(sum(map(len, (trace.tables[name] for name in SCHEMAS))), sum(frame.event_count for frame in segments if frame not in (segments[0], segments[5])))
+
+    def test_damaged_frames_are_counted_each_alone_two_side_by_side_and_the_index(self):
+        whole = support.recording("numba_streams_bug").read_bytes()
+        places = [frame.payload_at - 32 for frame, _ in FrameFile(support.recording("numba_streams_bug")).frames()]  # the last is the index
+        for first in range(len(places)):
+            for count in (1, 2):
+                if first + count > len(places) or count == 2 and first + 2 == len(places):
+                    continue  # without the index, two that lie side by side look like one
+                data = bytearray(whole)
+                for place in places[first : first + count]:
+                    data[place + 24] ^= 0xFF  # of the checksum
+                self.path.write_bytes(data)
+                with self.subTest(first=first, count=count), lanescope.open(self.path) as trace:
+                    self.assertEqual(trace.lost.damaged_frames, count)
+                    self.assertFalse(trace.lost.cut)
 
     def test_what_had_no_room_was_lost_with_its_process_or_failed_is_missing(self):
         cases = {

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import struct
-from dataclasses import dataclass
+from bisect import bisect_left
+from dataclasses import dataclass, field
 from typing import Iterator, NamedTuple, Optional
 
 import xxhash
@@ -21,6 +22,7 @@ FRAME_MAGIC = b"LSF1"
 FILE_HEADER, FRAME_HEADER = struct.Struct("<8sHHI"), struct.Struct("<4sHBBIIIIQ")
 MAJOR_VERSION = 1
 LARGEST_PAYLOAD = 64 << 20  # bytes, once decompressed
+_TRAILER_BYTES = 16
 _WINDOW = 4 << 20           # bytes that are read at once
 # Of a damaged file, at most so many times its size is hashed in search of the next whole frame: what looks like the begin of one, everywhere,
 # would otherwise take time with the square of its size.
@@ -65,6 +67,11 @@ class Damage:
     bytes: int = 0    # that belong to no whole frame
     frames: int = 0   # whole ones whose payload could not be read
     cut: bool = False  # the file ends within a frame
+    stretches: "list[tuple[int, int]]" = field(default_factory=list)  # of these bytes, those with whole frames, or the trailer, behind them
+
+    def frames_within(self, positions: "list[int]") -> int:
+        """How many frames these stretches were, of which the index says where they lie; where it says none, one."""
+        return sum(max(1, bisect_left(positions, end) - bisect_left(positions, begin)) for begin, end in self.stretches)
 
 
 def _is_whole(header: "bytes | memoryview", payload: memoryview) -> bool:
@@ -119,6 +126,10 @@ class FrameFile:
             if self._is_trailer(window, at):
                 return
             begin, at = at, self._next_frame(window, at + 1)
+            if at == self.size and self._search_budget > 0 and self._is_trailer(window, at - _TRAILER_BYTES):  # the index is damaged
+                at -= _TRAILER_BYTES
+            if at < self.size:
+                self.damage.stretches.append((begin, at))
             self.damage.bytes += at - begin
         if at < self.size and not self._is_trailer(window, at):
             self.damage.cut = True
@@ -171,7 +182,7 @@ class FrameFile:
         return self.size
 
     def _is_trailer(self, window: "_Window", at: int) -> bool:
-        return self.size - at == 16 and bytes(window.read(at + 8, 8)) == b"LSTIDX\r\n"
+        return self.size - at == _TRAILER_BYTES and bytes(window.read(at + 8, 8)) == b"LSTIDX\r\n"
 
 
 class _Window:

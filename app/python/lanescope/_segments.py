@@ -98,10 +98,10 @@ def track_of(segment: memoryview) -> int:
     return next((value for field, value in fields(segment) if field == number and isinstance(value, int)), 0)
 
 
-def tracks_in_index(payload: memoryview) -> "dict[int, int]":
-    """By positions of frames, the tracks that a frame of the index gives for its segments."""
+def entries_of_index(payload: memoryview) -> "dict[int, Optional[int]]":
+    """By positions of the frames that a frame of the index names: of lane segments, their tracks."""
     entry_number, offset_number, head_number = MESSAGES["Index"]["entries"][0], MESSAGES["IndexEntry"]["offset"][0], MESSAGES["IndexEntry"]["segment"][0]
-    found = {}
+    found: "dict[int, Optional[int]]" = {}
     for number, entry in fields(payload):
         if number != entry_number or not isinstance(entry, memoryview):
             continue
@@ -111,8 +111,7 @@ def tracks_in_index(payload: memoryview) -> "dict[int, int]":
                 offset = value
             elif field == head_number and isinstance(value, memoryview):
                 head = value
-        if head is not None:
-            found[offset] = track_of(head)
+        found[offset] = None if head is None else track_of(head)
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any, Optional
 class Loss:
     """What is missing in a trace. All zeros and False: nothing is known to be missing."""
 
+    damaged_frames: int = 0    # that were skipped, because their checksum differs: as many as the program says
     damaged_bytes: int = 0     # of the file, that belong to no whole frame
     damaged_chunks: int = 0    # frames of events that could not be read, also those of which some of these bytes are
     cut: bool = False          # the file ends within a frame

@@ -17,7 +17,7 @@ from ._frames import FRAME_HEADER, Budget, Frame, FrameFile, TraceError
 from ._kernel_tables import RECORD_SCHEMAS, RecordColumn, Recorded, RecordSchema
 from ._message import decode, text, with_texts
 from ._schema import ENUMERATIONS, FRAME_TYPES, MESSAGES, TRACK_KINDS
-from ._segments import FileTables, SegmentChunk, track_of, tracks_in_index
+from ._segments import FileTables, SegmentChunk, entries_of_index, track_of
 from ._tables import LARGEST_CHUNK, SCHEMAS, Chunk, Column, DamagedMembers, Member, TableSchema, member_of
 from ._wire import WireError, fields, is_near, running_sum, varints, wrapped, zigzag
 from .provenance import ClockReading, JobPlace, Loss, Process
@@ -193,7 +193,7 @@ class Trace:
 
     def _scan(self) -> None:
         segments: "list[Frame]" = []
-        tracks: "dict[int, int]" = {}  # of segments, by positions of their frames
+        index: "dict[int, Optional[int]]" = {}  # positions of frames, and of those of segments the tracks
         budget = self._budget
         for frame, stored in self._file.frames():
             name = _FRAME_NAMES.get(frame.kind)
@@ -215,7 +215,7 @@ class Trace:
                 continue
             try:
                 if name == "index":
-                    tracks.update(tracks_in_index(payload))
+                    index.update(entries_of_index(payload))
                 elif name == "events":
                     self._take_chunk(frame, payload)
                 else:
@@ -225,10 +225,12 @@ class Trace:
                 break
             except WireError:
                 self.lost.damaged_chunks += 1
+        tracks = {position: track for position, track in index.items() if track is not None}
         for frame in segments:
             self._take_lane_segment(frame, tracks.pop(frame.payload_at - FRAME_HEADER.size, None))
         self.lost.damaged_chunks += len(tracks)  # that are no frames any more, where the index says that some are
         self.lost.damaged_bytes = self._file.damage.bytes
+        self.lost.damaged_frames = self._file.damage.frames_within(sorted(index))
         self.lost.damaged_chunks += self._file.damage.frames
         self.lost.cut = self._file.damage.cut
         self.lost.unreturned_buffers = sum(self._unreturned.values())

@@ -143,6 +143,46 @@ TEST_CASE("a damaged frame is skipped and counted, and the rest is read") {
   CHECK_THAT(reader->condition().sentence(), contains_text(std::to_string(ends[1])));
 }
 
+TEST_CASE("damaged frames that follow each other count as many as they are, by the index") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "a.trace";
+  const auto ends = write_file(path, true);
+  std::string bytes = read_bytes(path);
+  for (const std::size_t before : {ends[0], ends[1], ends[3]}) bytes[before + sizeof(FrameHeader)] ^= 1;
+  write_bytes(path, bytes);
+  auto reader = TraceFileReader::open(path);
+  REQUIRE(reader);
+  CHECK(frames_in(*reader) == kFrames - 3);
+  CHECK(reader->condition().damaged_frames == 3);
+  CHECK(reader->condition().first_damage == ends[0]);
+  CHECK(reader->condition().finished);
+}
+
+TEST_CASE("a damaged index is a damaged frame of a file that is finished") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "a.trace";
+  const auto ends = write_file(path, true);
+  std::string bytes = read_bytes(path);
+  bytes[ends.back() + sizeof(FrameHeader)] ^= 1;
+  write_bytes(path, bytes);
+  auto reader = TraceFileReader::open(path);
+  REQUIRE(reader);
+  CHECK(frames_in(*reader) == kFrames);
+  CHECK(reader->condition().damaged_frames == 1);
+  CHECK(reader->condition().first_damage == ends.back());
+  CHECK(reader->condition().finished);
+  CHECK_FALSE(reader->next());
+
+  bytes[ends[0] + sizeof(FrameHeader)] ^= 1;  // nobody says any more how many frames lie between two that are sound
+  bytes[ends[1] + sizeof(FrameHeader)] ^= 1;
+  write_bytes(path, bytes);
+  auto again = TraceFileReader::open(path);
+  REQUIRE(again);
+  CHECK(frames_in(*again) == kFrames - 2);
+  CHECK(again->condition().damaged_frames == 2);
+  CHECK(again->condition().finished);
+}
+
 TEST_CASE("a frame whose header claims gigabytes does not hide the frames behind it") {
   TemporaryFolder folder;
   const auto path = folder.path() / "a.trace";

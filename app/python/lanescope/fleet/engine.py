@@ -30,7 +30,7 @@ from ..trace import Trace
 from .inputs import kept_private
 from .same_recording import distinct_recordings
 
-PARTIAL_VERSION = 8
+PARTIAL_VERSION = 9
 
 
 class Question(Protocol):
@@ -173,8 +173,8 @@ def _one(question: Question, path: str, place: Optional[Path]) -> Outcome:
 def _missing(trace: Trace) -> str:
     lost = trace.lost
     parts = []
-    if lost.damaged_bytes or lost.damaged_chunks or lost.cut:
-        parts.append(f"damaged: {lost.damaged_bytes} bytes and {lost.damaged_chunks} chunks could not be read")
+    if lost.damaged_frames or lost.damaged_bytes or lost.damaged_chunks or lost.cut:
+        parts.append(f"damaged: {lost.damaged_frames} frames were skipped, {lost.damaged_bytes} bytes and {lost.damaged_chunks} chunks could not be read")
     if lost.unfinished:
         parts.append("the recording was cut off, or is still being written")
     if lost.unread:

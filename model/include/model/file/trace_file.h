@@ -119,7 +119,7 @@ class TraceFileWriter {
 struct FileCondition {
   bool finished = false;                       // it has an index: the recording ended in an orderly way
   std::uint64_t frames = 0;                    // sound frames
-  std::uint64_t damaged_frames = 0;            // skipped, because their checksum differs
+  std::uint64_t damaged_frames = 0;            // skipped, because their checksum differs; as many as the index says, where that is sound
   std::uint64_t first_damage = 0;              // byte position of the first damaged frame; 0 when none
   std::uint64_t unread_bytes = 0;              // at the end, behind the last whole frame: a write that was cut off
   std::uint64_t search_ended = 0;              // byte position where the search for frames behind damage was given up; 0 when it was not

@@ -1,4 +1,4 @@
-// Whether the events of a compacted file are sound, without decoding them.
+// Whether the frames of a compacted file are sound, without decoding them.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 
 namespace lanescope {
 
-// What a user should know of frames of events that are damaged: one sentence, as FileCondition has it; empty where all are sound, and where the file
+// What a user should know of frames that are damaged: one sentence, as FileCondition has it; empty where all are sound, and where the file
 // is not compacted. Reads the whole file: O(bytes), in the memory of one frame.
 [[nodiscard]] std::string damaged_segments(const std::filesystem::path& path);
 
