@@ -60,7 +60,7 @@ LANESCOPE_EXPORT int InitializeInjection() {
 LANESCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
   using namespace lanescope::agent::nvtx;
   const Setup setup(get_export_table);
-  Orphans orphans(get_export_table);
+  Orphans orphans(get_export_table, setup, {__builtin_frame_address(0), __builtin_return_address(0)});
   std::size_t freed = orphans.free_from_loading();
   lanescope::agent::attach::wait_for_sessions(record_cuda_late);
   const Injection injection = install(get_export_table);

@@ -160,6 +160,30 @@ TEST_CASE("the forked child is a process of its own, with its ranges and the nam
   CHECK(domains == std::set<std::string>{"", "pipeline", "child"});
 }
 
+TEST_CASE("ranges of processes that set NVTX up at one moment are each recorded of the process that makes it") {
+  const std::string who = GENERATE("forker", "beside", "again");
+  const bool is_held = GENERATE(true, false);
+  CAPTURE(who, is_held);
+  const int runs = is_held ? 1 : 5;
+  for (int run = 0; run < runs; ++run) {
+    const TemporaryFolder folder;
+    std::vector<std::string> arguments{
+        "profile", "-t", "nvtx", "--cpuctxsw=none", "--sample=none", "-o", "x", program("lanescope_program_fork_and_begin_together").string(), who};
+    if (is_held) arguments.emplace_back("held");
+    const Ran ran = run_lanescope(folder.path(), arguments);
+    CHECK(ran.code == 0);
+    CHECK_THAT(ran.messages, contains_text("1,000 events") && contains_text("nothing dropped") && !contains_text("not recorded"));
+    const auto trace = load(folder.path() / "x.trace");
+    REQUIRE(trace->processes().size() == 5);
+    std::set<std::string> makers;
+    for (ProcessId id = 0; id < trace->processes().size(); ++id)
+      for (const char* name : {"parent", "child 0", "child 1", "child 2", "child 3"})
+        if (count_events(*trace, TrackKind::kNvtxRanges, name, id) == 200) makers.insert(name);
+    CHECK(makers.size() == 5);
+    for (const DiagnosticMessage& message : trace->diagnostics()) CHECK_THAT(message.text, !contains_text("not recorded"));
+  }
+}
+
 TEST_CASE("nothing is dropped, and the counters agree with the events") {
   const auto trace = record();
   for (const Process& process : trace->processes()) {

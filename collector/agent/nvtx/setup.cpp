@@ -1,8 +1,5 @@
 #include "agent/nvtx/setup.h"
 
-#include <pthread.h>
-
-#include <atomic>
 #include <cstddef>
 
 #include "agent/nvtx/globals.h"
@@ -14,18 +11,11 @@ namespace {
 constexpr std::size_t kMost = 16;
 constexpr std::uint32_t kExtensionStarting = 2;  // NVTX_EXTENSION_STARTING; 0 is fresh there, too
 
-// Written by the thread that sets NVTX up, read by the only thread of a child.
-struct UnderWay {
-  std::atomic<bool> is_taken;
-  std::atomic<volatile std::uint32_t*> state;  // null: none
-  std::atomic<std::uint32_t> started;          // its value meanwhile
-  std::atomic<pthread_t> thread;
-};
-constinit UnderWay under_way[kMost] = {};
+constinit SetupNote under_way[kMost] = {};
 
 // The thread that forked may be the one that sets it up, in a signal handler: it goes on in the child.
 void begin_anew_in_child() noexcept {
-  for (UnderWay& setup : under_way) {
+  for (SetupNote& setup : under_way) {
     volatile std::uint32_t* const state = setup.state.load(std::memory_order_relaxed);
     const bool goes_on = state != nullptr && setup.thread.load(std::memory_order_relaxed) == pthread_self();
     if (goes_on) continue;
@@ -59,25 +49,33 @@ Globals* globals_of(NvtxGetExportTableFunc_t get_export_table) noexcept {
   return is_known ? reinterpret_cast<Globals*>(const_cast<std::byte*>(callbacks) - offsetof(Globals, callbacks)) : nullptr;
 }
 
-Setup::Setup(NvtxGetExportTableFunc_t get_export_table) noexcept : place_(kMost) { note(state_of(get_export_table), kStarted); }
+Setup::Setup(NvtxGetExportTableFunc_t get_export_table) noexcept { note(state_of(get_export_table), kStarted); }
 
-Setup::Setup(const nvtxExtModuleInfo_t* extension) noexcept : place_(kMost) { note(state_of(extension), kExtensionStarting); }
+Setup::Setup(const nvtxExtModuleInfo_t* extension) noexcept { note(state_of(extension), kExtensionStarting); }
 
+// A child that has not looked yet has its parent's notes until it does.
 void Setup::note(volatile std::uint32_t* state, std::uint32_t started) noexcept {
   if (state == nullptr) return;
   on_fork_child(begin_anew_in_child);
-  for (std::size_t i = 0; i < kMost && place_ == kMost; ++i)
-    if (!under_way[i].is_taken.exchange(true, std::memory_order_acquire)) place_ = i;
-  if (place_ == kMost) return;
-  under_way[place_].started.store(started, std::memory_order_relaxed);
-  under_way[place_].thread.store(pthread_self(), std::memory_order_relaxed);
-  under_way[place_].state.store(state, std::memory_order_release);
+  process_generation();
+  for (SetupNote& place : under_way) {
+    if (place.is_taken.exchange(true, std::memory_order_acquire)) continue;
+    note_ = &place;
+    break;
+  }
+  if (note_ == nullptr) return;
+  note_->started.store(started, std::memory_order_relaxed);
+  note_->thread.store(pthread_self(), std::memory_order_relaxed);
+  note_->process.store(process_page.process.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  note_->state.store(state, std::memory_order_release);
 }
 
+const SetupNote* Setup::noted() const noexcept { return note_; }
+
 Setup::~Setup() {
-  if (place_ == kMost) return;
-  under_way[place_].state.store(nullptr, std::memory_order_relaxed);
-  under_way[place_].is_taken.store(false, std::memory_order_release);
+  if (note_ == nullptr) return;
+  note_->state.store(nullptr, std::memory_order_relaxed);
+  note_->is_taken.store(false, std::memory_order_release);
 }
 
 }  // namespace lanescope::agent::nvtx
