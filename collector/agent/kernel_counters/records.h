@@ -1,0 +1,31 @@
+// What is written of counters, for the host: to the file of the process, in the order of its calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "agent/kernel_counters/launch.h"
+#include "agent/kernel_counters/state.h"
+#include "collector/channel/kernel_counters.h"
+
+namespace lanescope::agent::kernel_counters {
+
+// What was counted of a launch or a range, or why nothing was (`reason`).
+void write_record(channel::CounterOutcome outcome, const Launch& launch, const Measurement& measurement, std::uint64_t spent, std::string_view reason,
+                  std::span<const std::byte> image) noexcept;
+// That a launch is measured from now on.
+void write_begin(const Launch& launch) noexcept;
+// Code of which something was counted, and that was not written yet.
+void write_code() noexcept;
+
+[[nodiscard]] channel::KernelRecord record_of(std::string_view name, std::uint32_t correlation) noexcept;
+void write_kernel(const channel::KernelRecord& record, std::string_view name) noexcept;
+// CUPTI's record of the kernel comes with its next buffer, and not at all where the program is ended before. Until then this one stands for it,
+// without the block's shape: with it, and without registers, its occupancy would seem to be known.
+void write_kernel(const Launch& launch) noexcept;
+// The GPU and the context to which a kernel belongs.
+void place_in(CUcontext context, channel::KernelRecord& record) noexcept;
+
+}  // namespace lanescope::agent::kernel_counters

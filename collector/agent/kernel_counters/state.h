@@ -1,0 +1,95 @@
+// What the parts of a collection of counters share: what is counted now, and where each part stands.
+//
+// Threads: what is in Collection is of the thread that has closed its gate, but for what is atomic, the file, and launches, which table_lock guards.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "agent/cupti/library/guarded_call.h"
+#include "agent/kernel_counters/context_counters.h"
+#include "agent/kernel_counters/functions.h"
+#include "agent/kernel_counters/gate.h"
+#include "agent/kernel_counters/launch_table.h"
+#include "agent/kernel_counters/plan.h"
+#include "agent/kernel_counters/record_file.h"
+#include "agent/kernel_counters/refusal.h"
+#include "agent/kernel_counters/set_choice.h"
+#include "agent/process/lock.h"
+
+namespace lanescope::agent::kernel_counters {
+
+inline constexpr std::size_t kMostContexts = 16;
+inline constexpr char kTooManyContexts[] = "The program has more CUDA contexts than counters are read in: 16, those that launched first.";
+
+enum class State : int { kOff, kWaiting, kOn, kOver };
+
+struct Measurement {
+  ContextCounters* counters = nullptr;
+  const Set* set = nullptr;
+  std::uint32_t group = 0;
+  std::int64_t begin = 0;    // ns, of the monotonic clock; of what the counting takes
+  std::int64_t started = 0;  // likewise; no earlier did the kernel run
+};
+
+// The range of NVTX whose kernels are counted together.
+struct CountedRange {
+  ContextCounters* counters = nullptr;  // null: none is counted
+  const Set* set = nullptr;
+  std::uint32_t correlation = 0;         // of its first launch
+  std::int64_t begin = 0;                // ns, of the monotonic clock
+  std::uint64_t spent = 0;               // ns
+  bool has_told = false;                 // of one that was left out
+  std::atomic<std::uint32_t> number{0};  // nvtx::times_included() of the last that was looked at
+  std::atomic<std::uint64_t> launches{0};
+  std::atomic<bool> is_open{false};  // it is counted
+  std::atomic<bool> is_lost{false};  // and can't be, and ends with a later launch
+};
+
+struct Collection {
+  explicit Collection(const Functions& resolved) noexcept : functions(resolved), code(resolved.get_cubin_crc) {}
+
+  const Functions functions;
+  Plan plan;
+  Gate gate;
+  LaunchTable table;
+  LaunchEntry further;  // stands for all that the table has no room for
+  SetChoice sets;
+  RecordFile file;
+  kernels::CodeObjects code;  // where instructions are counted
+  ContextCounters contexts[kMostContexts];
+  Measurement now;
+  CountedRange range;
+  std::uint64_t fitting = 0;  // launches whose names fit, or ranges
+  std::uint64_t spent = 0;    // ns
+  char running[256] = {};     // the kernel that is measured
+};
+
+// Requires: state is not kOff.
+[[nodiscard]] Collection& all() noexcept;
+// Makes it anew. Requires: state is kOff.
+Collection& make(const Functions& functions) noexcept;
+
+extern constinit Lock table_lock;
+extern constinit std::atomic<State> state;
+extern constinit std::atomic<int> captures;  // of graphs, under way
+
+// Ends the counting, once, in one sentence.
+void give_up(const char* sentence) noexcept;
+void give_up(const Refusal& refusal) noexcept;
+
+void give_up_after_fault() noexcept;  // of CUPTI
+
+// Calls CUPTI. Where that faults, the counting ends; returns whether it did not.
+template <typename Work>
+bool guarded(Work work) noexcept {
+  if (cupti::call_cupti(work) != Guarded::kFaulted) return true;
+  give_up_after_fault();
+  return false;
+}
+
+// The counters of a context, opened where it is new. None where they can't be had, or there are too many contexts: then the state is kOn still. Requires: the
+// gate is closed.
+[[nodiscard]] ContextCounters* counters_of(CUcontext context) noexcept;
+
+}  // namespace lanescope::agent::kernel_counters
