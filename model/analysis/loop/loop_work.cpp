@@ -281,7 +281,8 @@ const RankWaits& LoopWork::rank_waits() const {
     std::vector<RankWait> all(of_ranks().size());
     for (std::size_t i = 0; i < numbers.size(); ++i) all[numbers[i]] = found.ranks[i];
     found.ranks = std::move(all);
-    for (KernelWait& wait : found.kernels) wait.origin = static_cast<std::uint32_t>(numbers[wait.origin]);
+    for (KernelWait& wait : found.kernels)
+      if (wait.origin != kNone) wait.origin = static_cast<std::uint32_t>(numbers[wait.origin]);
     rank_waits_ = std::move(found);
   });
   return rank_waits_;

@@ -1,6 +1,7 @@
 #include "rank_waits.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -19,7 +20,34 @@ struct RankInWait {
   TimeRange range;  // from its begin on
   Nanoseconds in_waiting = 0;
   Nanoseconds exposed = 0;
-  std::uint32_t origin = 0;  // of most of it
+  std::uint32_t origin = kNone;  // of most of it
+};
+
+// How long a rank was in sends and receives while its GPU computed nothing: it waits there for another rank, or moves data, and is not late of itself.
+class Transfers {
+ public:
+  Transfers(const RankWork& rank, const std::function<Nanoseconds(TimeRange)>& computed) {
+    Nanoseconds until = std::numeric_limits<Nanoseconds>::min(), sum = 0;
+    for (const CommunicationKernel& kernel : *rank.communication_kernels) {
+      const TimeRange further{std::max(until, kernel.range.begin), kernel.range.end};
+      if (kernel.is_collective || further.end <= further.begin) continue;
+      until = further.end;
+      sum += further.length() - computed(further);
+      ends_.push_back({further.end, sum});
+    }
+  }
+  // Of those that ended before t. O(log n).
+  [[nodiscard]] Nanoseconds before(Nanoseconds t) const {
+    const auto behind = std::upper_bound(ends_.begin(), ends_.end(), t, [](Nanoseconds time, const End& end) { return time < end.time; });
+    return behind == ends_.begin() ? 0 : std::prev(behind)->sum;
+  }
+
+ private:
+  struct End {
+    Nanoseconds time = 0;
+    Nanoseconds sum = 0;
+  };
+  std::vector<End> ends_;  // ascending
 };
 
 // Those of a rank by its kernels; empty where it did not wait.
@@ -69,8 +97,8 @@ using Member = MatchedCollectives::Member;
 // With whom the waiting for a rank that came last began.
 class Origins {
  public:
-  Origins(std::span<const std::vector<RankInWait>> waits, std::size_t kernels)
-      : waits_(waits), met_(waits.size()), steps_left_(kMostStepsOfKernel * (kernels + 1'000)) {}
+  Origins(std::span<const std::vector<RankInWait>> waits, std::span<const Transfers> transfers, std::size_t kernels)
+      : waits_(waits), transfers_(transfers), met_(waits.size()), steps_left_(kMostStepsOfKernel * (kernels + 1'000)) {}
 
   struct Share {
     std::uint32_t rank = 0;
@@ -78,7 +106,8 @@ class Origins {
   };
 
   // Of two members of a collective, behind all that meet() was told. The last one is later than the other by what it was late itself, and by what it
-  // lost waiting for others since they met, less what the other one lost so. O(collectives of both since).
+  // lost waiting for others, and in sends and receives, since they met, less what the other one lost so. O(collectives of both since). None where all of it
+  // was lost in sends and receives: with whom that began is not known.
   [[nodiscard]] std::vector<Share> of(const Member& last, const Member& waiter) {
     const std::vector<Met>& by_last = met_[last.rank];
     const std::vector<Met>& by_waiter = met_[waiter.rank];
@@ -100,8 +129,12 @@ class Origins {
     }
     for (; i == 0 && j > 0 && steps_left_ > 0; --j, --steps_left_) other_lost += lost_before(waiter, by_waiter[j - 1]);
     const Nanoseconds exposed = wait_of(waiter).exposed, passed = std::clamp<Nanoseconds>(lost - other_lost, 0, waiter.waited);
+    const Nanoseconds last_met = i > 0 ? end_of_wait(last.rank, by_last[i - 1]) : kEver,
+                      waiter_met = j > 0 ? end_of_wait(waiter.rank, by_waiter[j - 1]) : kEver;
+    const Nanoseconds in_transfers = std::clamp<Nanoseconds>(transferred(last, last_met) - transferred(waiter, waiter_met), 0, waiter.waited - passed);
     std::vector<Share> shares;
-    Nanoseconds rest = exposed;
+    Nanoseconds rest =
+        exposed - static_cast<Nanoseconds>(static_cast<double>(exposed) * static_cast<double>(in_transfers) / static_cast<double>(waiter.waited));
     std::sort(began.begin(), began.end(), [](const Share& a, const Share& b) { return a.time > b.time; });
     for (std::size_t each = 0; each < std::min(began.size(), kMostOrigins); ++each) {
       if (began[each].rank == waiter.rank || began[each].rank == last.rank) continue;  // nobody waits for itself
@@ -134,6 +167,13 @@ class Origins {
     const RankInWait& wait = waits_[member.rank][met.kernel];
     return wait.range.end <= wait_of(member).range.begin ? wait.exposed : 0;
   }
+  static constexpr Nanoseconds kEver = std::numeric_limits<Nanoseconds>::min();
+  [[nodiscard]] Nanoseconds end_of_wait(std::uint32_t rank, const Met& met) const { return waits_[rank][met.kernel].range.end; }
+  // By a member in sends and receives since then.
+  [[nodiscard]] Nanoseconds transferred(const Member& member, Nanoseconds since) const {
+    const Transfers& transfers = transfers_[member.rank];
+    return transfers.before(wait_of(member).range.begin) - transfers.before(since);
+  }
   static void add(std::vector<Share>& shares, const Share& share) {
     const auto found = std::find_if(shares.begin(), shares.end(), [&](const Share& one) { return one.rank == share.rank; });
     if (found != shares.end())
@@ -143,13 +183,14 @@ class Origins {
   }
 
   std::span<const std::vector<RankInWait>> waits_;  // of each rank, by its kernels
+  std::span<const Transfers> transfers_;            // of each rank
   std::vector<std::vector<Met>> met_;               // of each rank, in order
   std::vector<Share> shares_;
   std::size_t steps_left_;  // of looking up, in all
 };
 
-void lay_to_origins(const MatchedCollectives& matched, std::span<std::vector<RankInWait>> waits, RankWaits& into) {
-  Origins origins(waits, matched.members.size());
+void lay_to_origins(const MatchedCollectives& matched, std::span<std::vector<RankInWait>> waits, std::span<const Transfers> transfers, RankWaits& into) {
+  Origins origins(waits, transfers, matched.members.size());
   std::vector<Nanoseconds> longest(waits.size());
   for (std::uint32_t number = 0; number < matched.collectives.size(); ++number) {
     const std::span<const Member> members = matched.of(matched.collectives[number]);
@@ -159,7 +200,9 @@ void lay_to_origins(const MatchedCollectives& matched, std::span<std::vector<Ran
       if (wait.exposed == 0) continue;
       began[i] = origins.of(members.front(), members[i]);
       const auto most = std::max_element(began[i].begin(), began[i].end(), [](const Origins::Share& a, const Origins::Share& b) { return a.time < b.time; });
-      wait.origin = most->rank;
+      Nanoseconds with_none = wait.exposed;
+      for (const Origins::Share& share : began[i]) with_none -= share.time;
+      if (most != began[i].end() && most->time >= with_none) wait.origin = most->rank;
       for (const Origins::Share& share : began[i]) {
         RankWait& origin = into.ranks[share.rank];
         origin.caused += share.time;
@@ -185,6 +228,8 @@ void add_beside(std::span<const Member> members, RankWaits& into) {
   }
 }
 
+Nanoseconds in_sends_and_receives(const RankWork& rank) { return rank.communication.total() - rank.collectives.total(); }
+
 // Where most collectives could not be matched.
 void take_totals(std::span<const RankWork> ranks, RankWaits& into) {
   into = {std::vector<RankWait>(ranks.size()), false, {}, {}};
@@ -199,7 +244,8 @@ void take_totals(std::span<const RankWork> ranks, RankWaits& into) {
     wait.waited = wait.in_waiting = ranks[i].collectives.total() - least->collectives.total();
     wait.exposed = std::min(wait.waited, ranks[i].communication.total() - ranks[i].communication.beside());
     last.others_waited += wait.waited;
-    last.caused += wait.exposed;
+    const Nanoseconds in_transfers = in_sends_and_receives(*least) - in_sends_and_receives(ranks[i]);
+    last.caused += std::max<Nanoseconds>(0, wait.exposed - std::max<Nanoseconds>(0, in_transfers));
   }
 }
 
@@ -240,7 +286,9 @@ RankWaits find_rank_waits(std::span<const RankWork> ranks, const ComputedWithin&
       found.ranks[i].exposed += waits[i][kernel].exposed;
     }
   }
-  lay_to_origins(matched, waits, found);
+  std::vector<Transfers> transfers;
+  for (std::size_t i = 0; i < ranks.size(); ++i) transfers.emplace_back(ranks[i], [&](TimeRange time) { return computed(i, time); });
+  lay_to_origins(matched, waits, transfers, found);
   for (std::size_t i = 0; i < ranks.size(); ++i)
     for (std::size_t kernel = 0; kernel < waits[i].size(); ++kernel)
       if (const RankInWait& wait = waits[i][kernel]; wait.exposed > 0)

@@ -18,7 +18,7 @@ struct RankWait {
   Nanoseconds exposed = 0;        // of that time, what its GPU computed nothing in: it is lost. The rest was hidden
   Nanoseconds others_waited = 0;  // by the others together, in collectives that this rank came last to
   // The exposed time of the others together that began with this rank: where one came last because it had waited itself, it began with the rank
-  // that it had waited for.
+  // that it had waited for. Where it came last because it was in sends and receives, as a stage of a pipeline that waits for another one, it began with none.
   Nanoseconds caused = 0;
   Nanoseconds passed_on = 0;  // of that, in collectives that another rank came last to
   std::uint64_t matched = 0;  // its kernels that were matched with those of others
@@ -30,7 +30,7 @@ struct RankWait {
 struct KernelWait {
   EventRef kernel;
   Nanoseconds exposed = 0;
-  std::uint32_t origin = 0;  // with which of the ranks most of that began
+  std::uint32_t origin = kNone;  // with which of the ranks most of that began; kNone: with none
 };
 
 struct RankWaits {

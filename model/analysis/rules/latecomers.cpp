@@ -82,7 +82,7 @@ TimeBySteps waiting_by_steps(const Trace& trace, const LoopWork& work, std::span
   const std::size_t steps = iterations.most == 0 ? kSlices : std::min(iterations.most, kMostSteps);
   TimeBySteps waiting{ranks.size(), std::vector<Nanoseconds>(steps * ranks.size())};
   for (const KernelWait& wait : kernels) {
-    const std::size_t place = places[wait.origin];
+    const std::size_t place = wait.origin == kNone ? ranks.size() : places[wait.origin];
     if (place == ranks.size()) continue;
     const Nanoseconds begin = begin_of(wait);
     std::size_t step = 0;

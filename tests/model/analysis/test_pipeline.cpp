@@ -49,6 +49,11 @@ class Program {
   void transfer(std::size_t rank, Nanoseconds arrives) {
     run(rank, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", std::max(free_[rank], arrives) + kTransfer);
   }
+  // All meet, when the last has come.
+  void reduce() {
+    const Nanoseconds last = *std::max_element(free_.begin(), free_.end());
+    for (std::size_t rank = 0; rank < size(); ++rank) run(rank, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", last + 200 * kMicrosecond);
+  }
   void end_step(int number) {
     for (std::size_t i = 0; i < size(); ++i) {
       ranks_[i].call("cudaStreamSynchronize", begin_[i] + 1'000 * enqueued_[i] + 1'000, free_[i]);
@@ -155,6 +160,29 @@ std::shared_ptr<const Trace> pipeline_in_pairs(std::size_t stages, std::size_t b
         }
     }
     for (std::size_t stage = 0; stage < stages; ++stage) REQUIRE(next[stage] == parts[stage].size());
+    program.end_step(step);
+  }
+  return program.trace();
+}
+
+// All forward, then all backward, and at the end of each step all stages reduce: the first stage, whose gradients come last, comes last to that.
+std::shared_ptr<const Trace> reducing_pipeline(std::size_t stages, std::size_t batches, std::size_t slow = 0, Nanoseconds slower = 0) {
+  Program program(stages);
+  for (int step = 0; step < 20; ++step) {
+    program.begin_step();
+    for (std::size_t batch = 0; batch < batches; ++batch)
+      for (std::size_t stage = 0; stage < stages; ++stage) {
+        if (stage > 0) program.transfer(stage, program.free(stage - 1));
+        program.compute(stage, kForward + (stage == slow ? slower : 0));
+        if (stage + 1 < stages) program.transfer(stage, 0);
+      }
+    for (std::size_t batch = 0; batch < batches; ++batch)
+      for (std::size_t stage = stages; stage-- > 0;) {
+        if (stage + 1 < stages) program.transfer(stage, program.free(stage + 1));
+        program.compute(stage, kBackward);
+        if (stage > 0) program.transfer(stage, 0);
+      }
+    program.reduce();
     program.end_step(step);
   }
   return program.trace();
@@ -284,4 +312,41 @@ TEST_CASE("a pipeline is one, too, where each stage sets its gradients to zero b
   // The stages begin to wait later by what setting to zero takes, at the most, in each of the steps.
   CHECK(with.findings[0].cost <= without.findings[0].cost);
   CHECK(with.findings[0].cost >= without.findings[0].cost - kSteps * 10 * 4 * kMicrosecond);
+}
+
+TEST_CASE("the first stage of a pipeline is not blamed for coming last to what all stages reduce: it waited for the others") {
+  const auto trace = reducing_pipeline(4, 6);
+  const RuleAnswer imbalance = answer(*trace, "imbalance");
+  CHECK(imbalance.findings.empty());
+  const stats::Table& table = table_named(imbalance, "imbalance");
+  CHECK(integer(table, 0, "Came Last") == 20);
+  CHECK(integer(table, 0, "Others Waited") > 20 * 3 * kForward);
+  for (std::size_t rank = 0; rank < 4; ++rank) CHECK(integer(table, rank, "Caused Waiting") < 20 * kForward / 10);
+  CHECK(answer(*trace, "pipeline_bubbles").findings.size() == 1);
+
+  // A stage that computes longer is said to.
+  const RuleAnswer slow = answer(*reducing_pipeline(4, 6, 2, kForward), "imbalance");
+  REQUIRE(slow.findings.size() == 1);
+  CHECK_THAT(slow.findings[0].title, contains_text("[102] program") && contains_text("more than the ranks do on average"));
+}
+
+TEST_CASE("a rank that waits for another one in a receive is not late to what it reduces with others then") {
+  // In each step rank 0 computes 12 ms and sends to rank 1, which computes 2 ms then; ranks 2 and 3 compute as long as that in all, and the three reduce.
+  Program program(4);
+  for (int step = 0; step < 20; ++step) {
+    program.begin_step();
+    program.compute(0, 12 * kMillisecond);
+    program.transfer(1, program.free(0));
+    program.transfer(0, 0);
+    for (std::size_t rank = 1; rank < 4; ++rank) program.compute(rank, 2 * kMillisecond);
+    const Nanoseconds end = program.free(1) + 200 * kMicrosecond;
+    for (std::size_t rank = 1; rank < 4; ++rank) program.run(rank, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", end);
+    program.end_step(step);
+    for (std::size_t rank = 0; rank < 4; ++rank) program.free(rank) = end + 10'000;
+  }
+  const RuleAnswer imbalance = answer(*program.trace(), "imbalance");
+  for (const Finding& finding : imbalance.findings) CHECK_THAT(finding.title, !contains_text("came last"));
+  const stats::Table& table = table_named(imbalance, "imbalance");
+  CHECK(integer(table, 1, "Others Waited") > 20 * 2 * 9 * kMillisecond);
+  CHECK(integer(table, 1, "Caused Waiting") < 20 * kMillisecond);
 }
