@@ -1,11 +1,14 @@
 #include "latecomers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <random>
+#include <utility>
 
+#include "../diff/mean_change.h"
 #include "idle/gpu_operations.h"
 #include "loop/iterations.h"
 
@@ -15,34 +18,139 @@ namespace {
 constexpr std::size_t kPermutations = 9'999, kLeastPermutations = 199;
 constexpr std::size_t kMostMoved = 20'000'000;  // times, by all permutations of one test
 
+constexpr double kNotAlike = 2;            // standard errors of a correlation: more is no chance
+constexpr std::size_t kCorrelations = 20;  // of stretches that follow each other, from 0 to kMostAlikeStretches, that are weighed
+constexpr double kMostAlikeStretches = 0.99;
+constexpr double kSeldomAlike = 0.5;  // beforehand, a correlation is as likely as its distance from 1 to this power
+
+// What some ranks have in each stretch of steps, in order.
+struct Stretches {
+  std::size_t ranks = 0;
+  std::vector<double> times;  // of a stretch, one a rank
+  [[nodiscard]] std::size_t size() const noexcept { return times.size() / ranks; }
+  [[nodiscard]] std::span<double> at(std::size_t stretch) noexcept { return std::span(times).subspan(stretch * ranks, ranks); }
+  [[nodiscard]] std::span<const double> at(std::size_t stretch) const noexcept { return std::span(times).subspan(stretch * ranks, ranks); }
+  [[nodiscard]] std::vector<double> totals() const {
+    std::vector<double> totals(ranks);
+    for (std::size_t i = 0; i < times.size(); ++i) totals[i % ranks] += times[i];
+    return totals;
+  }
+};
+
+double mean_over_ranks(std::span<const double> values) noexcept {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// How each differs from the mean of all ranks in its stretch, without what it differs by in all of them on average.
+Stretches residuals_of(const Stretches& all) {
+  Stretches residuals = all;
+  for (std::size_t stretch = 0; stretch < all.size(); ++stretch) {
+    const double mean = mean_over_ranks(all.at(stretch));
+    for (double& time : residuals.at(stretch)) time -= mean;
+  }
+  const std::vector<double> totals = residuals.totals();
+  for (std::size_t i = 0; i < residuals.times.size(); ++i) residuals.times[i] -= totals[i % all.ranks] / static_cast<double>(all.size());
+  return residuals;
+}
+
+// The sum of the products of what lies a lag apart; of stretches from the first on, and so many fewer than all.
+double products_at_lag(const Stretches& residuals, std::size_t lag, std::size_t first = 0, std::size_t last = 0) noexcept {
+  const std::size_t begin = first * residuals.ranks, end = residuals.times.size() - (lag + last) * residuals.ranks;
+  double sum = 0;
+  for (std::size_t i = begin; i < end; ++i) sum += residuals.times[i] * residuals.times[i + lag * residuals.ranks];
+  return sum;
+}
+
+// How many stretches it takes for one order of the ranks in a hundred to be the same in all.
+std::size_t least_stretches(std::size_t ranks) noexcept {
+  constexpr std::size_t kLeast = 5;
+  return std::max(kLeast, 1 + static_cast<std::size_t>(std::ceil(std::log(100.0) / std::log(static_cast<double>(ranks)))));
+}
+
+// For how many steps what ranks have stays alike: up to the first lag at which it correlates no more than by chance, and no more than leave enough stretches
+// to tell. What the means of few steps take off the correlation is made good.
+std::size_t steps_alike(const Stretches& steps) {
+  const Stretches residuals = residuals_of(steps);
+  const auto n = static_cast<double>(steps.size());
+  const double squares = products_at_lag(residuals, 0), by_chance = kNotAlike / std::sqrt(n * static_cast<double>(steps.ranks - 1));
+  const std::size_t most = steps.size() / least_stretches(steps.ranks);
+  std::size_t lag = 1;
+  if (squares <= 0) return lag;
+  while (lag < most && products_at_lag(residuals, lag) / squares + (n - static_cast<double>(lag)) / (n * n) > by_chance) ++lag;
+  return lag;
+}
+
+// So many steps each, and some longer where the number of steps is no multiple of that.
+Stretches stretches_of(const Stretches& steps, std::size_t length) {
+  const std::size_t count = steps.size() / length;
+  Stretches stretches{steps.ranks, std::vector<double>(count * steps.ranks)};
+  for (std::size_t stretch = 0; stretch < count; ++stretch)
+    for (std::size_t step = stretch * steps.size() / count; step < (stretch + 1) * steps.size() / count; ++step)
+      for (std::size_t rank = 0; rank < steps.ranks; ++rank) stretches.at(stretch)[rank] += steps.at(step)[rank];
+  return stretches;
+}
+
+// How likely the means of ranks would differ as much by what stretches of each differ by: Fisher's F. How alike stretches are that follow each other, few do
+// not tell: the probabilities for several correlations are averaged, each weighed by its residual likelihood, as in MeanChange, and by how common it is.
+double probability_of_variances(const Stretches& stretches) {
+  const Stretches residuals = residuals_of(stretches);
+  const auto n = static_cast<double>(stretches.size()), ranks = static_cast<double>(stretches.ranks);
+  const double first_degrees = ranks - 1, second_degrees = (ranks - 1) * (n - 1);
+  const double all = products_at_lag(residuals, 0), interior = products_at_lag(residuals, 0, 1, 1), neighbours = products_at_lag(residuals, 1);
+  const std::vector<double> totals = stretches.totals();
+  double between = 0;
+  for (const double total : totals) between += (total - mean_over_ranks(totals)) * (total - mean_over_ranks(totals)) / (n * n);
+  if (all <= 0) return between > 0 ? 0 : 1;
+  std::vector<double> likelihoods, probabilities;
+  for (std::size_t i = 0; i < kCorrelations; ++i) {
+    const double alike = kMostAlikeStretches * static_cast<double>(i) / (kCorrelations - 1);
+    const double spread = std::max((all - 2 * alike * neighbours + alike * alike * interior) / (1 - alike * alike), std::numeric_limits<double>::min());
+    const double terms = -0.5 * (n - 1) * std::log1p(-alike * alike) - 0.5 * std::log((n - (n - 2) * alike) / (1 + alike));
+    likelihoods.push_back((ranks - 1) * terms - 0.5 * second_degrees * std::log(spread) + kSeldomAlike * std::log1p(-alike));
+    const double f = effective_number(n, alike) * between / first_degrees / (spread / second_degrees);
+    probabilities.push_back(fisher_above(f, first_degrees, second_degrees));
+  }
+  const double most = *std::max_element(likelihoods.begin(), likelihoods.end());
+  double sum = 0, weights = 0;
+  for (std::size_t i = 0; i < likelihoods.size(); ++i) {
+    const double weight = std::exp(likelihoods[i] - most);
+    sum += weight * probabilities[i];
+    weights += weight;
+  }
+  return sum / weights;
+}
+
 // By how much totals spread.
 double sum_of_squares(std::span<const double> totals) noexcept { return std::inner_product(totals.begin(), totals.end(), totals.begin(), 0.0); }
 
-// How likely the totals of these ranks would spread as much if they were exchanged in each step.
-double probability_of(const TimeBySteps& time, std::span<const std::size_t> ranks) {
-  std::vector<std::vector<double>> steps;  // in which any of them has anything
-  std::vector<double> totals(ranks.size());
-  for (std::size_t step = 0; step < time.steps(); ++step) {
-    std::vector<double> times;
-    for (const std::size_t rank : ranks) times.push_back(static_cast<double>(time.times[step * time.ranks + rank]));
-    for (std::size_t i = 0; i < times.size(); ++i) totals[i] += times[i];
-    if (std::any_of(times.begin(), times.end(), [](double one) { return one > 0; })) steps.push_back(std::move(times));
-  }
-  if (steps.empty()) return 1;
+// How likely the totals of ranks would spread as much if they were exchanged in each stretch.
+double probability_of_exchanges(Stretches stretches) {
   constexpr double kRounding = 1 - 1e-9;  // exchanged times are summed in another order
-  const double seen = kRounding * sum_of_squares(totals);
-  const std::size_t permutations = std::clamp(kMostMoved / (steps.size() * ranks.size()), kLeastPermutations, kPermutations);
+  const double seen = kRounding * sum_of_squares(stretches.totals());
+  const std::size_t permutations = std::clamp(kMostMoved / stretches.times.size(), kLeastPermutations, kPermutations);
   std::mt19937_64 random(1);
   std::size_t as_much = 0;
+  std::vector<double> totals(stretches.ranks);
   for (std::size_t i = 0; i < permutations; ++i) {
     std::fill(totals.begin(), totals.end(), 0);
-    for (std::vector<double>& times : steps) {
+    for (std::size_t stretch = 0; stretch < stretches.size(); ++stretch) {
+      const std::span<double> times = stretches.at(stretch);
       for (std::size_t left = times.size(); left > 1; --left) std::swap(times[left - 1], times[random() % left]);
       for (std::size_t rank = 0; rank < times.size(); ++rank) totals[rank] += times[rank];
     }
     as_much += sum_of_squares(totals) >= seen ? 1 : 0;
   }
   return static_cast<double>(1 + as_much) / static_cast<double>(1 + permutations);
+}
+
+// Whether what these ranks have would differ as much by chance more seldom than `level` says.
+bool differ_beyond_chance(const TimeBySteps& time, std::span<const std::size_t> ranks, double level) {
+  Stretches steps{ranks.size(), {}};
+  for (std::size_t step = 0; step < time.steps(); ++step)
+    for (const std::size_t rank : ranks) steps.times.push_back(static_cast<double>(time.times[step * time.ranks + rank]));
+  if (steps.size() == 0) return false;
+  Stretches stretches = stretches_of(steps, steps_alike(steps));
+  return stretches.size() > 1 && probability_of_variances(stretches) <= level && probability_of_exchanges(std::move(stretches)) <= level;
 }
 
 // Of each process, and how many the one with most has.
@@ -124,7 +232,7 @@ std::vector<std::size_t> ranks_that_stand_out(const TimeBySteps& time, double le
   std::iota(rest.begin(), rest.end(), std::size_t{0});
   std::stable_sort(rest.begin(), rest.end(), [&](std::size_t a, std::size_t b) { return totals[a] > totals[b]; });
   std::vector<std::size_t> found;
-  while (rest.size() > 1 && found.size() < kMostLatecomers && totals[rest.front()] > 0 && probability_of(time, rest) <= level) {
+  while (rest.size() > 1 && found.size() < kMostLatecomers && totals[rest.front()] > 0 && differ_beyond_chance(time, rest, level)) {
     std::size_t above = 1;
     for (std::size_t i = 1; i < rest.size(); ++i)
       if (totals[rest[i - 1]] - totals[rest[i]] > totals[rest[above - 1]] - totals[rest[above]]) above = i;

@@ -27,9 +27,12 @@ inline constexpr std::size_t kSlices = 20;
 // How long their GPUs computed; nothing where no steps are marked. O(GPU work).
 [[nodiscard]] TimeBySteps computing_by_steps(const Trace& trace, const LoopWork& work, std::span<const std::size_t> ranks);
 
-// The ranks that have more than they would if in each step what each of them has had been another's by chance: those above the largest gap between what one has
-// and the next, then the same among the rest. A permutation test at `level`: of equal ranks, however much their work varies, any is named as often as that.
-// None where there are too few steps to tell: of two ranks eight, of four five. At most kMostLatecomers, the one with most first. The same answer each time.
+// The ranks that have more than they would by chance: those above the largest gap between what one has and the next, then the same among the rest. Chance may
+// last for several steps, in which the same rank has most; so steps are put together in stretches for as long as they are alike, and as enough stretches are
+// left to tell. Ranks stand out at `level` where their totals would spread as much neither if in each stretch what one rank has had been another's (a
+// permutation test), nor by what the stretches of each differ by (analysis of variance): of equal ranks, however much their work varies, any is named about as
+// often as that. None where there are too few stretches to tell: of two ranks eight, of four five. At most kMostLatecomers, the one with most first. The same
+// answer each time.
 inline constexpr std::size_t kMostLatecomers = 8;
 [[nodiscard]] std::vector<std::size_t> ranks_that_stand_out(const TimeBySteps& time, double level = 0.01);
 

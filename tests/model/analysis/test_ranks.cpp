@@ -1,5 +1,6 @@
 // Several ranks: who waits for whom, and why, however long the program took to set itself up.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <random>
@@ -383,15 +384,49 @@ TEST_CASE("of equal ranks, one in a hundred programs has one that stands out, ho
   CHECK(named <= 13);  // 4 are expected, and more than 13 in one of 10,000
 }
 
+TEST_CASE("of equal ranks whose lateness lasts for many steps, none stands out but by the chance that is said") {
+  // What a rank computes resembles what it did in the step before (correlation 0.6 or 0.9), so that one comes last in many steps that follow each other.
+  constexpr int kPrograms = 200;
+  const std::size_t ranks = GENERATE(2u, 4u, 8u);
+  const double alike = GENERATE(0.6, 0.9);
+  std::mt19937_64 random(ranks);
+  std::normal_distribution<double> normal;
+  int named = 0, said_of_single_steps = 0;
+  for (int i = 0; i < kPrograms; ++i) {
+    std::vector<Step> steps(50);
+    std::vector<double> last(ranks);
+    for (double& rank : last) rank = normal(random);
+    for (Step& step : steps)
+      for (double& rank : last) {
+        rank = alike * rank + std::sqrt(1 - alike * alike) * normal(random);
+        step.compute.push_back(5'000'000 + static_cast<Nanoseconds>(500'000 * rank));
+      }
+    TimeBySteps waiting = waiting_of(steps);
+    named += ranks_that_stand_out(waiting).empty() ? 0 : 1;
+    // The same times in another order of steps, in which nothing lasts, tell how often totals differ by as much as if steps were independent of each other.
+    const std::vector<Nanoseconds> in_order = waiting.times;
+    std::vector<std::size_t> order(steps.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::shuffle(order.begin(), order.end(), random);
+    for (std::size_t step = 0; step < order.size(); ++step)
+      std::copy_n(in_order.begin() + static_cast<std::ptrdiff_t>(order[step] * ranks), ranks,
+                  waiting.times.begin() + static_cast<std::ptrdiff_t>(step * ranks));
+    said_of_single_steps += ranks_that_stand_out(waiting).empty() ? 0 : 1;
+  }
+  INFO(ranks << " ranks, correlation " << alike << ": " << named << ", in another order " << said_of_single_steps);
+  CHECK(named <= 20);  // of 200, 0 to 10 are expected (docs/measurements.md), and where steps were taken for independent, 30 to 190
+  CHECK(said_of_single_steps > 2 * named);
+}
+
 TEST_CASE("a rank that computes longer in each step stands out, and alone") {
   constexpr int kPrograms = 100;
-  const auto [ranks, steps] = GENERATE(table<std::size_t, std::size_t>({{2, 20}, {4, 10}, {4, 20}, {8, 20}}));
+  const auto [ranks, steps, least] = GENERATE(table<std::size_t, std::size_t, int>({{2, 20, 75}, {4, 10, 40}, {2, 40, 90}, {4, 20, 90}, {8, 20, 90}}));
   std::mt19937_64 random(3);
   int named = 0;
   for (int i = 0; i < kPrograms; ++i)
     named += ranks_that_stand_out(waiting_of(varying(ranks, steps, 0.1, 600'000, random))) == std::vector<std::size_t>{ranks - 1} ? 1 : 0;
   INFO(ranks << " ranks, " << steps << " steps");
-  CHECK(named >= 90);
+  CHECK(named >= least);
 }
 
 TEST_CASE("of equal ranks with few steps whose work varies, imbalance blames none") {
