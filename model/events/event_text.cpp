@@ -79,23 +79,27 @@ class Piece {
 
 }  // namespace
 
-bool write_events(const EventValues& values, std::span<const EventRef> events, std::span<const EventColumn> columns, Delimiter delimiter,
-                  const TextSink& write) {
+bool write_events(const EventValues& values, std::span<const EventRef> events, std::span<const EventColumn> columns, Delimiter delimiter, const TextSink& write,
+                  const std::optional<FurtherColumn>& further) {
   const std::string_view line_end = delimiter == Delimiter::kComma ? "\r\n" : "\n";
   std::string piece;
-  const auto append_line = [&](auto&& value_of) {
+  const auto append_line = [&](auto&& value_of, auto&& further_value) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (i > 0) piece.push_back(static_cast<char>(delimiter));
       append_value(piece, value_of(columns[i]), delimiter);
     }
+    if (further) {
+      piece.push_back(static_cast<char>(delimiter));
+      append_value(piece, further_value(), delimiter);
+    }
     piece.append(line_end);
   };
-  append_line([](EventColumn column) { return event_column_header(column); });
+  append_line([](EventColumn column) { return event_column_header(column); }, [&] { return further->header; });
   const RangeFinder finder(values);
   for (std::span<const EventRef> rest = events; !rest.empty(); rest = rest.subspan(std::min(kPieceEvents, rest.size()))) {
     const Piece some(values, finder, rest.first(std::min(kPieceEvents, rest.size())), columns);
     for (std::size_t i = 0; i < std::min(kPieceEvents, rest.size()); ++i) {
-      append_line([&](EventColumn column) { return some.text(i, column); });
+      append_line([&](EventColumn column) { return some.text(i, column); }, [&] { return further->text(rest[i]); });
       if (piece.size() < kPieceBytes) continue;
       if (!write(piece)) return false;
       piece.clear();

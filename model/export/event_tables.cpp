@@ -4,6 +4,7 @@
 #include "model/events/event_query.h"
 #include "model/events/event_text.h"
 #include "model/export/text_export.h"
+#include "model/trace/combining/parts.h"
 
 namespace lanescope {
 namespace {
@@ -18,11 +19,21 @@ std::vector<EventRef> selected_events(const EventValues& values, const ExportSel
   return gather_by_start(values.trace(), lanes, filter, selection.stop);
 }
 
+// Of a part that was saved, which events count (SavedPart); of whole recordings, none is asked.
+bool is_counted(const Trace& trace, EventRef event) {
+  const std::optional<SavedPart> saved = saved_part_of(trace, part_of(trace, trace.track_of(event.lane)));
+  const Lane& lane = trace.lane(event.lane);
+  return !saved || saved->time.takes({lane.start(event.index), lane.end(event.index)});
+}
+
 bool write_table(std::shared_ptr<const Trace> trace, Delimiter delimiter, const TextConsumer& write, const ExportSelection& selection) {
   const EventScope scope = EventScope::whole_trace(*trace);
   const EventValues values(std::move(trace), scope);
   const std::vector<EventColumn> columns = event_columns_of(values.trace());
-  return write_events(values, selected_events(values, selection), columns, delimiter, write);
+  std::optional<FurtherColumn> in_part;
+  if (values.trace().provenance().part)
+    in_part = FurtherColumn{"In part", [&values](EventRef event) { return std::string(is_counted(values.trace(), event) ? "yes" : "no"); }};
+  return write_events(values, selected_events(values, selection), columns, delimiter, write, in_part);
 }
 
 void write_work(const Trace& trace, EventKind kind, const Event& event, JsonWriter& json) {
@@ -72,6 +83,7 @@ void write_object(const Trace& trace, EventRef ref, JsonWriter& json) {
   }
   if (event.correlation != 0 && kind != EventKind::kNvtxRange && kind != EventKind::kNvtxMark) json.field("correlation", event.correlation);
   if (const auto domain = trace.domain_name(key.process, key.domain); !domain.empty()) json.field("domain", domain);
+  if (trace.provenance().part) json.key("in_part").raw(is_counted(trace, ref) ? "true" : "false");
 }
 
 }  // namespace

@@ -83,8 +83,7 @@ class Rows {
   virtual ~Rows() = default;
   virtual bool next() = 0;
   virtual void give_own(sqlite3_context* context, int column) = 0;
-  [[nodiscard]] virtual ProcessId process() const = 0;
-  [[nodiscard]] virtual const TracePart* part() const = 0;
+  [[nodiscard]] virtual exporters::RowOrigin origin() const = 0;
   [[nodiscard]] virtual sqlite3_int64 number() const = 0;
 };
 
@@ -92,8 +91,10 @@ class RowsOfEvents : public Rows {
  public:
   RowsOfEvents(RowSource& source, const EventTable& table, const RowChoice& choice) : table_(table), rows_(source, table, choice) {}
   bool next() override { return rows_.next(); }
-  [[nodiscard]] ProcessId process() const override { return rows_.row().track.key.process; }
-  [[nodiscard]] const TracePart* part() const override { return part_of(rows_.row().trace, rows_.row().track); }
+  [[nodiscard]] exporters::RowOrigin origin() const override {
+    const EventRow& row = rows_.row();
+    return {part_of(row.trace, row.track), row.track.key.process, {row.event.start, row.event.end()}};
+  }
   [[nodiscard]] sqlite3_int64 number() const override { return static_cast<sqlite3_int64>(std::uint64_t{rows_.row().ref.lane} << 32 | rows_.row().ref.index); }
   void give_own(sqlite3_context* context, int index) override {
     const EventColumnSource& column = table_.columns[static_cast<std::size_t>(index)];
@@ -130,8 +131,9 @@ class RowsOfCounters : public Rows {
       if (sample().has_value()) return true;
     }
   }
-  [[nodiscard]] ProcessId process() const override { return counter().process; }
-  [[nodiscard]] const TracePart* part() const override { return part_of_counter(trace_, counter_); }
+  [[nodiscard]] exporters::RowOrigin origin() const override {
+    return {part_of_counter(trace_, counter_), counter().process, {sample().time, sample().time + sample().duration}};
+  }
   [[nodiscard]] sqlite3_int64 number() const override { return static_cast<sqlite3_int64>(std::uint64_t{counter_} << 40 | place_); }
   void give_own(sqlite3_context* context, int column) override {
     switch (column) {
@@ -315,7 +317,7 @@ int give_column(sqlite3_vtab_cursor* cursor, sqlite3_context* context, int colum
   }
   const exporters::ProvenanceColumn& shared = exporters::provenance_columns()[static_cast<std::size_t>(column - own)];
   const Trace& trace = module.source->trace();
-  const std::int64_t cell = *exporters::provenance_cell(shared, trace, rows.part(), rows.process());
+  const std::int64_t cell = *shared.value(trace, rows.origin());
   if (shared.text != nullptr)
     give_text(context, exporters::provenance_text(shared, trace, cell), SQLITE_TRANSIENT);
   else

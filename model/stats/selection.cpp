@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "model/trace/combining/parts.h"
+
 namespace lanescope::stats {
 
 Result<Selection> Selection::of(const Trace& trace, const ReportOptions& options, std::shared_ptr<SharedLaunchIndex> index) {
@@ -107,7 +109,16 @@ std::vector<Selection::Stretch> Selection::stretches(TrackKind kind) const {
 
 std::pair<EventIndex, EventIndex> Selection::bounds_in(const Track& track, const Lane& lane) const {
   std::pair<EventIndex, EventIndex> bounds{0, lane.size()};
-  if (window_) bounds = lane.overlapping(*window_);
+  const auto narrow = [&](TimeRange time) {
+    const auto within = lane.overlapping(time);
+    bounds = {std::max(bounds.first, within.first), std::min(bounds.second, within.second)};
+  };
+  if (window_) {
+    narrow(*window_);
+    // Of several recordings the window spans all: what lies in front of one that is a part may be within another.
+    if (const TracePart* const part = part_of(*trace_, track))
+      if (const std::optional<SavedPart> saved = saved_part_of(*trace_, part)) narrow(saved->time);
+  }
   if (range_ && !is_gpu(track.key.kind)) {
     const std::optional<TimeRange> time = time_on(track);
     if (!time) return {};

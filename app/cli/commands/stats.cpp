@@ -168,7 +168,8 @@ int run_stats(Arguments arguments) {
     if (const auto written = output.write(i, {std::string(request.report->title), text, ""}, *table); !written) return fail(written.error());
   }
   output.finish();
-  if (!missing.empty()) TableOutput::skip(files.front().string() + " does not contain " + any_of(missing) + (filter.any() ? " in the chosen part." : "."));
+  const std::string_view where = filter.any() ? " in the chosen part." : (*trace)->provenance().part ? " in this part of its recording." : ".";
+  if (!missing.empty()) TableOutput::skip(files.front().string() + " does not contain " + any_of(missing) + std::string(where));
   say_losses(**trace, name_of(files));
   return kSuccess;
 }

@@ -29,6 +29,9 @@ Message place_text(const Trace& trace, const analysis::Place& place) {
 
 std::string findings_text(const Trace& trace, const Message& summary, std::span<const analysis::Finding> findings, const Language& language) {
   const auto say = [&](const Message& message) { return message.in(language) + '\n'; };
+  if (const std::optional<SavedPart>& part = trace.provenance().part; part && trace.event_count() == 0)
+    return say(Message("Nothing happened in this part of the recording, from {begin} to {end}.",
+                       {{"begin", seconds_text(part->time.begin)}, {"end", seconds_text(part->time.end)}}));
   if (trace.event_count() == 0) return say("The trace holds no events.");
   std::string text = summary.empty() ? std::string() : say(summary);
   const bool no_gpu = std::none_of(trace.tracks().begin(), trace.tracks().end(), [](const Track& track) { return is_gpu_work(track.key.kind); });

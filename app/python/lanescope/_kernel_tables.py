@@ -152,17 +152,17 @@ def _instruction_counts(recorded: Recorded) -> "Iterator[Batch]":
         except WireError:
             recorded.note_damaged(frame)
             continue
-        kernels = kernels or _Kernels(recorded.kernels, ["start"])
+        kernels = kernels or _Kernels(recorded.kernels, ["start", "duration"])
         kernel = kernels.row(frame.process, said["correlation"])
         if kernel is None or not rows or not metrics:
             continue
-        start = int(kernels.columns["start"][kernel])
+        start, duration = int(kernels.columns["start"][kernel]), int(kernels.columns["duration"][kernel])
         size = rows * len(metrics)
 
         def of(values: "list[int]", dtype: Any = np.int64) -> Array:
             return np.tile(_mapped(columns["function"], dict(enumerate(values)), dtype), len(metrics))
 
-        batch = Batch({name: np.full(size, value, dtype=np.int64) for name, value in (("process", frame.process), ("start", start), ("correlation", said["correlation"]))})
+        batch = Batch({name: np.full(size, value, dtype=np.int64) for name, value in (("process", frame.process), ("start", start), ("duration", duration), ("correlation", said["correlation"]))})
         batch["name"] = of([recorded.text_number(function["name"]) for function in functions])
         batch["code_object"] = of([function["code_object"] for function in functions], np.uint64)
         batch["offset"] = np.tile(offset, len(metrics))

@@ -56,6 +56,8 @@ MESSAGES: dict[str, Message] = {
         "machine_id": (13, "bytes"),
         "boot_id": (14, "bytes"),
         "labels": (15, ["Label"]),
+        "part_begin": (16, "sint"),
+        "part_end": (17, "sint"),
     },
     "GpuFunction": {"code_object": (1, "fixed64"), "index": (2, "uint"), "name": (3, "bytes")},
     "PcSamples": {

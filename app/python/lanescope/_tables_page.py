@@ -23,6 +23,7 @@ _PROVENANCE = {
     "world_size": "processes of the job; -1 where that is not known",
     "run": "the recording's label `run` (`--label run=night-17`); of two runs that the viewer compares, A or B",
     "host": "name of the machine that recorded",
+    "in_part": "whether it is of the part of the recording that was saved; true in a whole recording",
 }
 
 # What `lanescope export -t parquet` writes beyond the columns above, in this order: of which tables, the column, its type, unit and meaning.
@@ -72,12 +73,16 @@ def page() -> str:
     lines += [f"| `{name}` | {kind} |  | {_PROVENANCE[name]} |" for name, kind in PROVENANCE.items()]
     lines += [
         "",
+        "**Parts.** A part that was saved ([file-format.md](file-format.md#parts)) has rows in front of it: calls that were over before it began, kept for the GPU work of the part",
+        "that they enqueued, with the ranges around them. Tables have them all, and `in_part` is false there. `lanescope stats`, fleets and all that sums take the other rows, each with its",
+        "whole duration: so does `WHERE in_part`, and in Python `lanescope.open(FILE).in_part()`. Rows of `instruction_counts` and `kernel_metrics` are of the part where their kernel is.",
+        "",
         "## Parquet",
         "",
         "`lanescope export -t parquet run.trace` writes these tables into the folder `run.parquet`, a file each (`kernels.parquet`); one without rows is left",
         "out. Its rows and columns are those above, and behind them come the columns below. Keys of the footer say where the recording comes from and",
         "what it lacks: `lanescope.utc_epoch_ns`, `lanescope.host`, `lanescope.command`, `lanescope.finished`, `lanescope.dropped`, `lanescope.late`,",
-        "`lanescope.invalid`, `lanescope.unwritten`, `lanescope.condition`. `lanescope.tables` is the version of this page: 4.",
+        "`lanescope.invalid`, `lanescope.unwritten`, `lanescope.condition`; of a part, `lanescope.part_begin_ns` and `lanescope.part_end_ns`. `lanescope.tables` is the version of this page: 4.",
         "",
         "| tables | column | type | unit | meaning |",
         "|---|---|---|---|---|",

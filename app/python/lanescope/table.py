@@ -14,12 +14,19 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-# Where a row's process stands in a job, -1 where that is not known, and which recording it is of. Every table has them where they are named.
-PROVENANCE = {"rank": "int64", "local_rank": "int64", "world_size": "int64", "run": "text", "host": "text"}
+# Where a row's process stands in a job, -1 where that is not known; which recording it is of; and whether it is of the part of it that was saved. Every table has them
+# where they are named.
+PROVENANCE = {"rank": "int64", "local_rank": "int64", "world_size": "int64", "run": "text", "host": "text", "in_part": "bool"}
 
 
 class Batch(dict[str, Array]):
     """Columns of some rows. Text columns hold numbers into the texts of the trace."""
+
+
+def within(begin: int, end: int, start: Array, last: Array) -> Array:
+    """Which rows overlap [begin, end), or begin in it."""
+    inside: Array = (start < end) & ((last > begin) | (start >= begin))
+    return inside
 
 
 class Source(Protocol):
@@ -186,7 +193,7 @@ class Table:
                 begin, end = self._window
                 start = batch["start"]
                 last = start + batch["duration"] if "duration" in batch else start
-                inside = (start < end) & ((last > begin) | (start >= begin))
+                inside = within(begin, end, start, last)
                 batch = Batch({name: values[inside] for name, values in batch.items()})
             yield batch
 

@@ -21,7 +21,7 @@ from ._segments import FileTables, SegmentChunk, entries_of_index, track_of
 from ._tables import LARGEST_CHUNK, SCHEMAS, Chunk, Column, DamagedMembers, Member, TableSchema, member_of
 from ._wire import WireError, fields, is_near, running_sum, varints, wrapped, zigzag
 from .provenance import ClockReading, JobPlace, Loss, Process
-from .table import PROVENANCE, Array, Batch, Table, distinct
+from .table import PROVENANCE, Array, Batch, Table, distinct, within
 
 _CACHED_BYTES = 256 << 20  # of decompressed chunks that are kept
 _GROUP_ROWS, _GROUP_BYTES = 16_384, 1 << 20  # of chunks that are read together
@@ -136,6 +136,18 @@ class Trace:
     def utc_epoch(self) -> int:
         """When the recording began, in ns since 1970 UTC; 0 where the file does not say."""
         return int(self.session["utc_epoch"])
+
+    @property
+    def part(self) -> "Optional[tuple[int, int]]":
+        """Of a part of a recording that was saved: from when to when it is whole, in ns since the recording began. What lies in front of it is there for what it
+        enqueued: `in_part` says of each row whether it is of the part."""
+        begin, end = (int(self.session[name]) - int(self.session["epoch"]) for name in ("part_begin", "part_end"))
+        return (begin, end) if begin < end and is_near(np.array([wrapped(begin), wrapped(end)])).all() else None
+
+    def in_part(self) -> "Trace":
+        """What counts: of a part that was saved, the rows that overlap its time, as `lanescope stats` counts them; of a whole recording, all."""
+        part = self.part
+        return self if part is None else self.with_tables(lambda table: table.between(*part))
 
     @property
     def labels(self) -> "dict[str, str]":
@@ -370,6 +382,11 @@ class Trace:
         texts = {"run": self.labels.get("run", ""), "host": self.session["host_name"]}
         return {name: -1 if number is None else number for name, number in numbers.items()} | {name: self._texts.number_of_text(value) for name, value in texts.items()}
 
+    def _in_part(self, start: Array, duration: "Array | int") -> Array:
+        """Of rows: whether they are of the part that was saved."""
+        part = self.part
+        return np.ones(len(start), dtype=bool) if part is None else within(*part, start, start + duration)
+
     def _take_symbols(self, frame: Frame, payload: memoryview) -> None:
         self._dictionary(frame).extend_by_symbols(payload)
 
@@ -529,6 +546,9 @@ class _Events(_Texts):
     def _column(self, chunk: Chunk, places: "list[_Place]", name: str) -> Array:
         if name in self._columns:
             return self._columns[name].make(chunk)
+        if name == "in_part":
+            start = self._columns["start"].make(chunk)
+            return self._trace._in_part(start, self._columns["duration"].make(chunk) if "duration" in self._columns else 0)
         processes = [place.frame.process for place in places]
         if name == "process":
             return chunk.of_members(processes)
@@ -564,6 +584,7 @@ class _Records(_Texts):
             known = trace.processes.get(process)
             for name, value in ({"pid": known.pid if known else 0} | trace._provenance(process)).items():
                 rows[name] = np.full(size, value, dtype=np.int64)
+            rows["in_part"] = trace._in_part(rows["start"], rows["duration"])
             yield Batch({name: rows[name] for name in columns})
 
 
@@ -650,6 +671,8 @@ class _CounterValues(_Texts):
                 batch["start"] = start[said]
             if "duration" in columns:
                 batch["duration"] = duration[said]
+            if "in_part" in columns:
+                batch["in_part"] = self._trace._in_part(start[said], duration[said])
             if "value" in columns:
                 batch["value"] = values[said] * (counter.get("resolution") or 1.0)
             yield batch

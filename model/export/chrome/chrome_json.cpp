@@ -62,6 +62,10 @@ class ChromeExport {
     if (from.utc_epoch != 0) json_.field("baseTimeNanoseconds", from.utc_epoch + origin_);
     if (!from.host_name.empty()) json_.field("host_name", std::string_view(from.host_name));
     if (const std::string losses = losses_text(trace_); !losses.empty()) json_.field("missing", std::string_view(losses));
+    if (from.part) {
+      json_.timestamp("partBegin", from.part->time.begin).timestamp("partEnd", from.part->time.end);
+      json_.timestamp("partLaunches", from.part->first_launch);
+    }
     json_.key("deviceProperties").open('[');
     std::set<std::uint32_t> described;
     for (const CudaDevice& device : trace_.devices()) {

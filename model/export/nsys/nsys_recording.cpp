@@ -2,6 +2,7 @@
 
 #include <ctime>
 
+#include "model/import/nsys_sqlite.h"
 #include "model/trace/completeness.h"
 
 namespace lanescope::exporters {
@@ -92,6 +93,11 @@ void write_metadata(const Trace& trace, NsysDatabase& database) {
   captured("PROCESS_0:WORKING_DIR", from.working_directory);
   for (std::size_t i = 0; i < from.command.size(); ++i)
     captured(i == 0 ? std::string("PROCESS_0:COMMAND") : "PROCESS_0:ARGUMENT_" + std::to_string(i - 1), from.command[i]);
+  if (from.part) {
+    captured(kNsysPartBegin, std::to_string(from.part->time.begin));
+    captured(kNsysPartEnd, std::to_string(from.part->time.end));
+    captured(kNsysPartLaunches, std::to_string(from.part->first_launch));
+  }
   const auto exported = [&](std::string_view name, std::string_view value) { database.insert(NsysTable::kExportMetadata, name, value); };
   exported("EXPORT_PRODUCT_NAME", "Lanescope");
   exported("EXPORT_PRODUCT_VERSION", LANESCOPE_VERSION);

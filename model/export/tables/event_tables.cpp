@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "model/trace/combining/parts.h"
+
 namespace lanescope::exporters {
 namespace {
 
@@ -355,12 +357,27 @@ std::string run_label(const Provenance& origin, std::string_view compared_run) {
   return label == origin.labels.end() ? std::string() : label->value;
 }
 
+template <typename Value>
+Cell of_place(const Trace& trace, ProcessId process, Value value) {
+  return process == kNone ? -1 : value(trace.processes()[process].place);
+}
+Cell number_of_recording(const Trace& trace, const RowOrigin& row) { return row.part == nullptr ? 0 : row.part - trace.parts().data(); }
+Cell counts_in_part(const Trace& trace, const RowOrigin& row) {
+  const std::optional<SavedPart> saved = saved_part_of(trace, row.part);
+  return !saved || saved->time.takes(row.time);
+}
+
 constexpr ProvenanceColumn kProvenance[] = {
-    {"rank", kInt, [](const JobPlace& place) { return or_none(place.rank); }},
-    {"local_rank", kInt, [](const JobPlace& place) { return or_none(place.local_rank); }},
-    {"world_size", kInt, [](const JobPlace& place) { return place.world_size == 0 ? std::int64_t{-1} : place.world_size; }},
-    {"run", kText, nullptr, run_label},
-    {"host", kText, nullptr, [](const Provenance& origin, std::string_view) { return origin.host_name; }},
+    {"rank", kInt, [](const Trace& trace, const RowOrigin& row) { return of_place(trace, row.process, [](const JobPlace& p) { return or_none(p.rank); }); }},
+    {"local_rank", kInt,
+     [](const Trace& trace, const RowOrigin& row) { return of_place(trace, row.process, [](const JobPlace& p) { return or_none(p.local_rank); }); }},
+    {"world_size", kInt,
+     [](const Trace& trace, const RowOrigin& row) {
+       return of_place(trace, row.process, [](const JobPlace& p) { return p.world_size == 0 ? std::int64_t{-1} : p.world_size; });
+     }},
+    {"run", kText, number_of_recording, run_label},
+    {"host", kText, number_of_recording, [](const Provenance& origin, std::string_view) { return origin.host_name; }},
+    {"in_part", kBool, counts_in_part},
 };
 
 }  // namespace
@@ -368,11 +385,6 @@ constexpr ProvenanceColumn kProvenance[] = {
 std::span<const EventTable> event_tables() noexcept { return kTables; }
 
 std::span<const ProvenanceColumn> provenance_columns() noexcept { return kProvenance; }
-
-Cell provenance_cell(const ProvenanceColumn& column, const Trace& trace, const TracePart* part, ProcessId process) {
-  if (column.value == nullptr) return part == nullptr ? 0 : part - trace.parts().data();
-  return process == kNone ? -1 : column.value(trace.processes()[process].place);
-}
 
 std::string provenance_text(const ProvenanceColumn& column, const Trace& trace, std::int64_t cell) {
   if (trace.parts().empty()) return column.text(trace.provenance(), {});

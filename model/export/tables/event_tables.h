@@ -51,16 +51,22 @@ struct EventTable {
 // All but counters, and what is known of kernels beyond their times.
 [[nodiscard]] std::span<const EventTable> event_tables() noexcept;
 
-// The columns that every table has behind its own: where a row's process stands in a job, and which recording it is of.
+// Whose a row is, and of when.
+struct RowOrigin {
+  const TracePart* part = nullptr;  // null in a trace of one recording
+  ProcessId process = kNone;
+  TimeRange time;  // of its event, its kernel or its window
+};
+
+// The columns that every table has behind its own: where a row's process stands in a job, which recording it is of, and whether it counts as of the part
+// that this recording is.
 struct ProvenanceColumn {
   std::string_view name;
   ColumnType type = ColumnType::kInt64;
-  std::int64_t (*value)(const JobPlace& place) = nullptr;  // null: the same for all rows of a recording
-  std::string (*text)(const Provenance& origin, std::string_view compared_run) = nullptr;
+  Cell (*value)(const Trace& trace, const RowOrigin& row) = nullptr;
+  std::string (*text)(const Provenance& origin, std::string_view compared_run) = nullptr;  // of columns of text, whose value is the number of the recording
 };
 [[nodiscard]] std::span<const ProvenanceColumn> provenance_columns() noexcept;
-// `part`: that the row is of; null in a trace of one recording. Of columns of text, what provenance_text() knows.
-[[nodiscard]] Cell provenance_cell(const ProvenanceColumn& column, const Trace& trace, const TracePart* part, ProcessId process);
 [[nodiscard]] std::string provenance_text(const ProvenanceColumn& column, const Trace& trace, std::int64_t cell);
 
 // 32 hexadecimal digits; empty where the GPU's UUID is not known. `gpu`: a GpuId, or kNone.

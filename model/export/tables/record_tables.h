@@ -18,6 +18,7 @@ struct CounterRow {
   CounterSample sample;
   [[nodiscard]] ProcessId process() const { return trace.counters()[counter].process; }
   [[nodiscard]] const TracePart* part() const { return part_of_counter(trace, counter); }
+  [[nodiscard]] TimeRange time() const { return {sample.time, sample.time + sample.duration}; }
 };
 
 // A metric of a measured launch.
@@ -27,6 +28,7 @@ struct KernelMetricRow {
   EventRef kernel;
   Event event;  // the kernel
   MetricValue value;
+  [[nodiscard]] TimeRange time() const { return {event.start, event.end()}; }
   [[nodiscard]] ProcessId process() const { return launch.process; }
   [[nodiscard]] const TracePart* part() const { return part_of_process(trace, process()); }
 };
@@ -38,6 +40,7 @@ struct InstructionCountRow {
   Event event;         // the kernel
   std::size_t metric;  // of counts.metrics
   std::size_t row;     // of counts.rows
+  [[nodiscard]] TimeRange time() const { return {event.start, event.end()}; }
   [[nodiscard]] ProcessId process() const { return counts.process; }
   [[nodiscard]] const TracePart* part() const { return part_of_process(trace, process()); }
 };
@@ -45,6 +48,7 @@ struct InstructionCountRow {
 struct PcWindowRow {
   const Trace& trace;
   const PcSampleWindow& window;
+  [[nodiscard]] TimeRange time() const { return window.time; }
   [[nodiscard]] ProcessId process() const { return window.process; }
   [[nodiscard]] const TracePart* part() const { return part_of_process(trace, process()); }
 };
@@ -53,6 +57,7 @@ struct PcSampleRow {
   const Trace& trace;
   const PcSampleWindow& window;
   const PcSample& sample;
+  [[nodiscard]] TimeRange time() const { return window.time; }
   [[nodiscard]] ProcessId process() const { return window.process; }
   [[nodiscard]] const TracePart* part() const { return part_of_process(trace, process()); }
 };

@@ -34,19 +34,24 @@ Metadata describe(const Trace& trace) {
   }
   std::string command;
   for (const std::string& argument : origin.command) command.append(command.empty() ? "" : " ").append(argument);
-  return {{"lanescope.tables", kTablesVersion},
-          {"lanescope.format", origin.format},
-          {"lanescope.producer", origin.producer},
-          {"lanescope.host", origin.host_name},
-          {"lanescope.command", command},
-          {"lanescope.utc_epoch_ns", std::to_string(origin.utc_epoch)},
-          {"lanescope.monotonic_epoch_ns", std::to_string(origin.monotonic_epoch)},
-          {"lanescope.finished", origin.finished ? "true" : "false"},
-          {"lanescope.dropped", std::to_string(lost.dropped)},
-          {"lanescope.late", std::to_string(lost.late)},
-          {"lanescope.invalid", std::to_string(lost.invalid)},
-          {"lanescope.unwritten", std::to_string(origin.unwritten_events)},
-          {"lanescope.condition", origin.condition}};
+  Metadata described = {{"lanescope.tables", kTablesVersion},
+                        {"lanescope.format", origin.format},
+                        {"lanescope.producer", origin.producer},
+                        {"lanescope.host", origin.host_name},
+                        {"lanescope.command", command},
+                        {"lanescope.utc_epoch_ns", std::to_string(origin.utc_epoch)},
+                        {"lanescope.monotonic_epoch_ns", std::to_string(origin.monotonic_epoch)},
+                        {"lanescope.finished", origin.finished ? "true" : "false"},
+                        {"lanescope.dropped", std::to_string(lost.dropped)},
+                        {"lanescope.late", std::to_string(lost.late)},
+                        {"lanescope.invalid", std::to_string(lost.invalid)},
+                        {"lanescope.unwritten", std::to_string(origin.unwritten_events)},
+                        {"lanescope.condition", origin.condition}};
+  if (origin.part) {
+    described.emplace_back("lanescope.part_begin_ns", std::to_string(origin.part->time.begin));
+    described.emplace_back("lanescope.part_end_ns", std::to_string(origin.part->time.end));
+  }
+  return described;
 }
 
 // For ranges that come by start, outer before inner: the row of the one around each, on the same thread and domain.
@@ -127,10 +132,10 @@ class TraceTables {
   }
 
   template <typename Row>
-  void append(TableRows& rows, std::span<const ColumnSource<Row>> sources, const Row& row, const TracePart* part, ProcessId process) {
+  void append(TableRows& rows, std::span<const ColumnSource<Row>> sources, const Row& row, const RowOrigin& origin) {
     cells_.clear();
     for (const ColumnSource<Row>& column : sources) cells_.push_back(column.value(row));
-    for (const ProvenanceColumn& column : provenance_columns()) cells_.push_back(provenance_cell(column, trace_, part, process));
+    for (const ProvenanceColumn& column : provenance_columns()) cells_.push_back(column.value(trace_, origin));
     rows.append(cells_);
   }
 
@@ -158,7 +163,7 @@ class TraceTables {
       if (!table.has(trace_, row.track, row.event)) continue;
       if (table.launches == Launches::kResolved) find_launch(row);
       row.parent = parents.parent_of(row);
-      append(rows, table.columns, row, part_of(trace_, row.track), row.track.key.process);
+      append(rows, table.columns, row, {part_of(trace_, row.track), row.track.key.process, {row.event.start, row.event.end()}});
     }
   }
 
@@ -181,7 +186,7 @@ class TraceTables {
     if (!takes(table.name, look)) return {};
     return write_table<Row>(table.name, table.columns, std::size_t{1} << 18, [&](TableRows& rows) {
       table.for_each(trace_, options_.selection, [&](const Row& row) {
-        append(rows, table.columns, row, row.part(), row.process());
+        append(rows, table.columns, row, {row.part(), row.process(), row.time()});
         return true;
       });
     });

@@ -41,11 +41,14 @@ Provenance origin_of(const Trace& trace) {
   return origin;
 }
 
-// What a file of this selection is a part of; none where it is of all the time that the trace is about. A part of a part lies in both.
+// What a file of this selection is a part of; none where it is of all the time that the trace is about. A part of a part lies in both; one of a time in which
+// the trace has nothing is of that time.
 std::optional<SavedPart> part_of(const Trace& trace, const ExportSelection& selection, const KeptLaunches& launches) {
   if (!selection.window) return trace.provenance().part;
-  const TimeRange time = selection.window->intersected(trace.scope());
-  if (time.empty() || time == trace.extent()) return std::nullopt;
+  TimeRange time = selection.window->intersected(trace.scope());
+  if (time == trace.scope()) return trace.provenance().part;
+  if (time.empty()) time = *selection.window;
+  if (time.empty() || !is_near(time.begin) || !is_near(time.end)) return std::nullopt;
   return SavedPart{time, std::min(launches.first.value_or(time.begin), time.begin)};
 }
 
@@ -407,6 +410,9 @@ Result<FileCondition> copy_frames(TraceFileReader& reader, TraceFileWriter& writ
 
 Result<void> export_trace_file(const Trace& trace, const std::filesystem::path& path, Overwrite overwrite, const ExportSelection& selection, FileForm form,
                                Readers readers) {
+  if (const auto& part = trace.provenance().part; part && selection.window && selection.window->intersected(part->time).empty())
+    return Error{"The trace is a part of a recording, and has nothing of the time that was asked for. Of which time it is, says: lanescope info",
+                 ErrorKind::kUsage};
   if (form == FileForm::kCompacted) {
     // It is compacted from a log beside it, which never takes a place.
     auto log = NewFile::create(path, Overwrite::kAllow, Readers::kOwnerAlone);

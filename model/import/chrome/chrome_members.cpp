@@ -2,6 +2,9 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace lanescope::importers {
 namespace {
 
@@ -70,10 +73,30 @@ std::uint64_t read_frames(simdjson::dom::element value, const ImportLimits& limi
   return left_out;
 }
 
+// Of a member in µs, as times of events are; none where it is no time.
+std::optional<Nanoseconds> read_time(const std::map<std::string, std::string>& members, const char* name) {
+  const auto member = members.find(name);
+  simdjson::dom::parser parser;
+  simdjson::dom::element value;
+  double microseconds = 0;
+  if (member == members.end() || parser.parse(member->second).get(value) != simdjson::SUCCESS || value.get(microseconds) != simdjson::SUCCESS)
+    return std::nullopt;
+  constexpr double kFarthest = 9e15;  // ns that a double holds without a fraction
+  if (!(std::abs(microseconds) * 1000 < kFarthest)) return std::nullopt;
+  return std::llround(microseconds * 1000);
+}
+
+std::optional<SavedPart> read_part(const std::map<std::string, std::string>& members) {
+  const auto begin = read_time(members, "partBegin"), end = read_time(members, "partEnd");
+  if (!begin || !end || *begin >= *end) return std::nullopt;
+  return SavedPart{{*begin, *end}, std::min(read_time(members, "partLaunches").value_or(*begin), *begin)};
+}
+
 }  // namespace
 
 ChromeMembers read_members(const std::map<std::string, std::string>& members, const ImportLimits& limits) {
   ChromeMembers read;
+  read.part = read_part(members);
   simdjson::dom::parser parser;
   for (const auto& [name, text] : members) {
     simdjson::dom::element value;

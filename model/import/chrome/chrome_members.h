@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,12 +18,14 @@ struct ChromeMembers {
   std::int64_t utc_base = 0;             // ns since 1970 that the file's time 0 stands for; 0 when not known
   std::string host_name;
   std::string producer;
+  std::optional<SavedPart> part;      // of a part that was saved, in ns since the file's time 0
   ChromeFrames frames;                // by id
   std::uint64_t frames_left_out = 0;  // which are more than the limits allow
 };
 
 // The members that read_members() reads.
-inline constexpr std::string_view kReadMembers[] = {"deviceProperties", "stackFrames", "baseTimeNanoseconds", "host_name", "producer"};
+inline constexpr std::string_view kReadMembers[] = {"deviceProperties", "stackFrames", "baseTimeNanoseconds", "host_name", "producer",
+                                                    "partBegin",        "partEnd",     "partLaunches"};
 
 // Of members by name, as JSON text. What is not JSON, or not as expected, says nothing.
 [[nodiscard]] ChromeMembers read_members(const std::map<std::string, std::string>& members, const ImportLimits& limits);

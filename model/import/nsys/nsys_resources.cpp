@@ -1,6 +1,8 @@
 // Names of processes and threads, contexts and streams, and what is known of the recording itself.
 #include <array>
+#include <charconv>
 
+#include "model/import/nsys_sqlite.h"
 #include "nsys_context.h"
 
 namespace lanescope::importers {
@@ -98,6 +100,16 @@ std::map<std::string, std::string> read_pairs(const Database& database, std::str
   return pairs;
 }
 
+// A time that one of these says.
+std::optional<Nanoseconds> time_of(const std::map<std::string, std::string>& pairs, std::string_view name) {
+  const auto pair = pairs.find(std::string(name));
+  if (pair == pairs.end()) return std::nullopt;
+  const std::string& text = pair->second;
+  Nanoseconds time = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), time);
+  return error == std::errc{} && end == text.data() + text.size() && is_near(time) ? std::optional(time) : std::nullopt;
+}
+
 void read_provenance(NsysContext& context) {
   auto produced = read_pairs(context.database, "META_DATA_EXPORT");
   if (produced.empty()) produced = read_pairs(context.database, "EXPORT_META_DATA");  // its name until 2023
@@ -113,6 +125,8 @@ void read_provenance(NsysContext& context) {
   for (int i = 0; captured.contains("PROCESS_0:ARGUMENT_" + std::to_string(i)); ++i)
     provenance.command.push_back(captured["PROCESS_0:ARGUMENT_" + std::to_string(i)]);
   provenance.finished = true;
+  if (const auto begin = time_of(captured, kNsysPartBegin), end = time_of(captured, kNsysPartEnd); begin && end && *begin < *end)
+    provenance.part = SavedPart{{*begin, *end}, std::min(time_of(captured, kNsysPartLaunches).value_or(*begin), *begin)};
 
   constexpr std::array<std::string_view, 2> kColumns = {"utcEpochNs", "systemClockNs"};
   TableRows rows = context.database.rows("TARGET_INFO_SESSION_START_TIME", kColumns);

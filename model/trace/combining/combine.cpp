@@ -150,7 +150,7 @@ class TraceCombiner {
     }
     trace_.extent_ = extent;
     trace_.provenance_ = provenance_of(trace_.parts_);
-    trace_.provenance_.part = saved_part_of(trace_.parts_);
+    trace_.provenance_.part = time_of_saved(trace_.parts_);
     trace_.call_stacks_.functions_ = std::make_shared<const CallStacks::Functions>(std::move(functions_));
     trace_.kernel_records_ = std::make_shared<const KernelRecords>(std::move(records_));
     trace_.index_resources();
@@ -195,12 +195,12 @@ class TraceCombiner {
   }
 
   // From the first one's begin to the last one's end, where any is a part that was saved.
-  static std::optional<SavedPart> saved_part_of(const std::vector<TracePart>& parts) {
+  static std::optional<SavedPart> time_of_saved(const std::vector<TracePart>& parts) {
     if (std::none_of(parts.begin(), parts.end(), [](const TracePart& part) { return part.provenance.part.has_value(); })) return std::nullopt;
     std::optional<SavedPart> all;
     for (const TracePart& part : parts) {
-      if (part.extent.empty()) continue;
       const std::optional<SavedPart>& saved = part.provenance.part;
+      if (part.extent.empty() && !saved) continue;
       const SavedPart own = saved ? SavedPart{part.clock(saved->time), part.clock(saved->first_launch)} : SavedPart{part.extent, part.extent.begin};
       all = all ? SavedPart{{std::min(all->time.begin, own.time.begin), std::max(all->time.end, own.time.end)}, std::min(all->first_launch, own.first_launch)}
                 : own;

@@ -55,6 +55,13 @@ const TracePart* part_of_process(const Trace& trace, ProcessId process) noexcept
   return nullptr;
 }
 
+std::optional<SavedPart> saved_part_of(const Trace& trace, const TracePart* part) noexcept {
+  if (part == nullptr) return trace.provenance().part;
+  const std::optional<SavedPart>& saved = part->provenance.part;
+  if (!saved) return std::nullopt;
+  return SavedPart{part->clock(saved->time), part->clock(saved->first_launch)};
+}
+
 bool ran_together(const TracePart& first, const TracePart& second, const TracePart& axis) noexcept {
   if (&first == &second) return true;
   const auto is_set_by_collectives = [&](const TracePart& part) {  // or what the others were set by: the first, or one of its machine

@@ -10,6 +10,8 @@
 #include "model/file/limits.h"
 #include "model/file/trace_file.h"
 #include "model/import/open_trace.h"
+#include "model/stats/report.h"
+#include "model/trace/combining/combine.h"
 #include "model/trace/load.h"
 #include "sample_trace.h"
 #include "support/catch.h"
@@ -105,6 +107,54 @@ TEST_CASE("only events within the times that were asked for are saved") {
   std::sort(names.begin(), names.end());
   CHECK(names == std::vector<std::string>{"Backtrace of a CUDA call", "Backtrace of an OS call", "Blocked", "Running", "axpy(float*, int, float)",
                                           "cuLaunchKernel", "cudaLaunchKernel_v7000", "forward", "pthread_cond_wait", "python3 (4711)", "step"});
+}
+
+TEST_CASE("a part in which nothing happened is that part, and so is a part of it") {
+  ExportSelection selection;
+  selection.window = TimeRange{100'000, 200'000};
+  const auto gap = saved_and_loaded(*sample_trace(), selection);
+  CHECK(gap->event_count() == 0);
+  REQUIRE(gap->provenance().part);
+  CHECK(gap->provenance().part->time == *selection.window);
+  CHECK(gap->scope() == *selection.window);
+  CHECK(gap->provenance().condition.empty());
+  CHECK(saved_and_loaded(*gap)->scope() == gap->scope());
+  selection.window = TimeRange{150'000, 160'000};
+  CHECK(saved_and_loaded(*gap, selection)->scope() == *selection.window);
+  selection.window = TimeRange{150'000, 300'000};
+  CHECK(saved_and_loaded(*gap, selection)->scope() == TimeRange{150'000, 200'000});
+}
+
+TEST_CASE("a part has nothing of another time, and is not saved as if it had") {
+  const TemporaryFolder folder;
+  ExportSelection selection;
+  selection.window = TimeRange{1'950, 2'100};
+  const auto part = saved_and_loaded(*sample_trace(), selection);
+  selection.window = TimeRange{1'000, 1'900};  // in which calls lie that are kept in front of it
+  const auto written = export_trace_file(*part, folder.path() / "other.trace", Overwrite::kRefuse, selection);
+  REQUIRE_FALSE(written);
+  CHECK_THAT(written.error().text, contains_text("nothing of the time that was asked for"));
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("of several parts as one, reports count of each what is of its own time") {
+  const auto part_from = [](Nanoseconds begin) {
+    TraceBuilder builder;
+    const ProcessId process = builder.process_of_instance(1);
+    TrackKey calls{TrackKind::kCudaApi, process};
+    calls.thread = builder.thread(process, 1);
+    builder.add(calls, {{begin - 50, 10, builder.intern("kept in front"), 1, 0}, {begin + 10, 10, builder.intern("of the part"), 2, 0}});
+    builder.provenance().part = SavedPart{{begin, begin + 100}, begin - 50};
+    return builder.snapshot();
+  };
+  std::vector<TraceSource> sources(2);
+  sources[0] = {part_from(1'000), "first", {}, {}, false, {}};
+  sources[1] = {part_from(1'080), "second", {}, {}, false, {}};  // what is kept in front of it lies within the first
+  const auto both = combine_traces(sources);
+  CHECK(both->scope() == TimeRange{1'000, 1'180});
+  const auto report = stats::make_report(*stats::find_report("cuda_api_sum"), *both, {});
+  REQUIRE(report);
+  CHECK(report->row_count() == 1);
 }
 
 TEST_CASE("only events and counters of the rows that were asked for are saved") {

@@ -17,6 +17,7 @@
 #include "model/trace/segments/demanded_segments.h"
 #include "parts/canvas_accessible.h"
 #include "timeline/core/words/describe.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
 namespace lanescope::timeline {
@@ -353,6 +354,11 @@ void Canvas::paintEvent(QPaintEvent*) {
 }
 
 QString Canvas::why_nothing() const {
+  if (const Trace& trace = state_.trace(); trace.provenance().part && trace.event_count() == 0) {
+    const TimeRange part = trace.scope();
+    return shown_text(Message("Nothing happened in this part of the recording, from {begin} to {end}.",
+                              {{"begin", format_time(part.begin)}, {"end", format_time(part.end)}}));
+  }
   if (state_.tree().rows().empty()) return tr("There are no events to show.");
   if (state_.filter().empty()) return tr("All rows are hidden. Rows > Show hidden rows brings them back.");
   return tr("No row has “%1” in its name.").arg(QString::fromStdString(state_.filter()));

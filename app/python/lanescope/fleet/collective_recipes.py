@@ -259,7 +259,7 @@ def _shares(trace: Trace, parts: "list[RankCollectives]") -> "list[Any]":
     ranges = trace.nvtx_ranges[["start", "duration", "process", "name", "domain"]].to_numpy()
     calls = trace.os_runtime[["start", "duration", "process", "name"]].to_numpy()
     states = trace.thread_states[["start", "duration", "process", "thread", "state"]].to_numpy()
-    launches = trace.api_calls[["process", "thread"]].to_numpy()
+    launches = trace.whole.api_calls[["process", "thread"]].to_numpy()
     kernels, texts = trace.kernels[["start", "duration", "process", "name"]].coded()
     computing = ~begins(kernels["name"], texts["name"], "nccl")
     result = []

@@ -50,7 +50,7 @@ class RankCollectives:
 def collectives_of(trace: Trace, path: str) -> "list[RankCollectives]":
     """What each process of a file did in each communicator."""
     ranges = trace.nvtx_ranges[["start", "duration", "name", "process", "thread", "domain", "payload_json"]].to_numpy()
-    launches = trace.api_calls[["start", "process", "thread", "correlation"]].to_numpy()
+    launches = trace.whole.api_calls[["start", "process", "thread", "correlation"]].to_numpy()
     kernels, texts = trace.kernels[["start", "duration", "name", "process", "correlation"]].coded()
     ours = begins(kernels["name"], texts["name"], "nccl")
     clock = [trace.session["host_name"], trace.session["epoch"], trace.utc_epoch, trace.boot_id]

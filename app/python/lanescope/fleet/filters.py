@@ -13,7 +13,7 @@ from typing import Any, Optional
 import numpy as np
 
 from .._frames import TraceError
-from ..table import Array, Batch, Table
+from ..table import Array, Batch, Table, within
 from ..trace import Trace
 from .projection import Ranges, projected_ranges, ranges_of
 
@@ -114,8 +114,7 @@ def _within(table: Table, windows: "dict[int, tuple[int, int]]") -> Table:
         begin, end = windows[instance]
         start = batch["start"]
         last = start + batch["duration"] if "duration" in batch else start
-        inside: Array = (start < end) & ((last > begin) | (start >= begin))
-        return inside
+        return within(begin, end, start, last)
 
     return table.where(needed, lambda batch: _any_process(batch, lambda instance: overlaps(batch, instance), windows))
 

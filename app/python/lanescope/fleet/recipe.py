@@ -64,8 +64,8 @@ class Recipe:
         return f"{self.name} {json.dumps(self.arguments, sort_keys=True)}"
 
     def part(self, trace: Trace) -> Trace:
-        """What of a recording map() is given."""
-        return part_of(trace, self.arguments) if self.is_of_parts else trace
+        """What of a recording map() is given: of a part that was saved, nothing of what lies in front of it."""
+        return part_of(trace.in_part(), self.arguments) if self.is_of_parts else trace.in_part()
 
     def map(self, trace: Trace, path: str) -> Any:
         raise NotImplementedError

@@ -6,12 +6,17 @@
 
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include "model/file/result.h"
 #include "model/trace/load.h"
 #include "model/trace/trace.h"
 
 namespace lanescope {
+
+// Names in META_DATA_CAPTURE under which a file that Lanescope exported of a part of a recording says so (SavedPart): numbers of ns.
+inline constexpr std::string_view kNsysPartBegin = "LANESCOPE_PART_BEGIN_NS", kNsysPartEnd = "LANESCOPE_PART_END_NS",
+                                  kNsysPartLaunches = "LANESCOPE_PART_LAUNCHES_NS";
 
 // Whether this SQLite file has tables of Nsight Systems, or can't be read, so that nobody knows: import_nsys_sqlite() then says why.
 [[nodiscard]] bool may_be_nsys_sqlite(const std::filesystem::path& path);

@@ -270,8 +270,8 @@ class Trace {
   [[nodiscard]] const Provenance& provenance() const noexcept { return provenance_; }
   // From the first event's start to the last event's end; of counters, where there are no events; {0, 0} when there is neither.
   [[nodiscard]] TimeRange extent() const noexcept { return extent_; }
-  // What the trace is about, and sums are of: of a part that was saved, the time that was asked for; else the extent.
-  [[nodiscard]] TimeRange scope() const noexcept { return provenance_.part && !extent_.empty() ? provenance_.part->time : extent_; }
+  // What the trace is about, and sums are of: of a part that was saved, the time that was asked for, also where nothing happened in it; else the extent.
+  [[nodiscard]] TimeRange scope() const noexcept { return provenance_.part ? provenance_.part->time : extent_; }
   [[nodiscard]] std::uint64_t event_count() const noexcept { return event_count_; }
 
   [[nodiscard]] const std::vector<Process>& processes() const noexcept { return processes_; }

@@ -23,6 +23,8 @@ struct TimeRange {
   [[nodiscard]] Nanoseconds length() const noexcept { return end - begin; }
   [[nodiscard]] bool empty() const noexcept { return end <= begin; }
   [[nodiscard]] bool contains(Nanoseconds t) const noexcept { return begin <= t && t < end; }
+  // Whether an event of this time overlaps it, or begins in it: such are the events of a window.
+  [[nodiscard]] bool takes(TimeRange event) const noexcept { return event.begin < end && (event.begin >= begin || event.end > begin); }
   [[nodiscard]] TimeRange intersected(TimeRange other) const noexcept {
     return {std::max(begin, other.begin), std::max(std::max(begin, other.begin), std::min(end, other.end))};
   }

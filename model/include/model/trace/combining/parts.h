@@ -1,6 +1,7 @@
 // Which of the sources of a combined trace (combine.h) a track, a process or a GPU is of. Of a trace of one source, none.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,9 @@ namespace lanescope {
 // machine has no time of day, nobody can say, and it counts as one of them. Parts are told apart by address: `axis` is the first part itself
 // (trace.parts().front()), whose clock the others were set to. O(1).
 [[nodiscard]] bool ran_together(const TracePart& first, const TracePart& second, const TracePart& axis) noexcept;
+
+// The part of its recording that what is of `part` was saved of, by the trace's clock; none of a whole recording. `part`: null in a trace of one source.
+[[nodiscard]] std::optional<SavedPart> saved_part_of(const Trace& trace, const TracePart* part) noexcept;
 
 // The label of a part without its file: "A" of "A  first.trace".
 [[nodiscard]] inline std::string_view short_label(std::string_view label) noexcept { return label.substr(0, label.find("  ")); }
