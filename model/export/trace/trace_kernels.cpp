@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <vector>
+
+#include "model/trace/sample_times.h"
 
 namespace lanescope::exporters {
 namespace {
@@ -28,13 +31,16 @@ class PcSamplesWriter {
  public:
   PcSamplesWriter(const Trace& trace, const EmitPcSamples& emit) : trace_(trace), records_(trace.kernel_records()), emit_(emit) {}
 
-  bool write(const PcSampleWindow& window) {
+  // Those of functions that `wants` takes.
+  template <typename Wants>
+  bool write(const PcSampleWindow& window, Wants wants) {
     proto::PcSamples message;
     begin(window, message);
     message.set_dropped(window.dropped);
     message.set_other_samples(window.other_samples);
     message.set_buffer_was_full(window.buffer_was_full);
     for (const PcSample& sample : window.samples) {
+      if (!wants(sample.function)) continue;
       if (message.function_size() == kMostRows || name_bytes_ > kMostNameBytes) {
         if (!emit_(message)) return false;
         message.Clear();
@@ -99,7 +105,7 @@ class PcSamplesWriter {
   std::size_t name_bytes_ = 0;  // in the message
 };
 
-// Launches of the same metrics share a message. Of a window, launches whose kernel is not in it are no loss: readers leave them out.
+// Launches of the same metrics share a message.
 class MetricsWriter {
  public:
   MetricsWriter(const KernelRecords& records, const EmitMetrics& emit) : records_(records), emit_(emit) {}
@@ -192,6 +198,34 @@ bool KernelRecordsWriter::takes_kernels(ProcessId process, const ExportSelection
   return false;
 }
 
+std::unordered_set<std::uint32_t> KernelRecordsWriter::launches_of(ProcessId process, const ExportSelection& selection) const {
+  std::unordered_set<std::uint32_t> launches;
+  for (const TrackId id : trace_.tracks_of(process, TrackKind::kKernels))
+    for (const LaneId lane : trace_.tracks()[id].lanes) {
+      const auto [first, last] = selection.events(trace_, lane);
+      for (EventIndex i = first; i < last; ++i) launches.insert(trace_.lane(lane).correlation(i));
+    }
+  return launches;
+}
+
+bool KernelRecordsWriter::write_windows(ProcessId process, const std::optional<TimeRange>& part, const EmitPcSamples& emit) const {
+  PcSamplesWriter writer(trace_, emit);
+  SampleTimes times(trace_);
+  for (const std::uint32_t position : windows_.positions(process)) {
+    const PcSampleWindow& window = *trace_.kernel_records().windows[position];
+    if (part && part->intersected(sampled_within(window)).empty()) continue;
+    const std::map<NameId, std::vector<TimeRange>>* const runs = part ? &times.runs(window) : nullptr;
+    const auto may_be_of_part = [&](GpuFunctionId function) {
+      if (runs == nullptr) return true;
+      const auto of_kernel = runs->find(trace_.kernel_records().functions[function].name);
+      return of_kernel == runs->end() ||
+             std::any_of(of_kernel->second.begin(), of_kernel->second.end(), [&](const TimeRange& run) { return !run.intersected(*part).empty(); });
+    };
+    if (!writer.write(window, may_be_of_part)) return false;
+  }
+  return true;
+}
+
 bool KernelRecordsWriter::write_sources(const EmitSource& emit) const {
   for (const auto& source : trace_.kernel_records().sources) {
     proto::SourceFile message;
@@ -208,17 +242,16 @@ bool KernelRecordsWriter::write(ProcessId process, const ExportSelection& select
   if (selection.rows && !takes_kernels(process, selection)) return true;
   for (const std::uint32_t position : code_.positions(process))
     if (!write_code(*records.code[position], emit_code)) return false;
-  PcSamplesWriter writer(trace_, emit_samples);
-  for (const std::uint32_t position : windows_.positions(process)) {
-    const PcSampleWindow& window = *records.windows[position];
-    const bool is_wanted = !selection.window || (window.time.begin < selection.window->end && window.time.end > selection.window->begin);
-    if (is_wanted && !writer.write(window)) return false;
-  }
+  if (!write_windows(process, selection.window, emit_samples)) return false;
+  const bool has_launches = !counted_.positions(process).empty() || !measured_.positions(process).empty();
+  std::optional<std::unordered_set<std::uint32_t>> launches;
+  if (has_launches && (selection.window || selection.rows)) launches = launches_of(process, selection);
+  const auto is_taken = [&](std::uint32_t correlation) { return !launches || launches->contains(correlation); };
   for (const std::uint32_t position : counted_.positions(process))
-    if (!emit_counts(message_of(trace_, *records.counted[position]))) return false;
+    if (const InstructionCounts& counts = *records.counted[position]; is_taken(counts.correlation) && !emit_counts(message_of(trace_, counts))) return false;
   MetricsWriter metrics(records, emit_metrics);
   for (const std::uint32_t position : measured_.positions(process))
-    if (!metrics.add(*records.measured[position])) return false;
+    if (const MeasuredLaunch& launch = *records.measured[position]; is_taken(launch.correlation) && !metrics.add(launch)) return false;
   for (const std::uint32_t position : left_out_.positions(process))
     if (!metrics.add(records.left_out[position])) return false;
   return metrics.finish();

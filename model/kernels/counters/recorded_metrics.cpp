@@ -178,8 +178,11 @@ RecordedMetrics recorded_metrics(const Trace& trace, std::optional<TimeRange> ti
         {ref, key.gpu, key.process, launch->replay, launch->passes, 1 + static_cast<std::uint32_t>(launch->other_launches.size()), launch->spent, {}});
     ref = {};  // what is said of a launch twice counts once
   }
-  const std::vector<AllLaunches> all =
-      launches_that_count(trace, result.measurements, [&](EventRef kernel) { return !time || time->contains(trace.lane(kernel.lane).start(kernel.index)); });
+  const auto is_of_time = [&](EventRef kernel) {
+    const Lane& lane = trace.lane(kernel.lane);
+    return !time || time->takes({lane.start(kernel.index), lane.end(kernel.index)});
+  };
+  const std::vector<AllLaunches> all = launches_that_count(trace, result.measurements, is_of_time);
   for (std::size_t i = 0; i < all.size(); ++i) result.measurements[i].of_its_kind = all[i];
   return result;
 }

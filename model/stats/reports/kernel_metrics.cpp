@@ -45,7 +45,8 @@ Table kernel_metrics(const Selection& selection, const ReportOptions&) {
   };
   std::vector<Row> rows;
   for (std::size_t i = 0; i < recorded.measurements.size(); ++i) {
-    if (selection.time() && !selection.time()->contains(trace.event(recorded.measurements[i].event).start)) continue;
+    const Event event = trace.event(recorded.measurements[i].event);
+    if (selection.time() && !selection.time()->takes({event.start, event.end()})) continue;
     kernels::Verdict verdict = kernels::judge(recorded.metrics, recorded.metrics.kernels()[i]);
     const double gain = verdict.advice.empty() ? 0 : verdict.advice.front().gain;
     rows.push_back({static_cast<Nanoseconds>(gain * static_cast<double>(recorded.weight(i))), i, std::move(verdict)});

@@ -12,6 +12,7 @@
 #include "model/import/open_trace.h"
 #include "model/stats/report.h"
 #include "model/trace/combining/combine.h"
+#include "model/trace/kernel_records.h"
 #include "model/trace/load.h"
 #include "sample_trace.h"
 #include "support/catch.h"
@@ -135,6 +136,103 @@ TEST_CASE("a part has nothing of another time, and is not saved as if it had") {
   REQUIRE_FALSE(written);
   CHECK_THAT(written.error().text, contains_text("nothing of the time that was asked for"));
   CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+namespace {
+
+// Kernels A, B and C of 1 s each that begin at 1, 3 and 5 s, each measured and its instructions counted; its samples were handed over in the tenth of a second
+// behind it, but for those of C, which are in the window of B.
+std::shared_ptr<const Trace> trace_of_measured_kernels() {
+  constexpr Nanoseconds kSecond = 1'000'000'000;
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  TrackKey stream{TrackKind::kKernels, process};
+  stream.gpu = builder.gpu_of_device(process, 0);
+  stream.context = 1;
+  std::vector<Event> kernels;
+  for (const std::uint32_t number : {1u, 2u, 3u}) {
+    const NameId name = builder.intern(std::string(1, static_cast<char>('@' + number)));
+    kernels.push_back({(2 * Nanoseconds{number} - 1) * kSecond, kSecond, name, number, 0});
+    const GpuFunctionId function = builder.gpu_function({process, 7, 0, name, name});
+    const std::uint32_t metric = builder.kernel_metric("inst_executed");
+    MeasuredLaunch launch;
+    launch.process = process;
+    launch.correlation = number;
+    launch.values = {{metric, 1.0}};
+    builder.add(std::move(launch));
+    InstructionCounts counts;
+    counts.process = process;
+    counts.correlation = number;
+    counts.metrics = {metric};
+    counts.rows = {{function, 16}};
+    counts.values = {number};
+    builder.add(std::move(counts));
+  }
+  builder.add(stream, std::move(kernels));
+  for (const std::uint32_t number : {1u, 2u}) {
+    PcSampleWindow window;
+    window.process = process;
+    window.gpu = stream.gpu;
+    window.context = 1;
+    window.time = {2 * Nanoseconds{number} * kSecond, 2 * Nanoseconds{number} * kSecond + kSecond / 10};
+    window.samples = {{number - 1, builder.stall_reason("barrier"), 16, 10 * number, 0}};
+    if (number == 2) window.samples.push_back({2, builder.stall_reason("barrier"), 16, 5, 0});
+    builder.add(std::move(window));
+  }
+  return builder.snapshot();
+}
+
+std::vector<std::uint32_t> measured_in(const Trace& trace) {
+  std::vector<std::uint32_t> launches;
+  for (const auto& launch : trace.kernel_records().measured) launches.push_back(launch->correlation);
+  return launches;
+}
+
+}  // namespace
+
+TEST_CASE("a part has the counters, counts and samples of its kernels, also where samples were handed over behind it") {
+  constexpr Nanoseconds kSecond = 1'000'000'000;
+  const auto whole = trace_of_measured_kernels();
+  CHECK(measured_in(*saved_and_loaded(*whole)) == std::vector<std::uint32_t>{1, 2, 3});
+  ExportSelection selection;
+  selection.window = TimeRange{3 * kSecond + kSecond / 2, 3 * kSecond + kSecond * 95 / 100};  // within B, and before its window
+  const auto part = saved_and_loaded(*whole, selection);
+  const KernelRecords& records = part->kernel_records();
+  CHECK(measured_in(*part) == std::vector<std::uint32_t>{2});
+  REQUIRE(records.counted.size() == 1);
+  CHECK(records.counted[0]->correlation == 2);
+  REQUIRE(records.windows.size() == 1);
+  // C did not run in the window, so nobody knows when its samples were taken.
+  REQUIRE(records.windows[0]->samples.size() == 2);
+  CHECK(records.windows[0]->samples[0].samples == 20);
+
+  selection.window = TimeRange{2 * kSecond + kSecond / 2, 2 * kSecond + kSecond * 3 / 4};  // when nothing ran, nor was handed over
+  const auto idle = saved_and_loaded(*whole, selection);
+  CHECK(idle->kernel_records().measured.empty());
+  CHECK(idle->kernel_records().counted.empty());
+  CHECK(idle->kernel_records().windows.empty());
+}
+
+TEST_CASE("a part lacks samples of a kernel that ran in their window at other times alone") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  TrackKey stream{TrackKind::kKernels, process};
+  stream.gpu = builder.gpu_of_device(process, 0);
+  const NameId early = builder.intern("early"), late = builder.intern("late");
+  builder.add(stream, {{1'000'000, 500'000, early, 1, 0}, {2'000'000, 500'000, late, 2, 0}});
+  PcSampleWindow window;
+  window.process = process;
+  window.gpu = stream.gpu;
+  window.time = {0, 10'000'000};
+  for (const NameId name : {early, late})
+    window.samples.push_back({builder.gpu_function({process, 7, 0, name, name}), builder.stall_reason("barrier"), 16, name == early ? 1u : 2u, 0});
+  builder.add(std::move(window));
+  ExportSelection selection;
+  selection.window = TimeRange{1'900'000, 3'000'000};
+  const auto part = saved_and_loaded(*builder.snapshot(), selection);
+  REQUIRE(part->kernel_records().windows.size() == 1);
+  REQUIRE(part->kernel_records().windows[0]->samples.size() == 1);
+  CHECK(part->kernel_records().windows[0]->samples[0].samples == 2);
 }
 
 TEST_CASE("of several parts as one, reports count of each what is of its own time") {
