@@ -1,6 +1,8 @@
 #include "model/events/event_text.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "model/trace/text/utf8.h"
 #include "range_finder.h"
@@ -41,6 +43,24 @@ void append_value(std::string& out, std::string_view value, Delimiter delimiter)
   }
   out.push_back('"');
 }
+
+// Writes the values of one column. Long ones come again and again, as names of events do: how the last one is written is kept.
+class ValueWriter {
+ public:
+  void append(std::string& out, std::string_view value, Delimiter delimiter) {
+    constexpr std::size_t kLong = 256;
+    if (value.size() < kLong) return append_value(out, value, delimiter);
+    if (value != value_) {
+      value_ = value;
+      written_.clear();
+      append_value(written_, value, delimiter);
+    }
+    out += written_;
+  }
+
+ private:
+  std::string value_, written_;
+};
 
 // What columns say of some events that lie near each other: what takes a search for each is found for all of them at once.
 class Piece {
@@ -83,10 +103,11 @@ bool write_events(const EventValues& values, std::span<const EventRef> events, s
                   const std::optional<FurtherColumn>& further) {
   const std::string_view line_end = delimiter == Delimiter::kComma ? "\r\n" : "\n";
   std::string piece;
+  std::vector<ValueWriter> writers(columns.size());
   const auto append_line = [&](auto&& value_of, auto&& further_value) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (i > 0) piece.push_back(static_cast<char>(delimiter));
-      append_value(piece, value_of(columns[i]), delimiter);
+      writers[i].append(piece, value_of(columns[i]), delimiter);
     }
     if (further) {
       piece.push_back(static_cast<char>(delimiter));

@@ -55,6 +55,21 @@ TEST_CASE("CSV and tab-separated text have a header and one line an event") {
   CHECK_THAT(tabs, contains_text("axpy(float*, int, float)\t"));
 }
 
+TEST_CASE("long names that come again, in turns, are written as each is") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  const std::string first = "\"a\", " + std::string(400, 'x'), second = std::string(400, 'x') + "\ty";  // the one is quoted
+  std::vector<Event> calls;
+  for (int i = 0; i < 6; ++i) calls.push_back({i * 10, 5, builder.intern(i % 3 == 0 ? first : second), 0, 0});
+  builder.add({.kind = TrackKind::kCudaApi, .process = process, .thread = builder.thread(process, 1)}, calls);
+  const auto trace = builder.snapshot();
+  const std::string csv = text_of([&](const TextConsumer& write) { return export_csv(trace, write); });
+  const std::string quoted = "\n\"\"\"a\"\", " + std::string(400, 'x') + "\",";
+  std::vector<bool> is_first;
+  for (std::size_t at = csv.find('\n'); at + 1 < csv.size(); at = csv.find('\n', at + 1)) is_first.push_back(csv.compare(at, quoted.size(), quoted) == 0);
+  CHECK(is_first == std::vector<bool>{true, false, false, true, false, false});
+}
+
 TEST_CASE("tables hold only the events within the times that were asked for") {
   ExportSelection selection;
   selection.window = TimeRange{2'600, 2'900};
