@@ -138,6 +138,16 @@ TEST_CASE("a program without a descriptor left at its first event is named, and 
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) CHECK_FALSE(entry.path().filename().string().starts_with("lanescope-"));
 }
 
+TEST_CASE("a program without a descriptor left at its first range, by which the agent would come, is named") {
+  const TemporaryFolder folder;
+  const Ran ran = run_lanescope(folder.path(), {"profile", "-t", "nvtx", "-s", "none", "--cpuctxsw=none", "-o", "x", lives(), "opens-nothing", "400"});
+  CHECK(ran.code == 7);
+  CHECK_THAT(ran.messages,
+             contains_text("lanescope_progr: this process could not be followed in all that it did: it was seen without a file descriptor left") &&
+                 !contains_text("nothing dropped"));
+  CHECK_THAT(run_lanescope(folder.path(), {"info", "x.trace"}).output, contains_text("of its NVTX and CUDA calls nothing is recorded"));
+}
+
 TEST_CASE("however a program ends, it ends as without us and its ranges are in the file") {
   const auto each =
       GENERATE(values<Ending>({{{"exit"}, 100, 1, ProcessEndKind::kExited},           {{"_exit"}, 100, 1, ProcessEndKind::kExited},

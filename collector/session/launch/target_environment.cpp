@@ -146,6 +146,8 @@ std::vector<AgentVariable> agent_variables(const CaptureSettings& settings) {
   return variables;
 }
 
+bool comes_with_program(const AgentVariable& variable) { return variable.name == kPreload; }
+
 std::optional<std::string> preload_obstacle(const std::filesystem::path& agent) { return obstacle_in(agent, kPreloadSeparators); }
 
 TargetEnvironment target_environment(const LaunchRequest& request, std::vector<std::string> ours, const std::filesystem::path& agent,

@@ -28,6 +28,8 @@ struct AgentVariable {
   std::string_view brings;
 };
 [[nodiscard]] std::vector<AgentVariable> agent_variables(const CaptureSettings& settings);
+// Whether it comes before the program's first instruction; else it comes with a first call.
+[[nodiscard]] bool comes_with_program(const AgentVariable& variable);
 
 // What the request makes of it, with nothing of ours.
 std::vector<std::string> plain_environment(const LaunchRequest& request, std::vector<std::string> ours);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -205,6 +206,20 @@ bool is_missing_for(pid_t pid, const std::filesystem::path& file) {
 
 bool has_loaded(pid_t pid, const std::filesystem::path& file) {
   return process_text(folder_of(pid) / "maps").find('/' + file.filename().string()) != std::string::npos;
+}
+
+bool has_no_descriptor_left(pid_t pid) {
+  constexpr rlim_t kMostDescriptors = 65'536;  // that are gone through
+  rlimit limit{};
+  struct stat folder {};
+  const std::filesystem::path descriptors = folder_of(pid) / "fd";
+  if (prlimit(pid, RLIMIT_NOFILE, nullptr, &limit) != 0 || limit.rlim_cur > kMostDescriptors || stat(descriptors.c_str(), &folder) != 0) return false;
+  if (folder.st_size != 0 && static_cast<rlim_t>(folder.st_size) < limit.rlim_cur) return false;  // their number, which Linux says since 6.2
+  std::error_code failed;
+  rlim_t low = 0;  // those that were opened under a higher limit take no place below this one
+  for (std::filesystem::directory_iterator each(descriptors, failed); !failed && each != std::filesystem::directory_iterator(); each.increment(failed))
+    if (std::strtoull(each->path().filename().c_str(), nullptr, 10) < limit.rlim_cur) ++low;
+  return !failed && low == limit.rlim_cur;
 }
 
 bool may_end(pid_t pid, int signal) {

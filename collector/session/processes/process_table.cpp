@@ -196,6 +196,7 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
   if (process == nullptr) return note_unanswered(title(greeting.pid, greeting.hello.program), arrival);
   if (arrival.has_gone) return note_unanswered(process->title(), arrival);
   process->set_program(arrival.program);
+  if (strays_) strays_->note_joined(greeting.pid);
   Result<std::unique_ptr<TargetMemory>> memory = TargetMemory::create(process->instance(), settings_);
   if (!memory) {
     process->note_unfollowed();
@@ -421,6 +422,12 @@ std::size_t ProcessTable::reap() {
   });
   if (ended > 0) share_memory(free_memory_);
   return ended;
+}
+
+void ProcessTable::write_last_words() {
+  if (strays_)
+    for (const StrayProcesses::Stray& stray : strays_->take_agentless()) note_stray(stray);
+  unfollowed_.write_others();
 }
 
 void ProcessTable::detach_all() {

@@ -103,7 +103,7 @@ class ProcessTable {
   // Ends those that are gone, once all that they wrote was drained. Returns how many.
   std::size_t reap();
   // Writes what is said once, at the end of a file.
-  void write_last_words() { unfollowed_.write_others(); }
+  void write_last_words();
   // Ends the rest, as detached.
   void detach_all();
 

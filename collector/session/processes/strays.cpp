@@ -34,6 +34,10 @@ constexpr std::string_view kRanBefore =
     "ranges "
     "and GPU work. Attach to it as well, or put lanescope profile in front of the program.";
 
+constexpr std::string_view kHadNoDescriptor =
+    "it was seen without a file descriptor left, with which no agent can be loaded, and none came: of its NVTX and CUDA calls nothing is recorded. Allow it "
+    "more (ulimit -n), or record with -t osrt as well, by which the agent is there before.";
+
 // The first process of its namespace, as that of a container is: orphans of all others in there become its children.
 bool is_first_of_its_namespace(pid_t pid) {
   const std::string numbers = attach::status_value(attach::process_text("/proc/" + std::to_string(pid) + "/status"), "NSpid:");
@@ -93,6 +97,8 @@ std::vector<StrayProcesses::Stray> StrayProcesses::look(const std::function<bool
       member.next_look = now + member.interval;
       Stray stray{entry->first, {}, {}};
       const Finding finding = look_at(entry->first, member, stray, is_joined);
+      const auto agentless = finding == Finding::kGone ? agentless_.extract(entry->first) : decltype(agentless_)::node_type();
+      if (!agentless.empty()) strays.push_back({agentless.key(), agentless.mapped(), std::string(kHadNoDescriptor), UnfollowedProcesses::Missing::kPart});
       if (finding == Finding::kStray) strays.push_back(std::move(stray));
       if (finding == Finding::kRecorder) others_.insert(entry->first);
       if (finding == Finding::kGone || finding == Finding::kRecorder) family_.erase(entry);
@@ -100,6 +106,16 @@ std::vector<StrayProcesses::Stray> StrayProcesses::look(const std::function<bool
     entry = next;
   }
   return strays;
+}
+
+std::vector<StrayProcesses::Stray> StrayProcesses::take_agentless() {
+  std::vector<Stray> strays;
+  for (const auto& [pid, who] : std::exchange(agentless_, {})) strays.push_back({pid, who, std::string(kHadNoDescriptor), UnfollowedProcesses::Missing::kPart});
+  return strays;
+}
+
+bool StrayProcesses::comes_with_a_call() const {
+  return way_ && !way_->comes_by.empty() && std::none_of(way_->comes_by.begin(), way_->comes_by.end(), comes_with_program);
 }
 
 void StrayProcesses::look_soon(pid_t pid) {
@@ -192,6 +208,8 @@ bool StrayProcesses::may_be_inherited(pid_t pid) const {
 StrayProcesses::Finding StrayProcesses::look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined) {
   const ProgramState program = program_state(pid);
   if (!program.runs) return others_run(pid) ? Finding::kNothing : Finding::kGone;
+  if (comes_with_a_call() && !is_joined(pid) && has_no_descriptor_left(pid) && !has_loaded(pid, way_->agent))
+    agentless_.emplace(pid, "[" + std::to_string(pid) + "] " + program.name);
   if (program.number.is_known() && program.number.is_same(member.known_program)) {
     // It may have changed its root folder or its user since.
     std::string reason = way_ && !member.is_cut_off && !is_joined(pid) ? boundary_of(pid) : std::string();

@@ -58,6 +58,10 @@ class StrayProcesses {
   std::optional<Stray> see(const cpu::SeenProcess& seen);
   // From here on threads of the attached process are seen, or not any more.
   void expect_threads(bool are_seen) noexcept { are_threads_seen_ = are_seen; }
+  // That an agent has come into a process.
+  void note_joined(pid_t pid) { agentless_.erase(pid); }
+  // Those that live and were seen without a descriptor by which the agent could be loaded, where none has come. Of those that ended, look() tells.
+  [[nodiscard]] std::vector<Stray> take_agentless();
   // Those that have become programs, since the last call, that an agent can join as far as their environment says.
   [[nodiscard]] std::vector<pid_t> take_begun() { return std::exchange(begun_, {}); }
   // Whether, since the last call, a child of the attached process was passed over as an orphan that it may have got from the kernel.
@@ -79,6 +83,8 @@ class StrayProcesses {
   void take_on(pid_t pid);
   // Whether a child of the attached process may be an orphan that it got from the kernel.
   [[nodiscard]] bool may_be_inherited(pid_t pid) const;
+  // Whether the agent comes with a call of the program's: then a process that can open nothing can't load it, and goes on without a word.
+  [[nodiscard]] bool comes_with_a_call() const;
   enum class Finding { kNothing, kStray, kRecorder, kGone };
   [[nodiscard]] Finding look_at(pid_t pid, Member& member, Stray& stray, const std::function<bool(pid_t)>& is_joined);
   // Of an attached process: whether it, or a process that it comes of, is a recorder that was started meanwhile.
@@ -109,6 +115,7 @@ class StrayProcesses {
   std::map<pid_t, Member> family_;            // that live
   std::map<pid_t, std::size_t> told_unseen_;  // programs that were told of and will be seen, or will not where no threads are recorded
   std::map<pid_t, int> undecided_;            // children of the attached process whose program was not known, and at how many looks
+  std::map<pid_t, std::string> agentless_;    // "[4711] python": that live, and were seen without a descriptor left and without the agent
   std::vector<pid_t> begun_;
   bool has_doubt_ = false;
   pid_t newest_ = 0;            // number of the task that was made last, when it was last looked for

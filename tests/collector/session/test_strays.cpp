@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -124,6 +125,48 @@ TEST_CASE("a process whose program was started with another library in the place
   const StrayProcesses::Stray other = next_of(strays);
   CHECK(other.pid == without.pid());
   CHECK(other.reason.find("started without NVTX_INJECTION64_PATH, by which the agent comes: its NVTX ranges are not recorded.") != std::string::npos);
+}
+
+TEST_CASE("a process that has no descriptor left for an agent that comes with a call is told of in the end, unless one has come") {
+  const bool is_loaded_with_program = GENERATE(false, true);
+  const std::string by = is_loaded_with_program ? "LD_PRELOAD" : "NVTX_INJECTION64_PATH";
+  const auto start_with_descriptors = [&](rlim_t count) {
+    const pid_t pid = fork();
+    if (pid != 0) return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int number = 3; number < 1'024; ++number) close(number);
+    const rlimit limit{count, count};
+    setrlimit(RLIMIT_NOFILE, &limit);
+    for (;;) pause();
+  };
+  StrayProcesses strays(getpid(), {kVariable, "/bin/sleep", {{by, "NVTX ranges"}}});
+  next_of(strays);  // this one, whose program they run
+  const Child has_none(start_with_descriptors(3)), has_one(start_with_descriptors(4)), joins(start_with_descriptors(3)), ends(start_with_descriptors(3));
+  for (const pid_t pid : {has_none.pid(), joins.pid(), ends.pid()})
+    while (!has_no_descriptor_left(pid)) usleep(1000);
+  CHECK_FALSE(has_no_descriptor_left(has_one.pid()));
+  std::vector<pid_t> told;
+  pid_t joined = 0;
+  const auto look = [&] {
+    for (int i = 0; i < 100; ++i, usleep(1000))
+      for (const StrayProcesses::Stray& stray : strays.look([&](pid_t pid) { return pid == joined; })) told.push_back(stray.pid);
+  };
+  look();
+  CHECK(told.empty());
+  joined = joins.pid();
+  strays.note_joined(joined);
+  kill(ends.pid(), SIGKILL);
+  while (program_state(ends.pid()).runs) usleep(1000);
+  strays.look_soon(ends.pid());
+  look();
+  CHECK(told == (is_loaded_with_program ? std::vector<pid_t>{} : std::vector<pid_t>{ends.pid()}));
+  const std::vector<StrayProcesses::Stray> left = strays.take_agentless();
+  REQUIRE(left.size() == (is_loaded_with_program ? 0 : 1));
+  CHECK(strays.take_agentless().empty());
+  if (is_loaded_with_program) return;
+  CHECK(left[0].pid == has_none.pid());
+  CHECK(left[0].missing == UnfollowedProcesses::Missing::kPart);
+  CHECK_THAT(left[0].reason, contains_text("without a file descriptor left") && contains_text("of its NVTX and CUDA calls nothing is recorded"));
 }
 
 TEST_CASE("a process of a user who may not read the agent is told of") {

@@ -148,11 +148,13 @@ int may_grow_nothing() {
   steps(100);
   return kCode;
 }
-// Its first ranges come when it has no descriptor left, nor have its children; nothing of that is recorded, and each of the six is to be told of.
+// Its first ranges come when it has no descriptor left, nor have its children; nothing of that is recorded, and each of the six is to be told of. It lives on
+// for so many milliseconds in between.
 int may_open_nothing() {
   const rlimit none{3, 3};
   must(setrlimit(RLIMIT_NOFILE, &none) == 0, "setrlimit");
   steps(100);
+  usleep(static_cast<useconds_t>(number(0)) * 1000);
   for (int i = 0; i < 5; ++i) {
     const pid_t child = fork();
     if (child == 0) {
