@@ -75,10 +75,7 @@ TargetProcess& ProcessTable::add(pid_t pid, const ProcessDescription& descriptio
 }
 
 proto::JobPlace ProcessTable::place(std::uint32_t instance, pid_t pid) {
-  const std::span<const std::string_view> of_jobs = job_variables();
-  std::vector<std::string_view> names(of_jobs.begin(), of_jobs.end());
-  names.insert(names.end(), shared_by_.begin(), shared_by_.end());
-  const std::map<std::string, std::string> variables = start_variables(pid, names).found;  // once: it may become another program meanwhile
+  const std::map<std::string, std::string> variables = environments_->of(pid).found;
   Variables share;
   for (const std::string& name : shared_by_)
     if (const auto found = variables.find(name); found != variables.end()) share.insert(*found);

@@ -18,6 +18,7 @@
 #include "processes/control_socket.h"
 #include "processes/ended_programs.h"
 #include "processes/heirs.h"
+#include "processes/job_place.h"
 #include "processes/memory_guard.h"
 #include "processes/strays.h"
 #include "processes/target_process.h"
@@ -37,7 +38,10 @@ class ProcessTable {
         guard_(std::move(guard)),
         report_(std::move(report)),
         unfollowed_(log, report_),
-        naming_(log) {}
+        naming_(log) {
+    environments_->ask_for(job_variables());
+    environments_->ask_for(std::vector<std::string_view>(shared_by_.begin(), shared_by_.end()));
+  }
 
   // The launched process, which is our child, and when it became its program: CLOCK_MONOTONIC ns.
   void add_launched(pid_t pid, const ProcessDescription& description, std::int64_t since);
@@ -46,7 +50,7 @@ class ProcessTable {
   // From here on processes that come of the launched one and that no agent can join are told of: those without this variable, with another recorder's address
   // in it, without the agent's file, or what else brings it.
   void tell_of_strays(std::string_view variable, const std::string& address, const std::filesystem::path& agent, const CaptureSettings& traced) {
-    strays_.emplace(launched_pid_, StrayProcesses::Way{variable, agent, agent_variables(traced), address});
+    strays_.emplace(launched_pid_, StrayProcesses::Way{variable, agent, agent_variables(traced), address}, environments_);
   }
   // The same of a process that was attached to: those that become other programs.
   void tell_of_strays() { strays_.emplace(attached_pid_); }
@@ -171,6 +175,7 @@ class ProcessTable {
   std::unique_ptr<MemoryGuard> guard_;  // outlives all memory below
   TargetProcess::Report report_;
   UnfollowedProcesses unfollowed_;
+  std::shared_ptr<StartEnvironments> environments_ = std::make_shared<StartEnvironments>();
   std::optional<StrayProcesses> strays_;
   CodeNaming naming_;
   bool recording_ = false;

@@ -71,6 +71,13 @@ std::string beginning_of(const std::string& value) {
 
 }  // namespace
 
+StrayProcesses::StrayProcesses(pid_t launched, Way way, std::shared_ptr<StartEnvironments> environments)
+    : way_(std::move(way)), family_{{launched, {}}}, environments_(std::move(environments)) {
+  std::vector<std::string_view> names{way_->variable};
+  for (const AgentVariable& each : way_->comes_by) names.push_back(each.name);
+  environments_->ask_for(names);
+}
+
 StrayProcesses::StrayProcesses(pid_t attached)
     : attached_(attached),
       session_(getsid(attached)),
@@ -290,9 +297,7 @@ StrayProcesses::Obstacle StrayProcesses::obstacle_of(pid_t pid, const ProgramSta
   const bool is_ready = program.number.is_known();  // before, a new program has no environment yet
   if (!way_ && !is_ready && !is_of_another_user(pid)) return {};
   if (!way_) return {std::string(kBecomesAnother)};
-  std::vector<std::string_view> names{way_->variable};
-  for (const AgentVariable& each : way_->comes_by) names.push_back(each.name);
-  const StartVariables variables = start_variables(pid, names);
+  const StartVariables variables = environments_->of(pid);
   switch (variables.of(way_->variable)) {
     case StartEnvironment::kForbidden:
       return {"it runs with the rights of another user, as programs under sudo do, and the system keeps the agent out of it. Record it as that user."};

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -25,6 +26,7 @@
 #include "collector/cpu/recorder.h"
 #include "launch/target_environment.h"
 #include "processes/proc.h"
+#include "processes/start_environments.h"
 #include "processes/unfollowed.h"
 
 namespace lanescope::session {
@@ -38,7 +40,8 @@ class StrayProcesses {
     std::vector<AgentVariable> comes_by;  // all of them name the agent, or what it brings is missing
     std::string address = {};             // which the variable holds of ours; of a recording within ours it holds that one's. Empty: any
   };
-  StrayProcesses(pid_t launched, Way way) : way_(std::move(way)), family_{{launched, {}}} {}
+  // `environments`: of all programs of the recording.
+  StrayProcesses(pid_t launched, Way way, std::shared_ptr<StartEnvironments> environments = std::make_shared<StartEnvironments>());
   // Children that `attached` has by now are none of the recording's, and no recorder that it starts later is, with all that this one runs.
   explicit StrayProcesses(pid_t attached);
 
@@ -117,6 +120,7 @@ class StrayProcesses {
   std::map<pid_t, int> undecided_;            // children of the attached process whose program was not known, and at how many looks
   std::map<pid_t, std::string> agentless_;    // "[4711] python": that live, and were seen without a descriptor left and without the agent
   std::vector<pid_t> begun_;
+  std::shared_ptr<StartEnvironments> environments_;
   bool has_doubt_ = false;
   pid_t newest_ = 0;            // number of the task that was made last, when it was last looked for
   std::int64_t next_look_ = 0;  // CLOCK_MONOTONIC ns

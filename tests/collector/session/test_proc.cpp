@@ -17,6 +17,7 @@
 #include "collector/attach/candidate.h"
 #include "collector/attach/process_text.h"
 #include "processes/proc.h"
+#include "processes/start_environments.h"
 #include "processes/unfollowed.h"
 #include "support/catch.h"
 
@@ -199,4 +200,51 @@ TEST_CASE("a process that writes over its environment is none without a variable
   CHECK(environment_of("LANESCOPE_TEST") == StartEnvironment::kUnknown);
   kill(pid, SIGKILL);
   waitpid(pid, nullptr, 0);
+}
+
+TEST_CASE("what a program was started with is known once it was asked for, whatever the program writes over it, and of its forked children") {
+  int go[2], ready[2];
+  REQUIRE((pipe(go) == 0 && pipe(ready) == 0));
+  const pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(go[0], STDIN_FILENO);
+    dup2(ready[1], STDOUT_FILENO);
+    // Over its environment it writes one that looks whole, then it forks.
+    const char* const script =
+        "import ctypes, os, sys\n"
+        "fields = open('/proc/self/stat').read().rsplit(')', 1)[1].split()\n"
+        "begin, end = int(fields[47]), int(fields[48])\n"
+        "print(flush=True)\n"
+        "sys.stdin.readline()\n"
+        "ctypes.memmove(begin, b'RANK=8\\0' + b'A=' * ((end - begin) // 2 - 4) + b'\\0', (end - begin) // 2 * 2)\n"
+        "child = os.fork()\n"
+        "if child: print(child, flush=True)\n"
+        "sys.stdin.readline()\n";
+    const char* const arguments[] = {"python3", "-c", script, nullptr};
+    const char* const environment[] = {"RANK=7", "PATH=/usr/bin:/bin", "FILLING=................................................", nullptr};
+    execve("/usr/bin/python3", const_cast<char* const*>(arguments), const_cast<char* const*>(environment));
+    _exit(127);
+  }
+  const auto line = [&] {
+    std::string text;
+    for (char letter = 0; read(ready[0], &letter, 1) == 1 && letter != '\n';) text += letter;
+    return text;
+  };
+  const std::array<std::string_view, 2> names{"RANK", "NONE"};
+  StartEnvironments known, asked_later;
+  known.ask_for(names);
+  asked_later.ask_for(names);
+  line();
+  CHECK(known.of(pid).found == std::map<std::string, std::string>{{"RANK", "7"}});
+  CHECK(known.of(pid).of("NONE") == StartEnvironment::kWithout);
+  REQUIRE(write(go[1], "\n", 1) == 1);
+  const pid_t child = std::atoi(line().c_str());
+  CHECK(asked_later.of(pid).found.at("RANK") == "8");
+  for (const pid_t each : {pid, child}) CHECK(known.of(each).found.at("RANK") == "7");
+  CHECK(known.of(getpid()).found.empty());
+  kill(child, SIGKILL);
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  for (const int each : {go[0], go[1], ready[0], ready[1]}) close(each);
 }

@@ -1,0 +1,29 @@
+#include "processes/start_environments.h"
+
+#include <algorithm>
+
+namespace lanescope::session {
+
+void StartEnvironments::ask_for(std::span<const std::string_view> names) {
+  for (const std::string_view name : names)
+    if (std::find(names_.begin(), names_.end(), name) == names_.end()) names_.emplace_back(name);
+  known_.clear();
+}
+
+// Exec gives a program its environment last, with its arguments. A number without the random one may be another program's as well.
+StartVariables StartEnvironments::of(pid_t pid) {
+  constexpr std::size_t kMostPrograms = 4096;
+  const ProgramNumber number = program_state(pid).number;
+  const Program program{number.stack, number.random};
+  if (const auto found = known_.find(program); found != known_.end()) return found->second;
+  const bool has_all = has_arguments(pid);
+  const std::vector<std::string_view> names(names_.begin(), names_.end());
+  StartVariables variables = start_variables(pid, names);
+  const bool is_whole = has_all && variables.of_others == StartEnvironment::kWithout;
+  const bool is_of_program = number.is_known() && number.random != 0 && program_state(pid).number.is_same(number);
+  if (!is_whole || !is_of_program) return variables;
+  if (known_.size() == kMostPrograms) known_.clear();
+  return known_.emplace(program, std::move(variables)).first->second;
+}
+
+}  // namespace lanescope::session
