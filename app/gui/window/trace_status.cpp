@@ -174,7 +174,9 @@ void TraceStatus::showTrace() {
   const Counts counts = counts_of(*trace);
   QStringList tips;
   if (counts.others > 0) tips += tr("Events lists states of threads and samples where their kind is chosen.");
-  if (counts.before > 0)
+  const std::optional<SavedPart>& part = trace->provenance().part;
+  const bool has_launches_before = part && part->first_launch < part->time.begin;
+  if (counts.before > 0 && has_launches_before)
     tips += tr("Events lists %n more, which lie in front of this part of a recording and enqueued its GPU work.", nullptr, static_cast<int>(counts.before));
   trace_->setParts(parts, tips.join(u'\n'));
   showTime();

@@ -60,6 +60,7 @@ void FileLog::open(TraceFileWriter file, const proto::SessionStart& start) {
   last_words_bytes_ = 0;
   events_ = 0;
   opened_ = start.epoch();
+  whole_from_ = 0;
   gives_up_ = true;
   first_new_ = prologue_.first_new();
   begun_ = prologue_.known();
@@ -117,6 +118,7 @@ void FileLog::hold(const FrameRun& run, std::uint64_t events) {
 
 void FileLog::give_up_oldest() {
   events_ -= held_.front().events;
+  if (held_.front().events != 0) whole_from_ = held_.front().time;
   let_oldest_go();
 }
 
@@ -227,6 +229,7 @@ bool FileLog::append(const FrameRun& run, std::uint64_t events) {
 Whereabouts FileLog::close(proto::SessionEnd end) {
   constexpr std::uint64_t kMostSlack = 64u << 20;
   if (rules_.keep_last) write_held();
+  if (whole_from_ != 0) end.set_whole_from(std::min(whole_from_, end.time()));
   bool is_finished = !has_no_room_ && finish(end);
   // Another program may take what room there is on the disk; so each attempt asks for more.
   for (std::uint64_t slack = kEndBytes + kEntryBytes * last_words_.size(); !is_finished && slack <= kMostSlack; slack *= 4) {

@@ -98,6 +98,7 @@ class FileLog {
   // Of a process that ended before what is kept.
   [[nodiscard]] bool comes_late(const FrameRun& run) const;
   void hold(const FrameRun& run, std::uint64_t events);
+  // Whatever happened behind the time at which it came is still to come, or is held.
   void give_up_oldest();
   // It is known from then on what it said.
   void let_oldest_go();
@@ -122,6 +123,7 @@ class FileLog {
   std::deque<Held> held_;
   std::map<std::uint32_t, std::size_t> held_of_;  // how many are held of a process
   std::uint64_t held_bytes_ = 0;
+  std::int64_t whole_from_ = 0;  // CLOCK_MONOTONIC ns at which the last events came that were given up; 0: none were
   std::int64_t opened_ = 0;
   std::uint32_t first_new_ = 0;    // instances from here on began after the file was opened
   std::set<std::uint32_t> begun_;  // processes before it that had not ended then

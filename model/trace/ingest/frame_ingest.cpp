@@ -182,7 +182,15 @@ struct FrameIngest::State {
   bool session_end(const proto::SessionEnd& message) {
     builder.provenance().end = known_kind(static_cast<int>(message.reason()), RecordingEnd::kRange);
     builder.provenance().unwritten_events = message.unwritten_events();
+    if (message.whole_from() != 0) builder.provenance().part = last_part(message);
     return true;
+  }
+
+  // What came before is there of some processes, and of others not. None for times that make no sense.
+  std::optional<SavedPart> last_part(const proto::SessionEnd& message) const {
+    const TimeRange time{since_epoch(message.whole_from()), since_epoch(message.time())};
+    if (time.empty() || !is_near(time.begin) || !is_near(time.end)) return std::nullopt;
+    return SavedPart{time, time.begin};
   }
 
   bool process_start(ProcessId id, const proto::ProcessStart& message) {

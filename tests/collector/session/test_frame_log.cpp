@@ -1,4 +1,7 @@
 // Several files of one recording, and files that hold its last part alone.
+#include <map>
+#include <vector>
+
 #include "clock.h"
 #include "file/frame_log.h"
 #include "model/trace/load.h"
@@ -281,6 +284,79 @@ TEST_CASE("a ring gives up its oldest where the size that its file may have woul
   constexpr std::size_t kRoom = kMost * 7 / 10 / kEvents;
   CHECK(kept.size() <= kRoom);
   CHECK(kept.size() + 3 >= kRoom);  // and no more is given up than must be
+}
+
+TEST_CASE("a ring says from when on it has all events of all processes, also where it has older ones of some") {
+  const test::TemporaryFolder folder;
+  constexpr std::int64_t kKept = 20'000'000;  // ns
+  const LogRules rules{.keep_last = std::chrono::nanoseconds(kKept)};
+  const auto open = [&](FrameLog& log, const char* name) {
+    auto file = TraceFileWriter::create(folder.path() / name, Overwrite::kRefuse);
+    REQUIRE(file);
+    proto::SessionStart start;
+    start.set_epoch(1);
+    log.open(std::move(*file), start);
+  };
+  const auto close = [&](FrameLog& log, const char* name) {
+    proto::SessionEnd end;
+    end.set_time(monotonic_now());
+    log.close(end);
+    const auto trace = load_trace(folder.path() / name);
+    REQUIRE(trace);
+    return *trace;
+  };
+  // All of them at once. A process says first what they are called.
+  const auto take_marks = [](FrameLog& log, std::uint32_t process, const std::vector<std::int64_t>& times, bool are_first) {
+    proto::EventChunk chunk;
+    if (are_first) {
+      chunk.set_first_string(1);
+      chunk.add_strings("mark");
+    }
+    chunk.set_base_time(times.front());
+    chunk.mutable_nvtx_marks()->set_thread(100 + process);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      chunk.mutable_nvtx_marks()->add_time_delta(i == 0 ? 0 : times[i] - times[i - 1]);
+      chunk.mutable_nvtx_marks()->add_name(1);
+    }
+    log.write({proto::FRAME_EVENTS, process, proto::SOURCE_SESSION, static_cast<std::uint32_t>(times.size())}, chunk);
+  };
+
+  // Marks of process 1 come as they are made, those of process 2, which makes hardly any, in the end.
+  FrameLog log(rules, {});
+  open(log, "ring.trace");
+  std::vector<std::int64_t> quick, slow;
+  const std::int64_t begin = monotonic_now();
+  while (monotonic_now() - begin < 2 * kKept) {
+    quick.push_back(monotonic_now());
+    take_marks(log, 1, {quick.back()}, quick.size() == 1);
+    if (quick.size() % 100 == 1) slow.push_back(monotonic_now());
+  }
+  slow.push_back(monotonic_now());
+  take_marks(log, 2, slow, true);
+  const auto trace = close(log, "ring.trace");
+  const std::optional<SavedPart>& part = trace->provenance().part;
+  REQUIRE(part);
+  const std::int64_t whole_from = part->time.begin + 1;  // as the epoch is 1
+  CHECK(whole_from > begin);
+  CHECK(part->time.begin <= part->time.end - kKept);
+  CHECK(part->first_launch == part->time.begin);
+  std::map<std::uint32_t, std::vector<std::int64_t>> read;  // by the number of the thread
+  for (const Track& track : trace->tracks())
+    for (const LaneId id : track.lanes)
+      for (EventIndex i = 0; i < trace->lane(id).size(); ++i) read[trace->threads()[track.key.thread].tid].push_back(trace->lane(id).start(i) + 1);
+  CHECK(read[102] == slow);  // the older ones, too
+  CHECK(slow.front() < whole_from);
+  CHECK(slow.back() >= whole_from);
+  std::erase_if(quick, [&](std::int64_t time) { return time < whole_from; });
+  std::erase_if(read[101], [&](std::int64_t time) { return time < whole_from; });
+  CHECK(read[101] == quick);
+
+  FrameLog whole(rules, {});
+  open(whole, "all.trace");
+  take_marks(whole, 1, {monotonic_now()}, true);
+  const auto all = close(whole, "all.trace");
+  CHECK(all->event_count() == 1);
+  CHECK_FALSE(all->provenance().part);
 }
 
 TEST_CASE("what a ring holds when the recording is over stays, however long the rest takes") {

@@ -221,9 +221,10 @@ struct ClockReading {
   std::uint64_t maximum_error = 0;
 };
 
-// A part of a recording that was saved. Events that reach into it are there whole, and so are, in front of it, the calls that enqueued its GPU work.
+// A part of a recording that was saved, or that alone was kept (--ring). Events that reach into it are there whole, and so are, in front of a saved one, the
+// calls that enqueued its GPU work.
 struct SavedPart {
-  TimeRange time;                // that was asked for
+  TimeRange time;                // that was asked for; of one that was kept, from when on all is there
   Nanoseconds first_launch = 0;  // start of the first of these calls; that of the time where there is none
 };
 
