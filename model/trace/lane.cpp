@@ -99,6 +99,18 @@ LaneSegment::LaneSegment(std::span<const Event> events, std::shared_ptr<ScratchB
   if (block_) ScratchBlock::seal(block_, ScratchBlock::WhereDiskIsBehind::kWait);
 }
 
+std::shared_ptr<const LaneSegment> LaneSegment::of_times(std::span<const Nanoseconds> starts, std::span<const Nanoseconds> durations) {
+  assert(!starts.empty() && starts.size() <= kCapacity && starts.size() == durations.size());
+  const std::shared_ptr<LaneSegment> segment(new LaneSegment());
+  segment->starts_ = AscendingTimes(starts);
+  segment->durations_ = FixedArray<std::uint32_t>(durations.size());
+  for (std::size_t i = 0; i < durations.size(); ++i) {
+    segment->durations_[i] = static_cast<std::uint32_t>(std::min<Nanoseconds>(durations[i], kLong));
+    if (durations[i] >= kLong) segment->long_durations_.emplace_back(static_cast<EventIndex>(i), durations[i]);
+  }
+  return segment;
+}
+
 Nanoseconds LaneSegment::long_duration(EventIndex i) const noexcept {
   const auto found =
       std::lower_bound(long_durations_.begin(), long_durations_.end(), i, [](const auto& entry, EventIndex index) { return entry.first < index; });
@@ -198,7 +210,15 @@ const LaneSegment& Lane::demanded(std::size_t s) const noexcept { return demande
 
 std::shared_ptr<const LaneSegment> Lane::segment(std::size_t s) const noexcept { return segments_[s] != nullptr ? segments_[s] : demanded_->held(s); }
 
+SegmentTimes Lane::times(std::size_t s) const noexcept { return SegmentTimes(segments_[s] != nullptr ? segments_[s] : demanded_->held_times(s)); }
+
 Nanoseconds Lane::segment_start(std::size_t s) const noexcept { return segments_[s] != nullptr ? segments_[s]->start(0) : demanded_->bounds()[s].first_start; }
+
+Nanoseconds Lane::segment_end(std::size_t s) const noexcept {
+  if (segments_[s] == nullptr) return demanded_->bounds()[s].end;
+  const EventIndex last = segments_[s]->size() - 1;
+  return segments_[s]->start(last) + segments_[s]->duration(last);
+}
 
 Nanoseconds Lane::last_start(std::size_t s) const noexcept {
   return segments_[s] != nullptr ? segments_[s]->start(segments_[s]->size() - 1) : demanded_->bounds()[s].last_start;
@@ -222,10 +242,10 @@ Event Lane::event(EventIndex i) const noexcept {
 
 TimeRange Lane::extent() const noexcept {
   if (empty()) return {};
-  return {segment_start(0), segments_.back() != nullptr ? end(size_ - 1) : demanded_->bounds().back().end};
+  return {segment_start(0), segment_end(segments_.size() - 1)};
 }
 
-EventIndex Lane::lower_bound(Nanoseconds t) const noexcept {
+std::size_t Lane::segment_at(Nanoseconds t) const noexcept {
   std::size_t s = 0;
   for (std::size_t after = segments_.size(); s < after;) {
     const std::size_t middle = s + (after - s) / 2;
@@ -234,6 +254,11 @@ EventIndex Lane::lower_bound(Nanoseconds t) const noexcept {
     else
       after = middle;
   }
+  return s;
+}
+
+EventIndex Lane::lower_bound(Nanoseconds t) const noexcept {
+  const std::size_t s = segment_at(t);
   if (s == segments_.size()) return size_;
   const auto first = static_cast<EventIndex>(s * LaneSegment::kCapacity);
   return t <= segment_start(s) ? first : first + numbered(s).lower_bound(t);

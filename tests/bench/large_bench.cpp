@@ -218,7 +218,8 @@ int main(int argc, char** argv) {
   print("settled", {{"ms", milliseconds_since(begin)},
                     {"exact_ms", exact < 0 ? then_exact : exact},
                     {"frame_ms", spread(frames)},
-                    {"segments_decoded", SegmentCache::of_process().use().decoded}});
+                    {"segments_decoded", SegmentCache::of_process().use().decoded},
+                    {"times_decoded", SegmentCache::of_process().use().times}});
 
   if (options.isSet("expand")) view.expandAll();
   settle(view, painted, frames, begin);
@@ -231,7 +232,11 @@ int main(int argc, char** argv) {
     settled.push_back(milliseconds_since(jumped));
   }
   const SegmentCache::Use use = SegmentCache::of_process().use();
-  print("jumps", {{"settled_ms", spread(settled)}, {"frame_ms", spread(frames)}, {"segments_decoded", use.decoded}, {"segments_most_mib", use.most >> 20}});
+  print("jumps", {{"settled_ms", spread(settled)},
+                  {"frame_ms", spread(frames)},
+                  {"segments_decoded", use.decoded},
+                  {"times_decoded", use.times},
+                  {"segments_most_mib", use.most >> 20}});
 
   const std::filesystem::path folder = options.value("folder").toStdString();
   print("order_by_duration", first_page(*trace, EventColumn::kDuration, folder));

@@ -354,7 +354,7 @@ void write_many_streams(const fs::path& path, std::uint32_t streams, int events)
   REQUIRE(export_trace_file(*builder.snapshot(), path, Overwrite::kAllow));
 }
 
-TEST_CASE("a picture decodes a segment for its lane and once for what lanes cover together, where memory holds few of the lanes") {
+TEST_CASE("a picture decodes a segment once for its lane and times of it for what lanes cover together, where memory holds few of the lanes") {
   constexpr std::uint32_t kStreams = 24;
   constexpr int kEvents = 150'000;
   constexpr std::uint64_t kSegments = std::uint64_t{kStreams} * ((kEvents + LaneSegment::kCapacity - 1) / LaneSegment::kCapacity);
@@ -375,27 +375,95 @@ TEST_CASE("a picture decodes a segment for its lane and once for what lanes cove
   REQUIRE(all.size() == kStreams);
   const Nanoseconds middle = both.file->extent().end / 2;
   for (const TimeRange range : {both.file->extent(), TimeRange{middle - 30'000'000, middle + 30'000'000}, TimeRange{middle, middle + 40'000}}) {
-    const Viewport viewport = Viewport{range, 1'900}.on_grid();
-    const std::uint64_t before = decoded();
+    const Viewport viewport = Viewport{padded(range, 0.01), 1'900}.on_grid();
+    const SegmentCache::Use before = SegmentCache::of_process().use();
     const Painted exact = painted_exactly(in_file, Pane::kRows, levels, viewport);
-    CHECK(decoded() - before <= 3 * kSegments);
+    CHECK(decoded() - before.decoded <= kSegments + kSegments / 6);
+    CHECK(SegmentCache::of_process().use().times - before.times <= 2 * kSegments);
     for (std::size_t i = 0; i < levels.size(); ++i) {
       LevelRasterizer rasterizer;
       CHECK(same_pixels(rasterizer.rasterize(in_memory.contents().content(levels[i]), viewport), exact.rasterizer->rasterize(*exact.contents[i], viewport)));
     }
 
-    // What rows have of it is summed row by row.
-    Picture picture = in_file.take_picture();
-    picture.want("all", all, range, 1);
+    // What rows have of all of it is drawn already; of a part of it, it is summed row by row.
     const std::uint64_t drawn = decoded();
-    std::jthread([&] { picture.make({}); }).join();
-    CHECK(decoded() - drawn <= 2 * kSegments);
-    in_file.put(std::move(picture));
-    const Picture::RowSum* const sum = in_file.sum_of("all", range);
-    REQUIRE(sum != nullptr);
+    auto sum = in_file.sum_of("all", all, range, 1);
+    CHECK(decoded() == drawn);
+    CHECK(sum.has_value() == (range == both.file->extent()));
+    if (!sum) {
+      Picture picture = in_file.take_picture();
+      picture.want("all", all, range, 1);
+      std::jthread([&] { picture.make({}); }).join();
+      CHECK(decoded() - drawn <= 2 * kSegments);
+      in_file.put(std::move(picture));
+      sum = in_file.sum_of("all", all, range, 1);
+    }
+    REQUIRE(sum.has_value());
     CHECK(sum->busy == in_memory.contents().content(all).busy(range));
     CHECK(sum->count == in_memory.contents().content(all).count(range));
   }
+}
+
+TEST_CASE("what is drawn of rows adds up to how long they are busy, wherever no column shows more than is asked for") {
+  const TemporaryFolder folder;
+  write_many_streams(folder.path() / "log.trace", 6, 20'000);
+  const Both both(folder.path() / "log.trace", folder.path());
+  const Budget budget(4 << 20);
+  ViewContent in_memory(both.memory);
+  const ViewContent known(both.file);
+  ViewContent in_file(ViewContent::Base(known), both.file);
+  const std::vector<Level> levels = levels_of(in_file.tree());
+  const Viewport whole = Viewport{in_file.bounds(), 1'000}.on_grid();
+  (void)painted_exactly(in_file, Pane::kRows, levels, whole);
+  const TimeRange extent = both.file->extent();
+  std::size_t drawn = 0;
+  std::mt19937 random(4);
+  for (int i = 0; i < 300; ++i) {
+    const Level& level = levels[random() % levels.size()];
+    TimeRange range{extent.begin - static_cast<Nanoseconds>(random() % 2'000), extent.end + static_cast<Nanoseconds>(random() % 2'000)};
+    if (i % 3 == 1) range.begin = extent.begin + static_cast<Nanoseconds>(random() % static_cast<std::uint64_t>(extent.length()));
+    if (i % 3 == 2) range.end = extent.end - 1;
+    const std::size_t sharers = 1 + random() % 3;
+    const std::uint64_t before = decoded();
+    const auto sum = in_file.sum_of("row " + std::to_string(i), level, range, sharers);
+    CHECK(decoded() == before);
+    if (!sum) continue;
+    ++drawn;
+    const LevelContent& expected = in_memory.contents().content(level);
+    CHECK(sum->busy == row_busy(expected, range, sharers));
+    CHECK(sum->count == expected.count(range));
+    CHECK((sum->range == range && sum->sharers == sharers));
+  }
+  CHECK(drawn >= 100);  // all of whole recordings
+  CHECK_FALSE(in_file.sum_of("beyond", levels.front(), {in_file.bounds().begin - in_file.bounds().length(), extent.end}, 1));
+}
+
+TEST_CASE("an overview of the time that rows show decodes nothing of their lanes again") {
+  const TemporaryFolder folder;
+  write_many_streams(folder.path() / "log.trace", 12, 100'000);
+  const Both both(folder.path() / "log.trace", folder.path());
+  const Budget budget(4 << 20);  // of 24 segments that all would take
+  ViewContent in_memory(both.memory);
+  const ViewContent known(both.file);
+  ViewContent in_file(ViewContent::Base(known), both.file);
+  std::vector<Level> rows;
+  Level all;
+  for (LaneId lane = 0; lane < both.file->lanes().size(); ++lane) {
+    if (lane > 0) rows.push_back({LaneSource{lane}});
+    all.push_back({lane});
+  }
+  const Viewport whole = Viewport{in_file.bounds(), 1'900}.on_grid();
+  Picture picture = in_file.take_picture({Pane::kRows});
+  picture.want(Pane::kRows, rows, whole);
+  picture.foresee_overview({all});
+  std::jthread([&] { picture.make({}); }).join();
+  in_file.put(std::move(picture));
+  CHECK(in_file.painted(Pane::kRows, pointers(rows), whole).detail == Painted::Detail::kExact);
+  const std::uint64_t before = decoded();
+  const Painted overview = painted_exactly(in_file, Pane::kOverview, {all}, whole);
+  CHECK(decoded() - before <= 2 + 2);  // of the lane that no row shows, and some ahead of it
+  LevelRasterizer expected;
+  CHECK(same_pixels(expected.rasterize(in_memory.contents().content(all), whole), overview.rasterizer->rasterize(*overview.contents.front(), whole)));
 }
 
 // A stream of several lanes, another of kernels and copies, and calls within calls; with long rests at first, some of which another lane fills.
@@ -564,16 +632,16 @@ TEST_CASE("a long recording is painted at once, in outline, and exactly when its
   // Sums of rows come with the picture.
   const TimeRange part{whole.range.begin + whole.range.length() / 5, whole.range.end - whole.range.length() / 3};
   const Row& row = in_file.tree().row(in_file.tree().place_of(0)->row);
-  CHECK(in_file.sum_of(row.key, part) == nullptr);
+  CHECK_FALSE(in_file.sum_of(row.key, row.all, part, 1));
   picture = in_file.take_picture();
   picture.want(row.key, row.all, part, 1);
   picture.make({});
   in_file.put(std::move(picture));
-  const Picture::RowSum* sum = in_file.sum_of(row.key, part);
-  REQUIRE(sum != nullptr);
+  const auto sum = in_file.sum_of(row.key, row.all, part, 1);
+  REQUIRE(sum.has_value());
   CHECK(sum->busy == in_memory.contents().content(row.all).busy(part));
   CHECK(sum->count == in_memory.contents().content(row.all).count(part));
-  CHECK(in_file.sum_of(row.key, {part.begin, part.end + 1}) == nullptr);
+  CHECK_FALSE(in_file.sum_of(row.key, row.all, {part.begin, part.end + 1}, 1));
 }
 
 TEST_CASE("what lanes cover together is the same with a union and without one") {

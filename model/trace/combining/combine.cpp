@@ -38,6 +38,16 @@ std::shared_ptr<const LaneSegment> changed(const LaneSegment& from, const Change
   return std::make_shared<const LaneSegment>(events);
 }
 
+// Of times alone.
+std::shared_ptr<const LaneSegment> changed_times(const LaneSegment& from, const ClockLine& clock) {
+  std::vector<Nanoseconds> starts, durations;
+  for (EventIndex i = 0; i < from.size(); ++i) {
+    starts.push_back(clock(from.start(i)));
+    durations.push_back(clock(from.start(i) + from.duration(i)) - starts.back());
+  }
+  return LaneSegment::of_times(starts, durations);
+}
+
 // Of a segment whose clock is only shifted: nothing lasts longer or shorter.
 SegmentBounds shifted(SegmentBounds bounds, const Change& change) {
   bounds.first_start = change.clock(bounds.first_start);
@@ -82,6 +92,10 @@ class ChangedSegments : public DemandedSegments {
     return Lane(std::move(segments));
   }
   std::shared_ptr<const LaneSegment> read(std::size_t s) const override { return changed(*from_.read_apart(s), change_); }
+  std::shared_ptr<const LaneSegment> read_times(std::size_t s) const override {
+    const std::shared_ptr<const LaneSegment> times = from_.read_times_apart(s);
+    return times ? changed_times(*times, change_.clock) : nullptr;
+  }
   const DemandedSegments* origin() const noexcept override { return &from_; }
 
   std::shared_ptr<const Trace> trace_;  // whose lane has these:

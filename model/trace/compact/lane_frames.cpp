@@ -23,6 +23,31 @@ bool is_within_limits(std::string_view payload) {
   return reader.sound();
 }
 
+// Whether the columns may be events: of one length, and the first of them at a time that can be.
+bool may_be_events(const LaneSegmentColumns& columns) {
+  const int n = columns.gap.size();
+  return n > 0 && static_cast<std::uint64_t>(n) <= limits::kChunkRows && is_near(columns.first_start) &&
+         same_length_or_empty(n, columns.duration, columns.name, columns.correlation_delta, columns.detail_delta);
+}
+
+// Calls use(i, start, duration) for each event. False where one lies too far from the machine's start.
+template <typename Use>
+bool for_times(const LaneSegmentColumns& columns, Use use) {
+  constexpr std::uint64_t kLongest = std::uint64_t{1} << 61;  // as is_near() has it
+  Nanoseconds end = columns.first_start;
+  for (int i = 0; i < columns.gap.size(); ++i) {
+    const std::uint64_t gap = i == 0 ? 0 : columns.gap[i];
+    const std::uint64_t duration = optional_value(columns.duration, i);
+    if (gap > kLongest || duration > kLongest) return false;
+    const Nanoseconds start = end + static_cast<Nanoseconds>(gap);
+    if (!is_near(start)) return false;
+    end = start + static_cast<Nanoseconds>(duration);
+    if (!is_near(end)) return false;
+    use(i, start, static_cast<Nanoseconds>(duration));
+  }
+  return true;
+}
+
 std::uint64_t unsigned_of(Nanoseconds value) { return static_cast<std::uint64_t>(value); }
 
 }  // namespace
@@ -38,30 +63,34 @@ std::optional<LaneSegmentEvents> decode_lane_segment(std::string_view payload, s
   thread_local LaneSegmentColumns columns;  // whose memory serves for the next
   LaneSegmentColumns& c = columns;
   c.clear();
-  if (!c.parse(payload)) return std::nullopt;
-  const int n = c.gap.size();
-  if (n == 0 || static_cast<std::uint64_t>(n) > limits::kChunkRows || !is_near(c.first_start)) return std::nullopt;
-  if (!same_length_or_empty(n, c.duration, c.name, c.correlation_delta, c.detail_delta)) return std::nullopt;
+  if (!c.parse(payload) || !may_be_events(c)) return std::nullopt;
   LaneSegmentEvents segment{{c.track, c.lane}, std::move(memory)};
-  segment.events.resize(static_cast<std::size_t>(n));
-  Nanoseconds end = c.first_start;
+  segment.events.resize(static_cast<std::size_t>(c.gap.size()));
   std::int64_t correlation = 0, detail = 0;
-  constexpr std::uint64_t kLongest = std::uint64_t{1} << 61;  // as is_near() has it
-  for (int i = 0; i < n; ++i) {
-    const std::uint64_t gap = i == 0 ? 0 : c.gap[i];
-    const std::uint64_t duration = optional_value(c.duration, i);
-    if (gap > kLongest || duration > kLongest) return std::nullopt;
-    Event& event = segment.events[static_cast<std::size_t>(i)];
-    event.start = end + static_cast<Nanoseconds>(gap);
-    event.duration = static_cast<Nanoseconds>(duration);
-    if (!is_near(event.start)) return std::nullopt;
-    end = event.end();
-    if (!is_near(end)) return std::nullopt;
-    event.name = optional_value(c.name, i);
-    event.correlation = static_cast<std::uint32_t>(correlation = sum(correlation, optional_value(c.correlation_delta, i)));
-    event.detail = static_cast<DetailId>(detail = sum(detail, optional_value(c.detail_delta, i)));
-  }
+  const bool are_near = for_times(c, [&](int i, Nanoseconds start, Nanoseconds duration) {
+    segment.events[static_cast<std::size_t>(i)] = {start, duration, optional_value(c.name, i),
+                                                   static_cast<std::uint32_t>(correlation = sum(correlation, optional_value(c.correlation_delta, i))),
+                                                   static_cast<DetailId>(detail = sum(detail, optional_value(c.detail_delta, i)))};
+  });
+  if (!are_near) return std::nullopt;
   return segment;
+}
+
+std::optional<LaneSegmentTimes> decode_lane_times(std::string_view payload, LaneSegmentTimes memory) {
+  if (!is_within_limits(payload)) return std::nullopt;
+  thread_local LaneSegmentColumns columns;
+  columns.clear();
+  if (!columns.parse_times(payload) || !may_be_events(columns)) return std::nullopt;
+  LaneSegmentTimes times = std::move(memory);
+  times.lane = {columns.track, columns.lane};
+  times.starts.resize(static_cast<std::size_t>(columns.gap.size()));
+  times.durations.resize(times.starts.size());
+  const bool are_near = for_times(columns, [&](int i, Nanoseconds start, Nanoseconds duration) {
+    times.starts[static_cast<std::size_t>(i)] = start;
+    times.durations[static_cast<std::size_t>(i)] = duration;
+  });
+  if (!are_near) return std::nullopt;
+  return times;
 }
 
 SegmentHead head_of(FileLane lane, std::span<const Event> events, Nanoseconds epoch) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -229,6 +230,12 @@ class SegmentReader::LaneOnDemand final : public DemandedSegments {
     SegmentCache::of_process().report(own_damage_text());
     return nullptr;
   }
+  // Of one that is damaged, nothing is said here: read() says it.
+  std::shared_ptr<const LaneSegment> read_times(std::size_t s) const override {
+    const SegmentReader reader(file_);
+    const auto times = reader.decode_times(reader.segments(lane_)[s]);
+    return times ? *times : nullptr;
+  }
   std::string own_damage_text() const override {
     return "Not all events of " + file_->path.string() +
            " can be read any more: it was changed, cut or damaged. Save what can be read, and open that: lanescope export -t trace " + file_->path.string() +
@@ -278,7 +285,7 @@ std::span<const SegmentReader::Segment> SegmentReader::overlapping(FileLane lane
   return {first, last};
 }
 
-Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode(const Segment& segment) const {
+Result<std::string> SegmentReader::payload_of(const Segment& segment) const {
   IndexedFrame indexed;
   indexed.offset = segment.offset;
   indexed.type = proto::FRAME_LANE_SEGMENT;
@@ -286,7 +293,29 @@ Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode(const Segment& 
   const auto frame = state_->reader.read(indexed);
   if (!frame) return frame.error();
   if (frame->header.raw_size > most_segment_bytes(segment.count)) return state_->damaged();
-  const auto payload = open_frame(*frame);
+  return open_frame(*frame);
+}
+
+Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode_times(const Segment& segment) const {
+  const auto payload = payload_of(segment);
+  if (!payload) return payload.error();
+  thread_local LaneSegmentTimes memory;  // as in decode()
+  auto times = decode_lane_times(*payload, std::exchange(memory, {}));
+  if (!times || times->lane != segment.head.lane || times->starts.size() != segment.count) return state_->damaged();
+  const Nanoseconds epoch = state_->surroundings->provenance().monotonic_epoch;
+  for (Nanoseconds& start : times->starts) start -= epoch;
+  const SegmentHead& head = segment.head;
+  const Nanoseconds busy = std::accumulate(times->durations.begin(), times->durations.end(), Nanoseconds{0});
+  const bool as_said = times->starts.front() == head.first_start && times->starts.back() == head.last_start &&
+                       times->starts.back() + times->durations.back() == head.end && busy == head.busy;
+  if (!as_said) return state_->damaged();
+  auto segment_of_times = LaneSegment::of_times(times->starts, times->durations);
+  memory = *std::move(times);
+  return segment_of_times;
+}
+
+Result<std::shared_ptr<const LaneSegment>> SegmentReader::decode(const Segment& segment) const {
+  const auto payload = payload_of(segment);
   if (!payload) return payload.error();
   thread_local std::vector<Event> memory;  // of the segment before: to get it anew each time costs a fifth of decoding
   auto decoded = decode_lane_segment(*payload, std::exchange(memory, {}));

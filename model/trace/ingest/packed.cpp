@@ -171,23 +171,35 @@ bool ApiCallColumns::parse(std::string_view bytes) {
   });
 }
 
+bool LaneSegmentColumns::take_times(const WireField& field) {
+  using Fields = proto::LaneSegment;
+  switch (field.number) {
+    case Fields::kTrackFieldNumber:
+      if (field.type == WireField::kVarint) track = static_cast<std::uint32_t>(field.value);
+      return true;
+    case Fields::kLaneFieldNumber:
+      if (field.type == WireField::kVarint) lane = static_cast<std::uint32_t>(field.value);
+      return true;
+    case Fields::kFirstStartFieldNumber:
+      if (field.type == WireField::kVarint) first_start = decoded<Coding::kZigzag, std::int64_t>(field.value);
+      return true;
+    case Fields::kGapFieldNumber:
+      return plain(field, gap);
+    case Fields::kDurationFieldNumber:
+      return plain(field, duration);
+    default:
+      return true;
+  }
+}
+
+bool LaneSegmentColumns::parse_times(std::string_view bytes) {
+  return for_fields(bytes, [this](const WireField& field) { return take_times(field); });
+}
+
 bool LaneSegmentColumns::parse(std::string_view bytes) {
   return for_fields(bytes, [this](const WireField& field) {
     using Fields = proto::LaneSegment;
     switch (field.number) {
-      case Fields::kTrackFieldNumber:
-        if (field.type == WireField::kVarint) track = static_cast<std::uint32_t>(field.value);
-        return true;
-      case Fields::kLaneFieldNumber:
-        if (field.type == WireField::kVarint) lane = static_cast<std::uint32_t>(field.value);
-        return true;
-      case Fields::kFirstStartFieldNumber:
-        if (field.type == WireField::kVarint) first_start = decoded<Coding::kZigzag, std::int64_t>(field.value);
-        return true;
-      case Fields::kGapFieldNumber:
-        return plain(field, gap);
-      case Fields::kDurationFieldNumber:
-        return plain(field, duration);
       case Fields::kNameFieldNumber:
         return plain(field, name);
       case Fields::kCorrelationDeltaFieldNumber:
@@ -195,7 +207,7 @@ bool LaneSegmentColumns::parse(std::string_view bytes) {
       case Fields::kDetailDeltaFieldNumber:
         return zigzag(field, detail_delta);
       default:
-        return true;
+        return take_times(field);
     }
   });
 }

@@ -89,7 +89,12 @@ struct LaneSegmentColumns {
   Column<std::int64_t> correlation_delta;
   Column<std::int64_t> detail_delta;
   [[nodiscard]] bool parse(std::string_view bytes);
+  // The same, but for names, correlation ids and details, which are passed over.
+  [[nodiscard]] bool parse_times(std::string_view bytes);
   void clear() noexcept;  // keeps the memory of columns
+
+ private:
+  bool take_times(const WireField& field);
 };
 
 }  // namespace lanescope

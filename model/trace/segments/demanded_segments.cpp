@@ -156,6 +156,12 @@ std::shared_ptr<const LaneSegment> DemandedSegments::held(std::size_t s) const n
   return SegmentCache::of_process().take(*this, s);
 }
 
+std::shared_ptr<const LaneSegment> DemandedSegments::held_times(std::size_t s) const noexcept {
+  const std::uint64_t wanted = identity(s);
+  if (pins[wanted % kPins].identity == wanted) return pinned_segments.of(wanted);
+  return SegmentCache::of_process().take_times(*this, s);
+}
+
 bool DemandedSegments::has_substitutes() const noexcept {
   return has_unreadable_.load(std::memory_order_relaxed) || lacked_memory_.load(std::memory_order_relaxed) ||
          (origin() != nullptr && origin()->has_substitutes());

@@ -23,6 +23,7 @@ constexpr std::size_t kReserve = std::size_t{8} << 20;                          
 constexpr std::size_t kProblems = 16;                                                // sentences for which there is room from the beginning
 constexpr std::size_t kAhead = 2;                                                    // segments for each core that are decoded before they are asked for
 constexpr std::size_t kRecent = 8;                                                   // segments that were used last: of who reads a lane, and some others
+constexpr std::uint64_t kTimes = std::uint64_t{1} << 63;                             // in the number of an entry: times of that segment alone
 constexpr std::uint64_t kSharesAhead = 8;  // of a budget that is used up: one is for those that nobody has asked for yet
 
 }  // namespace
@@ -51,7 +52,7 @@ struct SegmentCache::State {
   std::atomic<std::uint64_t> budget{default_budget()};
   // Shared with what counts there when it goes, which may be later than the cache.
   std::shared_ptr<std::atomic<std::uint64_t>> live = std::make_shared<std::atomic<std::uint64_t>>(0);
-  std::uint64_t most = 0, times_decoded = 0, times_ahead = 0, dropped = 0;
+  std::uint64_t most = 0, times_decoded = 0, decoded_in_part = 0, times_ahead = 0, dropped = 0;
 
   std::deque<Wanted> wanted;  // ahead
   std::size_t unasked = 0;    // entries that are ahead
@@ -135,6 +136,43 @@ struct SegmentCache::State {
     decoded.notify_all();
     if (!segment) throw std::bad_alloc();
     return segment;
+  }
+
+  // Whatever of a segment is there has its times. Null where nothing is, or all of it is being decoded. Requires: `lock` is held.
+  std::shared_ptr<const LaneSegment> find_times(const DemandedSegments& from, std::size_t s) noexcept {
+    for (const std::uint64_t key : {from.identity(s), from.identity(s) | kTimes}) {
+      const auto known = entries.find(key);
+      if (known == entries.end() || !known->second.segment) continue;
+      ask(known->second, from, s);
+      used.splice(used.begin(), used, known->second.place);
+      return known->second.segment;
+    }
+    return nullptr;
+  }
+
+  // Null where they can't be read alone, or all of the segment is being decoded.
+  std::shared_ptr<const LaneSegment> times_of(const DemandedSegments& from, std::size_t s) {
+    {
+      const std::lock_guard lock(mutex);
+      if (auto known = find_times(from, s)) return known;
+      if (entries.contains(from.identity(s))) return nullptr;
+    }
+    make_room(std::uint64_t{12} * from.bounds()[s].count);
+    std::shared_ptr<const LaneSegment> times = from.read_times_apart(s);
+    if (!times) return nullptr;
+    times = counted(std::move(times));
+    const std::lock_guard lock(mutex);
+    most = std::max(most, live->load());
+    ++decoded_in_part;
+    const std::uint64_t key = from.identity(s) | kTimes;
+    if (entries.contains(key)) return times;  // another thread was as fast
+    used.push_front(key);
+    try {
+      entries.emplace(key, Entry{times, used.begin()});
+    } catch (const std::bad_alloc&) {
+      used.pop_front();
+    }
+    return times;
   }
 
   // Null where there is no memory at all. Where there is little, what the cache holds is given up first, then what was kept back for this
@@ -282,7 +320,8 @@ std::uint64_t SegmentCache::pinned_bytes_per_thread() const noexcept { return st
 
 SegmentCache::Use SegmentCache::use() const noexcept {
   const std::lock_guard lock(state_->mutex);
-  return {state_->budget.load(), state_->live->load(), state_->most, state_->used.size(), state_->times_decoded, state_->times_ahead, state_->dropped};
+  return {state_->budget.load(), state_->live->load(),    state_->most,        state_->used.size(),
+          state_->times_decoded, state_->decoded_in_part, state_->times_ahead, state_->dropped};
 }
 
 std::vector<std::string> SegmentCache::problems() const {
@@ -325,18 +364,28 @@ std::shared_ptr<const LaneSegment> SegmentCache::take(const DemandedSegments& fr
   return state.fill(from, s);
 }
 
+std::shared_ptr<const LaneSegment> SegmentCache::take_times(const DemandedSegments& from, std::size_t s) {
+  try {
+    if (auto times = state_->times_of(from, s)) return times;
+  } catch (const std::bad_alloc&) {  // take() makes room
+  }
+  return take(from, s);
+}
+
 void SegmentCache::forget(std::uint64_t first_identity, std::size_t count) noexcept {
   State& state = *state_;
-  for (std::uint64_t identity = first_identity; identity < first_identity + count; ++identity) {
+  const auto forget_entry = [&](std::uint64_t key) {
     std::shared_ptr<const LaneSegment> gone;  // freed without the lock
     const std::lock_guard lock(state.mutex);
-    const auto found = state.entries.find(identity);
-    if (found == state.entries.end() || !found->second.segment) continue;
+    const auto found = state.entries.find(key);
+    if (found == state.entries.end() || !found->second.segment) return;
     gone = std::move(found->second.segment);
     state.used.erase(found->second.place);
     state.unasked -= found->second.ahead;
     state.entries.erase(found);
-  }
+  };
+  for (std::uint64_t identity = first_identity; identity < first_identity + count; ++identity)
+    for (const std::uint64_t key : {identity, identity | kTimes}) forget_entry(key);
 }
 
 }  // namespace lanescope

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace lanescope::timeline {
@@ -10,13 +11,13 @@ namespace {
 
 constexpr Nanoseconds kBeforeAll = std::numeric_limits<Nanoseconds>::min();
 
-// Walks through a lane's events, segment by segment.
+// Walks through a lane's events, segment by segment. Of segments that must be decoded for it, times alone are.
 class Cursor {
  public:
   Cursor(const BusyLane& of, Nanoseconds from) : lane_(of.lane), subset_(of.subset) {
-    index_ = subset_ != nullptr ? subset_->lower_bound(from) : lane_->lower_bound(from);
+    index_ = lower_bound(from);
     size_ = subset_ != nullptr ? subset_->size() : lane_->size();
-    if (index_ > 0) end_of_previous_ = subset_ != nullptr ? subset_->end(index_ - 1) : lane_->end(index_ - 1);
+    if (index_ > 0) end_of_previous_ = subset_ != nullptr ? subset_->end(index_ - 1) : end_of(index_ - 1);
     read();
   }
   [[nodiscard]] bool at_end() const noexcept { return index_ == size_; }
@@ -30,30 +31,41 @@ class Cursor {
   }
   // Goes to the last event that starts at or before t. Requires: this one does. O(log n).
   void go_to_last_until(Nanoseconds t) noexcept {
-    if (t == std::numeric_limits<Nanoseconds>::max())
-      index_ = size_ - 1;
-    else
-      index_ = (subset_ != nullptr ? subset_->lower_bound(t + 1) : lane_->lower_bound(t + 1)) - 1;
+    index_ = (t == std::numeric_limits<Nanoseconds>::max() ? size_ : lower_bound(t + 1)) - 1;
     read();
   }
 
  private:
+  [[nodiscard]] EventIndex lower_bound(Nanoseconds t) noexcept {
+    if (subset_ != nullptr) return subset_->lower_bound(t);
+    const std::size_t s = lane_->segment_at(t);
+    if (s == lane_->segment_count()) return lane_->size();
+    const auto first = static_cast<EventIndex>(s * LaneSegment::kCapacity);
+    return t <= lane_->segment_start(s) ? first : first + times_of(s).lower_bound(t);
+  }
+  [[nodiscard]] Nanoseconds end_of(EventIndex i) noexcept {
+    const std::size_t s = i / LaneSegment::kCapacity;
+    const EventIndex within = i % LaneSegment::kCapacity;
+    const bool is_last = within + 1 == LaneSegment::kCapacity || i + 1 == lane_->size();
+    return is_last ? lane_->segment_end(s) : times_of(s).end(within);
+  }
+  const SegmentTimes& times_of(std::size_t s) noexcept {
+    if (!times_ || s != segment_) times_.emplace(lane_->times(s));
+    segment_ = s;
+    return *times_;
+  }
   void read() noexcept {
     if (at_end()) return;
     const EventIndex at = subset_ != nullptr ? subset_->source_index(index_) : index_;
-    const EventIndex first = at / LaneSegment::kCapacity * LaneSegment::kCapacity;
-    if (segment_ == nullptr || first != segment_first_) {
-      segment_ = lane_->segment(at / LaneSegment::kCapacity);
-      segment_first_ = first;
-    }
-    start_ = segment_->start(at - first);
-    end_ = start_ + segment_->duration(at - first);
+    const SegmentTimes& times = times_of(at / LaneSegment::kCapacity);
+    start_ = times.start(at % LaneSegment::kCapacity);
+    end_ = start_ + times.duration(at % LaneSegment::kCapacity);
   }
 
   const Lane* lane_;
   const LaneSubset* subset_;
-  std::shared_ptr<const LaneSegment> segment_;
-  EventIndex segment_first_ = 0;
+  std::optional<SegmentTimes> times_;
+  std::size_t segment_ = 0;  // of which they are
   EventIndex index_ = 0;
   EventIndex size_ = 0;
   Nanoseconds start_ = 0;

@@ -82,6 +82,8 @@ void merge(Column& column, const Column& other) {
 constexpr EventIndex kFewOfTile = kTileWidth / 8;  // events of a lane of very many, that are added one by one in less time than its columns
 constexpr std::size_t kBridged = 8;                // columns in which nothing need be united, but that are gone through rather than to begin anew behind them
 constexpr std::size_t kAhead = 12;                 // columns: by then what was prefetched is there
+// Segments of a lane, or times of segments, that are decoded for a part of its columns: so many that those at the ends, which are for both parts, hardly count.
+constexpr std::size_t kFewestSegments = 16, kFewestTimes = 4;
 
 // Busy time before each edge of a column.
 template <typename Events, typename Edges, typename Times>
@@ -125,12 +127,10 @@ std::size_t segments_per_lane(const LevelContent& content) {
   return all / std::max<std::size_t>(1, content.lanes().size());
 }
 
-// Gives the tiles of lanes with that many segments to `use` in parts, for several cores: of so many segments that those at the ends, which are decoded for both
-// parts, hardly count. Requires: numbers of tiles ascend.
+// Gives the tiles of lanes to `use` in parts, for several cores. Requires: numbers of tiles ascend.
 template <typename Tile, typename Use>
-void divide(std::span<Tile> tiles, std::size_t segments, Use use) {
-  constexpr std::size_t kSegmentsAtOnce = 16;
-  const std::size_t parts = std::clamp<std::size_t>(segments / kSegmentsAtOnce, 1, std::max<std::size_t>(1, tiles.size()));
+void divide(std::span<Tile> tiles, std::size_t parts, Use use) {
+  parts = std::clamp<std::size_t>(parts, 1, std::max<std::size_t>(1, tiles.size()));
   for (std::size_t part = 0, first = 0; part < parts; ++part) {
     std::size_t end = (part + 1) * tiles.size() / parts;
     while (end < tiles.size() && end > 0 && tiles[end].number == tiles[end - 1].number) ++end;
@@ -265,13 +265,13 @@ void LevelRasterizer::prepare(std::span<const LevelContent* const> contents, con
     if (in_memory)
       for (const OfLevel& tile : tiles) jobs[static_cast<std::size_t>(tile.number - first_tile_)].levels.push_back(tile);
     else
-      divide(std::span(tiles), segments_per_lane(*content), [&](auto part) { then.push_back({{}, {part.begin(), part.end()}}); });
+      divide(std::span(tiles), segments_per_lane(*content) / kFewestTimes, [&](auto part) { then.push_back({{}, {part.begin(), part.end()}}); });
   }
   std::erase_if(jobs, [](const Job& job) { return job.lanes.empty() && job.levels.empty(); });
   for (auto& [lane, tiles] : of_lanes_on_demand) {
     // What several subsets of a lane take of a segment is taken at once.
     std::stable_sort(tiles.begin(), tiles.end(), [](const Job::OfLane& a, const Job::OfLane& b) { return a.number < b.number; });
-    divide(std::span(tiles), lane->segment_count(), [&](auto part) { jobs.push_back({{part.begin(), part.end()}, {}}); });
+    divide(std::span(tiles), lane->segment_count() / kFewestSegments, [&](auto part) { jobs.push_back({{part.begin(), part.end()}, {}}); });
   }
   for (std::vector<Job>* const all : {&jobs, &then}) {
     parallel_for(all->size(), [&](std::size_t index) { run((*all)[index], stop); });
@@ -305,6 +305,47 @@ bool LevelRasterizer::has(std::span<const LevelContent* const> contents, const V
                        }) &&
            (content->lanes().size() == 1 || has_tiles(combined_, content));
   });
+}
+
+void LevelRasterizer::take_lanes(const LevelRasterizer& other, std::span<const LevelContent* const> contents) {
+  look_at(other.viewport_);
+  for (const LevelContent* content : contents)
+    for (const ContentLane& lane : kept_lanes(*content)) {
+      const LaneKey key{lane.lane.get(), lane.subset.get()};
+      const auto drawn = other.lanes_.find(key);
+      if (drawn == other.lanes_.end() || lanes_.contains(key)) continue;
+      lanes_.emplace(key, drawn->second);
+      edges_[key.first] = other.edges_.at(key.first);
+    }
+}
+
+std::optional<LevelRasterizer::Sum> LevelRasterizer::sum(const LevelContent& content, TimeRange range) const {
+  const LevelContent* const only[] = {&content};
+  if (content.lanes().empty() || !has(only, viewport_)) return std::nullopt;
+  const std::int64_t end_column = first_column_ + viewport_.width;
+  if (range.begin < grid_.time_at(first_column_) || range.end > grid_.time_at(end_column)) return std::nullopt;
+  const bool is_one = content.lanes().size() == 1;
+  const ContentLane& first = content.lanes().front();
+  const LevelPixels& pixels = is_one ? lanes_.at({first.lane.get(), first.subset.get()}) : combined_.at(&content);
+  bool any_before = false, any_behind = false;
+  for (const ContentLane& lane : content.lanes()) {
+    const TimeRange extent = lane.lane->extent();
+    any_before |= extent.begin < range.begin;
+    any_behind |= extent.end > range.end || lane.lane->segment_at(range.end) < lane.lane->segment_count();
+  }
+  Sum sum;
+  bool is_known = true;
+  pixels.for_each_column([&](std::int32_t x, const Column& column) {
+    if (column.count == 0 && column.carried == 0) return;
+    const Nanoseconds begin = grid_.time_at(first_column_ + x), end = grid_.time_at(first_column_ + x + 1);
+    if (end <= range.begin || begin >= range.end) return;
+    is_known &= (begin >= range.begin || !any_before) && (end <= range.end || !any_behind);
+    sum.busy += column.busy;
+    sum.total += column.total;
+    sum.count += column.count;
+  });
+  if (!is_known) return std::nullopt;
+  return sum;
 }
 
 // Those that are wide enough.

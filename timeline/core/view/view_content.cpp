@@ -77,6 +77,11 @@ void Picture::make(const std::stop_token& stop) {
     }
     pixels_[pane].prepare(contents, wanted.viewport, stop);
   }
+  if (!foreseen_.empty() && !stop.stop_requested()) {
+    std::vector<const Level*> levels;
+    for (const Level& level : foreseen_) levels.push_back(&level);
+    pixels_[Pane::kOverview].take_lanes(pixels_[Pane::kRows], contents_.contents(levels));
+  }
   add_up(stop);
 }
 
@@ -246,9 +251,16 @@ void ViewContent::continue_pictures(ViewContent& other) {
   picture_.forget_sums();
 }
 
-const Picture::RowSum* ViewContent::sum_of(const std::string& row_key, TimeRange range) const {
+std::optional<Picture::RowSum> ViewContent::sum_of(const std::string& row_key, const Level& level, TimeRange range, std::size_t sharers) {
   const auto found = picture_.sums_.find(row_key);
-  return found != picture_.sums_.end() && found->second.range == range ? &found->second : nullptr;
+  if (found != picture_.sums_.end() && found->second.range == range) return found->second;
+  const LevelContent* const content = picture_.contents_.find(level);
+  const auto rows = picture_.pixels_.find(Pane::kRows);
+  if (content == nullptr || rows == picture_.pixels_.end()) return std::nullopt;
+  const auto drawn = rows->second.sum(*content, range);
+  if (!drawn) return std::nullopt;
+  const Nanoseconds busy = sharers < 2 ? drawn->busy : drawn->total / static_cast<Nanoseconds>(sharers);
+  return picture_.sums_[row_key] = {range, busy, drawn->count, sharers};
 }
 
 const LevelContent* ViewContent::at_hand(const Level& level) {

@@ -195,7 +195,7 @@ std::optional<Picture::RowSum> ViewState::row_sum(const Row& row, TimeRange rang
   if (!content_->is_on_demand())
     if (const LevelContent* content = content_->at_hand(row.all))
       return Picture::RowSum{range, row_busy(*content, range, sharers), content->count(range), sharers};
-  if (const Picture::RowSum* known = content_->sum_of(row.key, range)) return *known;
+  if (const auto known = content_->sum_of(row.key, row.all, range, sharers)) return known;
   WantedSum wanted{row.all, range, sharers};
   if (const auto making = making_sums_.find(row.key); making != making_sums_.end() && making->second == wanted && !stop_refining_.stop_requested())
     return std::nullopt;
@@ -219,7 +219,12 @@ void ViewState::refine_soon() {
 
 // Rows first, then the overview, then sums: each is shown when it is there.
 void ViewState::refine() {
-  if (refining_ || (wanted_.empty() && wanted_sums_.empty())) return;
+  if (refining_) return;
+  std::erase_if(wanted_sums_, [this](const auto& sum) {
+    const auto& [key, wanted] = sum;
+    return content_->sum_of(key, wanted.level, wanted.range, wanted.sharers).has_value();  // since it was drawn
+  });
+  if (wanted_.empty() && wanted_sums_.empty()) return;
   stop_refining_ = {};
   std::shared_ptr<Picture> picture;
   if (!wanted_.empty()) {
@@ -227,6 +232,8 @@ void ViewState::refine() {
     const auto& [pane, wanted] = *making_.begin();
     picture = std::make_shared<Picture>(content_->take_picture({pane}));
     picture->want(pane, wanted.levels, wanted.viewport);
+    const auto overview = wanted_.find(Pane::kOverview);
+    if (overview != wanted_.end() && overview->second.viewport == wanted.viewport) picture->foresee_overview(overview->second.levels);
   } else {
     picture = std::make_shared<Picture>(content_->take_picture({}));
     making_sums_ = std::exchange(wanted_sums_, {});

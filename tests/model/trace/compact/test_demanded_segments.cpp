@@ -164,6 +164,70 @@ TEST_CASE("every recording answers the same from its file, with memory for next 
   CHECK(SegmentCache::of_process().problems().size() == problems);
 }
 
+TEST_CASE("when events run is the same where nothing else of them is decoded, and takes less memory") {
+  const fs::path recording = GENERATE(from_range(recordings()));
+  INFO(recording);
+  const TemporaryFolder folder;
+  compacted(recording, folder.path() / "compact.trace");
+  const auto memory = loaded(folder.path() / "compact.trace");
+  // What is decoded to open it is forgotten: by the cache, and with the thread that keeps some.
+  std::shared_ptr<const Trace> file;
+  std::jthread([&] { file = opened_in_file(folder.path() / "compact.trace"); }).join();
+  { const Budget none(0); }
+  const Budget budget(64 << 20);
+  const SegmentCache::Use before = SegmentCache::of_process().use();
+  std::uint64_t segments = 0;
+  for (LaneId id = 0; id < file->lanes().size(); ++id) {
+    const Lane &expected = memory->lane(id), &lane = file->lane(id);
+    for (std::size_t s = 0; s < lane.segment_count(); ++s, ++segments) {
+      const SegmentTimes times = lane.times(s);
+      const auto first = static_cast<EventIndex>(s * LaneSegment::kCapacity);
+      REQUIRE(first + times.size() <= expected.size());
+      int wrong = 0;
+      for (EventIndex i = 0; i < times.size(); ++i) wrong += times.start(i) != expected.start(first + i) || times.end(i) != expected.end(first + i);
+      CHECK(wrong == 0);
+      CHECK(lane.segment_end(s) == expected.end(first + times.size() - 1));
+      const Nanoseconds middle = times.start(times.size() / 2);
+      CHECK(first + times.lower_bound(middle) == expected.lower_bound(middle));
+      CHECK(lane.segment_at(middle) == expected.lower_bound(middle) / LaneSegment::kCapacity);
+    }
+  }
+  const SegmentCache::Use of_times = SegmentCache::of_process().use();
+  CHECK(of_times.decoded == before.decoded);
+  CHECK(of_times.times - before.times == segments);
+
+  // They stay, and give way to all of a segment where that is asked for.
+  for (const Lane& lane : file->lanes())
+    for (std::size_t s = 0; s < lane.segment_count(); ++s) (void)lane.times(s);
+  CHECK(SegmentCache::of_process().use().times == of_times.times);
+  for (const Lane& lane : file->lanes())
+    for (std::size_t s = 0; s < lane.segment_count(); ++s) CHECK(lane.segment(s)->size() == lane.times(s).size());
+  const SegmentCache::Use of_all = SegmentCache::of_process().use();
+  CHECK(of_all.decoded - before.decoded == segments);
+  CHECK(of_all.times == of_times.times);
+  if (segments > 0) CHECK(of_times.used - before.used < of_all.used - of_times.used);
+}
+
+TEST_CASE("when events run that can't be read is what stands for them") {
+  const TemporaryFolder folder;
+  write_long_recording(folder.path() / "log.trace", 150'000);
+  compacted(folder.path() / "log.trace", folder.path() / "compact.trace");
+  const Budget budget(64 << 20);
+  const auto file = opened_in_file(folder.path() / "compact.trace");
+  const Lane& lane = longest_lane(*file);
+  fs::resize_file(folder.path() / "compact.trace", 100);
+  for (std::size_t s = 0; s < lane.segment_count(); ++s) {
+    const SegmentTimes times = lane.times(s);
+    const auto segment = lane.segment(s);
+    REQUIRE(times.size() == segment->size());
+    int wrong = 0;
+    for (EventIndex i = 0; i < times.size(); ++i) wrong += times.start(i) != segment->start(i) || times.duration(i) != segment->duration(i);
+    CHECK(wrong == 0);
+  }
+  CHECK(has_substitutes(*file));
+  CHECK_FALSE(SegmentCache::of_process().take_problems().empty());
+}
+
 TEST_CASE("events are summed by any column of theirs from the file, with memory for next to nothing") {
   const fs::path recording = GENERATE(from_range(recordings()));
   INFO(recording);

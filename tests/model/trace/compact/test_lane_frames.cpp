@@ -43,12 +43,30 @@ TEST_CASE("a segment comes back event by event") {
     REQUIRE(decoded.has_value());
     CHECK(decoded->lane == FileLane{3, 7});
     REQUIRE(decoded->events.size() == count);
+    const auto times = decode_lane_times(encode_lane_segment({3, 7}, events, kEpoch));
+    REQUIRE((times && times->lane == FileLane{3, 7} && times->starts.size() == count && times->durations.size() == count));
     for (std::size_t i = 0; i < count; ++i) {
       Event expected = events[i];
       expected.start += kEpoch;
       REQUIRE(decoded->events[i] == expected);
+      REQUIRE((times->starts[i] == expected.start && times->durations[i] == expected.duration));
     }
   }
+}
+
+TEST_CASE("times alone are refused where they lie too far from the machine's start, or columns of them differ in length") {
+  proto::LaneSegment message;
+  const auto is_refused = [&] { return !decode_lane_times(message.SerializeAsString()) && !decode_lane_segment(message.SerializeAsString()); };
+  CHECK(is_refused());  // without an event
+  message.set_first_start(1'000);
+  for (const std::uint64_t gap : {0u, 5u, 7u}) message.add_gap(gap);
+  CHECK_FALSE(is_refused());
+  message.add_duration(3);
+  CHECK(is_refused());
+  for (const std::uint64_t duration : {0u, 4u}) message.add_duration(duration);
+  CHECK_FALSE(is_refused());
+  message.set_gap(1, std::uint64_t{1} << 62);
+  CHECK(is_refused());
 }
 
 TEST_CASE("no segment is longer than any may be") {

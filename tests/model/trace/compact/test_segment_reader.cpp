@@ -134,6 +134,7 @@ TEST_CASE("segments are decoded by many threads at once, and without the frames 
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto decoded = reader.decode(all[i]);
     CHECK(decoded.has_value() == (i % 2 == 1));
+    CHECK(reader.decode_times(all[i]).has_value() == decoded.has_value());
     if (!decoded) CHECK(decoded.error().text.find("damaged") != std::string::npos);
   }
 }

@@ -37,6 +37,14 @@ struct LaneSegmentEvents {
 // than any recording. The events are put into `memory`, whatever it holds: who decodes many segments hands on that of the last. O(bytes).
 [[nodiscard]] std::optional<LaneSegmentEvents> decode_lane_segment(std::string_view payload, std::vector<Event> memory = {});
 
+// When the events of such a payload run, in ns.
+struct LaneSegmentTimes {
+  FileLane lane;
+  std::vector<Nanoseconds> starts, durations;  // as many
+};
+// The same of times alone. What other columns hold is not looked at.
+[[nodiscard]] std::optional<LaneSegmentTimes> decode_lane_times(std::string_view payload, LaneSegmentTimes memory = {});
+
 // Bytes of payload that so many events take at most, with room for columns of newer writers: what is longer is no segment of theirs.
 [[nodiscard]] constexpr std::uint64_t most_segment_bytes(std::uint32_t events) noexcept { return 4'096 + std::uint64_t{100} * events; }
 

@@ -55,6 +55,9 @@ class SegmentReader {
   // its head says. O(events): one read of its bytes, no other frame is looked at.
   [[nodiscard]] Result<std::shared_ptr<const LaneSegment>> decode(const Segment& segment) const;
 
+  // The same of times alone (SegmentTimes): what other columns hold is not looked at.
+  [[nodiscard]] Result<std::shared_ptr<const LaneSegment>> decode_times(const Segment& segment) const;
+
   // The whole trace, as load_trace() would have it, with lanes whose segments are decoded when they are needed (demanded_segments.h): it keeps
   // the file open. Fails where the file has events beside its segments, or holds more than a file of its size can (limits.h). To be called
   // once, on one thread. O(segments + values of counters), and O(events) of tracks of memory usage, whose totals are counters, and of lanes whose
@@ -67,6 +70,7 @@ class SegmentReader {
  private:
   struct State;
   class LaneOnDemand;
+  [[nodiscard]] Result<std::string> payload_of(const Segment& segment) const;
   explicit SegmentReader(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
 };

@@ -64,11 +64,15 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   [[nodiscard]] const LaneSegment& pinned(std::size_t s) const noexcept;
   // The same for as long as the caller has it.
   [[nodiscard]] std::shared_ptr<const LaneSegment> held(std::size_t s) const noexcept;
+  // The same, of which nothing but the times may be asked (SegmentTimes).
+  [[nodiscard]] std::shared_ptr<const LaneSegment> held_times(std::size_t s) const noexcept;
   // The same, read anew and not put into the cache: for who makes another segment of it.
   [[nodiscard]] std::shared_ptr<const LaneSegment> read_apart(std::size_t s) const {
     std::shared_ptr<const LaneSegment> segment = read(s);
     return segment ? segment : substitute(s);
   }
+  // Times alone, likewise; null where they can't be read alone.
+  [[nodiscard]] std::shared_ptr<const LaneSegment> read_times_apart(std::size_t s) const { return is_unreadable(s) ? nullptr : read_times(s); }
   // Whether one was replaced so far; whether one was, or this one, since it can't be read; whether one was for lack of memory. Any thread.
   [[nodiscard]] bool has_substitutes() const noexcept;
   [[nodiscard]] bool has_unreadable() const noexcept;
@@ -85,6 +89,8 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   [[nodiscard]] virtual std::string own_damage_text() const;
   // Reads it. None where that is not possible; then the cache was told why. O(events).
   [[nodiscard]] virtual std::shared_ptr<const LaneSegment> read(std::size_t s) const = 0;
+  // The same of times alone. None where that is not possible, and read() may be.
+  [[nodiscard]] virtual std::shared_ptr<const LaneSegment> read_times(std::size_t) const { return nullptr; }
   // What stands for one that can't be read.
   [[nodiscard]] std::shared_ptr<const LaneSegment> substitute(std::size_t s, Reason reason = Reason::kUnreadable) const;
 
@@ -149,6 +155,7 @@ class SegmentCache {
     std::uint64_t most = 0;      // that were used at once
     std::uint64_t segments = 0;  // in the cache
     std::uint64_t decoded = 0;   // how often one was decoded
+    std::uint64_t times = 0;     // or times of one alone
     std::uint64_t ahead = 0;     // or begun to be, before anybody asked for it
     std::uint64_t dropped = 0;   // and given up again for lack of room
   };
@@ -175,6 +182,8 @@ class SegmentCache {
   // From the cache, else decoded; where memory lacks for that, what stands for it. Throws std::bad_alloc where it lacks for that, too. When
   // segments of a lane are asked for one after the other, the next are decoded meanwhile.
   [[nodiscard]] std::shared_ptr<const LaneSegment> take(const DemandedSegments& from, std::size_t s);
+  // Whatever of it is in the cache, else its times alone, decoded; where these can't be read, as take().
+  [[nodiscard]] std::shared_ptr<const LaneSegment> take_times(const DemandedSegments& from, std::size_t s);
   // Forgets all of a lane that is gone.
   void forget(std::uint64_t first_identity, std::size_t count) noexcept;
   [[nodiscard]] std::uint64_t pinned_bytes_per_thread() const noexcept;

@@ -60,6 +60,8 @@ class Picture {
  public:
   // These levels in this viewport are wanted there.
   void want(Pane pane, std::vector<Level> levels, const Viewport& viewport);
+  // These levels are wanted next, in the viewport in which rows are now: what is made of a lane serves both.
+  void foresee_overview(std::vector<Level> levels) { foreseen_ = std::move(levels); }
   // The busy time of a row in a part of time, and how many of its events begin there.
   struct RowSum {
     TimeRange range;
@@ -89,6 +91,7 @@ class Picture {
 
   enum class Parts : std::uint8_t { kLevels, kAll } parts_ = Parts::kAll;
   std::map<Pane, Wanted> wanted_;
+  std::vector<Level> foreseen_;
   std::map<std::string, WantedSum> wanted_sums_;
   ContentCache contents_;
   std::map<Pane, LevelRasterizer> pixels_;
@@ -149,8 +152,8 @@ class ViewContent {
   [[nodiscard]] bool has_pictures_of(const ViewContent& other) const;
   // Takes what pictures another such content has; but for sums, as its rows may be others.
   void continue_pictures(ViewContent& other);
-  // Of the picture; null where it is not known of this range.
-  [[nodiscard]] const Picture::RowSum* sum_of(const std::string& row_key, TimeRange range) const;
+  // Of the picture; none where it is not known of this range. Where a row is drawn, what is drawn adds up to it. O(width).
+  [[nodiscard]] std::optional<Picture::RowSum> sum_of(const std::string& row_key, const Level& level, TimeRange range, std::size_t sharers);
   // A level that may be asked at once: null where that would take long.
   [[nodiscard]] const LevelContent* at_hand(const Level& level);
   // Makes ready, on all cores, what at_hand() is about to be asked for, unless that takes long.
