@@ -1,5 +1,8 @@
 #include "call_stack_builder.h"
 
+#include <span>
+#include <utility>
+
 #include "model/file/limits.h"
 
 namespace lanescope {
@@ -45,7 +48,7 @@ CodeLocationId CallStackBuilder::location(const CodeLocation& location, const Co
   if (const CodeLocationId known = location_ids_.find(hash, is_same); known != kNone) return known;
   const auto id = static_cast<CodeLocationId>(stacks_.locations_.append(location));
   distinct_.push_back(distinct);
-  functions_.push_back({function});
+  functions_.push_back(function);
   location_ids_.append(hash, [this](CodeLocationId row) { return hash_of_location(row); });
   changed_ = true;
   return id;
@@ -67,14 +70,31 @@ CallNodeId CallStackBuilder::node(const CallNode& node) {
 
 void CallStackBuilder::set_functions(CodeLocationId location, std::vector<CodeFunction> functions) {
   further_functions_ += functions.size();
-  functions_[location] = std::move(functions);
+  if (functions.size() == 1) {
+    functions_[location] = functions.front();
+    several_.erase(location);
+  } else {
+    several_[location] = std::move(functions);
+  }
   changed_ = true;
 }
 
 CallStacks CallStackBuilder::snapshot() {
-  if (changed_) stacks_.functions_ = std::make_shared<const CallStacks::Functions>(functions_);
-  changed_ = false;
+  if (std::exchange(changed_, false)) stacks_.functions_ = std::make_shared<const CallStacks::Functions>(all_functions());
   return stacks_;
+}
+
+CallStacks::Functions CallStackBuilder::all_functions() const {
+  CallStacks::Functions all;
+  all.reserve(functions_.size(), functions_.size() + further_functions_);
+  all.append({});  // of location 0
+  auto several = several_.begin();
+  for (CodeLocationId id = 1; id < functions_.size(); ++id) {
+    const bool is_one = several == several_.end() || several->first != id;
+    all.append(is_one ? std::span(&functions_[id], 1) : std::span<const CodeFunction>(several->second));
+    if (!is_one) ++several;
+  }
+  return all;
 }
 
 }  // namespace lanescope

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "model/trace/call_stacks.h"
@@ -32,17 +33,19 @@ class CallStackBuilder {
  private:
   // Of tables: a location has a copy of its functions in each of two snapshots.
   static constexpr std::size_t kLocationBytes = 160, kNodeBytes = sizeof(CallNode) + sizeof(std::uint32_t);
+  [[nodiscard]] CallStacks::Functions all_functions() const;
   [[nodiscard]] std::uint64_t hash_of_location(CodeLocationId id) const noexcept;
   [[nodiscard]] std::uint64_t hash_of_node(CallNodeId id) const noexcept;
 
   RowIndex location_ids_, node_ids_;
   std::vector<CodeFunction> distinct_;  // of each location: the function that tells it apart where it has no address
   CallStacks stacks_;
-  CallStacks::Functions functions_;
-  std::vector<std::uint32_t> depths_;  // of nodes: how many calls lie above
+  std::vector<CodeFunction> functions_;                          // of each location
+  std::map<CodeLocationId, std::vector<CodeFunction>> several_;  // of those that have another number of them than one
+  std::vector<std::uint32_t> depths_;                            // of nodes: how many calls lie above
   std::uint64_t further_functions_ = 0;
   std::uint64_t too_deep_ = 0;
-  bool changed_ = false;  // functions_ is newer than stacks_'s
+  bool changed_ = false;  // functions are newer than stacks_'s
 };
 
 }  // namespace lanescope

@@ -379,19 +379,17 @@ class TraceCombiner {
   std::uint32_t append_call_stacks() {
     CallStacks& stacks = trace_.call_stacks_;
     const CallStacks& more = from_->call_stacks_;
-    functions_.resize(stacks.locations_.size());
+    functions_.pad(std::max<std::size_t>(1, stacks.locations_.size()));
     const std::uint32_t locations = append_rows(stacks.locations_, more.locations_, [this](CodeLocation& location) {
       location.module = name(location.module);
       location.build_id = name(location.build_id);
     });
-    functions_.resize(stacks.locations_.size());
-    for (std::size_t id = 1; id < more.functions_->size(); ++id) {
-      std::vector<CodeFunction> of_location = (*more.functions_)[id];
-      for (CodeFunction& function : of_location) {
-        function.function = name(function.function);
-        function.source_file = name(function.source_file);
-      }
-      functions_[id + locations] = std::move(of_location);
+    std::vector<CodeFunction> of_location;
+    for (CodeLocationId id = 1; id < more.locations_.size(); ++id) {
+      of_location.clear();
+      for (const CodeFunction& function : more.functions(id))
+        of_location.push_back({name(function.function), name(function.source_file), function.source_line});
+      functions_.append(of_location);
     }
     const auto nodes = static_cast<std::uint32_t>(std::max<std::size_t>(stacks.nodes_.size(), 1) - 1);
     append_rows(stacks.nodes_, more.nodes_, [nodes, locations](CallNode& node) {

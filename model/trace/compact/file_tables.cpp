@@ -80,26 +80,26 @@ bool FileTables::take(const proto::Names& message, TraceBuilder& builder) {
   return true;
 }
 
-bool FileTables::take(const proto::CallStacks& message, TraceBuilder& builder) {
-  const auto follows = [](std::uint32_t first, int count) { return count == 0 || (first != 0 && has_room(first, static_cast<std::uint64_t>(count))); };
-  if (!follows(message.first_location(), message.locations_size()) || !follows(message.first_node(), message.nodes_size())) return false;
-  std::uint32_t id = message.first_location();
-  for (const proto::CodeLocation& location : message.locations())
+bool FileTables::take(const CallStackRows& rows, TraceBuilder& builder) {
+  const auto follows = [](std::uint32_t first, std::size_t count) { return count == 0 || (first != 0 && has_room(first, count)); };
+  if (!follows(rows.first_location, rows.locations.size()) || !follows(rows.first_node, rows.nodes.size())) return false;
+  std::uint32_t id = rows.first_location;
+  for (const CallStackRows::Location& location : rows.locations)
     locations_.place(id++) = builder.code_location(
-        {known_kind(static_cast<int>(location.kind()), CodeKind::kGenerated), names_[location.module()], names_[location.build_id()], location.address()},
-        {names_[location.function()], names_[location.source_file()], location.source_line()});
-  for (const proto::LocationSymbol& symbol : message.symbols()) {
+        {known_kind(static_cast<std::int32_t>(location.kind), CodeKind::kGenerated), names_[location.module], names_[location.build_id], location.address},
+        {names_[location.function], names_[location.source_file], location.source_line});
+  for (const CallStackRows::Symbol& symbol : rows.symbols) {
     std::vector<CodeFunction> functions;
-    for (const proto::FunctionAt& at : symbol.functions())
-      if (names_[at.function()] != 0) functions.push_back({names_[at.function()], names_[at.source_file()], at.source_line()});
-    const CodeLocationId location = locations_[symbol.location()];
+    for (const CallStackRows::Function& at : symbol.functions)
+      if (names_[at.function] != 0) functions.push_back({names_[at.function], names_[at.source_file], at.source_line});
+    const CodeLocationId location = locations_[symbol.location];
     if (location != 0 && !functions.empty()) builder.set_functions(location, std::move(functions));
   }
-  id = message.first_node();
-  for (const proto::CallNode& call : message.nodes()) {
-    CodeLocationId location = locations_[call.location()];
+  id = rows.first_node;
+  for (const CallStackRows::Node& call : rows.nodes) {
+    CodeLocationId location = locations_[call.location];
     if (location == 0) location = builder.code_location({}, {});
-    const CallNodeId node = builder.call_node({nodes_[call.parent()], location});
+    const CallNodeId node = builder.call_node({nodes_[call.parent], location});
     nodes_.place(id++) = node;
   }
   return true;

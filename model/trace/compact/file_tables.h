@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "ingest/call_stack_rows.h"
 #include "ingest/dictionary.h"
 #include "lanescope/trace.pb.h"
 #include "model/trace/compact/lane_frames.h"
@@ -27,7 +28,7 @@ struct PlacedSegment {
 class FileTables {
  public:
   [[nodiscard]] bool take(const proto::Names& message, TraceBuilder& builder);
-  [[nodiscard]] bool take(const proto::CallStacks& message, TraceBuilder& builder);
+  [[nodiscard]] bool take(const CallStackRows& rows, TraceBuilder& builder);
   [[nodiscard]] bool take(const proto::Details& message, TraceBuilder& builder);
   [[nodiscard]] bool take(const proto::Tracks& message, TraceBuilder& builder);
 

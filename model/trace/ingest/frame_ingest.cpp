@@ -467,7 +467,7 @@ struct FrameIngest::State {
   bool apply(const FrameHeader& header, const proto::Resources& message) { return resources(header, message); }
   bool apply(const FrameHeader& header, const DecodedChunk& message) { return events(header, message); }
   bool apply(const FrameHeader&, const proto::Names& message) { return table(message); }
-  bool apply(const FrameHeader&, const proto::CallStacks& message) { return table(message); }
+  bool apply(const FrameHeader&, const CallStackRows& rows) { return table(rows); }
   bool apply(const FrameHeader&, const proto::Details& message) { return table(message); }
   bool apply(const FrameHeader&, const proto::Tracks& message) { return table(message); }
   bool apply(const FrameHeader&, const LaneSegmentEvents& segment) { return lane_segment(segment); }
@@ -495,7 +495,7 @@ struct DecodedFrame::Content {
   bool sound = false;
   MessageSize size;
   std::variant<std::monostate, proto::SessionStart, proto::SessionEnd, proto::ProcessStart, proto::ProcessEnd, proto::Resources, DecodedChunk, proto::Symbols,
-               proto::Counters, proto::Diagnostic, proto::Output, proto::Names, proto::CallStacks, proto::Details, proto::Tracks, LaneSegmentEvents,
+               proto::Counters, proto::Diagnostic, proto::Output, proto::Names, CallStackRows, proto::Details, proto::Tracks, LaneSegmentEvents,
                proto::ClockSync, proto::CodeObject, proto::PcSamples, proto::KernelMetrics, proto::InstructionCounts, proto::SourceFile>
       message;
 
@@ -512,6 +512,9 @@ struct DecodedFrame::Content {
   void parse_chunk(const std::string& payload) {
     if (is_within_limits(payload) && size.longest_column <= limits::kChunkRows && size.numbers <= limits::kChunkNumbers)
       sound = message.emplace<DecodedChunk>().parse(payload);
+  }
+  void parse_call_stacks(const std::string& payload) {
+    if (is_within_limits(payload)) sound = message.emplace<CallStackRows>().parse(payload);
   }
   void parse_lane_segment(const std::string& payload) {
     auto segment = decode_lane_segment(payload);
@@ -577,7 +580,7 @@ DecodedFrame::DecodedFrame(const FrameView& frame) : content_(std::make_unique<C
       content_->parse<proto::Names>(*payload);
       break;
     case proto::FRAME_CALL_STACKS:
-      content_->parse<proto::CallStacks>(*payload);
+      content_->parse_call_stacks(*payload);
       break;
     case proto::FRAME_DETAILS:
       content_->parse<proto::Details>(*payload);

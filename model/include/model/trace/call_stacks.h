@@ -52,19 +52,42 @@ class CallStacks {
   [[nodiscard]] const CallNode& node(CallNodeId id) const noexcept { return nodes_[id]; }
   [[nodiscard]] const CodeLocation& location(CodeLocationId id) const noexcept { return locations_[id]; }
   // Innermost first; at least one for every location but 0.
-  [[nodiscard]] std::span<const CodeFunction> functions(CodeLocationId id) const noexcept {
-    return id < functions_->size() ? std::span<const CodeFunction>((*functions_)[id]) : std::span<const CodeFunction>();
-  }
+  [[nodiscard]] std::span<const CodeFunction> functions(CodeLocationId id) const noexcept { return functions_->of(id); }
   // Locations of a chain, innermost first. O(depth).
   [[nodiscard]] std::vector<CodeLocationId> chain(CallNodeId id) const;
 
  private:
   friend class CallStackBuilder;
   friend class TraceCombiner;
-  using Functions = std::vector<std::vector<CodeFunction>>;
+  // Of all locations, one behind the other: nearly all have one.
+  class Functions {
+   public:
+    [[nodiscard]] std::span<const CodeFunction> of(CodeLocationId id) const noexcept {
+      if (id >= ends_.size()) return {};
+      const std::uint32_t begin = id == 0 ? 0 : ends_[id - 1];
+      return std::span(all_).subspan(begin, ends_[id] - begin);
+    }
+    // Of the next location.
+    void append(std::span<const CodeFunction> functions) {
+      all_.insert(all_.end(), functions.begin(), functions.end());
+      ends_.push_back(static_cast<std::uint32_t>(all_.size()));
+    }
+    // Those up to this number that have none so far have none.
+    void pad(std::size_t locations) {
+      if (locations > ends_.size()) ends_.resize(locations, static_cast<std::uint32_t>(all_.size()));
+    }
+    void reserve(std::size_t locations, std::size_t functions) {
+      ends_.reserve(locations);
+      all_.reserve(functions);
+    }
+
+   private:
+    std::vector<std::uint32_t> ends_;  // behind the last of each location
+    std::vector<CodeFunction> all_;
+  };
   AppendOnlyTable<CallNode> nodes_;
   AppendOnlyTable<CodeLocation> locations_;
-  std::shared_ptr<const Functions> functions_ = std::make_shared<const Functions>();  // by location
+  std::shared_ptr<const Functions> functions_ = std::make_shared<const Functions>();
 };
 
 // Whether a function's name only tells where the code is, because no function is known: "libcudart.so.13+0x1f2a0", "0x7f3c88001234".
