@@ -123,7 +123,7 @@ MESSAGES: dict[str, Message] = {
         "estimated_error": (4, "uint"),
         "maximum_error": (5, "uint"),
     },
-    "SessionEnd": {"time": (1, "sint"), "reason": (2, "uint"), "unwritten_events": (3, "uint")},
+    "SessionEnd": {"time": (1, "sint"), "reason": (2, "uint"), "unwritten_events": (3, "uint"), "whole_from": (4, "sint")},
     "ProcessStart": {
         "pid": (1, "uint"),
         "parent_pid": (2, "uint"),

@@ -77,6 +77,7 @@ class Trace:
         self.path = os.fspath(path)
         self._whole: "Optional[Trace]" = None
         self.lost = Loss(unfinished=True)
+        self._last_part: "Optional[tuple[int, int]]" = None  # that --ring kept, by the clock of the recording
         self.processes: "dict[int, Process]" = {}
         self.diagnostics: "list[dict[str, Any]]" = []
         self.output: "list[tuple[int, int, str, bytes]]" = []  # ns, process, "stdout" or "stderr", bytes
@@ -139,9 +140,10 @@ class Trace:
 
     @property
     def part(self) -> "Optional[tuple[int, int]]":
-        """Of a part of a recording that was saved: from when to when it is whole, in ns since the recording began. What lies in front of it is there for what it
-        enqueued: `in_part` says of each row whether it is of the part."""
-        begin, end = (int(self.session[name]) - int(self.session["epoch"]) for name in ("part_begin", "part_end"))
+        """Of a part of a recording that was saved, and of the last one that `--ring` kept: from when to when it is whole, in ns since the recording began. What
+        lies in front of it is there for what it enqueued, or of some processes alone: `in_part` says of each row whether it is of the part."""
+        epoch = int(self.session["epoch"])
+        begin, end = (time - epoch for time in self._last_part or (int(self.session["part_begin"]), int(self.session["part_end"])))
         return (begin, end) if begin < end and is_near(np.array([wrapped(begin), wrapped(end)])).all() else None
 
     def in_part(self) -> "Trace":
@@ -314,7 +316,9 @@ class Trace:
 
     def _take_session_end(self, frame: Frame, payload: memoryview) -> None:
         self.lost.unfinished = False
-        self.lost.unwritten = decode("SessionEnd", payload)["unwritten_events"]
+        end = decode("SessionEnd", payload)
+        self.lost.unwritten = end["unwritten_events"]
+        self._last_part = (int(end["whole_from"]), int(end["time"])) if end["whole_from"] else None
 
     def _take_process_start(self, frame: Frame, payload: memoryview) -> None:
         start, process = decode("ProcessStart", payload), self._process(frame)
