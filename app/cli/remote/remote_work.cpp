@@ -24,10 +24,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the user wants, by the signals that come: the first Ctrl+C ends what is done there, the second leaves it; so does a terminal that
-// is closed.
+// What the user wants, by the signals that come: of what was begun from here the first Ctrl+C ends it, and the second leaves it; what runs there already is
+// left by the first, for to end a copy is not to end what is copied. A terminal that is closed leaves it, too.
 class WishBySignals {
  public:
+  enum class Begun { kFromHere, kBefore };
+  explicit WishBySignals(Begun begun) : begun_(begun) {}
   remote::Wish next() {
     while (const std::optional<siginfo_t> signal = signals_.next()) take(signal->si_signo);
     return wish_;
@@ -40,10 +42,12 @@ class WishBySignals {
   void take(int signal) {
     came_ |= std::uint64_t{1} << (signal - 1);
     if (signal == SIGHUP) wish_ = remote::Wish::kLeave;
-    if (signal == SIGINT || signal == SIGTERM || signal == SIGQUIT) wish_ = wish_ == remote::Wish::kGoOn ? remote::Wish::kStop : remote::Wish::kLeave;
+    if (signal == SIGINT || signal == SIGTERM || signal == SIGQUIT)
+      wish_ = begun_ == Begun::kFromHere && wish_ == remote::Wish::kGoOn ? remote::Wish::kStop : remote::Wish::kLeave;
     if (signal == SIGTSTP) stop_as_terminals_do();
   }
 
+  Begun begun_;
   RecorderSignals signals_;
   remote::Wish wish_ = remote::Wish::kGoOn;
   std::uint64_t came_ = 0;  // bit n - 1 for signal n
@@ -132,7 +136,7 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   const bool is_recording = !is_command && !std::holds_alternative<remote::ForeignFile>(task);
   if (!is_command)
     if (const Result<void> checked = check_place(copy, task); !checked) return fail(checked.error());
-  WishBySignals wish;
+  WishBySignals wish(std::holds_alternative<remote::ExistingRecording>(task) ? WishBySignals::Begun::kBefore : WishBySignals::Begun::kFromHere);
   TextFromThere text;
   remote::WorkSettings settings;
   settings.target = remote.target;

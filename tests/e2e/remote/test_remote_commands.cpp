@@ -287,6 +287,30 @@ TEST_CASE("a lanescope that is killed here, or whose terminal is closed, ends no
   CHECK(machines.count_there() == 0);
 }
 
+// To end a copy is not to end what is copied: whoever comes back to a training with fetch may leave it again.
+TEST_CASE("Ctrl+C ends a fetch, and not the program whose recording it copies") {
+  const TwoMachines machines;
+  const int signal = GENERATE(SIGINT, SIGTERM);
+  {
+    LanescopeProcess recorder(machines.here(), machines.on(quietly("profile", {"-o", "run", endless(), "7"})), machines.environment());
+    recorder.wait_for_line("ready");
+    kill(recorder.pid(), SIGKILL);
+    recorder.wait();
+  }
+  {
+    LanescopeProcess fetch(machines.here(), machines.on({"fetch", "--recording", machines.kept(), "-o", "fetched"}), machines.environment());
+    fetch.wait_for_line("ready");  // what was printed there is copied, too
+    kill(fetch.pid(), signal);
+    CHECK(fetch.wait() == 1);
+    CHECK_THAT(fetch.messages(), contains_text("Left before all was copied.") && contains_text("--recording " + machines.kept()));
+  }
+  CHECK_THAT(machines.run({"fetch", "--list"}).output, contains_text("runs"));
+  CHECK(machines.run({"shutdown"}).code == 0);
+  const Ran fetched = machines.run({"fetch", "--recording", machines.kept(), "-o", "fetched"});
+  CHECK(fetched.code == 7);
+  CHECK(steps(machines.here() / "fetched.trace") == 1'000);
+}
+
 TEST_CASE("a process there is attached to from here") {
   const TwoMachines machines;
   const Ran none = machines.run({"attach", "-t", "none", "-o", "run", "2147483647"});
