@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::string_view kHeading = "# Notes on ";
 constexpr std::string_view kExplanation = "# A line each: seconds since the recording began, and the text.";
+constexpr std::string_view kRecording = "# Of the recording that began ";  // seconds since 1970
+constexpr std::string_view kSince = " s after the begin of 1970 (UTC)";
 constexpr std::int64_t kMostSeconds = std::int64_t{1} << 31;  // no recording lasts 68 years
 constexpr int kDecimals = 9;
 
@@ -104,6 +106,13 @@ Notes parse_notes(std::string_view text) {
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     std::string_view line = trimmed(whole);
     if (line.empty() || line.starts_with(kHeading) || line == kExplanation) continue;
+    if (line.starts_with(kRecording) && line.ends_with(kSince)) {
+      std::string_view began = line.substr(kRecording.size());
+      if (const std::optional<Nanoseconds> epoch = take_time(began)) {
+        notes.utc_epoch = *epoch;
+        continue;
+      }
+    }
     const std::optional<Nanoseconds> time = take_time(line);
     if (!time)
       notes.other_lines.emplace_back(trimmed(whole));
@@ -118,6 +127,7 @@ Notes parse_notes(std::string_view text) {
 
 std::string format_notes(const Notes& notes, std::string_view trace) {
   std::string text = std::string(kHeading).append(printable(trace, LineBreaks::kEscaped)).append("\n").append(kExplanation).append("\n");
+  if (notes.utc_epoch != 0) text.append(kRecording).append(time_text(notes.utc_epoch)).append(kSince).append("\n");
   for (const Note& note : notes.notes) text.append(time_text(note.time)).append("  ").append(escaped(note.text)).append("\n");
   for (const std::string& line : notes.other_lines) text.append(line).append("\n");
   return text;

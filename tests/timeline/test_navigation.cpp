@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string>
 
 #include "model/trace/combining/combine.h"
 #include "support/catch.h"
@@ -72,6 +74,21 @@ TEST_CASE("neighbours are found along the lane and along the nesting") {
   REQUIRE(neighbour(*small.trace, step, Neighbour::kInner) == forward);
   REQUIRE(neighbour(*small.trace, forward, Neighbour::kOuter) == step);
   REQUIRE_FALSE(neighbour(*small.trace, step, Neighbour::kOuter));
+}
+
+// Kernels of a stream, and ranges that begin and end anywhere, lie on lanes beside each other where they overlap.
+TEST_CASE("what overlaps an event without holding it does not enclose it") {
+  SmallTrace small;
+  small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(0, 20, "a"), small.event(5, 9, "b"), small.event(6, 18, "c"), small.event(10, 30, "d")});
+  const auto trace = small.builder.snapshot();
+  std::map<std::string, EventRef> by_name;
+  for (LaneId lane = 0; lane < trace->lanes().size(); ++lane)
+    for (EventIndex i = 0; i < trace->lane(lane).size(); ++i) by_name[std::string(trace->name(trace->lane(lane).name(i)))] = {lane, i};
+  REQUIRE(by_name["c"].lane == 2);
+  CHECK(neighbour(*trace, by_name["c"], Neighbour::kOuter) == by_name["a"]);  // past b, which ends before it
+  CHECK_FALSE(neighbour(*trace, by_name["d"], Neighbour::kOuter));
+  CHECK(neighbour(*trace, by_name["a"], Neighbour::kInner) == by_name["b"]);
+  CHECK_FALSE(neighbour(*trace, by_name["d"], Neighbour::kInner));
 }
 
 TEST_CASE("the next event of the same name is found past others") {

@@ -206,16 +206,17 @@ TEST_CASE("what is quiet on the strip can still be asked for") {
   CHECK_FALSE(quiet_state(*program.trace, {}, 50).has_value());
 }
 
-TEST_CASE("processors have rows, by number, with how much of the time each was in use") {
+// Of 350 ns that were recorded, 20 and 10.
+TEST_CASE("processors have rows, by number, with how much of the whole recording each was in use") {
   const Program program;
   const RowTree tree(*program.trace);
   const Row& group = tree.row(*tree.find("processors"));
   CHECK(group.label.english() == "CPU cores (2)");
   CHECK_FALSE(group.expanded_initially);
   REQUIRE(group.children.size() == 2);
-  CHECK(row_title(tree.row(group.children[0])).english() == "20.0 % CPU 2");
-  CHECK(row_title(tree.row(group.children[1])).english() == "10.0 % CPU 5");
-  CHECK(row_title(group).english() == "15.0 % CPU cores (2)");
+  CHECK(row_title(tree.row(group.children[0])).english() == "5.7 % CPU 2");
+  CHECK(row_title(tree.row(group.children[1])).english() == "2.9 % CPU 5");
+  CHECK(row_title(group).english() == "4.3 % CPU cores (2)");
   SmallTrace without;
   CHECK_FALSE(RowTree(*without.builder.snapshot()).find("processors").has_value());
 }

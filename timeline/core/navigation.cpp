@@ -45,17 +45,29 @@ std::optional<EventRef> of_family(const Trace& trace, EventRef event, int direct
   return std::nullopt;
 }
 
-// Lanes of a track are nesting depths for calls and ranges.
-std::optional<EventRef> at_depth(const Trace& trace, EventRef event, int direction) {
+bool holds(const Event& outer, const Event& inner) { return outer.start <= inner.start && inner.end() <= outer.end(); }
+
+// Lanes of a track are nesting depths for calls and ranges. Where ranges or kernels overlap without being nested, one that holds the event may be lanes away,
+// or none does.
+std::optional<EventRef> outer(const Trace& trace, EventRef event) {
   const std::vector<LaneId>& lanes = trace.track_of(event.lane).lanes;
-  const auto own = std::find(lanes.begin(), lanes.end(), event.lane) - lanes.begin();
-  const std::ptrdiff_t wanted = own + direction;
-  if (wanted < 0 || wanted >= static_cast<std::ptrdiff_t>(lanes.size())) return std::nullopt;
-  const LaneId id = lanes[static_cast<std::size_t>(wanted)];
   const Event from = trace.event(event);
-  const auto [first, last] = trace.lane(id).overlapping({from.start, std::max(from.end(), from.start + 1)});
-  if (first == last) return std::nullopt;
-  return EventRef{id, first};
+  for (auto lane = std::find(lanes.begin(), lanes.end(), event.lane); lane != lanes.begin();) {
+    --lane;
+    const auto at = trace.lane(*lane).at(from.start);
+    if (at && holds(trace.event({*lane, *at}), from)) return EventRef{*lane, *at};
+  }
+  return std::nullopt;
+}
+
+std::optional<EventRef> inner(const Trace& trace, EventRef event) {
+  const std::vector<LaneId>& lanes = trace.track_of(event.lane).lanes;
+  const Event from = trace.event(event);
+  for (auto lane = std::find(lanes.begin(), lanes.end(), event.lane) + 1; lane < lanes.end(); ++lane) {
+    const EventIndex first = trace.lane(*lane).lower_bound(from.start);
+    if (first < trace.lane(*lane).size() && holds(from, trace.event({*lane, first}))) return EventRef{*lane, first};
+  }
+  return std::nullopt;
 }
 
 // What made times of the trace of a lane's times, when it was combined with another.
@@ -74,9 +86,9 @@ std::optional<EventRef> neighbour(const Trace& trace, EventRef event, Neighbour 
     case Neighbour::kNext:
       return event.index + 1 < lane.size() ? std::optional(EventRef{event.lane, event.index + 1}) : std::nullopt;
     case Neighbour::kOuter:
-      return at_depth(trace, event, -1);
+      return outer(trace, event);
     case Neighbour::kInner:
-      return at_depth(trace, event, 1);
+      return inner(trace, event);
     case Neighbour::kPreviousOfSameName:
       return of_same_name(lane, event, -1);
     case Neighbour::kNextOfSameName:

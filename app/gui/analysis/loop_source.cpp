@@ -1,41 +1,55 @@
 #include "analysis/loop_source.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <QElapsedTimer>
 
-#include "model/analysis/families.h"
 #include "model/analysis/loop/loop.h"
+#include "model/trace/combining/parts.h"
 #include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope::ui {
 namespace {
 
-using Loop = timeline::TimelineView::Loop;
-
 // What is known of it, in no language: it is named on the GUI thread.
 struct KnownLoop {
   TimeRange range;
+  std::string run;     // empty where none are compared
   std::string family;  // empty: its GPU work alone tells it
   std::size_t iterations = 0;
   std::size_t processes = 0;  // that take part
 };
 
-std::optional<KnownLoop> loop_of(const Trace& trace) {
-  analysis::Families families(trace);
-  const analysis::Loop loop(trace, families);
-  std::optional<TimeRange> all;
-  for (ProcessId process = 0; process < trace.processes().size(); ++process)
-    if (const std::optional<TimeRange> range = loop.of(process); range && !range->empty())
-      all = all ? TimeRange{std::min(all->begin, range->begin), std::max(all->end, range->end)} : *range;
-  if (!all) return std::nullopt;
-  return KnownLoop{*all, std::string(analysis::loop_name(families.text(loop.family()))), loop.iterations(), loop.processes()};
+// By run, A first.
+std::vector<KnownLoop> loops_of(const Trace& trace, const std::stop_token& stop) {
+  const analysis::LoopTimes times = analysis::loop_times(trace, stop);
+  std::map<ProcessId, std::string_view> run_of_process;
+  for (const Track& track : trace.tracks())
+    if (times.by_process.contains(track.key.process)) run_of_process.emplace(track.key.process, run_of(trace, track));
+  std::map<std::string_view, KnownLoop> by_run;
+  for (const auto& [process, time] : times.by_process) {
+    const std::string_view run = run_of_process[process];
+    KnownLoop& known = by_run.try_emplace(run, KnownLoop{time, std::string(run), times.name, times.iterations, 0}).first->second;
+    known.range = {std::min(known.range.begin, time.begin), std::max(known.range.end, time.end)};
+    ++known.processes;
+  }
+  std::vector<KnownLoop> loops;
+  for (auto& [run, known] : by_run) loops.push_back(std::move(known));
+  return loops;
 }
 
 QString title_of(const KnownLoop& loop) {
-  if (loop.family.empty()) return LoopSource::tr("loop of GPU work");
   const QString family = QString::fromStdString(loop.family);
+  if (!loop.run.empty()) {
+    const QString run = QString::fromStdString(loop.run);
+    return loop.family.empty() ? LoopSource::tr("loop of GPU work of %1").arg(run) : LoopSource::tr("loop \"%1\" of %2").arg(family, run);
+  }
+  if (loop.family.empty()) return LoopSource::tr("loop of GPU work");
   if (loop.processes > 1) return LoopSource::tr("loop \"%1\" of %n processes", nullptr, static_cast<int>(loop.processes)).arg(family);
   return LoopSource::tr("loop \"%1\", %n iterations", nullptr, static_cast<int>(loop.iterations)).arg(family);
 }
@@ -45,9 +59,9 @@ QString title_of(const KnownLoop& loop) {
 LoopSource::LoopSource(SelectionState& state, QObject* parent) : QObject(parent), state_(state) {
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
     if (change == TraceChange::kSnapshot) return paced_.request();
-    loop_.reset();
+    loops_.clear();
     of_.reset();
-    is_asked_ = false;
+    asked_.reset();
     compute();
   });
   paced_.after(job_);
@@ -61,9 +75,9 @@ void LoopSource::compute() {
   look();
 }
 
-void LoopSource::ask() {
-  if (state_.trace() && of_ == state_.trace()) return emit answered();
-  is_asked_ = true;
+void LoopSource::ask(timeline::LoopUse use) {
+  if (state_.trace() && of_ == state_.trace()) return emit answered(use);
+  asked_ = use;
   if (!isComputing()) look();
 }
 
@@ -73,12 +87,13 @@ void LoopSource::look() {
   job_.start([this, trace](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
-    job.deliver([this, trace, loop = loop_of(*trace), took = clock.elapsed()] {
+    job.deliver([this, trace, loops = loops_of(*trace, job.stop()), took = clock.elapsed()] {
       paced_.tookMilliseconds(took);
-      loop_ = loop ? std::optional(Loop{loop->range, title_of(*loop)}) : std::nullopt;
+      loops_.clear();
+      for (const KnownLoop& loop : loops) loops_.push_back({loop.range, title_of(loop)});
       of_ = trace;
       emit found();
-      if (std::exchange(is_asked_, false)) emit answered();
+      if (const auto use = std::exchange(asked_, std::nullopt)) emit answered(*use);
     });
   });
 }

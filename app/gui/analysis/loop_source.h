@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <QObject>
 
@@ -22,24 +23,27 @@ class LoopSource : public QObject {
  public:
   explicit LoopSource(SelectionState& state, QObject* parent = nullptr);
 
-  // From the first process that enters its loop to the last that leaves it; none where nothing repeats, or it is not known (yet).
-  [[nodiscard]] const std::optional<timeline::TimelineView::Loop>& loop() const { return loop_; }
-  // Emits answered() as soon as it is known, which may be at once. Where the events are not in memory, NVTX ranges, or else GPU work, are read once for it.
-  void ask();
+  // From the first process that enters its loop to the last that leaves it, of each run where runs are compared; none where nothing repeats, or it is not known
+  // (yet).
+  [[nodiscard]] const std::vector<timeline::TimelineView::Loop>& loops() const { return loops_; }
+  // Emits answered() as soon as it is known, which may be at once; of several who ask meanwhile, to the last. Where the events are not in memory, NVTX ranges,
+  // or else GPU work, are read once for it.
+  void ask(timeline::LoopUse use);
+  [[nodiscard]] bool isAsked() const { return asked_.has_value(); }  // to be answered
   [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
 
  signals:
-  void found();     // it was worked out, whether there is one or not
-  void answered();  // likewise, to who asked
+  void found();                                     // it was worked out, whether there is one or not
+  void answered(lanescope::timeline::LoopUse use);  // likewise, to who asked
 
  private:
   void compute();
   void look();
 
   SelectionState& state_;
-  std::optional<timeline::TimelineView::Loop> loop_;
+  std::vector<timeline::TimelineView::Loop> loops_;
   std::shared_ptr<const Trace> of_;  // was looked through
-  bool is_asked_ = false;
+  std::optional<timeline::LoopUse> asked_;
   PacedUpdate paced_;
   LatestJob job_;
 };

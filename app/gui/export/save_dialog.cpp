@@ -1,8 +1,12 @@
 #include "export/save_dialog.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <QDialogButtonBox>
 #include <QFormLayout>
 #include <QPushButton>
+#include <QSignalBlocker>
 
 #include "model/trace/segments/demanded_segments.h"
 #include "timeline/core/words/format.h"
@@ -21,21 +25,49 @@ QString with_range(const QString& name, TimeRange range) {
 
 }  // namespace
 
-SaveDialog::SaveDialog(std::shared_ptr<const Trace> trace, SavableParts parts, QWidget* parent)
-    : QDialog(parent), trace_(std::move(trace)), parts_(std::move(parts)), time_(new QComboBox(this)), rows_(new QComboBox(this)), count_(new QLabel(this)) {
+std::vector<SavableTrace> savable_traces(const std::shared_ptr<const Trace>& shown, const TracePair& pair, const SavableParts& parts) {
+  if (!pair.isOpen() || shown->parts().size() != 2) return {{QString(), shown, parts}};
+  std::vector<SavableTrace> traces;
+  LaneId first_lane = 0;
+  for (const TracePair::Side* side : {&pair.first(), &pair.second()}) {
+    const TracePart& part = shown->parts()[traces.size()];
+    const auto back = [&part](TimeRange range) { return TimeRange{part.clock.back(range.begin), part.clock.back(range.end)}; };
+    const LaneId end_lane = first_lane + static_cast<LaneId>(side->trace->lanes().size());
+    SavableParts own{std::nullopt, back(parts.visible), {}};
+    if (parts.selected) own.selected = back(*parts.selected);
+    for (const LaneId lane : parts.shown_rows.lanes)
+      if (first_lane <= lane && lane < end_lane) own.shown_rows.lanes.push_back(lane - first_lane);
+    for (const CounterId counter : parts.shown_rows.counters)
+      if (part.first_counter <= counter && counter < part.end_counter) own.shown_rows.counters.push_back(counter - part.first_counter);
+    traces.push_back({QString::fromStdString(part.run) + QStringLiteral("  ") + side->name(), side->trace, std::move(own)});
+    first_lane = end_lane;
+  }
+  return traces;
+}
+
+SaveDialog::SaveDialog(std::vector<SavableTrace> traces, QWidget* parent)
+    : QDialog(parent),
+      traces_(std::move(traces)),
+      trace_(new QComboBox(this)),
+      time_(new QComboBox(this)),
+      rows_(new QComboBox(this)),
+      count_(new QLabel(this)) {
   setWindowTitle(tr("Save as"));
   auto* form = new QFormLayout(this);
+  for (const SavableTrace& each : traces_) trace_->addItem(each.name);
+  if (traces_.size() > 1)
+    form->addRow(tr("R&un:"), trace_);
+  else
+    trace_->hide();
   form->addRow(tr("&Time:"), time_);
   form->addRow(tr("&Rows:"), rows_);
   form->addRow(QString(), count_);
-  time_->addItem(tr("All of it"), static_cast<int>(Time::kAll));
-  if (parts_.selected) time_->addItem(with_range(tr("Selected range"), *parts_.selected), static_cast<int>(Time::kSelected));
-  time_->addItem(with_range(tr("Visible range"), parts_.visible), static_cast<int>(Time::kVisible));
-  if (parts_.selected) time_->setCurrentIndex(1);
+  showTimes();
   rows_->addItem(tr("All rows"), static_cast<int>(Rows::kAll));
   rows_->addItem(tr("Without rows that are hidden or filtered out"), static_cast<int>(Rows::kShown));
   rows_->setToolTip(tr("A closed row is saved with all that is below it. A row of one name is saved with the other work of its streams."));
-  for (QComboBox* choice : {time_, rows_}) connect(choice, &QComboBox::currentIndexChanged, this, &SaveDialog::showCount);
+  connect(trace_, &QComboBox::currentIndexChanged, this, &SaveDialog::showTimes);
+  for (QComboBox* choice : {trace_, time_, rows_}) connect(choice, &QComboBox::currentIndexChanged, this, &SaveDialog::showCount);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, this);
   QPushButton* save = buttons->addButton(tr("&Choose the file…"), QDialogButtonBox::AcceptRole);
   save->setDefault(true);
@@ -45,22 +77,38 @@ SaveDialog::SaveDialog(std::shared_ptr<const Trace> trace, SavableParts parts, Q
   showCount();
 }
 
+std::size_t SaveDialog::chosen() const { return static_cast<std::size_t>(std::max(0, trace_->currentIndex())); }
+
+// Those of the chosen trace, by its own clock; which of them is chosen stays.
+void SaveDialog::showTimes() {
+  const SavableParts& parts = traces_[chosen()].parts;
+  const int before = time_->currentIndex();
+  const QSignalBlocker quiet(time_);
+  time_->clear();
+  time_->addItem(tr("All of it"), static_cast<int>(Time::kAll));
+  if (parts.selected) time_->addItem(with_range(tr("Selected range"), *parts.selected), static_cast<int>(Time::kSelected));
+  time_->addItem(with_range(tr("Visible range"), parts.visible), static_cast<int>(Time::kVisible));
+  time_->setCurrentIndex(before >= 0 ? before : parts.selected ? 1 : 0);
+}
+
 ExportSelection SaveDialog::selection() const {
+  const SavableParts& parts = traces_[chosen()].parts;
   ExportSelection selection;
   const auto time = static_cast<Time>(time_->currentData().toInt());
-  if (time == Time::kSelected) selection.window = parts_.selected;
-  if (time == Time::kVisible) selection.window = parts_.visible;
-  if (static_cast<Rows>(rows_->currentData().toInt()) == Rows::kShown) selection.rows = parts_.shown_rows;
+  if (time == Time::kSelected) selection.window = parts.selected;
+  if (time == Time::kVisible) selection.window = parts.visible;
+  if (static_cast<Rows>(rows_->currentData().toInt()) == Rows::kShown) selection.rows = parts.shown_rows;
   return selection;
 }
 
 // Of a trace whose events are in its file, they are not looked up for this.
 void SaveDialog::showCount() {
-  if (!holds_events(*trace_)) return;
+  const Trace& trace = *traces_[chosen()].trace;
+  if (!holds_events(trace)) return count_->clear();
   const ExportSelection selection = this->selection();
   std::uint64_t count = 0;
-  for (LaneId lane = 0; lane < trace_->lanes().size(); ++lane) {
-    const auto [first, last] = selection.events(*trace_, lane);
+  for (LaneId lane = 0; lane < trace.lanes().size(); ++lane) {
+    const auto [first, last] = selection.events(trace, lane);
     count += last - first;
   }
   count_->setText(shown_text(timeline::format_counted(count, "event")));

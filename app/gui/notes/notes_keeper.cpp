@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
-#include <map>
 #include <utility>
 
+#include <QDateTime>
 #include <QFile>
 #include <QFileInfo>
+#include <QLocale>
 
 #include "base/files/file_path.h"
 #include "export/trace_writing.h"
@@ -50,50 +50,75 @@ NotesKeeper::NotesKeeper(timeline::TimelineView& view, QObject* parent) : QObjec
   connect(&view, &timeline::TimelineView::markersEdited, this, &NotesKeeper::save);
 }
 
-void NotesKeeper::close() { places_.clear(); }
+void NotesKeeper::close() {
+  places_.clear();
+  view_.setMarkerFiles({});
+  emit filesChanged({});
+}
 
-void NotesKeeper::open(const QString& trace_file, const std::vector<TracePart>& parts) {
+void NotesKeeper::open(const QString& trace_file, const Trace& trace) {
+  const auto name_of = [](const QString& path) { return QFileInfo(path).fileName(); };
   std::vector<Place> places;
   std::error_code unreadable;
-  if (parts.empty() || std::filesystem::is_directory(file_path(trace_file), unreadable)) places.push_back({trace_file, {}, {}, true});
-  for (const TracePart& part : parts)
-    if (!part.file.empty()) places.push_back({QFile::decodeName(part.file.c_str()), part.clock, {}, true});
+  if (trace.parts().empty())
+    places.push_back({trace_file, name_of(trace_file), {}, trace.provenance().utc_epoch});
+  else if (std::filesystem::is_directory(file_path(trace_file), unreadable))
+    places.push_back({trace_file, name_of(trace_file), {}});
+  for (const TracePart& part : trace.parts()) {
+    const QString path = QFile::decodeName(part.file.c_str());
+    if (!path.isEmpty()) places.push_back({path, name_of(path), part.clock, part.provenance.utc_epoch});
+  }
   open(std::move(places));
 }
 
-void NotesKeeper::openPair(const QString& first, const QString& second, const ClockLine& clock_of_second) {
-  open({{first, {}, {}, true}, {second, clock_of_second, {}, true}});
+void NotesKeeper::openPair(const QString& first, const QString& second, const Trace& pair) {
+  const TracePart &a = pair.parts().front(), &b = pair.parts().back();
+  std::vector<Place> places{{first, QStringLiteral("A  ") + QFileInfo(first).fileName(), {}, a.provenance.utc_epoch}};
+  if (second != first) places.push_back({second, QStringLiteral("B  ") + QFileInfo(second).fileName(), b.clock, b.provenance.utc_epoch});
+  open(std::move(places));
 }
 
 void NotesKeeper::open(std::vector<Place> places) {
   if (std::equal(places.begin(), places.end(), places_.begin(), places_.end(), [](const Place& a, const Place& b) { return a.isOf(b); })) return;
-  std::vector<timeline::TimelineView::Marker> made = view_.markers();  // while the file was being read, or recorded, and what could not be kept
-  for (const Place& place : places_)
-    for (const Note& note : place.notes.notes)
-      std::erase_if(made, [&](const auto& marker) { return marker.time == place.clock(note.time) && marker.text.toStdString() == note.text; });
+  const std::vector<timeline::TimelineView::Marker> before = view_.markers();
+  const bool any_is_made = std::any_of(before.begin(), before.end(), [](const auto& marker) { return marker.file.isEmpty(); });
+  std::vector<timeline::TimelineView::MarkerFile> files;
+  QMap<QString, QString> names;
+  for (const Place& place : places) {
+    files.push_back({place.trace_file, place.clock});
+    names[place.trace_file] = place.name;
+  }
+  view_.setMarkerFiles(std::move(files));
   std::swap(places, places_);
-  bool any = false;
   for (Place& place : places_) {
     const auto same = std::find_if(places.begin(), places.end(), [&](const Place& each) { return each.trace_file == place.trace_file; });
-    if (same == places.end()) {
-      load(place);
-    } else {
-      const ClockLine clock = std::exchange(place, std::move(*same)).clock;
-      place.clock = clock;
-      same->trace_file.clear();
+    if (same != places.end()) {
+      place.notes = same->notes;
+      place.may_write = same->may_write;
+      continue;
     }
-    any = any || place.may_write || !place.notes.notes.empty();
+    load(place);
+    std::vector<Note> notes = place.notes.notes;
+    for (Note& made : notesOf(place))
+      if (std::find(notes.begin(), notes.end(), made) == notes.end()) notes.push_back(std::move(made));
+    show(place, notes);
   }
-  if (!any) return;
-  std::vector<std::vector<Note>> kept;
-  for (const Place& place : places_) kept.push_back(place.notes.notes);
-  show(kept, made);
-  if (!made.empty()) save();
+  emit filesChanged(names);
+  if (any_is_made) save();
 }
 
 void NotesKeeper::load(Place& place) {
   const QString name = QFileInfo(fileOf(place.trace_file)).fileName();
-  if (read(place, place.notes) == Reading::kRefused) {
+  const Reading reading = read(place, place.notes);
+  if (reading == Reading::kOfAnother) {
+    const QDateTime began = QDateTime::fromMSecsSinceEpoch(place.notes.utc_epoch / 1'000'000);
+    place.notes = {};
+    place.may_write = false;
+    emit said(tr("%1 has notes on another recording, of %2, so that none are shown. Rename it, and notes on this one are kept.")
+                  .arg(name, QLocale().toString(began, QLocale::ShortFormat)));
+    return;
+  }
+  if (reading == Reading::kRefused) {
     place.may_write = false;
     emit said(tr("%1 can't be read as notes: markers of this trace are not kept.").arg(name));
     return;
@@ -116,67 +141,23 @@ NotesKeeper::Reading NotesKeeper::read(const Place& place, Notes& notes) {
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   notes = parse_notes(text);
-  return Reading::kDone;
+  const bool is_of_another = notes.utc_epoch != 0 && place.utc_epoch != 0 && notes.utc_epoch != place.utc_epoch;
+  return is_of_another ? Reading::kOfAnother : Reading::kDone;
 }
 
-void NotesKeeper::show(const std::vector<std::vector<Note>>& notes, const std::vector<timeline::TimelineView::Marker>& made) {
-  std::vector<timeline::TimelineView::Marker> markers;
-  for (std::size_t i = 0; i < places_.size(); ++i)
-    for (const Note& note : notes[i]) markers.push_back({places_[i].clock(note.time), QString::fromStdString(note.text)});
-  for (const timeline::TimelineView::Marker& marker : made)
-    if (std::none_of(markers.begin(), markers.end(), [&](const auto& each) { return each.time == marker.time && each.text == marker.text; }))
-      markers.push_back(marker);
-  std::stable_sort(markers.begin(), markers.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
+void NotesKeeper::show(const Place& place, const std::vector<Note>& notes) {
+  std::vector<timeline::TimelineView::Marker> markers = view_.markers();
+  std::erase_if(markers, [&](const auto& marker) { return marker.file == place.trace_file; });
+  for (const Note& note : notes) markers.push_back({0, QString::fromStdString(note.text), place.trace_file, note.time});
   view_.setMarkers(std::move(markers));
 }
 
-std::vector<std::vector<Note>> NotesKeeper::notesOfPlaces() const {
-  struct Shown {
-    std::size_t place;
-    const Note* note;
-    Nanoseconds time;
-  };
-  std::vector<Shown> shown;
-  for (std::size_t i = 0; i < places_.size(); ++i)
-    for (const Note& note : places_[i].notes.notes) shown.push_back({i, &note, places_[i].clock(note.time)});
-  std::vector<std::vector<Note>> mine(places_.size());
-  std::vector<Note> left;
-  for (const timeline::TimelineView::Marker& marker : view_.markers()) left.push_back({marker.time, marker.text.toStdString()});
-  // First what is as it was, then what has another text, or another time.
-  const auto match = [&](const auto& key_of, const auto& changed) {
-    using Key = decltype(key_of(Nanoseconds{}, std::string()));
-    std::multimap<Key, std::size_t> by_key;
-    for (std::size_t i = 0; i < shown.size(); ++i) by_key.emplace(key_of(shown[i].time, shown[i].note->text), i);
-    std::vector<bool> is_found(shown.size());
-    std::erase_if(left, [&](const Note& marker) {
-      const auto found = by_key.find(key_of(marker.time, marker.text));
-      if (found == by_key.end()) return false;
-      is_found[found->second] = true;
-      mine[shown[found->second].place].push_back(changed(shown[found->second], marker));
-      by_key.erase(found);
-      return true;
-    });
-    std::vector<Shown> rest;
-    for (std::size_t i = 0; i < shown.size(); ++i)
-      if (!is_found[i]) rest.push_back(shown[i]);
-    shown = std::move(rest);
-  };
-  match([](Nanoseconds time, const std::string& text) { return std::pair(time, text); }, [](const Shown& was, const Note&) { return *was.note; });
-  match([](Nanoseconds time, const std::string&) { return time; }, [](const Shown& was, const Note& now) { return Note{was.note->time, now.text}; });
-  match([](Nanoseconds, const std::string& text) { return text; },
-        [this](const Shown& was, const Note& now) {
-          return Note{places_[was.place].clock.back(now.time), now.text};
-        });
-  for (const Note& note : left) {
-    const auto was_of = [&](const Place& place) {
-      return std::any_of(place.gone.begin(), place.gone.end(), [&](const Note& gone) { return place.clock(gone.time) == note.time && gone.text == note.text; });
-    };
-    const auto of = std::find_if(places_.begin(), places_.end(), was_of);
-    const std::size_t place = of == places_.end() ? 0 : static_cast<std::size_t>(of - places_.begin());
-    mine[place].push_back({places_[place].clock.back(note.time), note.text});
-  }
-  for (std::vector<Note>& notes : mine) std::stable_sort(notes.begin(), notes.end(), [](const Note& a, const Note& b) { return a.time < b.time; });
-  return mine;
+std::vector<Note> NotesKeeper::notesOf(const Place& place) const {
+  std::vector<Note> notes;
+  for (const timeline::TimelineView::Marker& marker : view_.markers())
+    if (marker.file == place.trace_file) notes.push_back({marker.own_time, marker.text.toStdString()});
+  std::stable_sort(notes.begin(), notes.end(), [](const Note& a, const Note& b) { return a.time < b.time; });
+  return notes;
 }
 
 // What would be cut when the file is read again is not written.
@@ -193,13 +174,11 @@ void NotesKeeper::save() {
   if (places_.empty() || std::none_of(places_.begin(), places_.end(), [](const Place& place) { return place.may_write; })) return;
   emit saving();
   cutLongTexts();
-  std::vector<std::vector<Note>> notes = notesOfPlaces();
-  bool are_others_there = false;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    if (!places_[i].may_write || notes[i] == places_[i].notes.notes || !keep(places_[i], notes[i])) continue;
-    are_others_there |= std::exchange(notes[i], places_[i].notes.notes) != places_[i].notes.notes;
+  for (Place& place : places_) {
+    const std::vector<Note> mine = notesOf(place);
+    if (!place.may_write || mine == place.notes.notes || !keep(place, mine)) continue;
+    if (mine != place.notes.notes) show(place, place.notes.notes);  // somebody else wrote some
   }
-  if (are_others_there) show(notes, {});  // with what could not be kept
 }
 
 bool NotesKeeper::keep(Place& place, const std::vector<Note>& mine) {
@@ -209,18 +188,21 @@ bool NotesKeeper::keep(Place& place, const std::vector<Note>& mine) {
   }
   Notes there;
   const Reading reading = read(place, there);
-  if (reading == Reading::kRefused || there.left_out > 0) {
+  if (reading == Reading::kRefused || reading == Reading::kOfAnother || there.left_out > 0) {
     emit notKept(tr("%1 was changed by somebody else, and can't be read as notes now: markers of this trace are not kept.")
                      .arg(QFileInfo(fileOf(place.trace_file)).fileName()));
     return false;
   }
-  Notes notes = reading == Reading::kDone ? merge_notes(place.notes, mine, there) : Notes{mine, place.notes.other_lines};
+  Notes notes = merge_notes(place.notes, mine, there);
+  if (reading == Reading::kNoFile) {
+    notes.notes = mine;
+    notes.other_lines = place.notes.other_lines;
+  }
+  if (place.utc_epoch != 0) notes.utc_epoch = place.utc_epoch;
   if (const Result<void> written = write(path_of_notes(place.trace_file), notes, file_path(place.trace_file)); !written) {
     emit notKept(tr("The markers can't be kept: %1").arg(QString::fromStdString(written.error().text)));
     return false;
   }
-  for (const Note& note : place.notes.notes)
-    if (std::find(mine.begin(), mine.end(), note) == mine.end()) place.gone.push_back(note);
   place.notes = std::move(notes);
   return true;
 }

@@ -7,8 +7,10 @@
 // Threads: the GUI thread only. Files of notes are small.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
+#include <QMap>
 #include <QObject>
 #include <QString>
 
@@ -24,30 +26,35 @@ class NotesKeeper : public QObject {
  public:
   explicit NotesKeeper(timeline::TimelineView& view, QObject* parent = nullptr);
 
-  // The timeline shows the trace of this file, or of several: `parts` then says which. Its notes join the markers that are there.
-  void open(const QString& trace_file, const std::vector<TracePart>& parts = {});
-  // It shows traces of two files that are compared, on the time axis of the first. Where the second comes to lie elsewhere on it, its notes go with it.
-  void openPair(const QString& first, const QString& second, const ClockLine& clock_of_second);
+  // The timeline shows the trace of this file, which may be recorded still, or of several: the trace's parts then say which. Its notes join the markers that
+  // are there.
+  void open(const QString& trace_file, const Trace& trace);
+  // It shows the two traces of which `pair` is made, on the time axis of the first. Where the second comes to lie elsewhere on it, its notes go with it.
+  void openPair(const QString& first, const QString& second, const Trace& pair);
+  [[nodiscard]] bool isOpen() const { return !places_.empty(); }
   [[nodiscard]] bool hasSeveral() const { return places_.size() > 1; }
-  // It shows something that has no file (yet): markers are kept in sight alone.
+  // It shows something that has no file: markers are kept in sight alone.
   void close();
   // Where the notes of a trace are.
   [[nodiscard]] static QString fileOf(const QString& trace_file) { return trace_file + QStringLiteral(".notes"); }
 
  signals:
-  void said(const QString& sentence);     // of notes that can't be read: markers are not kept as long as the trace is shown
-  void saving();                          // what was said when markers were kept last is no longer so
-  void notKept(const QString& sentence);  // of markers that can't be written, or not as they are
+  void filesChanged(
+      const QMap<QString, QString>& names);  // what files that have notes of their own are called, by their paths; of a pair with A and B in front
+  void said(const QString& sentence);        // of notes that can't be read: markers are not kept as long as the trace is shown
+  void saving();                             // what was said when markers were kept last is no longer so
+  void notKept(const QString& sentence);     // of markers that can't be written, or not as they are
 
  private:
-  enum class Reading { kDone, kNoFile, kRefused };
+  enum class Reading { kDone, kNoFile, kRefused, kOfAnother };
   // A file that has notes of its own.
   struct Place {
     QString trace_file;
-    ClockLine clock;              // from its times to those that are shown
-    Notes notes;                  // as they were in the file when it was last read or written here
-    bool may_write = true;        // not over a file that could not be read
-    std::vector<Note> gone = {};  // removed here: where they come back, they are this file's again
+    QString name;
+    ClockLine clock;             // from its times to those that are shown
+    std::int64_t utc_epoch = 0;  // of the recording; 0 where not known
+    Notes notes = {};            // as they were in the file when it was last read or written here
+    bool may_write = true;       // not over a file that could not be read
     [[nodiscard]] bool isOf(const Place& other) const { return trace_file == other.trace_file && clock == other.clock; }
   };
   // The notes that the file has now.
@@ -57,10 +64,10 @@ class NotesKeeper : public QObject {
   void save();
   // Brings what changed in the notes of a place into its file; place.notes is then what that has. Else it says why not, and changes nothing.
   [[nodiscard]] bool keep(Place& place, const std::vector<Note>& mine);
-  // The notes that the markers are, of each place. A marker belongs where the note is that it was, or is a changed form of; else to the first.
-  [[nodiscard]] std::vector<std::vector<Note>> notesOfPlaces() const;
-  // The notes of each place, and what was made besides.
-  void show(const std::vector<std::vector<Note>>& notes, const std::vector<timeline::TimelineView::Marker>& made);
+  // The notes that the markers of a place are.
+  [[nodiscard]] std::vector<Note> notesOf(const Place& place) const;
+  // In place of the markers of a place.
+  void show(const Place& place, const std::vector<Note>& notes);
   void cutLongTexts();
 
   timeline::TimelineView& view_;

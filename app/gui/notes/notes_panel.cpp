@@ -1,6 +1,9 @@
 #include "notes/notes_panel.h"
 
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "model/notes/notes.h"
 #include "tables/panel_layout.h"
@@ -48,18 +51,33 @@ NotesPanel::NotesPanel(TimelineView& view, QWidget* parent)
   });
   connect(table_, &ResultTable::rowChosen, this, [this] {
     showText();
-    if (shown_) view_.goToTime(*shown_);
+    if (shown_) view_.goToTime(shown_->time);
   });
   connect(&view, &TimelineView::markersChanged, this, &NotesPanel::list);
   list();
 }
 
+void NotesPanel::setFiles(const QMap<QString, QString>& names) {
+  files_ = names;
+  list();
+}
+
 void NotesPanel::list() {
-  auto table = std::make_shared<stats::Table>(std::vector<stats::Column>{stats::integers("Start", stats::Unit::kNanoseconds), stats::texts("Note")});
+  const bool is_of_several = files_.size() > 1;
+  std::vector<stats::Column> columns{stats::integers("Start", stats::Unit::kNanoseconds), stats::texts("Note")};
+  if (is_of_several) columns.push_back(stats::texts("File"));
+  auto table = std::make_shared<stats::Table>(std::move(columns));
+  listed_ = view_.markers();
   std::vector<std::string> names;  // a note is the same with another text
-  for (const TimelineView::Marker& marker : view_.markers()) {
-    names.push_back(std::to_string(marker.time));
-    table->add_row(marker.time, table->add_text(marker.text.toStdString()));
+  std::map<std::pair<Nanoseconds, QString>, int> at_one_time;
+  for (const TimelineView::Marker& marker : listed_) {
+    const int earlier = at_one_time[std::pair(marker.time, marker.file)]++;
+    names.push_back(std::to_string(marker.time) + ' ' + std::to_string(earlier) + ' ' + marker.file.toStdString());
+    const auto text = table->add_text(marker.text.toStdString());
+    if (is_of_several)
+      table->add_row(marker.time, text, table->add_text(files_.value(marker.file).toStdString()));
+    else
+      table->add_row(marker.time, text);
   }
   table_->setTable(std::move(table), std::move(names));
   showText();
@@ -67,18 +85,14 @@ void NotesPanel::list() {
 
 std::optional<TimelineView::Marker> NotesPanel::chosen() const {
   const std::optional<TableRow> row = table_->chosenRow();
-  if (!row || !table_->results().table()) return std::nullopt;
-  const stats::Table& table = *table_->results().table();
-  const std::string_view text = table.text(table.columns()[1].text(*row));
-  return TimelineView::Marker{table.columns()[0].integer(*row), QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()))};
+  return row && *row < listed_.size() ? std::optional(listed_[*row]) : std::nullopt;
 }
 
 void NotesPanel::showText() {
   const std::optional<TimelineView::Marker> note = chosen();
-  const std::optional<Nanoseconds> time = note ? std::optional(note->time) : std::nullopt;
-  const bool is_being_typed = time && shown_ == time && text_->isModified();
+  const bool is_being_typed = note && shown_ && shown_->time == note->time && shown_->file == note->file && text_->isModified();
   if (!is_being_typed) text_->setText(note ? note->text : QString());
-  shown_ = time;
+  shown_ = note;
   text_->setEnabled(note.has_value());
   remove_->setEnabled(note.has_value());
 }
@@ -91,7 +105,7 @@ void NotesPanel::changeText() {
 }
 
 void NotesPanel::removeChosen() {
-  if (const std::optional<TimelineView::Marker> note = chosen()) view_.removeMarker(note->time);
+  if (const std::optional<TimelineView::Marker> note = chosen()) view_.removeMarker(*note);
 }
 
 }  // namespace lanescope::ui

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include <QAction>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMap>
 #include <QPushButton>
 #include <QWidget>
 
@@ -20,6 +22,9 @@ class NotesPanel : public QWidget {
 
  public:
   explicit NotesPanel(timeline::TimelineView& view, QWidget* parent = nullptr);
+
+  // What files that have notes of their own are called, by their paths; of several, the list says whose each note is.
+  void setFiles(const QMap<QString, QString>& names);
 
   [[nodiscard]] ResultTable& table() { return *table_; }
   [[nodiscard]] QLineEdit& text() { return *text_; }  // of the chosen note
@@ -37,7 +42,9 @@ class NotesPanel : public QWidget {
   QPushButton* add_;
   QPushButton* remove_;
   QLabel* where_;
-  std::optional<Nanoseconds> shown_;  // the note whose text the field has, by its time
+  QMap<QString, QString> files_;
+  std::vector<timeline::TimelineView::Marker> listed_;   // a line each
+  std::optional<timeline::TimelineView::Marker> shown_;  // the note whose text the field has
 };
 
 }  // namespace lanescope::ui

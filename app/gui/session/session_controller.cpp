@@ -140,6 +140,8 @@ void SessionController::run(const SessionEvent& event, TracePointer trace) {
   emit changed();
 }
 
+QString SessionController::recordedFile() const { return recording_ ? recording_->path() : QString(); }
+
 void SessionController::setFiles(const QStringList& paths) {
   if (paths == files_) return;
   files_ = paths;

@@ -55,6 +55,7 @@ class SessionController : public QObject {
   [[nodiscard]] bool isReading() const { return machine_.awaits(Source::kFile) || machine_.awaits(Source::kSecondFile); }
   [[nodiscard]] bool isCompleting() const { return !let_go_.empty(); }  // recordings that others took the place of
   [[nodiscard]] bool isSettled() const;                                 // nothing is under way
+  [[nodiscard]] QString recordedFile() const;                           // that is written now; empty: none (yet)
   [[nodiscard]] QString file() const { return files_.value(0); }        // that holds what is shown; of several, the first; empty: none
   [[nodiscard]] const QStringList& paths() const { return files_; }     // the same, of several as one all of them
   // All that hold what is shown: both sides of a pair, and for a folder the files in it.

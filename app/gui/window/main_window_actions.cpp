@@ -322,14 +322,14 @@ void MainWindow::showEdits() {
 // A file opens on its loop, once all of it has been read.
 void MainWindow::connectLoop() {
   connect(loop_, &LoopSource::found, this, [this] {
-    timeline_->setLoop(loop_->loop());
-    if (loop_->loop()) messages_->settle(MessageSubject::kLoop);
-    if (!session_.isReading()) timeline_->openOnLoop();
+    timeline_->setLoops(loop_->loops());
+    if (!loop_->loops().empty()) messages_->settle(MessageSubject::kLoop);
+    if (!session_.isReading() && !loop_->isAsked()) timeline_->openOnLoop();
   });
   connect(actions_.show_loop, &QAction::triggered, timeline_, &timeline::TimelineView::showLoop);
   connect(timeline_, &timeline::TimelineView::loopRequested, loop_, &LoopSource::ask);
-  connect(loop_, &LoopSource::answered, this, [this] {
-    if (loop_->loop()) return timeline_->showLoop();
+  connect(loop_, &LoopSource::answered, this, [this](timeline::LoopUse use) {
+    if (!loop_->loops().empty()) return use == timeline::LoopUse::kSelected ? timeline_->selectLoop() : timeline_->showLoop();
     messages_->showAnew(tr("No loop was found: neither NVTX ranges nor GPU work repeat for long enough."), MessageWeight::kNote, MessageSubject::kLoop);
   });
 }
@@ -429,14 +429,16 @@ void MainWindow::chooseBeside() {
 }
 
 void MainWindow::saveAs() {
-  const std::shared_ptr<const Trace> trace = state_.trace();
-  if (trace->provenance().outline_only)
+  if (state_.trace()->provenance().outline_only)
     return showFailure(tr("Only the outline of the trace is loaded so far. Save it when all of it is loaded."), MessageSubject::kExport);
   timeline::RowData rows = timeline_->shownRows();
-  SaveDialog dialog(trace, {state_.selectedRange(), timeline_->visibleRange(), {std::move(rows.lanes), std::move(rows.counters)}}, this);
+  const std::vector<SavableTrace> traces =
+      savable_traces(state_.trace(), pair(), {state_.selectedRange(), timeline_->visibleRange(), {std::move(rows.lanes), std::move(rows.counters)}});
+  SaveDialog dialog(traces, this);
   if (dialog.exec() != QDialog::Accepted) return;
   const ExportSelection selection = dialog.selection();
-  const QString file = session_.file();
+  const std::shared_ptr<const Trace> trace = traces[dialog.chosen()].trace;
+  const QString file = dialog.chosen() == 0 ? session_.file() : pair().second().path;
   const QString name = QFileInfo(file).completeBaseName() + (selection.window || selection.rows ? QStringLiteral("-part") : QStringLiteral("-copy"));
   const QString path = exports_->chooseFile(tr("Save as"), file, file.isEmpty() ? QStringLiteral("trace") : name,
                                             {{tr("Lanescope trace"), QStringLiteral(".trace")},

@@ -50,6 +50,7 @@ void MainWindow::connectSession() {
   connect(&session_, &SessionController::toBeMadeReady, timeline_, &timeline::TimelineView::makeReady);
   connect(timeline_, &timeline::TimelineView::traceReady, &session_, &SessionController::showReady);
   connect(&session_, &SessionController::fileChanged, this, &MainWindow::showTitle);
+  connect(timeline_, &timeline::TimelineView::markersEdited, this, &MainWindow::placeNotes);
   connect(&session_.pair(), &TracePair::sidesChanged, this, &MainWindow::showTitle);
   connect(&session_.pair(), &TracePair::sidesChanged, this, [this] {
     before_swap_ = {timeline_->visibleRange(), state_.selectedEvent(), state_.selectedRange(), state_.filter(), state_.trace()};
@@ -72,7 +73,8 @@ void MainWindow::connectSession() {
     showTitle();
     messages_->settle(MessageSubject::kExport);  // of which a part alone could be saved so far
     diagnostics_->setFiles(session_.files());
-    notes_keeper_->open(path, state_.trace() && !pair().isOpen() ? state_.trace()->parts() : std::vector<TracePart>());
+    if (state_.trace() && !pair().isOpen()) notes_keeper_->open(path, *state_.trace());
+    placeNotes();
     tellLeftOut();
     emit opened(path);
   });
@@ -88,6 +90,7 @@ void MainWindow::connectSession() {
   connect(&session_, &SessionController::asked, this, &MainWindow::ask, Qt::QueuedConnection);
   connect(&session_, &SessionController::begun, this, &MainWindow::start, Qt::QueuedConnection);
   connect(&session_, &SessionController::begunElsewhere, this, &MainWindow::windowWished, Qt::QueuedConnection);
+  connect(notes_keeper_, &NotesKeeper::filesChanged, notes_, &NotesPanel::setFiles);
   connect(notes_keeper_, &NotesKeeper::said, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
   connect(notes_keeper_, &NotesKeeper::saving, this, [this] { messages_->settle(MessageSubject::kNotes); });
   connect(notes_keeper_, &NotesKeeper::notKept, this,
@@ -121,12 +124,15 @@ void MainWindow::showSwapped() {
   placeNotes();
 }
 
-// Of two traces, both have theirs on the axis, wherever the second one lies; without the second, its own go.
+// Of two traces, both have theirs on the axis, wherever the second one lies; without the second, its own go. Those that are made while a program is recorded
+// are kept at once: the window may be gone when the recording has ended.
 void MainWindow::placeNotes() {
   if (pair().isOpen() && state_.trace() && state_.trace()->parts().size() == 2)
-    notes_keeper_->openPair(pair().first().path, pair().second().path, state_.trace()->parts().back().clock);
+    notes_keeper_->openPair(pair().first().path, pair().second().path, *state_.trace());
   else if (!pair().isOpen() && notes_keeper_->hasSeveral() && state_.trace() && state_.trace()->parts().empty())
-    notes_keeper_->open(session_.file());
+    notes_keeper_->open(session_.file(), *state_.trace());
+  else if (session_.isRecording() && state_.trace() && !notes_keeper_->isOpen() && !session_.recordedFile().isEmpty())
+    notes_keeper_->open(session_.recordedFile(), *state_.trace());
 }
 
 // Who opens the files of 64 ranks and sees two is told why.

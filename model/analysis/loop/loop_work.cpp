@@ -310,4 +310,30 @@ Message loop_time_text(const Families& families, const Loop& loop) {
 
 std::string_view when_text(const Loop& loop, Recurrence recurrence) noexcept { return recurrence == Recurrence::kOnce ? "once" : loop.known() ? "loop" : ""; }
 
+LoopTimes loop_times(const Trace& trace, std::stop_token stop) {
+  const RuleContext context{.trace = trace, .stop = stop};
+  const LoopWork work(context);
+  LoopTimes times;
+  if (!work.loop().known()) return times;
+  times.name = loop_name(work.families().text(work.loop().family()));
+  times.iterations = work.loop().iterations();
+  std::map<ProcessId, Nanoseconds> work_ends;
+  for (const Track& track : trace.tracks())
+    if (is_gpu_work(track.key.kind))
+      for (const LaneId id : track.lanes)
+        if (const Lane& lane = trace.lane(id); lane.size() > 0) {
+          const Nanoseconds end = lane.end(lane.size() - 1);
+          Nanoseconds& last = work_ends.try_emplace(track.key.process, end).first->second;
+          last = std::max(last, end);
+        }
+  for (ProcessId process = 0; process < trace.processes().size(); ++process) {
+    std::optional<TimeRange> time = work.of_process(process);
+    if (!time) continue;
+    if (work.iterations().empty()) time->end = std::min(time->end, work_ends[process]);
+    if (trace.provenance().part) time = time->intersected(trace.scope());
+    if (!time->empty()) times.by_process.emplace(process, *time);
+  }
+  return times;
+}
+
 }  // namespace lanescope::analysis

@@ -531,3 +531,56 @@ TEST_CASE("causes of idle time, told apart by range and call, add up to the idle
   REQUIRE(by_cause.size() > 10);
   CHECK(told_apart == by_cause);
 }
+
+namespace {
+
+// Of the GPU work that a call made which began in the time, when the last ends; found by comparing each with each.
+Nanoseconds end_of_work_enqueued_in(const Trace& trace, TimeRange time) {
+  std::set<std::uint32_t> enqueued;
+  for (const Track& track : trace.tracks())
+    if (track.key.kind == TrackKind::kCudaApi)
+      for (const LaneId id : track.lanes)
+        for (EventIndex i = 0; i < trace.lane(id).size(); ++i)
+          if (const Event call = trace.event({id, i}); time.contains(call.start)) enqueued.insert(call.correlation);
+  Nanoseconds end = time.end;
+  for (const Track& track : trace.tracks())
+    if (is_gpu_work(track.key.kind))
+      for (const LaneId id : track.lanes)
+        for (EventIndex i = 0; i < trace.lane(id).size(); ++i)
+          if (const Event work = trace.event({id, i}); enqueued.contains(work.correlation)) end = std::max(end, work.end());
+  return end;
+}
+
+}  // namespace
+
+// Its CPU is through with 60 steps in 19 ms; the GPU works at them for 0.37 s.
+TEST_CASE("the time of a loop has the GPU work that was enqueued in it, however late") {
+  const auto trace = recorded("cause_stream_wait");
+  Families families(*trace);
+  const TimeRange on_cpu = Loop(*trace, families).of(0).value();
+  REQUIRE(on_cpu.length() < 20'000'000);
+  const LoopTimes times = loop_times(*trace);
+  REQUIRE(times.by_process.size() == 1);
+  const TimeRange time = times.by_process.begin()->second;
+  CHECK(time.begin == on_cpu.begin);
+  CHECK(time.end == end_of_work_enqueued_in(*trace, on_cpu));
+  CHECK(time.length() > 360'000'000);
+  CHECK(times.name == "step *");
+}
+
+TEST_CASE("a loop that no ranges mark ends with its GPU work, not with the recording") {
+  for (const char* name : {"numba_streams", "transpositions"}) {
+    CAPTURE(name);
+    const auto trace = recorded(name);
+    Nanoseconds last = 0;
+    for (const Track& track : trace->tracks())
+      if (is_gpu_work(track.key.kind))
+        for (const LaneId id : track.lanes)
+          for (EventIndex i = 0; i < trace->lane(id).size(); ++i) last = std::max(last, trace->event({id, i}).end());
+    REQUIRE(last < trace->extent().end);
+    const LoopTimes times = loop_times(*trace);
+    REQUIRE(times.by_process.size() == 1);
+    CHECK(times.by_process.begin()->second.end == last);
+    CHECK(times.name.empty());
+  }
+}

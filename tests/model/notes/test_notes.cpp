@@ -14,11 +14,20 @@ TEST_CASE("notes are read as they were written") {
                  {86'400'000'000'001, "Zeit für Tee ☕ 时间线"},
                  {86'400'000'000'001, "another one at the same time"}};
   notes.other_lines = {"# written by hand", "see the wiki"};
+  notes.utc_epoch = 1'764'349'353'000'000'001;
   const std::string text = format_notes(notes, "run.trace");
   const Notes again = parse_notes(text);
   CHECK(again.notes == notes.notes);
   CHECK(again.other_lines == notes.other_lines);
+  CHECK(again.utc_epoch == notes.utc_epoch);
   CHECK(format_notes(again, "run.trace") == text);
+}
+
+TEST_CASE("a line that says no time of a recording is a line like others") {
+  const Notes notes = parse_notes("# Of the recording that began yesterday\n0.5 here\n");
+  CHECK(notes.utc_epoch == 0);
+  CHECK(notes.other_lines == std::vector<std::string>{"# Of the recording that began yesterday"});
+  CHECK(notes.notes == std::vector<Note>{{500'000'000, "here"}});
 }
 
 TEST_CASE("what two people change in the same notes is all there") {

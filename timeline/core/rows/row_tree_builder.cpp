@@ -53,10 +53,11 @@ void RowTreeBuilder::build() {
   tree_.place_of_lane_.resize(trace_.lanes().size());
   tree_.compares_runs_ = compares_runs(trace_);
   tree_.rows_.reserve(trace_.tracks().size());  // what grows by doubling takes twice as much, and there may be a row for each
-  if (trace_.parts().empty()) add_part({});
+  if (trace_.parts().empty()) add_part({.key = {}, .heading = std::nullopt, .time = trace_.scope()});
   for (std::size_t i = 0; i < trace_.parts().size(); ++i) {
     const TracePart& part = trace_.parts()[i];
-    SourcePart rows{part.first_track, part.end_track, part.first_counter, part.end_counter, i == 0 ? "" : "part:" + std::to_string(i) + "/", std::nullopt};
+    SourcePart rows{part.first_track, part.end_track, part.first_counter, part.end_counter, i == 0 ? "" : "part:" + std::to_string(i) + "/",
+                    std::nullopt,     part.extent};
     rows.heading = add_row("part:" + std::to_string(i), Message::verbatim(part.label), RowKind::kTrace, std::nullopt);
     if (trace_.parts().size() > kOpenParts) tree_.rows_[*rows.heading].expanded_initially = false;
     add_part(rows);

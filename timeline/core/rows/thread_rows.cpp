@@ -133,21 +133,15 @@ void RowTreeBuilder::add_processors() {
   const std::string key = part_.key + "processors";
   const RowIndex group = add_row(key, Message("CPU cores ({number})", {{"number", std::to_string(tracks.size())}}), RowKind::kProcessorGroup, part_.heading);
   tree_.rows_[group].expanded_initially = false;
-  TimeRange extent = trace_.lane(tracks.front()->lanes.front()).extent();
-  for (const Track* track : tracks)
-    for (const LaneId lane : track->lanes) {
-      extent.begin = std::min(extent.begin, trace_.lane(lane).extent().begin);
-      extent.end = std::max(extent.end, trace_.lane(lane).extent().end);
-    }
   for (const Track* track : tracks) {
     const RowIndex row =
         add_row(key + "/" + std::to_string(track->key.processor), Message::verbatim("CPU " + std::to_string(track->key.processor)), RowKind::kProcessor, group);
-    tree_.rows_[row].share = share_of(busy_sum({track}), extent.length());
+    tree_.rows_[row].share = share_of(busy_sum({track}), part_.time.length());
     tree_.rows_[row].all = combined({track});
     tree_.rows_[row].levels = {tree_.rows_[row].all};
     for (const LaneId lane : track->lanes) tree_.place_of_lane_[lane] = RowTree::Place{row, 0};
   }
-  tree_.rows_[group].share = share_of(busy_sum(tracks), extent.length() * static_cast<Nanoseconds>(tracks.size()));
+  tree_.rows_[group].share = share_of(busy_sum(tracks), part_.time.length() * static_cast<Nanoseconds>(tracks.size()));
 }
 
 std::optional<EventRef> quiet_state(const Trace& trace, const Level& level, Nanoseconds time) {

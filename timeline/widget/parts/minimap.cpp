@@ -38,7 +38,9 @@ Minimap::Minimap(ViewState& state, QWidget* parent) : QWidget(parent), state_(st
   connect(&state_, &ViewState::rangeChanged, this, frame_changed);
   connect(&state_, &ViewState::selectedRangeChanged, this, frame_changed);
   connect(&state_, &ViewState::loopChanged, this, [this] {
-    setToolTip(state_.loop() ? tr("The loop is marked: %1").arg(state_.loop()->title) : QString());
+    QStringList titles;
+    for (const TimelineView::Loop& loop : state_.loops()) titles << loop.title;
+    setToolTip(titles.isEmpty() ? QString() : tr("The loop is marked: %1").arg(titles.join(QStringLiteral("; "))));
     update();
   });
 }
@@ -95,20 +97,23 @@ void Minimap::paint_trace(double ratio) {
   trace_is_current_ = true;
 }
 
-// A line along its time, and its name beside the frame, where there is room for it.
-void Minimap::paint_loop(QPainter& painter, double frame_left, double frame_right) const {
+// A line along the time of each, and the name of one beside the frame, where there is room for all of it.
+void Minimap::paint_loops(QPainter& painter, double frame_left, double frame_right) const {
   constexpr double kThickness = 3, kGap = 6;  // logical pixels
-  if (!state_.loop()) return;
   const Theme& theme = state_.theme();
   const Viewport view = viewport();
-  const double left = view.x_at(state_.loop()->range.begin), right = view.x_at(state_.loop()->range.end);
-  painter.fillRect(QRectF(left, height() - kThickness - 2, std::max(2.0, right - left), kThickness), theme.marker);
-  const QString title = fontMetrics().elidedText(state_.loop()->title, Qt::ElideMiddle, width() / 3);
+  double first = frame_left, last = frame_right;
+  for (const TimelineView::Loop& loop : state_.loops()) {
+    const double left = view.x_at(loop.range.begin), right = view.x_at(loop.range.end);
+    painter.fillRect(QRectF(left, height() - kThickness - 2, std::max(2.0, right - left), kThickness), theme.marker);
+    first = std::min(first, left);
+    last = std::max(last, right);
+  }
+  if (state_.loops().size() != 1) return;  // a tip names them
+  const QString& title = state_.loops().front().title;
   const double room = fontMetrics().horizontalAdvance(title) + 2 * kGap;
-  const double before = std::min(left, frame_left), behind = std::max(right, frame_right);
-  if (before < room && width() - behind < room) return;
-  const double text_left = before >= room ? before - room : behind;
-  const QRectF place(text_left + kGap / 2, height() - fontMetrics().height() - 3.0, room - kGap, fontMetrics().height());
+  if (first < room && width() - last < room) return;
+  const QRectF place((first >= room ? first - room : last) + kGap / 2, height() - fontMetrics().height() - 3.0, room - kGap, fontMetrics().height());
   QColor ground = theme.panel;
   ground.setAlpha(200);
   painter.fillRect(place, ground);
@@ -143,7 +148,7 @@ void Minimap::paintEvent(QPaintEvent*) {
   painter.setBrush(Qt::NoBrush);
   painter.drawRect(QRectF(left, 0, right - left - 1, height() - 2));
   const bool shows_all = left <= 0 && right >= width();
-  paint_loop(painter, shows_all ? width() : left, shows_all ? 0 : right);
+  paint_loops(painter, shows_all ? width() : left, shows_all ? 0 : right);
   painter.fillRect(QRect(0, height() - 1, width(), 1), theme.separator);
 }
 

@@ -29,7 +29,7 @@ class Minimap : public QWidget {
  private:
   void trace_changed();
   void paint_trace(double ratio);  // device pixels a logical one
-  void paint_loop(QPainter& painter, double frame_left, double frame_right) const;
+  void paint_loops(QPainter& painter, double frame_left, double frame_right) const;
   [[nodiscard]] Viewport viewport() const;
   void centre_at(double x);
 

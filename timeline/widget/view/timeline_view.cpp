@@ -276,15 +276,16 @@ const std::vector<EventRef>& TimelineView::correlatedEvents() const { return par
 
 void TimelineView::setIdleTime(std::shared_ptr<const IdleTime> idle) { parts_->state.set_idle_time(std::move(idle)); }
 void TimelineView::setCommunicationTime(std::shared_ptr<const CommunicationTime> time) { parts_->state.set_communication_time(std::move(time)); }
-void TimelineView::setLoop(std::optional<Loop> loop) { parts_->state.set_loop(std::move(loop)); }
-const std::optional<TimelineView::Loop>& TimelineView::loop() const { return parts_->state.loop(); }
+void TimelineView::setLoops(std::vector<Loop> loops) { parts_->state.set_loops(std::move(loops)); }
+const std::vector<TimelineView::Loop>& TimelineView::loops() const { return parts_->state.loops(); }
 void TimelineView::showLoop() {
-  if (!loop()) return emit loopRequested();
+  if (loops().empty()) return emit loopRequested(LoopUse::kShown);
   parts_->state.show_loop();
 }
 void TimelineView::selectLoop() {
-  if (!loop()) return emit loopRequested();
-  setSelectedRange(loop()->range);
+  if (loops().empty()) return emit loopRequested(LoopUse::kSelected);
+  const auto selected = std::find_if(loops().begin(), loops().end(), [this](const Loop& loop) { return selectedRange() == loop.range; });
+  setSelectedRange((selected == loops().end() || selected + 1 == loops().end() ? loops().begin() : selected + 1)->range);
 }
 void TimelineView::openOnLoop() { parts_->state.open_on_loop(); }
 void TimelineView::setAnswer(std::shared_ptr<const AnswerRow> answer) { parts_->state.set_answer(std::move(answer)); }
@@ -364,33 +365,36 @@ const std::vector<TimelineView::Marker>& TimelineView::markers() const { return 
 
 void TimelineView::setWheelUse(WheelUse use) { parts_->state.set_wheel_use(use); }
 
-void TimelineView::setMarkers(std::vector<Marker> markers) { parts_->state.set_markers(std::move(markers)); }
+void TimelineView::setMarkerFiles(std::vector<MarkerFile> files) { parts_->state.set_marker_files(std::move(files)); }
+void TimelineView::setMarkers(std::vector<Marker> markers) { parts_->state.set_markers(parts_->state.placed(std::move(markers))); }
 
 void TimelineView::addMarker(Nanoseconds time, const QString& text) { addMarkers({{time, text}}); }
 
 void TimelineView::addMarkers(const std::vector<Marker>& added) {
   std::vector<Marker> markers = parts_->state.markers();
-  for (const Marker& one : added) {
-    const auto there = std::find_if(markers.begin(), markers.end(), [&](const Marker& marker) { return marker.time == one.time; });
+  for (const Marker& one : parts_->state.placed(added)) {
+    const auto there = std::find_if(markers.begin(), markers.end(), [&](const Marker& marker) { return marker.time == one.time && marker.file == one.file; });
     if (there == markers.end())
-      markers.insert(std::find_if(markers.begin(), markers.end(), [&](const Marker& marker) { return marker.time > one.time; }), one);
+      markers.push_back(one);
     else if (!one.text.isEmpty())
       there->text = one.text;
   }
-  parts_->state.edit_markers(tr("Add a marker"), std::move(markers));
+  parts_->state.edit_markers(tr("Add a marker"), parts_->state.placed(std::move(markers)));
 }
 
-void TimelineView::setMarkerText(Nanoseconds time, const QString& text) {
+void TimelineView::setMarkerText(const Marker& marker, const QString& text) {
   std::vector<Marker> markers = parts_->state.markers();
-  const auto there = std::find_if(markers.begin(), markers.end(), [time](const Marker& marker) { return marker.time == time; });
+  const auto there = std::find(markers.begin(), markers.end(), marker);
   if (there == markers.end()) return;
   there->text = text;
   parts_->state.edit_markers(tr("Change the text of a marker"), std::move(markers));
 }
 
-void TimelineView::removeMarker(Nanoseconds time) {
+void TimelineView::removeMarker(const Marker& marker) {
   std::vector<Marker> markers = parts_->state.markers();
-  std::erase_if(markers, [time](const Marker& marker) { return marker.time == time; });
+  const auto there = std::find(markers.begin(), markers.end(), marker);
+  if (there == markers.end()) return;
+  markers.erase(there);
   parts_->state.edit_markers(tr("Remove a marker"), std::move(markers));
 }
 

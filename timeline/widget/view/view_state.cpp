@@ -14,6 +14,12 @@
 namespace lanescope::timeline {
 namespace {
 
+// A loop with some room on both sides.
+TimeRange with_room(TimeRange loop) {
+  constexpr double kMargin = 0.02;  // of the loop, on either side
+  return padded(loop, kMargin);
+}
+
 constexpr std::uint64_t kProjectedAtOnce = 4'000'000;  // events that are looked through in some tens of milliseconds
 constexpr int kPausePerProjecting = 9;                 // of the time that it takes
 constexpr int kQuietBeforeCompletion = 600;            // ms without another part of a file that is being loaded
@@ -271,11 +277,12 @@ void ViewState::set_trace(std::shared_ptr<const Trace> trace) {
   selection_.begin(trace);
   hover({}, std::nullopt);
   set_markers({});
+  marker_files_.clear();
   set_path({});
   set_current_row({});
   set_idle_time(nullptr);
   set_communication_time(nullptr);
-  set_loop(std::nullopt);
+  set_loops({});
   answer_.reset();
   call_off();
   // A part of a recording was asked for, and the end of one that goes on is watched.
@@ -365,29 +372,30 @@ void ViewState::navigate(TimeRange range, Reason reason) {
   emit rangeChanged();
 }
 
-void ViewState::set_loop(std::optional<TimelineView::Loop> loop) {
-  if (loop == loop_) return;
-  loop_ = std::move(loop);
+void ViewState::set_loops(std::vector<TimelineView::Loop> loops) {
+  if (loops == loops_) return;
+  loops_ = std::move(loops);
   emit loopChanged();
 }
 
-void ViewState::show_loop() { navigate(range_of_loop()); }
-
-TimeRange ViewState::range_of_loop() const {
-  constexpr double kMargin = 0.02;  // of the loop, on either side
-  return padded(loop_->range, kMargin);
+void ViewState::show_loop() {
+  const auto shown =
+      std::find_if(loops_.begin(), loops_.end(), [this](const TimelineView::Loop& loop) { return range_ == clamped(with_room(loop.range), bounds()); });
+  navigate(with_room((shown == loops_.end() || shown + 1 == loops_.end() ? loops_.begin() : shown + 1)->range));
 }
 
 void ViewState::open_on_loop() {
-  if (place_ == Place::kMoved || !loop_) return;
-  const auto is_elsewhere = [this](TimeRange time) { return time.intersected(loop_->range).empty(); };
+  if (place_ == Place::kMoved || loops_.empty()) return;
+  TimeRange all = loops_.front().range;
+  for (const TimelineView::Loop& loop : loops_) all = {std::min(all.begin, loop.range.begin), std::max(all.end, loop.range.end)};
+  const auto is_elsewhere = [all](TimeRange time) { return time.intersected(all).empty(); };
   if (selected_range() && is_elsewhere(*selected_range())) return;
   if (selected().valid()) {
     const Event event = trace().event(selected());
     if (is_elsewhere({event.start, std::max(event.end(), event.start + 1)})) return;
   }
-  const bool is_most = loop_->range.length() >= bounds().length() / 2;
-  navigate(is_most ? bounds() : range_of_loop(), Reason::kOpening);
+  const bool is_most = all.length() >= bounds().length() / 2;
+  navigate(is_most ? bounds() : with_room(all), Reason::kOpening);
 }
 
 void ViewState::go_back() {
@@ -543,6 +551,7 @@ void ViewState::order(const std::string& key, RowMeasure by) {
 }
 
 void ViewState::set_sides(TraceSides sides) {
+  if (trace().parts().empty()) return;
   RowArrangement arrangement = arrangement_;
   arrangement.sides = sides;
   edit_rows(sides == TraceSides::kInterleaved ? tr("Interleave the rows of A and B") : tr("Show the rows of B below those of A"), std::move(arrangement));
@@ -654,9 +663,29 @@ void ViewState::set_path(std::vector<EventRef> path) {
 }
 
 void ViewState::set_markers(std::vector<TimelineView::Marker> markers) {
-  if (markers.empty() && markers_.empty()) return;
+  if (markers == markers_) return;
   markers_ = std::move(markers);
   emit markersChanged();
+}
+
+void ViewState::set_marker_files(std::vector<TimelineView::MarkerFile> files) {
+  marker_files_ = std::move(files);
+  set_markers(placed(markers_));
+}
+
+std::vector<TimelineView::Marker> ViewState::placed(std::vector<TimelineView::Marker> markers) const {
+  std::vector<TimelineView::Marker> placed;
+  for (TimelineView::Marker& marker : markers) {
+    if (marker.file.isEmpty() && !marker_files_.empty()) {
+      marker.file = marker_files_.front().path;
+      marker.own_time = marker_files_.front().clock.back(marker.time);
+    }
+    const auto file = std::find_if(marker_files_.begin(), marker_files_.end(), [&](const auto& each) { return each.path == marker.file; });
+    if (file != marker_files_.end()) marker.time = file->clock(marker.own_time);
+    if (file != marker_files_.end() || marker.file.isEmpty()) placed.push_back(std::move(marker));
+  }
+  std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
+  return placed;
 }
 
 }  // namespace lanescope::timeline

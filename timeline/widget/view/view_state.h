@@ -149,11 +149,10 @@ class ViewState : public QObject {
   // The same; null: not known.
   void set_communication_time(std::shared_ptr<const CommunicationTime> time);
   [[nodiscard]] const CommunicationTime* communication_time() const { return communication_time_.get(); }
-  void set_loop(std::optional<TimelineView::Loop> loop);
-  [[nodiscard]] const std::optional<TimelineView::Loop>& loop() const { return loop_; }
-  void show_loop();  // requires: loop()
+  void set_loops(std::vector<TimelineView::Loop> loops);
+  [[nodiscard]] const std::vector<TimelineView::Loop>& loops() const { return loops_; }
+  void show_loop();  // requires: some
   void open_on_loop();
-  [[nodiscard]] TimeRange range_of_loop() const;  // requires: loop(); with some room on both sides
   // How much of a part of time the row did nothing but wait for other ranks, from 0 to 1.
   [[nodiscard]] double waiting_share(const Row& row, TimeRange range) const;
   // The part of the kernel in which it waited for another rank; none where it did not, or nothing is known.
@@ -175,7 +174,10 @@ class ViewState : public QObject {
   void set_highlighted(std::string text);
 
   [[nodiscard]] const std::vector<TimelineView::Marker>& markers() const { return markers_; }
-  void set_markers(std::vector<TimelineView::Marker> markers);  // no edit
+  void set_markers(std::vector<TimelineView::Marker> markers);  // as placed() has them. No edit, as the next
+  void set_marker_files(std::vector<TimelineView::MarkerFile> files);
+  // At the times that their files' clocks give them, by time; without those whose files are not there.
+  [[nodiscard]] std::vector<TimelineView::Marker> placed(std::vector<TimelineView::Marker> markers) const;
   void edit_markers(const QString& text, std::vector<TimelineView::Marker> markers);
   // What a person did to rows and markers of this trace.
   [[nodiscard]] QUndoStack& edits() { return edits_; }
@@ -291,10 +293,11 @@ class ViewState : public QObject {
   std::optional<Nanoseconds> hovered_time_;
   std::vector<EventRef> path_;
   std::vector<TimelineView::Marker> markers_;
+  std::vector<TimelineView::MarkerFile> marker_files_;
   EventMatches matches_;
   std::shared_ptr<const IdleTime> idle_time_;
   std::shared_ptr<const CommunicationTime> communication_time_;
-  std::optional<TimelineView::Loop> loop_;
+  std::vector<TimelineView::Loop> loops_;
   enum class Place { kAsOpened, kMoved } place_ = Place::kMoved;  // whether somebody moved the view since a trace was opened
   std::shared_ptr<const AnswerRow> answer_;
   QThreadPool other_thread_;  // last: what runs there is waited for before anything else ends

@@ -8,6 +8,8 @@
 #include <QMouseEvent>
 #include <QScopedValueRollback>
 #include <QScreen>
+#include <QStatusBar>
+#include <QStyle>
 #include <QTabBar>
 
 namespace lanescope::ui {
@@ -203,8 +205,17 @@ void PanelDocks::releaseSizes() {
   if (window_.isVisible()) kept_sizes_.clear();
 }
 
+// Higher ones would make the window grow, beyond a screen that is lower than the one before.
+int PanelDocks::mostHeight() const {
+  const QWidget* bar = window_.statusBar();
+  const QWidget* centre = window_.centralWidget();
+  const int end = bar->isVisible() ? bar->y() : window_.height();
+  return end - centre->y() - centre->minimumSizeHint().height() - window_.style()->pixelMetric(QStyle::PM_DockWidgetSeparatorExtent, nullptr, &window_);
+}
+
 void PanelDocks::giveKeptSizes() {
   if (!window_.isVisible()) return;
+  const int most = mostHeight();
   QList<QDockWidget*> docks;
   QList<int> widths, heights;
   for (QDockWidget* dock : docks_) {
@@ -212,7 +223,7 @@ void PanelDocks::giveKeptSizes() {
     if (dock->isFloating() || dock->isHidden() || size.isEmpty()) continue;
     docks += dock;
     widths += size.width();
-    heights += size.height();
+    heights += std::min(size.height(), most);
   }
   if (docks.isEmpty()) return;
   window_.resizeDocks(docks, heights, Qt::Vertical);

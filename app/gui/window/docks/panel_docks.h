@@ -60,6 +60,7 @@ class PanelDocks : public QObject {
   void showTitleBars();
   void showWaiting();
   void hideContent(QWidget& content);
+  [[nodiscard]] int mostHeight() const;  // of a panel, px, at which the window keeps its size
   void giveKeptSizes();
   void releaseSizes();  // the panels are arranged anew
   [[nodiscard]] QSize sizeWithTabs(const QDockWidget& dock) const;

@@ -95,7 +95,7 @@ void TimelineBinding::addZooms(QMenu& menu) {
     menu.addAction(tr("Zoom to the selected range"), keyOf(QLatin1String("Zoom to selection")), &view_, &TimelineView::zoomToSelection);
   if (view_.canGoBack()) menu.addAction(tr("Back to the previous view"), keyOf(QLatin1String("Back to the previous view")), &view_, &TimelineView::goBack);
   menu.addAction(tr("Fit everything"), keyOf(QLatin1String("Fit everything")), &view_, &TimelineView::zoomToFit);
-  if (view_.loop()) menu.addAction(tr("Show the loop"), keyOf(QLatin1String("Show the loop")), &view_, &TimelineView::showLoop);
+  if (!view_.loops().empty()) menu.addAction(tr("Show the loop"), keyOf(QLatin1String("Show the loop")), &view_, &TimelineView::showLoop);
 }
 
 // Of a kernel, or of a call that launched one.

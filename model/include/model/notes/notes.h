@@ -4,10 +4,12 @@
 //   0.123456789  first slow step
 //   1.5          here the loader starves; see issue 12\nand the picture there
 //
-// In a text, \n is a line break, \t a tab and \\ a backslash.
+// In a text, \n is a line break, \t a tab and \\ a backslash. A line in front says which recording they are about, so that they are not taken for notes on
+// another one that has its name now.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +27,7 @@ struct Note {
 struct Notes {
   std::vector<Note> notes;               // by time
   std::vector<std::string> other_lines;  // of the file, that are none: comments, and what somebody else wrote; they stay in it
+  std::int64_t utc_epoch = 0;            // of the recording that they are about, ns since 1970 of its time 0; 0 where the file does not say
   std::size_t left_out = 0;              // notes beyond kMostNotes, and those whose text was cut: to write these notes would lose something
 };
 

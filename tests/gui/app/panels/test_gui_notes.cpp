@@ -113,6 +113,44 @@ class NotesTest : public QObject {
     QVERIFY(!content(notesFile()).contains("earlier"));
   }
 
+  void notesOfOneTimeAreChangedAndRemovedOneByOne() {
+    write("0.000300000  one\n0.000300000  another\n");
+    window_ = window_of(known_);
+    window_->showPanel("notes");
+    ui::ResultTable& table = window_->notes().table();
+    QCOMPARE(table.model()->rowCount(), 2);
+    const auto row_of = [&](const QString& text) { return static_cast<ui::TableRow>(table.model()->index(0, 1).data().toString() == text ? 0 : 1); };
+    table.chooseRow(row_of("another"));
+    type("changed");
+    QTest::keyClick(&window_->notes().text(), Qt::Key_Return);
+    const QByteArray both = content(notesFile());
+    QVERIFY2(both.contains("0.000300000  one\n") && both.contains("0.000300000  changed\n") && !both.contains("another"), both.constData());
+    table.chooseRow(row_of("one"));
+    table.setFocus();
+    QTest::keyClick(&table, Qt::Key_Delete);
+    QVERIFY(content(notesFile()).contains("0.000300000  changed\n") && !content(notesFile()).contains("one"));
+  }
+
+  // A file of notes says which recording they are about.
+  void notesOnAnotherRecordingOfThisNameAreNotShownAndNotLost() {
+    const QString path = QString::fromStdString((folder_->path() / "run.trace").string()), file = NotesKeeper::fileOf(path);
+    QVERIFY(QFile::copy(recorded("cuda_streams.trace"), path));
+    QVERIFY(open_and_settle(*window_, path));
+    timeline().addMarker(300'000, "of the first");
+    const QByteArray of_first = content(file);
+    QVERIFY2(of_first.contains("# Of the recording that began "), of_first.constData());
+    QVERIFY(QFile::remove(path) && QFile::copy(recorded("torch_training_workers0.trace"), path));  // as profile -f does
+    window_ = window_of(path);
+    QVERIFY(timeline().markers().empty());
+    QVERIFY2(window_->messages().text().contains("has notes on another recording"), qPrintable(window_->messages().text()));
+    timeline().addMarker(500'000, "of the second");
+    QCOMPARE(content(file), of_first);
+    QVERIFY(QFile::remove(file));
+    window_ = window_of(path);
+    timeline().addMarker(500'000, "of the second");
+    QVERIFY(content(file).contains("of the second"));
+  }
+
   // Times and texts are shown whole where there is room, whatever was in the table before.
   void notesAreShownWhole() {
     window_->showPanel("notes");
@@ -122,7 +160,7 @@ class NotesTest : public QObject {
     const auto is_whole = [&] { return table.columnWidth(0) >= view.sizeHintForColumn(0) && table.columnWidth(1) >= view.sizeHintForColumn(1); };
     timeline().addMarker(300'000, "my first marker, with some words");
     QVERIFY2(is_whole(), qPrintable(QString("%1 of %2 px").arg(table.columnWidth(0)).arg(view.sizeHintForColumn(0))));
-    timeline().setMarkerText(300'000, "and with yet more words than there were in it before");
+    timeline().setMarkerText(timeline().markers()[0], "and with yet more words than there were in it before");
     QVERIFY2(is_whole(), qPrintable(QString("%1 of %2 px").arg(table.columnWidth(1)).arg(view.sizeHintForColumn(1))));
   }
 
@@ -141,6 +179,7 @@ class NotesTest : public QObject {
     QVERIFY2(window_->isRecording(), qPrintable(window_->messages().text()));
     QVERIFY(wait_for([&] { return window_->state().trace() != nullptr; }));
     timeline().addMarker(1'000'000, "first");
+    QVERIFY(content(NotesKeeper::fileOf(launch.output)).contains("first\n"));  // at once: the window may be closed before the end
     window_->showPanel("notes");
     window_->notes().table().chooseRow(0);
     type("half a sent");
@@ -296,7 +335,7 @@ class NotesTest : public QObject {
       return there == texts;
     };
     QVERIFY(has(timeline(), {"first", "of the other window", "of this one"}));
-    other->timelineView().removeMarker(300'000);
+    other->timelineView().removeMarker(other->timelineView().markers()[0]);
     QVERIFY(has(other->timelineView(), {"of the other window", "of this one"}));
     window_ = window_of(known_);
     QVERIFY(has(timeline(), {"of the other window", "of this one"}));

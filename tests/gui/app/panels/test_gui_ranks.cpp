@@ -13,6 +13,15 @@ using namespace lanescope;
 using namespace lanescope::test;
 using lanescope::ui::MainWindow;
 
+namespace {
+
+timeline::TimelineView::Marker marker_of(const timeline::TimelineView& view, const QString& text) {
+  const auto found = std::find_if(view.markers().begin(), view.markers().end(), [&](const auto& marker) { return marker.text == text; });
+  return found == view.markers().end() ? timeline::TimelineView::Marker() : *found;
+}
+
+}  // namespace
+
 class RanksTest : public QObject {
   Q_OBJECT
 
@@ -156,7 +165,7 @@ class RanksTest : public QObject {
     QVERIFY(content(first).contains("1.000000000  of the first\n1.500000000  new\n"));
     QCOMPARE(content(second), of_second);
     const QByteArray of_first = content(first);
-    view.removeMarker(clock(2'000'000'000));
+    view.removeMarker(marker_of(view, "of the second"));
     QVERIFY(!content(second).contains("of the second"));
     QVERIFY(content(second).contains("3.000000000  another\n"));
     QCOMPARE(content(first), of_first);
@@ -178,10 +187,9 @@ class RanksTest : public QObject {
     write("2.0 of the second\n");
     openTogether({files_[1], files_[0]});
     timeline::TimelineView& view = window_->timelineView();
-    const ClockLine clock = trace().parts()[1].clock;
     view.addMarker(1'500'000'000, "not kept");
     write("2.0 of the second\n3.0 of somebody else\n");
-    view.setMarkerText(clock(2'000'000'000), "changed");
+    view.setMarkerText(marker_of(view, "of the second"), "changed");
     QStringList texts;
     for (const auto& marker : view.markers()) texts << marker.text;
     texts.sort();

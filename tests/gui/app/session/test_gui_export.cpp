@@ -11,6 +11,7 @@
 #include <QDoubleSpinBox>
 #include <QFileDialog>
 #include <QPushButton>
+#include <QScopeGuard>
 
 #include "export/picture_dialog.h"
 #include "export/save_dialog.h"
@@ -93,6 +94,40 @@ class ExportTest : public QObject {
   }
 
   // States of threads that reach into a part are in it whole, and begin seconds before it: the window shows the part all the same.
+  // Both have the same events; those of the second take half the time, and lie elsewhere on the axis.
+  void oneOfTwoTracesThatAreComparedIsSaved() {
+    const QString faster = path_of("faster.trace");
+    write_known_trace(faster.toStdString(), kKernelDuration / 2);
+    const auto kernels_of = [](const QString& path) {
+      const auto trace = open_trace(path.toStdString());
+      Nanoseconds busy = 0;
+      if (trace)
+        for (const Track& track : (*trace)->tracks())
+          if (track.key.kind == TrackKind::kKernels)
+            for (const LaneId lane : track.lanes) busy += (*trace)->lane(lane).busy((*trace)->extent());
+      return busy;
+    };
+    const Nanoseconds slow = kernels_of(known_), fast = kernels_of(faster);
+    QVERIFY(fast > 0 && fast < slow);
+    QVERIFY(open_beside_and_settle(*window_, faster));
+    window_->pair().setShift(window_->pair().shift() + 5'000'000);
+    QVERIFY(settle(*window_));
+    const QString a = saved("a.trace", AllRows);
+    QCOMPARE(events_of(a), std::uint64_t{kEvents});
+    QCOMPARE(kernels_of(a), slow);
+    run_ = 1;
+    const auto ordinary = qScopeGuard([this] { run_ = 0; });
+    const QString b = saved("b.trace", AllRows);
+    QCOMPARE(events_of(b), std::uint64_t{kEvents});
+    QCOMPARE(kernels_of(b), fast);
+    // In times of the axis: B's first kernel, which begins elsewhere in its file.
+    const Nanoseconds begin = window_->state().trace()->parts()[1].clock(kFirstKernel);
+    window_->state().setSelectedRange(TimeRange{begin, begin + kKernelDuration / 2});
+    const auto part = open_trace(saved("first.trace", AllRows).toStdString());
+    QVERIFY(part && (*part)->provenance().part);
+    QCOMPARE((*part)->provenance().part->time, TimeRange({kFirstKernel, kFirstKernel + kKernelDuration / 2}));
+  }
+
   void aPartOpensOnTheTimeThatWasSaved() {
     QVERIFY(open_and_settle(*window_, recorded("torch_loader_samples.trace")));
     const TimeRange asked{9'000'000'000, 9'500'000'000};
@@ -423,7 +458,8 @@ class ExportTest : public QObject {
     QSignalSpy ended(&window_->exports(), &ui::Exports::ended);
     const DialogAnswers answers([&](QDialog& dialog) {
       if (auto* parts = qobject_cast<ui::SaveDialog*>(&dialog)) {
-        if (rows == ShownRows) parts->findChildren<QComboBox*>()[1]->setCurrentIndex(1);
+        if (rows == ShownRows) parts->findChildren<QComboBox*>()[2]->setCurrentIndex(1);
+        if (run_ != 0) parts->findChildren<QComboBox*>()[0]->setCurrentIndex(run_);
         return QTest::keyClick(parts, Qt::Key_Return);
       }
       if (auto* files = qobject_cast<QFileDialog*>(&dialog)) return choose(*files, path);
@@ -435,6 +471,7 @@ class ExportTest : public QObject {
 
   TemporaryFolder folder_;
   QString known_;
+  int run_ = 0;  // that is saved, of two
   std::unique_ptr<MainWindow> window_;
 };
 

@@ -3,12 +3,15 @@
 #include <functional>
 #include <limits>
 
+#include <QScopeGuard>
 #include <QToolButton>
 
 #include "export/trace_writing.h"
 #include "fixture/gestures.h"
 #include "fixture/menus.h"
+#include "model/trace/compact/compaction.h"
 #include "model/trace/load.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "window/opening_view.h"
 
 using namespace lanescope;
@@ -116,9 +119,9 @@ class LoopTest : public QObject {
     QVERIFY(overview != nullptr);
     QVERIFY2(overview->toolTip().contains("\"step *\", 19 iterations"), qPrintable(overview->toolTip()));
     const QImage marked = overview->grab().toImage();
-    const auto loop = window_->timelineView().loop();
-    QVERIFY(loop && holds(loop->range, steady_steps(trace())));
-    window_->timelineView().setLoop(std::nullopt);
+    const auto loops = window_->timelineView().loops();
+    QVERIFY(loops.size() == 1 && holds(loops[0].range, steady_steps(trace())));
+    window_->timelineView().setLoops({});
     const QImage unmarked = overview->grab().toImage();
     const timeline::Viewport all{visible(), overview->width()};
     const double scale = marked.devicePixelRatio();
@@ -134,7 +137,7 @@ class LoopTest : public QObject {
     const QString known = known_trace_in(folder_);
     window_ = window_of(known);
     QVERIFY(window_);
-    QVERIFY(!window_->timelineView().loop());
+    QVERIFY(window_->timelineView().loops().empty());
     QVERIFY(holds(visible(), trace().scope()));
     Gestures gestures(*window_);
     const TimeRange first = visible();
@@ -147,7 +150,7 @@ class LoopTest : public QObject {
   void aRecordingThatIsMostlyItsLoopOpensWhole() {
     window_ = window_of(recorded("attach_graph.trace"));
     QVERIFY(window_);
-    QVERIFY(window_->timelineView().loop());
+    QVERIFY(!window_->timelineView().loops().empty());
     QVERIFY(holds(visible(), trace().scope()));
   }
 
@@ -159,7 +162,7 @@ class LoopTest : public QObject {
     QObject::connect(window_.get(), &MainWindow::opened, window_.get(), [&] { window_->timelineView().setVisibleRange(wanted); });
     QVERIFY(open_and_settle(*window_, training()));
     QCOMPARE(visible(), wanted);
-    QVERIFY(window_->timelineView().loop());  // marked all the same
+    QVERIFY(!window_->timelineView().loops().empty());  // marked all the same
   }
 
   void whoSelectsWhatIsElsewhereKeepsItInSight() {
@@ -191,7 +194,7 @@ class LoopTest : public QObject {
     QVERIFY(ui::write_trace(*whole, {path, Readers::kAsUsual, *whole, 0}, part).has_value());
     window_ = window_of(QString::fromStdString(path));
     QVERIFY(window_);
-    QVERIFY(window_->timelineView().loop());
+    QVERIFY(!window_->timelineView().loops().empty());
     QVERIFY(holds(visible(), wanted));
   }
 
@@ -208,8 +211,8 @@ class LoopTest : public QObject {
   void theLoopOfAModuleHasItsName() {
     window_ = window_of(recorded("jax_training.trace"));
     QVERIFY(window_);
-    QVERIFY(window_->timelineView().loop());
-    QCOMPARE(window_->timelineView().loop()->title, QString("loop \"jit_step\", 38 iterations"));
+    QVERIFY(!window_->timelineView().loops().empty());
+    QCOMPARE(window_->timelineView().loops()[0].title, QString("loop \"jit_step\", 38 iterations"));
   }
 
   // Of two that are compared, those of both.
@@ -219,6 +222,65 @@ class LoopTest : public QObject {
     QVERIFY(open_beside_and_settle(*window_, recorded("torch_training_workers4.trace")));
     QVERIFY(holds(visible(), steady_steps(trace())));
     QVERIFY(visible().length() < trace().scope().length());
+  }
+
+  // Each is a time of its own: what is between the two is no loop. A's comes first, B's with the same keys again, and then A's.
+  void theLoopsOfTwoTracesAreShownAndSelectedOneByOne() {
+    window_ = window_of(training());
+    QVERIFY(window_);
+    const TimeRange of_a = steady_steps(trace());
+    QVERIFY(open_beside_and_settle(*window_, recorded("torch_training_workers4.trace")));
+    const auto other = load_trace(data_file("torch_training_workers4.trace"));
+    QVERIFY(other);
+    const TimeRange steps = steady_steps(**other);
+    const ClockLine& clock = trace().parts()[1].clock;
+    const TimeRange of_b{clock(steps.begin), clock(steps.end)};
+    QVERIFY(of_a.intersected(of_b).empty());
+    QCOMPARE(window_->timelineView().loops().size(), std::size_t{2});
+    QCOMPARE(window_->timelineView().loops()[1].title, QString("loop \"step *\" of B"));
+    Gestures gestures(*window_);
+    for (const TimeRange loop : {of_a, of_b, of_a}) {
+      QVERIFY(gestures.press(Qt::CTRL | Qt::SHIFT | Qt::Key_Home));
+      QCOMPARE(*window_->state().selectedRange(), loop);
+    }
+    for (const TimeRange loop : {of_a, of_b, of_a}) {
+      QVERIFY(gestures.press(Qt::SHIFT | Qt::Key_Home));
+      QVERIFY(holds(visible(), loop) && visible().length() < loop.length() * 11 / 10);
+    }
+  }
+
+  // Its loop is looked for when somebody asks, and what was asked for is done with it.
+  void theLoopOfARecordingThatMemoryDoesNotHoldIsSelectedAtTheFirstPress() {
+    const std::filesystem::path compact = folder_.path() / "compact.trace";
+    QVERIFY(compact_trace_file(training().toStdString(), compact, Overwrite::kAllow).has_value());
+    SegmentCache& cache = SegmentCache::of_process();
+    cache.set_budget(16 << 10);
+    const auto restore = qScopeGuard([&cache] { cache.set_budget(SegmentCache::default_budget()); });
+    window_ = window_of(QString::fromStdString(compact.string()));
+    QVERIFY(window_);
+    QVERIFY(!has_memory_for_events(trace()));
+    QVERIFY(window_->timelineView().loops().empty());
+    const TimeRange first = visible();
+    Gestures gestures(*window_);
+    QVERIFY(gestures.press(Qt::CTRL | Qt::SHIFT | Qt::Key_Home));
+    QVERIFY(wait_for([&] { return window_->state().selectedRange().has_value(); }, kPatienceMs));
+    QCOMPARE(*window_->state().selectedRange(), steady_steps(trace()));
+    QCOMPARE(visible(), first);
+    window_.reset();
+  }
+
+  // A title whose end or middle is missing tells another number of iterations.
+  void aTitleThatHasNoRoomIsLeftOut() {
+    window_ = window_of(training());
+    QVERIFY(window_);
+    const QWidget* overview = part(*window_, "Overview of the whole trace");
+    const auto drawn_with = [&](const QString& title) {
+      window_->timelineView().setLoops({{steady_steps(trace()), title}});
+      return part(*window_, "Overview of the whole trace")->grab().toImage();
+    };
+    const QImage without = drawn_with(QString(2 * overview->width(), QChar('1')));
+    QVERIFY(drawn_with("19 iterations") != without);
+    QVERIFY(drawn_with(QString(overview->width(), QChar('1'))) == without);
   }
 
  private:

@@ -11,7 +11,8 @@ namespace lanescope::timeline {
 
 enum class Neighbour { kPrevious, kNext, kOuter, kInner, kPreviousOfSameName, kNextOfSameName, kPreviousOfFamily, kNextOfFamily };
 
-// The neighbour of an event on its lane or, for kOuter and kInner, on the lane of the next nesting depth. O(log n); by name and by family (name_family) O(n).
+// The neighbour of an event on its lane; for kOuter and kInner, of its track the innermost event that holds it, and the first that it holds. O(log n) a lane;
+// by name and by family (name_family) O(n).
 [[nodiscard]] std::optional<EventRef> neighbour(const Trace& trace, EventRef event, Neighbour which);
 
 // The call that launched this GPU work, and for a call the work it launched, by start; for a wait for a CUDA event, also the recording of

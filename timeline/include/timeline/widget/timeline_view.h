@@ -37,6 +37,9 @@ struct TimelineCommand;
 enum class FollowLive { kNo, kYes };
 enum class WheelUse { kZoom, kScroll };  // what a mouse wheel does to the rows without a key; with Ctrl it zooms
 
+// What becomes of a loop that somebody asks for.
+enum class LoopUse { kShown, kSelected };
+
 class TimelineView : public QWidget {
   Q_OBJECT
 
@@ -114,12 +117,12 @@ class TimelineView : public QWidget {
     QString title;
     bool operator==(const Loop&) const = default;
   };
-  // Marks it in the overview; none: not known, as another trace begins.
-  void setLoop(std::optional<Loop> loop);
-  [[nodiscard]] const std::optional<Loop>& loop() const;
-  void showLoop();    // with some room on both sides; emits loopRequested() where it is not known
-  void selectLoop();  // as a range, for what is said of one; the same where it is not known
-  // What is in sight first: the same where the loop is less than half of what can be shown, else everything. Nothing once somebody has moved the view or
+  // Marks it in the overview; of runs that are compared one of each, A's first. None: not known, as another trace begins.
+  void setLoops(std::vector<Loop> loops);
+  [[nodiscard]] const std::vector<Loop>& loops() const;
+  void showLoop();    // with some room on both sides, and that of the next run where it is shown already; emits loopRequested() where none is known (yet)
+  void selectLoop();  // as a range, for what is said of one; likewise
+  // What is in sight first: the same where there is one, of less than half of what can be shown, else everything. Nothing once somebody has moved the view or
   // selected what lies outside of the loop, nor where a part of a recording is shown.
   void openOnLoop();
   // Shows ranges that answer a question as a row above all others, in place of those before; null: none, as another trace begins. A click
@@ -158,7 +161,7 @@ class TimelineView : public QWidget {
   void setRowArrangement(RowArrangement arrangement);  // is no edit
   void arrangeRowsAsAtFirst();
   [[nodiscard]] TraceSides traceSides() const;  // as they stand, whether somebody chose or not
-  void setTraceSides(TraceSides sides);         // of two traces; of one it changes nothing that is seen
+  void setTraceSides(TraceSides sides);         // of two traces; nothing where one is shown
 
   // The row that keys are about: the one whose name was clicked, or that was reached with keys; else the one under the cursor, else that
   // of the selected event; "" for none.
@@ -180,18 +183,28 @@ class TimelineView : public QWidget {
   [[nodiscard]] QString rowTitle(const QString& row_key) const;
   [[nodiscard]] RowData shownRows() const;  // without those that are hidden or filtered out, with what closed ones hold
 
+  // A time that has a name. It may be of a file that keeps it, where it has a time of that file's clock, and stays at that however the clock is set.
   struct Marker {
-    Nanoseconds time = 0;
+    Nanoseconds time = 0;  // on the axis
     QString text;
+    QString file = {};         // the path; empty: of none
+    Nanoseconds own_time = 0;  // where it is of a file
     bool operator==(const Marker&) const = default;
   };
-  [[nodiscard]] const std::vector<Marker>& markers() const;  // by time
-  void setMarkers(std::vector<Marker> markers);              // requires: by time. Is no edit
-  void addMarker(Nanoseconds time, const QString& text);     // where one is already, a text takes the place of its text
-  void addMarkers(const std::vector<Marker>& markers);       // the same of several, in one step of edits()
-  void markSelection();                                      // the ends of the selected range, else the beginning of the selected event
-  void setMarkerText(Nanoseconds time, const QString& text);
-  void removeMarker(Nanoseconds time);
+  struct MarkerFile {
+    QString path;
+    ClockLine clock;  // from its times to those of the axis
+  };
+  // Those that keep markers; what is new, and what was of none so far, is of the first. Markers come to lie where the files' clocks say, and those of files
+  // that are not among them (any more) go. None: markers are of no file. Is no edit.
+  void setMarkerFiles(std::vector<MarkerFile> files);
+  [[nodiscard]] const std::vector<Marker>& markers() const;       // by time
+  void setMarkers(std::vector<Marker> markers);                   // of files that are known, at their own times there. Is no edit
+  void addMarker(Nanoseconds time, const QString& text);          // where a new one would be already, a text takes the place of its text
+  void addMarkers(const std::vector<Marker>& markers);            // the same of several, in one step of edits()
+  void markSelection();                                           // the ends of the selected range, else the beginning of the selected event
+  void setMarkerText(const Marker& marker, const QString& text);  // nothing where it is not there, as the next
+  void removeMarker(const Marker& marker);
   void clearMarkers();
   enum class MarkerDirection { kNext, kPrevious };
   void goToMarker(MarkerDirection direction);  // from the last one that this went to where it is still in sight, else from the centre
@@ -246,7 +259,7 @@ class TimelineView : public QWidget {
   // Of a trace whose events are read when they are needed: to look through all of them takes long.
   void highlightedRequested(lanescope::timeline::EventMatches::Direction direction);
   void gapsRequested();
-  void loopRequested();
+  void loopRequested(lanescope::timeline::LoopUse use);  // it is to be shown, or selected, once it is known
   void rowScaleChanged(double scale);
   void headerWidthChanged(int width);  // by somebody, who dragged its border
   void rowArrangementChanged();        // rows were expanded, pinned, hidden or moved, or others are there

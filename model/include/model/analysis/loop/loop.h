@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <stop_token>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -52,6 +54,17 @@ class Loop {
   std::size_t iterations_ = 0;
   std::size_t left_out_ = 0;
 };
+
+// The loop as those see it who look at CPU and GPU together.
+struct LoopTimes {
+  std::string name;            // of its ranges (loop_name()); empty where GPU work alone tells it
+  std::size_t iterations = 0;  // as Loop has them
+  // From where a process enters the loop to where it leaves it, or the GPU work that it enqueued there ends; where no ranges mark iterations, to where its GPU
+  // work ends. Of a part of a recording, as far as it lies in the time that was asked for. None of processes that take no part.
+  std::map<ProcessId, TimeRange> by_process;
+};
+// O(NVTX ranges, else GPU work; launches). When asked to stop, it ends soon, with what is of no use.
+[[nodiscard]] LoopTimes loop_times(const Trace& trace, std::stop_token stop = {});
 
 // What the iterations of a loop are called, which are ranges of the family: "step_*"; of executions of an XLA module, the module: "jit_step".
 [[nodiscard]] std::string_view loop_name(std::string_view family) noexcept;
