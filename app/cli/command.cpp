@@ -14,6 +14,7 @@
 #include "memory_budget.h"
 #include "options/foreign_options.h"
 #include "output/told.h"
+#include "session/ending.h"
 
 namespace lanescope::cli {
 namespace {
@@ -126,9 +127,10 @@ int run(Arguments arguments) {
   } catch (const std::system_error& error) {  // a thread for which there was no room
     if (error.code() != std::errc::resource_unavailable_try_again) throw;
   }
-  return fail(
-      {"There is not enough memory for this. Close other programs, ask for less (a range of time, fewer reports), or use a machine with "
-       "more."});
+  const int failure =
+      fail({"There is not enough memory for this. Close other programs, ask for less (a range of time, fewer reports), or use a machine with "
+            "more."});
+  return kept_code().value_or(failure);
 }
 
 int fail(const Error& error) {

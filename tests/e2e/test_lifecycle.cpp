@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <sstream>
 
 #include "memory_limit.h"
 #include "model/trace/completeness.h"
@@ -48,6 +49,21 @@ Ran run_alone(const std::vector<std::string>& command) {
   waitpid(pid, &status, 0);
   return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), output, {}};
 }
+
+// lanescope in this folder, where its sessions are, too, under what a shell's `ulimit` limits.
+Ran run_under(const std::string& limit, const std::filesystem::path& folder, const std::vector<std::string>& arguments) {
+  const std::string script =
+      "cd " + folder.string() + "; exec 2>messages; export XDG_RUNTIME_DIR=" + folder.string() + "; ulimit -c 0; " + limit + "; exec \"$0\" \"$@\"";
+  std::vector<std::string> command{"/bin/sh", "-c", script, program("lanescope").string()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  Ran ran = run_alone(command);
+  std::ostringstream messages;
+  messages << std::ifstream(folder / "messages").rdbuf();
+  ran.messages = messages.str();
+  return ran;
+}
+
+bool says(const Ran& ran, std::string_view text) { return ran.messages.find(text) != std::string::npos; }
 
 struct Ending {
   std::vector<std::string> arguments;
@@ -247,6 +263,23 @@ TEST_CASE("a recorder that has no memory for names of code goes on, and says so"
       {"/bin/sh", "-c", "ulimit -c 0; ulimit -v 100000; exec " + program("lanescope").string() + " profile -t nvtx -o " + file + " " + endings() + " exit"});
   CHECK(ran.code == 7);
   CHECK(load(file + ".trace")->provenance().finished);
+}
+
+TEST_CASE("a recorder that has little memory ends with the program's code behind a whole recording") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "x").string();
+  int whole = 0;
+  for (int kibibytes = 12'000; kibibytes <= 40'000; kibibytes += 4'000) {
+    const Ran ran =
+        run_under("ulimit -d " + std::to_string(kibibytes), folder.path(), {"profile", "-t", "nvtx", "-s", "none", "-f", "-o", "x", endings(), "exit"});
+    CAPTURE(kibibytes, ran.messages);
+    CHECK(ran.code == 7);
+    if (!says(ran, "nothing dropped")) continue;
+    ++whole;
+    CHECK(count_events(*load(file + ".trace"), TrackKind::kNvtxRanges, "step") == 100);
+    CHECK(!says(ran, "There is not enough memory for this"));
+  }
+  CHECK(whole > 0);
 }
 #endif
 

@@ -34,6 +34,7 @@
 #include "output/log_file.h"
 #include "output/output_file.h"
 #include "output/table_output.h"
+#include "session/ending.h"
 #include "session/first_process.h"
 #include "session/imported_sources.h"
 #include "session/kernel_run.h"
@@ -327,6 +328,7 @@ int show_kernels(const CLI::App& app, KernelOptions& options, TableOutput& outpu
     const Result<MeasuredProgram> ended = measure(measured, *settings, recorded->path());
     if (!ended) return fail(ended.error());
     code = ended->code;
+    if (code != kSuccess) keep_code(code);  // else it is a failure that its kernels can't be shown
     if (ended->failure) {
       const int failed = fail(*ended->failure);
       return code != kSuccess ? code : failed;

@@ -46,7 +46,7 @@ constexpr const char* kProfileFooter =
     "both cases. Other signals are passed on to the program, but those that came to its process group. Our own messages go to\n"
     "standard error. Where limits leave no room to record the program, it runs without being recorded. The exit code is the\n"
     "program's, 128 + N when signal N ended it, 1 when it could not be started or recorded, or ended with 0 and its output could not be\n"
-    "written or its recording is not where it was to be, 2 for wrong usage.";
+    "written, its recording is not where it was to be, or what was asked to be made of that is lacking, 2 for wrong usage.";
 
 constexpr const char* kLaunchFooter =
     "Examples:\n"
@@ -156,6 +156,11 @@ void add_counters(session::KernelCounters& counters, const session::RecordingOut
   for (const std::string& sentence : left_out_sentences(*appended)) say(sentence);
 }
 
+void add_sources(const session::RecordingOutcome& outcome, session::SourceRights rights) {
+  for (const session::RecordedFile& file : outcome.files)
+    if (const Result<void> imported = import_sources(file.path, rights, file.identity); !imported) std::cerr << "lanescope: " << imported.error().text << '\n';
+}
+
 int run_program(const Form& form, Arguments arguments) {
   const std::string command = std::string("lanescope ") + form.name;
   CLI::App app(form.description, command);
@@ -234,11 +239,11 @@ int run_program(const Form& form, Arguments arguments) {
   const Watched watched = watch(**recording, server, signals, OnSignal::kEndProgram, range);
   if (counters || imports_sources) signals.release();
   if (planning.joinable()) planning.join();
-  if (counters && !not_counted) add_counters(*counters, watched.outcome);
-  if (imports_sources)
-    for (const auto& file : watched.outcome.files)
-      if (const Result<void> imported = import_sources(file.path, rights, file.identity); !imported)
-        std::cerr << "lanescope: " << imported.error().text << '\n';
+  const auto add = [&] {
+    if (counters && !not_counted) add_counters(*counters, watched.outcome);
+    if (imports_sources) add_sources(watched.outcome, rights);
+  };
+  static_cast<void>(is_made("What was to be added to the recording", add));
   end_by(signal_of_end(watched));
   const int code = exit_code(watched.outcome, watched.signal);
   return code == kSuccess && watched.reports == Reports::kLacking ? kFailure : code;

@@ -156,9 +156,13 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   if (!is_command) tell_files(outcome, is_recording && outcome.recording.empty() ? Originals::kRemoved : Originals::kKept);
   if (!outcome.recording.empty()) std::cerr << "The recording is there still. Fetch it with: " << fetch_command(remote, outcome.recording) << '\n';
   if (outcome.failure) return fail(with_advice(*outcome.failure, outcome, *target));
-  bool lacks_reports = false;
-  for (const remote::CopiedFile& file : outcome.files) lacks_reports = make_reports(file.path, copy.reports) == Reports::kLacking || lacks_reports;
   const int code = exit_code(outcome, is_recording);
+  if (outcome.is_known) keep_code(code);
+  bool lacks_reports = false;
+  const auto make = [&] {
+    for (const remote::CopiedFile& file : outcome.files) lacks_reports = make_reports(file.path, copy.reports) == Reports::kLacking || lacks_reports;
+  };
+  if (!is_made("What was asked to be made of the recording", make)) lacks_reports = true;
   if (const int signal = code - 128; is_recording && wish.has_come(signal)) end_by(signal);
   return code == kSuccess && lacks_reports ? kFailure : code;
 }

@@ -13,6 +13,7 @@
 #include "memory_budget.h"
 #include "model/trace/outline.h"
 #include "model/trace/text/grouped_digits.h"
+#include "session/ending.h"
 #include "session/stopped_program.h"
 #include "text.h"
 
@@ -154,7 +155,10 @@ void add_outlines(const session::RecordingOutcome& outcome) {
       std::cerr << "lanescope: There is not enough memory for an outline of " << file.path.string() << ": a viewer takes longer to draw all of it.\n";
       continue;
     }
-    if (const Result<void> added = append_outline(file.path, file.identity); !added) std::cerr << "lanescope: " << added.error().text << '\n';
+    const auto add = [&file] {
+      if (const Result<void> added = append_outline(file.path, file.identity); !added) std::cerr << "lanescope: " << added.error().text << '\n';
+    };
+    if (!is_made("An outline of the recording, with which viewers draw it at once,", add)) return;
   }
 }
 
@@ -286,13 +290,19 @@ void RecorderSignals::release() {
 Watched watch(session::Recording& recording, SessionServer& server, RecorderSignals& signals, OnSignal on_signal, const session::CaptureRange& range) {
   Watched watched;
   wait_for_end(recording, signals, on_signal, watched);
+  if (const auto ended = recording.exit_status()) keep_code(ended->signal != 0 ? 128 + ended->signal : ended->code);
   server.close();
   watched.outcome = recording.outcome();
   add_outlines(watched.outcome);
   print_outcome(recording, watched.outcome, range);
-  if (server.has_reports()) signals.release();
-  for (const session::RecordedFile& file : watched.outcome.files)
-    if (make_reports(file.path, server.reports_of(file), file.identity) == Reports::kLacking) watched.reports = Reports::kLacking;
+  if (!server.has_reports()) return watched;
+  signals.release();
+  for (const session::RecordedFile& file : watched.outcome.files) {
+    const auto make = [&] {
+      if (make_reports(file.path, server.reports_of(file), file.identity) == Reports::kLacking) watched.reports = Reports::kLacking;
+    };
+    if (!is_made("What was asked to be made of the recording", make)) watched.reports = Reports::kLacking;
+  }
   return watched;
 }
 

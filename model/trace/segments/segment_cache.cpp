@@ -47,7 +47,7 @@ struct SegmentCache::State {
   std::list<std::uint64_t> decoding;
   std::vector<std::string> problems;
   // For when there is no memory: some, and what is said then.
-  std::unique_ptr<std::byte[]> reserve = std::make_unique_for_overwrite<std::byte[]>(kReserve);
+  std::unique_ptr<std::byte[]> reserve{new (std::nothrow) std::byte[kReserve]};  // none where memory is short already
   std::string shortage{kShortage};
   std::atomic<std::uint64_t> budget{default_budget()};
   // Shared with what counts there when it goes, which may be later than the cache.
