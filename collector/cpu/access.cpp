@@ -22,7 +22,12 @@ std::optional<int> paranoia() {
 
 void explain(int error, Access& access) {
   const std::optional<int> level = paranoia();
-  if (!level || error == ENOSYS) {
+  if (error == EMFILE) {
+    access.reason = "this user may open too few files";
+    access.remedy = "ulimit -n 65536";
+  } else if (error == ENFILE) {
+    access.reason = "the system has no file descriptors left";
+  } else if (!level || error == ENOSYS) {
     access.reason = "this kernel has no performance events";
   } else if (*level > 2 && geteuid() != 0) {
     access.reason = "kernel.perf_event_paranoid is " + std::to_string(*level);

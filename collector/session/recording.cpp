@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
+#include <system_error>
 
 #include "clock.h"
 #include "collector/attach/candidate.h"
@@ -165,7 +167,13 @@ Result<std::unique_ptr<Recording::Run>> Recording::Run::start(LaunchRequest requ
   Result<std::unique_ptr<Run>> run = Error{};
   try {
     run = try_to_start(std::move(request), std::move(sink), *program, *agent, obstacle);
-  } catch (const std::exception& failure) {  // of the standard library: no threads, no memory
+  } catch (const std::bad_alloc&) {
+    run = shortage(ENOMEM);
+    obstacle.kind = Obstacle::kShortage;
+  } catch (const std::system_error& failure) {  // a thread
+    run = shortage(failure.code().value());
+    obstacle.kind = Obstacle::kShortage;
+  } catch (const std::exception& failure) {
     run = Error{"The program can't be recorded: " + std::string(failure.what()) + "."};
     obstacle.kind = Obstacle::kShortage;
   }

@@ -283,6 +283,26 @@ TEST_CASE("a recorder that has little memory ends with the program's code behind
 }
 #endif
 
+TEST_CASE("which limit keeps a program from being recorded is said, each by its name, and nothing is left of the session") {
+  const auto [limit, sentence] = GENERATE(table<std::string, std::string>({
+      {"ulimit -n 10", "this process may have 10 files open, which is too few. Allow more (ulimit -n) and record again."},
+      {"ulimit -n 14", "this process may have 14 files open, which is too few. Allow more (ulimit -n) and record again."},
+      {"ulimit -d 6000", "this process may have 6000 KiB of data, which is too little. Allow more (ulimit -d) and record again."},
+  }));
+  const TemporaryFolder folder;
+  const Ran ran = run_under(limit, folder.path(), {"profile", "-t", "nvtx", "-s", "none", "-o", "x", endings(), "exit"});
+  CHECK(ran.code == 7);
+  CHECK_THAT(ran.messages, contains_text("The program can't be recorded: " + sentence + " The program runs without being recorded."));
+  CHECK(std::filesystem::is_empty(folder.path() / "lanescope"));
+}
+
+TEST_CASE("threads that are not observed for want of descriptors are not laid to the kernel") {
+  const TemporaryFolder folder;
+  const Ran ran = run_under("ulimit -n 30", folder.path(), {"profile", "-t", "nvtx", "-o", "x", endings(), "exit"});
+  CHECK(ran.code == 7);
+  CHECK_THAT(ran.messages, !contains_text("this kernel has no performance events"));
+}
+
 TEST_CASE("a program that may not take the addresses in which it would report runs as without us, and this is said") {
   const TemporaryFolder folder;
   const std::string traced = GENERATE("nvtx", "cuda,nvtx,osrt");

@@ -212,7 +212,10 @@ int run_program(const Form& form, Arguments arguments) {
     counters = std::move(*started);
     for (const auto& [name, value] : counters->variables()) request->environment.push_back({name, value});
   }
-  request->unrecorded = [](const Error& shortage) { std::cerr << "lanescope: " << shortage.text << " The program runs without being recorded." << std::endl; };
+  request->unrecorded = [&begun](const Error& shortage) {
+    if (begun->socket) begun->socket->remove_place();  // this process becomes the program, or waits for it
+    std::cerr << "lanescope: " << shortage.text << " The program runs without being recorded." << std::endl;
+  };
   const session::SourceRights rights = request->run_as ? session::SourceRights::kEverybodys : session::SourceRights::kOurs;
   const session::CaptureRange range = request->settings.range;
   RecorderSignals signals(request->command);

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "collector/session/inheritance.h"
+#include "launch/means.h"
 
 namespace lanescope::session {
 namespace {
@@ -102,8 +103,6 @@ Error why(const Failure& failure, const LaunchPlan& plan) {
   return not_started(program, failure.error);
 }
 
-Error no_processes() { return {"The program can't be recorded: the system has no processes or file descriptors left. Close others and try again."}; }
-
 }  // namespace
 
 Result<TargetUser> find_target_user(const std::string& name) {
@@ -142,11 +141,11 @@ Error become_program(const LaunchPlan& plan) {
 Result<WaitingProcess> WaitingProcess::start(const LaunchPlan& plan) {
   int gate[2];
   int report[2];
-  if (pipe2(gate, O_CLOEXEC) != 0) return no_processes();
+  if (pipe2(gate, O_CLOEXEC) != 0) return shortage(errno);
   FileDescriptor gate_read(gate[0]);
   WaitingProcess process;
   process.gate_ = FileDescriptor(gate[1]);
-  if (pipe2(report, O_CLOEXEC) != 0) return no_processes();
+  if (pipe2(report, O_CLOEXEC) != 0) return shortage(errno);
   process.report_ = FileDescriptor(report[0]);
   FileDescriptor report_write(report[1]);
   process.plan_ = plan;
@@ -154,7 +153,7 @@ Result<WaitingProcess> WaitingProcess::start(const LaunchPlan& plan) {
   const std::vector<char*> arguments = pointers(plan.command);
   const std::vector<char*> environment = pointers(plan.environment);
   const pid_t pid = fork();
-  if (pid < 0) return no_processes();
+  if (pid < 0) return shortage(errno);
   if (pid == 0) {
     close(gate[1]);  // its own copy would keep the gate from closing when the host dies
     close(report[0]);

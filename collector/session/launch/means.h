@@ -9,6 +9,10 @@
 
 namespace lanescope::session {
 
+// Why a program can't be recorded, by errno of a call for a process, thread, descriptor or memory that was refused: which limit of this process it is, or
+// that the system has no more, and what to change.
+[[nodiscard]] Error shortage(int error);
+
 // Descriptors that are set aside while others are opened, so that enough are left for the first processes that report.
 class SpareDescriptors {
  public:

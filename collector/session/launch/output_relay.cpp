@@ -20,6 +20,7 @@
 
 #include "collector/attach/candidate.h"
 #include "collector/session/process_beside.h"
+#include "launch/means.h"
 
 namespace lanescope::session {
 namespace {
@@ -225,10 +226,6 @@ bool are_one_output() {
   return order == 0 || !S_ISREG(output.st_mode);  // a file that was opened twice has two places at which is written
 }
 
-Error no_descriptors() {
-  return {"The program's output can't be captured: the system has no processes or file descriptors left. Close other programs and try again."};
-}
-
 }  // namespace
 
 Result<OutputRelay> OutputRelay::start(TargetOutput mode) {
@@ -238,24 +235,24 @@ Result<OutputRelay> OutputRelay::start(TargetOutput mode) {
   int standard_output[2];
   int standard_error[2];
   int copies[2];
-  if (pipe2(standard_output, O_CLOEXEC) != 0) return no_descriptors();
+  if (pipe2(standard_output, O_CLOEXEC) != 0) return shortage(errno);
   FileDescriptor read_output(standard_output[0]);
   relay.pipes_[0] = FileDescriptor(standard_output[1]);
   FileDescriptor read_error;
   if (are_one) {
     relay.pipes_[1] = FileDescriptor(fcntl(standard_output[1], F_DUPFD_CLOEXEC, 0));
-    if (!relay.pipes_[1].valid()) return no_descriptors();
+    if (!relay.pipes_[1].valid()) return shortage(errno);
   } else {
-    if (pipe2(standard_error, O_CLOEXEC) != 0) return no_descriptors();
+    if (pipe2(standard_error, O_CLOEXEC) != 0) return shortage(errno);
     read_error = FileDescriptor(standard_error[0]);
     relay.pipes_[1] = FileDescriptor(standard_error[1]);
   }
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, copies) != 0) return no_descriptors();
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, copies) != 0) return shortage(errno);
   relay.copies_ = FileDescriptor(copies[0]);
   FileDescriptor to_host(copies[1]);
 
   void* memory = mmap(nullptr, sizeof(RelayProcess) + kBacklogBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return no_descriptors();
+  if (memory == MAP_FAILED) return shortage(errno);
   const bool has_started = start_process_beside([&] {
     ignore_signals();
     prctl(PR_SET_NAME, attach::kRelayName);
@@ -265,8 +262,9 @@ Result<OutputRelay> OutputRelay::start(TargetOutput mode) {
     const std::span backlog(static_cast<char*>(memory) + sizeof(RelayProcess), kBacklogBytes);
     (new (memory) RelayProcess(read_output.get(), read_error.get(), to_host.get(), mode, backlog))->run();
   });
+  const int reason = errno;
   munmap(memory, sizeof(RelayProcess) + kBacklogBytes);
-  if (!has_started) return no_descriptors();
+  if (!has_started) return shortage(reason);
   return relay;
 }
 

@@ -65,13 +65,14 @@ bool start_process_beside(const std::function<void()>& work) {
   if (between < 0) return false;
   if (between == 0) {
     const pid_t process = fork();
-    if (process != 0) _exit(process > 0 ? 0 : 1);
+    if (process != 0) _exit(process > 0 ? 0 : errno);
     work();
     _exit(0);
   }
   int status = 1;
   while (waitpid(between, &status, 0) < 0 && errno == EINTR) {
   }
+  if (status != 0) errno = WIFEXITED(status) ? WEXITSTATUS(status) : EAGAIN;
   return status == 0;
 }
 

@@ -23,7 +23,14 @@ constexpr std::array kProblems = {
     to_translate("Can't start {program}: it is not executable. Allow it with: {command}"),
     to_translate("Can't start {program} in {folder}: there is no such folder."),
     to_translate("Can't record {program} as {name}, who may not read {file}. Install Lanescope where all users can read it."),
-    to_translate("The program can't be recorded: the system has no processes or file descriptors left. Close others and try again."),
+    to_translate("The program can't be recorded: the system has no file descriptors left. Close other programs and try again."),
+    to_translate("The program can't be recorded: the system or this container has no processes left. Close other programs and try again."),
+    to_translate("The program can't be recorded: the system has not enough memory left. Close other programs and try again."),
+    to_translate("The program can't be recorded: this user may have {count} processes and threads, which are in use. Allow more (ulimit -u), or close other "
+                 "programs."),
+    to_translate("The program can't be recorded: this process may have {count} KiB of data, which is too little. Allow more (ulimit -d) and record again."),
+    to_translate(
+        "The program can't be recorded: this process may have {count} KiB of addresses, which is too little. Allow more (ulimit -v) and record again."),
     to_translate("The program can't be recorded: this process may have {count} files open, which is too few. Allow more (ulimit -n) and record again."),
     to_translate("The program can't be recorded: {reason}"),
     to_translate("Can't create {file}: {reason}. Go to a folder that is there, or give its whole path with -o."),

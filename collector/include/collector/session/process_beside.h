@@ -7,7 +7,7 @@
 namespace lanescope::session {
 
 // Starts one, in which `work` is called; it ends when that returns. Only calls may be made there that are safe between fork and exec, since we may
-// have threads. False where the system has no processes left.
+// have threads. False where there is no process for it; errno says why.
 bool start_process_beside(const std::function<void()>& work);
 
 // For such a process: signals that a terminal or a batch system sends to all of us are not for it. Those of its own faults end it.
