@@ -1,10 +1,13 @@
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
+#include <optional>
 #include <string_view>
 
 #include "collector/remote/serve.h"
 #include "collector/session/discard_notes.h"
+#include "collector/session/distant_reader.h"
 #include "collector/session/inheritance.h"
 #include "output/message_reserve.h"
 #include "output/printable_stream.h"
@@ -18,6 +21,15 @@
 #endif
 
 namespace {
+
+// Of a recorder that another machine started. It is taken out of the environment, which programs get.
+std::optional<std::filesystem::path> note_from_afar(const char* variable) {
+  const char* const note = std::getenv(variable);
+  if (note == nullptr) return std::nullopt;
+  std::filesystem::path path = note;
+  unsetenv(variable);
+  return path;
+}
 
 int run_with_messages(const lanescope::cli::Arguments& arguments) {
   const lanescope::cli::MessageReserve reserve(std::cerr);
@@ -37,15 +49,14 @@ int main(int argc, char** argv) {
   if (name == "lanescope-kernel-metrics") return lanescope::kernel_metrics::program(argc, argv);
 #endif
   lanescope::session::keep_inheritance();
-  const char* const notes = std::getenv(lanescope::remote::kDiscardNotes);
-  const bool is_kept_from_afar = notes != nullptr;  // who keeps it takes a signal for the end of the recorder alone
-  if (is_kept_from_afar) {
-    lanescope::session::note_discards_in(notes);
-    unsetenv(lanescope::remote::kDiscardNotes);  // the environment is what programs get
-  }
+  const auto discards = note_from_afar(lanescope::remote::kDiscardNotes);
+  if (discards) lanescope::session::note_discards_in(*discards);
+  if (const auto reading = note_from_afar(lanescope::remote::kReadingNote)) lanescope::session::print_for_distant_reader(*reading);
+  const auto code_note = note_from_afar(lanescope::remote::kCodeNote);
   const int code = run_with_messages({argv + 1, argv + argc});
   std::cout.flush();
   std::fflush(nullptr);
-  if (!is_kept_from_afar) lanescope::cli::end_as_told();
+  if (code_note) lanescope::remote::note_code(*code_note, code);
+  if (!discards) lanescope::cli::end_as_told();  // else who keeps it would take the signal for the end of the recorder alone
   return code;
 }

@@ -147,10 +147,12 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   settings.overwrite = copy.overwrite;
   settings.place = [&copy](std::size_t number) { return place_of(copy, number); };
   settings.print = [&text](remote::TextStream stream, std::string_view bytes) { text.print(stream, bytes); };
+  settings.reading = [&text](remote::TextStream stream) { return text.reading(stream); };
   settings.keeps_recording = [&text] { return text.lacks_text(); };
   settings.tell = [](const std::string& sentence) { std::cerr << "lanescope: " << sentence << std::endl; };
   settings.wish = [&wish] { return wish.next(); };
   const remote::WorkOutcome outcome = remote::work_on(settings);
+  text.finish([&wish] { return wish.next() != remote::Wish::kLeave; });
   wish.release();
   for (const std::string& loss : text.losses()) std::cerr << "lanescope: " << loss << '\n';
   if (!is_command) tell_files(outcome, is_recording && outcome.recording.empty() ? Originals::kRemoved : Originals::kKept);

@@ -1,6 +1,7 @@
 #include "remote/text_from_there.h"
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,23 @@ namespace lanescope::cli {
 
 using remote::TextStream;
 
+namespace {
+
+constexpr std::size_t kCertainWrite = 4096;      // bytes that a pipe which is ready takes without blocking (PIPE_BUF)
+constexpr std::size_t kMostHeldText = 8u << 20;  // bytes
+
+int file_of(TextStream stream) { return stream == TextStream::kOutput ? STDOUT_FILENO : STDERR_FILENO; }
+
+// A pipe or socket whose other end is closed.
+bool is_without_reader(int file) {
+  struct stat status {};
+  pollfd end{file, 0, 0};
+  return fstat(file, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)) && poll(&end, 1, 0) > 0 &&
+         (end.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+}  // namespace
+
 TextFromThere::~TextFromThere() {
   flush(TextStream::kOutput);
   flush(TextStream::kMessages);
@@ -20,8 +38,10 @@ TextFromThere::~TextFromThere() {
 
 void TextFromThere::print(TextStream stream, std::string_view bytes) {
   const bool is_output = stream == TextStream::kOutput;
-  if (isatty(is_output ? STDOUT_FILENO : STDERR_FILENO) == 0) {
-    write(stream, bytes);
+  if (isatty(file_of(stream)) == 0) {
+    Waiting& waiting = waiting_[static_cast<std::size_t>(stream)];
+    waiting.text.append(bytes);
+    for (write(stream); waiting.size() > kMostHeldText; write(stream)) has_room(stream, -1);
     return;
   }
   constexpr std::size_t kLongestLine = 64u << 10;
@@ -36,22 +56,43 @@ void TextFromThere::print(TextStream stream, std::string_view bytes) {
   if (begun.size() > kLongestLine) flush(stream);
 }
 
-void TextFromThere::write(TextStream stream, std::string_view bytes) {
-  const int file = stream == TextStream::kOutput ? STDOUT_FILENO : STDERR_FILENO;
+bool TextFromThere::has_room(TextStream stream, int limit) {
+  pollfd room{file_of(stream), POLLOUT, 0};
+  return poll(&room, 1, limit) > 0;
+}
+
+void TextFromThere::write(TextStream stream) {
+  Waiting& waiting = waiting_[static_cast<std::size_t>(stream)];
   std::fflush(stream == TextStream::kOutput ? stdout : stderr);  // what we have said before
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+  while (waiting.size() > 0 && has_room(stream, 0)) {
+    const ssize_t written = ::write(file_of(stream), waiting.text.data() + waiting.written, std::min(waiting.size(), kCertainWrite));
     if (written >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(written));
+      waiting.written += static_cast<std::size_t>(written);
     } else if (errno == EAGAIN) {
-      pollfd room{file, POLLOUT, 0};
-      poll(&room, 1, -1);
+      return;
     } else if (errno != EINTR) {
       Loss& loss = losses_[static_cast<std::size_t>(stream)];
-      loss.bytes += bytes.size();
+      loss.bytes += waiting.size();
       loss.error = errno;
-      return;
+      has_left_[static_cast<std::size_t>(stream)] = errno == EPIPE;
+      waiting = {};
     }
+  }
+  if (waiting.size() == 0) waiting = {};
+}
+
+remote::Reading TextFromThere::reading(TextStream stream) {
+  write(stream);
+  const auto place = static_cast<std::size_t>(stream);
+  has_left_[place] = has_left_[place] || is_without_reader(file_of(stream));
+  return {waiting_[place].size(), has_left_[place]};
+}
+
+void TextFromThere::finish(const std::function<bool()>& goes_on) {
+  constexpr int kLook = 50;  // ms
+  for (const TextStream stream : {TextStream::kOutput, TextStream::kMessages}) {
+    Waiting& waiting = waiting_[static_cast<std::size_t>(stream)];
+    for (write(stream); waiting.size() > 0 && goes_on(); write(stream)) has_room(stream, kLook);
   }
 }
 
@@ -59,7 +100,7 @@ std::vector<std::string> TextFromThere::losses() const {
   std::vector<std::string> sentences;
   for (const TextStream stream : {TextStream::kOutput, TextStream::kMessages}) {
     const Loss& loss = losses_[static_cast<std::size_t>(stream)];
-    if (loss.bytes > 0)
+    if (loss.bytes > 0 && loss.error != EPIPE)
       sentences.push_back(std::to_string(loss.bytes) + " bytes that were printed there to standard " + (stream == TextStream::kOutput ? "output" : "error") +
                           " could not be written here: " + std::strerror(loss.error) + ".");
   }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,12 +13,17 @@
 namespace lanescope::cli {
 
 // Text that goes to a terminal is escaped (PrintableStream) and comes in whole lines, as far as they are not very long; files and pipes get the
-// bytes as they are. What these don't take is counted, and the rest is tried nonetheless. Waits for a pipe whose reader is slow.
+// bytes as they are. What these don't take is counted, and the rest is tried nonetheless. What a pipe has no room for waits here; where that is much, print()
+// waits for who reads it.
 class TextFromThere {
  public:
   ~TextFromThere();
   void print(remote::TextStream stream, std::string_view bytes);
-  // A sentence for each stream of which something could not be written.
+  // Passes on what there is room for by now, and says what still waits.
+  remote::Reading reading(remote::TextStream stream);
+  // Waits until all is taken, as long as `goes_on` says.
+  void finish(const std::function<bool()>& goes_on);
+  // A sentence for each stream of which something could not be written, but to a pipe whose reader has left.
   [[nodiscard]] std::vector<std::string> losses() const;
   // Whether something could not be written that somebody still waits for: all but what goes to a pipe whose reader has left.
   [[nodiscard]] bool lacks_text() const;
@@ -27,10 +33,19 @@ class TextFromThere {
     std::uint64_t bytes = 0;
     int error = 0;  // of the last attempt
   };
+  struct Waiting {
+    std::string text;
+    std::size_t written = 0;  // of it
+    [[nodiscard]] std::size_t size() const noexcept { return text.size() - written; }
+  };
   void flush(remote::TextStream stream);
-  void write(remote::TextStream stream, std::string_view bytes);
+  // Until nothing waits, or there is no room.
+  void write(remote::TextStream stream);
+  static bool has_room(remote::TextStream stream, int limit);
   std::array<std::string, 2> begun_;  // lines that have not ended yet
+  std::array<Waiting, 2> waiting_;
   std::array<Loss, 2> losses_;
+  std::array<bool, 2> has_left_{};
 };
 
 }  // namespace lanescope::cli

@@ -13,6 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kLook = 50ms;
+constexpr auto kReaderLook = 5ms;  // while somebody takes text slowly
 constexpr int kMostDifferingEnds = 3;
 constexpr int kMostLostDiscards = 5;
 constexpr std::size_t kLongestSentence = 4'096;
@@ -86,6 +87,7 @@ bool Worker::connect() {
   asked_ = 0;
   noise_is_told_ = false;
   least_offset_.reset();
+  told_taken_.reset();
   state_ = State::kGreeting;
   began_ = Clock::now();
   proto::RemoteRequest greeting;
@@ -101,7 +103,7 @@ void Worker::talk() {
   while (!is_at_end()) {
     std::array<pollfd, 1> others{pollfd{connection_->transport.messages(), POLLIN, 0}};
     const bool was_closed = link.is_closed();
-    link.move(kLook, others);
+    link.move(look_at_readers(), others);
     print_transport(false);
     while (!is_at_end()) {
       const std::optional<std::string> message = link.next();
@@ -187,7 +189,7 @@ void Worker::pause() {
     return fail({"The link to " + settings_.target + " could not be made again. What was not copied is there."});
   while (Clock::now() < end && state_ == State::kBroken) {
     pollfd nothing{-1, 0, 0};
-    poll(&nothing, 1, static_cast<int>(std::min<std::chrono::milliseconds>(kLook, pause_).count()));
+    poll(&nothing, 1, static_cast<int>(std::min<std::chrono::milliseconds>(look_at_readers(), pause_).count()));
     look_at_wish();
   }
 }
@@ -207,6 +209,24 @@ void Worker::look_at_wish() {
   stop.mutable_stop()->set_recording(recording_);
   ask(stop);
   is_stop_sent_ = true;
+}
+
+std::chrono::milliseconds Worker::look_at_readers() {
+  if (!says_taken()) return kLook;
+  const Reading output = settings_.reading(TextStream::kOutput), messages = settings_.reading(TextStream::kMessages);
+  const std::chrono::milliseconds look = output.waits > 0 || messages.waits > 0 ? kReaderLook : kLook;
+  if (state_ != State::kFollowing) return look;
+  proto::RemoteRequest request;
+  auto& taken = *request.mutable_taken();
+  taken.set_output(printed_[0] - output.waits);
+  taken.set_messages(printed_[1] - messages.waits);
+  taken.set_output_has_left(output.has_left);
+  taken.set_messages_have_left(messages.has_left);
+  std::string told = request.SerializeAsString();
+  if (told_taken_ == told) return look;
+  connection_->link.send(request);
+  told_taken_ = std::move(told);
+  return look;
 }
 
 void Worker::take(const std::string& message) {
@@ -337,7 +357,9 @@ void Worker::follow() {
   copies_.describe(follow);
   follow.set_output(printed_[0]);
   follow.set_messages(printed_[1]);
+  follow.set_says_taken(says_taken());
   ask(request);
+  told_taken_.reset();
   state_ = State::kFollowing;
 }
 

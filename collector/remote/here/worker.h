@@ -58,6 +58,9 @@ class Worker {
   // What is gone there without its recorder's doing is said. Returns whether what is there may be removed.
   bool tell_lost(const proto::RemoteReply::End& end);
   void look_at_wish();
+  // Returns how long may be waited for the next look.
+  std::chrono::milliseconds look_at_readers();
+  [[nodiscard]] bool says_taken() const { return task<NewRecording>() != nullptr && settings_.reading; }
   void tell_noise();
   void keep_link_alive();
   void print_transport(bool is_last);
@@ -77,7 +80,8 @@ class Worker {
   State state_ = State::kBroken;
   std::optional<Connection> connection_;
   Copies copies_;
-  std::uint64_t printed_[2] = {0, 0};  // bytes of each TextStream
+  std::uint64_t printed_[2] = {0, 0};      // bytes of each TextStream
+  std::optional<std::string> told_taken_;  // on this link
   WorkOutcome outcome_;
   std::string recording_;
   std::vector<Asked> unanswered_;  // on this link, in order

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -107,7 +108,26 @@ Result<Followed> Followed::begin(const proto::RemoteRequest::Follow& request, st
   const Result<fs::path> folder = recordings.folder_of(request.recording());
   if (!folder) return folder.error();
   followed.folder_ = *folder;
+  if (request.says_taken()) followed.reader_.emplace(followed.folder_ / kReading);
   return followed;
+}
+
+void Followed::take(const proto::RemoteRequest::Taken& taken) {
+  if (!reader_) return;
+  reading_.taken = {taken.output(), taken.messages()};
+  reading_.has_left = {taken.output_has_left(), taken.messages_have_left()};
+  reader_->write(reading_);
+}
+
+// From the begin of the stream.
+std::uint64_t Followed::most_sent(proto::RemoteReply::Stream stream) const {
+  constexpr std::uint64_t kMostUntaken = 4u << 20;
+  const std::uint64_t taken = reading_.taken[static_cast<std::size_t>(stream)];
+  return reader_ ? taken + std::min(kMostUntaken, ~taken) : ~std::uint64_t{0};
+}
+
+bool Followed::is_taken(std::uint64_t output, std::uint64_t messages) const {
+  return !reader_ || (output <= reading_.taken[0] && messages <= reading_.taken[1]);
 }
 
 RecordingState Followed::state() const {
@@ -164,7 +184,7 @@ bool Followed::send_file(Link& link, const std::string& name, File& file) {
 
 bool Followed::send_text(Link& link, proto::RemoteReply::Stream stream, const char* name, std::uint64_t behind, std::uint64_t& sent) {
   const std::optional<OpenFile> opened = open_file(folder_ / name);
-  while (opened && link.unsent() < kMostUnsent) {
+  while (opened && link.unsent() < kMostUnsent && sent < most_sent(stream)) {
     proto::RemoteReply reply;
     auto& text = *reply.mutable_text();
     *text.mutable_data() = piece_of(opened->descriptor.get(), sent - behind, opened->size);
@@ -189,7 +209,7 @@ bool Followed::send_texts(Link& link, bool is_over) {
   }
   request_.set_output(output);
   request_.set_messages(messages);
-  return is_all_sent;
+  return is_all_sent && is_taken(output, messages);
 }
 
 bool Followed::send_some(Link& link) {

@@ -9,8 +9,10 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
+#include "collector/session/distant_reader.h"
 #include "lanescope/remote.pb.h"
 #include "link/link.h"
 #include "there/recordings.h"
@@ -24,6 +26,9 @@ class Followed {
   // Fails with one sentence where there is no such recording or file. `recordings` must outlive *this.
   // `number`: of the request, for its answer.
   static Result<Followed> begin(const proto::RemoteRequest::Follow& request, std::uint32_t number, const Recordings& recordings);
+
+  // What the other side says of who reads there.
+  void take(const proto::RemoteRequest::Taken& taken);
 
   // Sends what there is to send, as far as the link takes it. Returns whether more may come: not once the end was said.
   bool send_some(Link& link);
@@ -43,6 +48,8 @@ class Followed {
   // Returns why they could not be listed (errno), or 0.
   int find_files();
   bool send_file(Link& link, const std::string& name, File& file);
+  [[nodiscard]] std::uint64_t most_sent(proto::RemoteReply::Stream stream) const;
+  [[nodiscard]] bool is_taken(std::uint64_t output, std::uint64_t messages) const;
   // `behind`: what stands before this file in its stream, in bytes. Returns whether all of it is sent.
   bool send_text(Link& link, proto::RemoteReply::Stream stream, const char* name, std::uint64_t behind, std::uint64_t& sent);
   bool send_texts(Link& link, bool is_over);
@@ -58,7 +65,9 @@ class Followed {
   proto::RemoteRequest::Follow request_;
   std::uint32_t number_;
   const Recordings* recordings_ = nullptr;
-  std::filesystem::path folder_;              // of a recording
+  std::filesystem::path folder_;                         // of a recording
+  std::optional<session::DistantReadingKeeper> reader_;  // of who says what is taken
+  session::DistantReading reading_;
   std::map<std::string, File> files_;         // by name
   Clock::time_point running_ = Clock::now();  // when it was last seen to run, or to have ended
   struct Size {

@@ -18,6 +18,7 @@
 #include "collector/channel/file_descriptor.h"
 #include "collector/remote/recording_name.h"
 #include "collector/remote/serve.h"
+#include "collector/session/distant_reader.h"
 #include "collector/session/inheritance.h"
 #include "collector/session/process_beside.h"
 
@@ -29,6 +30,7 @@ using channel::FileDescriptor;
 
 constexpr const char* kEnded = "ended";
 constexpr const char* kRecorder = "recorder";
+constexpr const char* kCode = "code";
 constexpr const char* kBeside = ".new";        // behind the name of a file that has not taken its place
 constexpr std::size_t kEndedBytes = 32;        // of `ended`: room for two numbers
 constexpr const char* kLeaving = ".removed-";  // before the name of a folder that is about to go
@@ -94,6 +96,8 @@ int make_room(const fs::path& folder) {
   constexpr off_t kForMessages = 64 << 10;  // bytes
   constexpr mode_t kForOwner = 0600;
   if (const int reason = write_through(folder / (std::string(kEnded) + kBeside), O_CREAT, std::string(kEndedBytes, ' ')); reason != 0) return reason;
+  if (const int reason = write_through(folder / kCode, O_CREAT, std::string(kEndedBytes, ' ')); reason != 0) return reason;
+  if (const int reason = write_through(folder / kReading, O_CREAT, std::string(sizeof(session::DistantReading), '\0')); reason != 0) return reason;
   const FileDescriptor output(open((folder / kOutput).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kForOwner));
   if (!output.valid()) return errno;
   // The recorder and its program share the first: what the program prints may take all of it, and nothing of the second.
@@ -152,6 +156,8 @@ bool lead(int descriptor, const fs::path& path, int flags) {
     fail("The folder " + request.folder() + " can't be entered: " + std::strerror(errno) + ".");
   setenv(kMessageReserve, (folder / kReserve).c_str(), 1);
   setenv(kDiscardNotes, (folder / kThrownAway).c_str(), 1);
+  setenv(kReadingNote, (folder / kReading).c_str(), 1);
+  setenv(kCodeNote, (folder / kCode).c_str(), 1);
   execv(program.c_str(), pointers.data());
   fail("The recorder can't be started: " + std::string(std::strerror(errno)) + ".");
   _exit(1);
@@ -219,6 +225,8 @@ FileDescriptor own_folder(int parent, const fs::path& name, mode_t refused = 0) 
 
 }  // namespace
 
+void note_code(const fs::path& note, int code) { write_through(note, 0, std::to_string(code) + '\n'); }
+
 Result<Recordings> Recordings::open() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
@@ -285,7 +293,7 @@ RecordingState Recordings::state_of(const fs::path& folder) const {
   // Before the end is looked for, which is written after it.
   const bool is_here = recorder && recorder->host == host_name();
   const bool runs = is_here && start_of(recorder->process) == recorder->start;
-  std::ifstream ended(folder / kEnded);
+  std::ifstream ended(folder / kEnded), code(folder / kCode);
   if (ended >> state.code >> state.signal)
     state.progress = Progress::kEnded;
   else if (recorder && !is_here)
@@ -294,6 +302,8 @@ RecordingState Recordings::state_of(const fs::path& folder) const {
     state.progress = Progress::kRuns;
   else if (!recorder)
     state.progress = Progress::kUnknown;
+  else if (code >> state.code)  // its keeper was killed
+    state.progress = Progress::kEnded;
   return state;
 }
 

@@ -2,7 +2,8 @@
 //
 // In the folder: the trace files, `output` and `messages` (what the recorder and its program print), `messages-reserve` (what
 // the recorder says once the disk is full, behind `messages`), `recorder` (its process and host) and,
-// once it is over, `ended` (how). A keeper, which is a process in a session of its own, starts the recorder, waits for it and writes the last. No
+// once it is over, `code` (of its exit, which it writes itself) and `ended` (how); `reading` says how far what is printed is read (collector/session/
+// distant_reader.h). A keeper, which is a process in a session of its own, starts the recorder, waits for it and writes the last. No
 // recorder begins that could not be noted, and the room for its end is there before, on a disk that may be full by then.
 // Several machines may have the folder, as nodes of a cluster have a home: each can follow all recordings, and end or discard its own.
 #pragma once
@@ -37,6 +38,7 @@ inline constexpr const char* kOutput = "output";
 inline constexpr const char* kMessages = "messages";
 inline constexpr const char* kReserve = "messages-reserve";
 inline constexpr const char* kThrownAway = "thrown-away";
+inline constexpr const char* kReading = "reading";
 
 class Recordings {
  public:

@@ -93,6 +93,7 @@ class Server {
     if (request.request_case() == Case::kRecord) answer(number, recordings_.start(request.record(), settings_.program));
     if (request.request_case() == Case::kStop) answer(number, recordings_.stop(request.stop().recording()));
     if (request.request_case() == Case::kDiscard) discard(number, request.discard().recording());
+    if (request.request_case() == Case::kTaken && followed_) followed_->take(request.taken());
     if (request.request_case() == Case::kFollow) follow(number, request.follow());
     if (request.request_case() == Case::kRun) {
       command_.reset();

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "collector/attach/candidate.h"
+#include "collector/session/distant_reader.h"
 #include "collector/session/process_beside.h"
 #include "launch/means.h"
 
@@ -28,6 +29,7 @@ namespace {
 constexpr std::size_t kMaximumPiece = 16u << 10;
 constexpr std::size_t kCertainWrite = 4096;      // bytes that a pipe or terminal which is ready takes without blocking (PIPE_BUF)
 constexpr std::size_t kBacklogBytes = 4u << 20;  // of copies that the host has not taken yet
+constexpr int kReaderLook = 20;                  // ms, between looks at a distant reader that is waited for
 
 // What the relay tells the host.
 enum class Kind : std::uint8_t { kBytes, kLoss };
@@ -84,8 +86,9 @@ class Backlog {
 // longer.
 class RelayProcess {
  public:
-  // `standard_error`: -1 where it goes to standard output.
-  RelayProcess(int standard_output, int standard_error, int host, TargetOutput mode, std::span<char> memory) : host_(host), backlog_(memory) {
+  // `standard_error`: -1 where it goes to standard output. `reading`: of a distant reader (open_distant_reading()).
+  RelayProcess(int standard_output, int standard_error, int host, int reading, TargetOutput mode, std::span<char> memory)
+      : host_(host), reading_(reading), backlog_(memory) {
     streams_[0].source = standard_output;
     streams_[1].source = standard_error;
     if (standard_error < 0) close(STDERR_FILENO);  // who reads it waits for one end alone
@@ -103,15 +106,18 @@ class RelayProcess {
   [[noreturn]] void run() {
     while (streams_[0].is_open() || streams_[1].is_open() || !(backlog_.empty() || host_ < 0)) {
       std::array<pollfd, 5> waits{};
+      bool is_reader_waited_for = false;
       for (std::size_t i = 0; i < streams_.size(); ++i) {
         const Stream& stream = streams_[i];
         const bool watches = stream.is_open() && stream.may_lose_reader;
-        waits[2 * i] = {stream.shown_from < stream.size ? -1 : stream.source, POLLIN, 0};
+        const bool is_held = must_wait_for_reader(stream);
+        is_reader_waited_for = is_reader_waited_for || is_held;
+        waits[2 * i] = {stream.shown_from < stream.size || is_held ? -1 : stream.source, POLLIN, 0};
         waits[2 * i + 1] = {stream.shown_from < stream.size || watches ? stream.destination : -1,
                             static_cast<short>(stream.shown_from < stream.size ? POLLOUT : 0), 0};
       }
       waits[4] = {backlog_.empty() ? -1 : host_, POLLOUT, 0};
-      if (poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) break;
+      if (poll(waits.data(), waits.size(), is_reader_waited_for ? kReaderLook : -1) < 0 && errno != EINTR) break;
       for (std::size_t i = 0; i < streams_.size(); ++i) {
         if (waits[2 * i + 1].revents != 0) streams_[i].shown_from < streams_[i].size ? show(streams_[i]) : lose_reader(streams_[i]);
         if (streams_[i].is_open() && waits[2 * i].revents != 0) take(streams_[i]);
@@ -134,7 +140,16 @@ class RelayProcess {
     [[nodiscard]] bool is_open() const { return source >= 0; }
   };
 
+  [[nodiscard]] bool has_distant_reader(const Stream& stream) const { return reading_ >= 0 && stream.is_open() && stream.takes_all; }
+
+  [[nodiscard]] bool must_wait_for_reader(const Stream& stream) const {
+    struct stat file {};
+    return has_distant_reader(stream) && fstat(stream.destination, &file) == 0 &&
+           DistantReadingLook(reading_).must_wait(static_cast<std::size_t>(stream.piece.stream), static_cast<std::uint64_t>(file.st_size));
+  }
+
   void take(Stream& stream) {
+    if (has_distant_reader(stream) && DistantReadingLook(reading_).has_left(static_cast<std::size_t>(stream.piece.stream))) return lose_reader(stream);
     const ssize_t size = read(stream.source, stream.piece.bytes.data(), stream.piece.bytes.size());
     if (size < 0 && errno == EINTR) return;
     if (size <= 0) return end(stream);
@@ -196,6 +211,7 @@ class RelayProcess {
 
   std::array<Stream, 2> streams_;
   int host_;
+  int reading_;
   Backlog backlog_;
 };
 
@@ -250,17 +266,18 @@ Result<OutputRelay> OutputRelay::start(TargetOutput mode) {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, copies) != 0) return shortage(errno);
   relay.copies_ = FileDescriptor(copies[0]);
   FileDescriptor to_host(copies[1]);
+  const FileDescriptor reading = open_distant_reading();
 
   void* memory = mmap(nullptr, sizeof(RelayProcess) + kBacklogBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return shortage(errno);
   const bool has_started = start_process_beside([&] {
     ignore_signals();
     prctl(PR_SET_NAME, attach::kRelayName);
-    const std::array kept{read_output.get(), are_one ? read_output.get() : read_error.get(), to_host.get()};
+    const std::array kept{read_output.get(), are_one ? read_output.get() : read_error.get(), to_host.get(), reading.get()};
     close_descriptors(STDERR_FILENO + 1, kept);
     close(STDIN_FILENO);  // as who reads our output waits for its end, who writes our input waits for that of its readers
     const std::span backlog(static_cast<char*>(memory) + sizeof(RelayProcess), kBacklogBytes);
-    (new (memory) RelayProcess(read_output.get(), read_error.get(), to_host.get(), mode, backlog))->run();
+    (new (memory) RelayProcess(read_output.get(), read_error.get(), to_host.get(), reading.get(), mode, backlog))->run();
   });
   const int reason = errno;
   munmap(memory, sizeof(RelayProcess) + kBacklogBytes);

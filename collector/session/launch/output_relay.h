@@ -5,7 +5,8 @@
 //
 // It is a process of its own: when the host dies, or leaves a target running, what the target prints still arrives and no write of it
 // fails. A write of the target's waits while our own output takes nothing, and never for the host. Once nobody reads our output any more,
-// the target's writes fail as they would without us. It ends once the target and all its descendants have closed both pipes.
+// the target's writes fail as they would without us; so it is with a reader on another machine (collector/session/distant_reader.h). It ends once the target
+// and all its descendants have closed both pipes.
 #pragma once
 
 #include <cstdint>

@@ -85,7 +85,7 @@ void ignore_signals() noexcept {
 }
 
 void close_descriptors(int first, std::span<const int> kept) noexcept {
-  std::array<int, 3> sorted{};
+  std::array<int, 4> sorted{};
   assert(kept.size() <= sorted.size());
   const std::span in_order = std::span(sorted).first(std::min(kept.size(), sorted.size()));
   std::copy_n(kept.begin(), in_order.size(), in_order.begin());

@@ -1,6 +1,8 @@
 // The commands that take --on, as a user gives them; the other machine is this one, behind a command prefix. tests/collector/remote holds the
 // link to what it promises, remote_ssh.sh goes over ssh.
+#include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "../recorder.h"
 #include "support/catch.h"
@@ -251,6 +254,76 @@ TEST_CASE("a recorder that was ended there behind its recording's end has not cu
   const Ran fetched = machines.run({"fetch", "--recording", folder.filename(), "-o", "fetched"});
   CHECK(fetched.code == 128 + SIGINT);
   CHECK_THAT(fetched.messages, contains_text("was ended by signal 2 (Interrupt). The recording was whole by then"));
+}
+
+TEST_CASE("how a program ended there is known although who started its recorder there was killed") {
+  const TwoMachines machines;
+  LanescopeProcess recorder(machines.here(), TwoMachines::on(quietly("profile", {"-o", "run", "sh", "-c", "echo ready; sleep 2; exit 5"})),
+                            machines.environment());
+  recorder.wait_for_line("ready");
+  pid_t there = 0;
+  std::ifstream(machines.there() / machines.kept() / "recorder") >> there;
+  REQUIRE(there > 0);
+  std::ifstream stat("/proc/" + std::to_string(there) + "/stat");
+  std::string name, state;
+  pid_t number = 0, keeper = 0;
+  REQUIRE(stat >> number >> name >> state >> keeper);
+  REQUIRE(keeper > 1);
+  REQUIRE(kill(keeper, SIGKILL) == 0);
+  CHECK(recorder.wait() == 5);
+  CHECK_THAT(recorder.messages(), !contains_text("was killed"));
+  CHECK(load(machines.here() / "run.trace")->provenance().finished);
+  CHECK(machines.count_there() == 0);
+}
+
+TEST_CASE("a program there whose output nobody reads any more ends by that, as it would here") {
+  const TwoMachines machines;
+  const std::string stream = GENERATE("", " >&2");
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  const auto arguments = TwoMachines::on(quietly("profile", {"-o", "run", "sh", "-c", "exec yes" + stream}));
+  const pid_t recorder = fork();
+  if (recorder == 0) become_lanescope(machines.here(), arguments, machines.environment(), ends[1], ends[1]);
+  close(ends[1]);
+  char first[2] = {};
+  CHECK(read(ends[0], first, sizeof(first)) == 2);
+  CHECK(std::string_view(first, 2) == "y\n");
+  close(ends[0]);
+  int status = 0;
+  REQUIRE(waitpid(recorder, &status, 0) == recorder);
+  CHECK(WEXITSTATUS(status) == 128 + SIGPIPE);
+  CHECK(load(machines.here() / "run.trace")->provenance().finished);
+  CHECK(machines.count_there() == 0);
+}
+
+TEST_CASE("a program there whose output is read slowly waits, and what is stored there of it is little") {
+  constexpr std::uintmax_t kMost = 32u << 20;  // bytes; `yes` prints as much in a tenth of a second
+  const TwoMachines machines;
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  const pid_t recorder = fork();
+  if (recorder == 0) {
+    become_lanescope(machines.here(), TwoMachines::on(quietly("profile", {"-o", "run", "sh", "-c", "yes | head -c 100000000; exit 5"})), machines.environment(),
+                     ends[1], STDERR_FILENO);
+  }
+  close(ends[1]);
+  char piece[64 << 10];
+  REQUIRE(read(ends[0], piece, 2) == 2);
+  const fs::path output = machines.there() / machines.kept() / "output";
+  std::uintmax_t before = 0;
+  await([&] {  // until it stands
+    const std::uintmax_t size = fs::file_size(output);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return size > 0 && std::exchange(before, size) == size;
+  });
+  CHECK(before < kMost);
+  std::size_t bytes = 2;
+  for (ssize_t size = 0; (size = read(ends[0], piece, sizeof(piece))) > 0;) bytes += static_cast<std::size_t>(size);
+  close(ends[0]);
+  CHECK(bytes == 100'000'000);
+  int status = 0;
+  REQUIRE(waitpid(recorder, &status, 0) == recorder);
+  CHECK(WEXITSTATUS(status) == 5);
 }
 
 TEST_CASE("a file there that is not there is no wrong usage, nor is a program that is not here") {

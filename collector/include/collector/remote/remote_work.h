@@ -51,6 +51,12 @@ struct Patience {
 enum class Wish { kGoOn, kStop, kLeave };  // kStop: the recording there shall end; kLeave: it may go on without us
 enum class TextStream { kOutput, kMessages };
 
+// What became of what was printed.
+struct Reading {
+  std::uint64_t waits = 0;  // bytes that nobody has taken yet
+  bool has_left = false;    // nobody reads it any more
+};
+
 struct WorkSettings {
   std::string target;                // as the user named it
   std::vector<std::string> command;  // that leads to the other side
@@ -62,6 +68,9 @@ struct WorkSettings {
   // Called while it works:
   std::function<Result<std::filesystem::path>(std::size_t number)> place;  // of the number-th file, from 1
   std::function<void(TextStream stream, std::string_view bytes)> print;    // what a recorder, its program, or a command printed there
+  // Asked often, of a new recording: a program whose output is taken slowly waits there, and the writes of one whose reader has left fail. Where there is
+  // none, all that was printed counts as taken.
+  std::function<Reading(TextStream stream)> reading;
   std::function<void(const std::string& sentence)> tell;
   std::function<bool()> keeps_recording = [] { return false; };                              // asked once all is here: whether it stays there nonetheless
   std::function<Wish()> wish = [] { return Wish::kGoOn; };                                   // some twenty times a second

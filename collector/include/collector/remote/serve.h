@@ -20,6 +20,13 @@ inline constexpr const char* kMessageReserve = "LANESCOPE_MESSAGE_RESERVE";
 // not noted was removed by somebody else, and the copy of it elsewhere is all that is left.
 inline constexpr const char* kDiscardNotes = "LANESCOPE_DISCARD_NOTES";
 
+// The variable that names a file to such a recorder that says how far its program's output is read (collector/session/distant_reader.h).
+inline constexpr const char* kReadingNote = "LANESCOPE_READING_NOTE";
+
+// The variable that names a file to such a recorder, which writes its exit code into it once all else is done: who waits for it may be killed before.
+inline constexpr const char* kCodeNote = "LANESCOPE_CODE_NOTE";
+void note_code(const std::filesystem::path& note, int code);
+
 struct ServeSettings {
   std::filesystem::path program;  // lanescope, for recorders and commands
   std::string version;

@@ -14,7 +14,7 @@ bool start_process_beside(const std::function<void()>& work);
 void ignore_signals() noexcept;
 
 // Closes all descriptors from `first` on but those that are `kept`: who waits for the end of a pipe that we have must not wait for another process of
-// ours. Safe between fork and exec. Requires: at most three are kept.
+// ours. Safe between fork and exec. Those that are negative are none. Requires: at most four are kept.
 void close_descriptors(int first, std::span<const int> kept = {}) noexcept;
 
 }  // namespace lanescope::session
