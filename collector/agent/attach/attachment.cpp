@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include <dlfcn.h>
 #include <sys/socket.h>
@@ -31,7 +32,7 @@
 namespace lanescope::agent::attach {
 namespace {
 
-constexpr int kLookMilliseconds = 500;              // between looks for libraries that were loaded meanwhile
+constexpr int kLookMilliseconds = 500;              // between looks for libraries that came by ways that are not watched
 constexpr std::int64_t kReadyAgain = kMillisecond;  // between looks of those who wait for that
 constexpr int kListenMilliseconds = 1'000;          // between looks whether the program has closed the listener
 constexpr std::int64_t kListenAgain = kSecond;      // where it has, and another can't be had
@@ -55,6 +56,14 @@ struct Attachment {
 };
 constinit Attachment attachment;
 
+// What looks have found, added up, and told twice a second: a program may load and unload a library all the time.
+struct Findings {
+  LateNvtx untold;
+  std::int64_t told = 0;          // when
+  bool has_told_of_uses = false;  // of libraries that used NVTX before: once
+};
+constinit Findings findings;  // guarded by the attachment's lock
+
 // In a forked child the thread does not exist, and nobody reads a socket that was on its way. The session would take the child for one that may come yet.
 void forget_in_child() noexcept {
   attachment.lock.forget_holder();
@@ -62,7 +71,9 @@ void forget_in_child() noexcept {
   attachment.progress.store(Progress::kReady, std::memory_order_relaxed);
   attachment.is_served = attachment.listens = false;
   attachment.listener.close();
+  findings = {};
   forget_search();
+  osrt::redirecting.store(0, std::memory_order_relaxed);
   forget_own_threads();
 }
 
@@ -151,10 +162,31 @@ void tell(const LateNvtx& found) noexcept {
     const int length = std::snprintf(text, sizeof(text), "The NVTX ranges of %zu libraries go to another tool, which was there first.", found.owned_by_other);
     report(Component::kNvtx, ComponentState::kOwnedByOther, Severity::kWarning, {text, static_cast<std::size_t>(length)});
   }
+  if (found.used_before != 0)
+    report(Component::kNvtx, ComponentState::kRecording, Severity::kWarning,
+           "NVTX ranges that libraries make before the agent has seen them, as in their constructors, are missing.");
   if (found.taken_over != 0) {
     const int length = std::snprintf(text, sizeof(text), "NVTX of %zu loaded files is recorded from here on.", found.taken_over);
     report(Component::kNvtx, ComponentState::kRecording, Severity::kInformation, {text, static_cast<std::size_t>(length)});
   }
+}
+
+void begin_findings() noexcept {
+  const ScopedLock lock(attachment.lock);
+  findings = {};
+}
+
+LateNvtx take_what_is_to_tell(const LateNvtx& found) noexcept {
+  const ScopedLock lock(attachment.lock);
+  findings.untold.add(found);
+  if (findings.untold.is_nothing()) return {};
+  const std::int64_t now = monotonic_now();
+  if (now - findings.told < kLookMilliseconds * kMillisecond) return {};
+  findings.told = now;
+  LateNvtx result = std::exchange(findings.untold, {});
+  if (findings.has_told_of_uses) result.used_before = 0;
+  findings.has_told_of_uses = findings.has_told_of_uses || result.used_before != 0;
+  return result;
 }
 
 bool uses_cuda() noexcept {
@@ -179,13 +211,27 @@ OsCalls traced_os_calls() noexcept {
 // Those of files that were loaded since the last time.
 void redirect_os_calls(const OsCalls& traced) noexcept {
   if (!traced.are_recorded && !traced.show_python_lock) return osrt::watch_process_calls();
-  if (traced.show_python_lock) python_lock::look_for_interpreter();
   const auto redirect = osrt::redirect.load(std::memory_order_acquire);
   if (redirect == nullptr) return;
   const Redirected result = redirect(traced.are_recorded ? osrt::Recorded::kCalls : osrt::Recorded::kPythonLock);
   tell_unreadable(Component::kOsRuntime,
                   "Of %zu of the loaded files no calls into the C library are recorded: what they were loaded from was cut short or replaced since.",
                   result.unreadable_files);
+}
+
+void redirect_loading() noexcept {
+  if (auto* const redirect = osrt::redirect_loading.load(std::memory_order_acquire)) redirect();
+}
+
+void look_at_new_files(const OsCalls& os_calls) noexcept {
+  redirect_loading();
+  redirect_os_calls(os_calls);
+  tell(take_what_is_to_tell(take_over_nvtx(Search::kNew)));
+}
+
+// On a thread of the program's that has loaded some, in a forked child as well, which is to be a member before it looks.
+void look_for_program() noexcept {
+  if (join_recording()) look_at_new_files(traced_os_calls());
 }
 
 // Where the program has closed the session's socket, nobody tells of its end but who comes next.
@@ -197,19 +243,26 @@ bool has_successor() noexcept {
 // From joining to the session's end.
 void follow_session() noexcept {
   bool records_cuda = false;
-  tell(take_over_nvtx(Search::kAll));
+  begin_findings();
+  osrt::look_at_new_files.store([] {}, std::memory_order_release);  // whose loading begins before all are looked at, looks when it ends
+  redirect_loading();
+  LateNvtx found = take_over_nvtx(Search::kAll);
+  found.used_before = 0;  // before the recording
+  osrt::look_at_new_files.store(look_for_program, std::memory_order_release);
+  tell(found);
   const OsCalls os_calls = traced_os_calls();
   if (os_calls.are_recorded) prepare_call_chains();
   do {
     end_with_last_thread();
-    redirect_os_calls(os_calls);
+    if (os_calls.show_python_lock) python_lock::look_for_interpreter();
+    look_at_new_files(os_calls);
     if (!records_cuda && uses_cuda()) {
       records_cuda = true;
       attachment.record_cuda();
     }
-    tell(take_over_nvtx(Search::kNew));
     attachment.progress.store(Progress::kReady, std::memory_order_release);
   } while (session_stays_alive(kLookMilliseconds) && !has_successor());
+  osrt::look_at_new_files.store(nullptr, std::memory_order_release);
   fall_silent_without_session();
 }
 

@@ -17,13 +17,14 @@
 #include "agent/core/faults/fault_guard.h"
 #include "agent/core/loader/dynamic_section.h"
 #include "agent/core/loader/loader.h"
+#include "agent/core/loader/new_files.h"
+#include "agent/core/loader/turn.h"
 #include "agent/core/quiet.h"
 #include "agent/core/system_calls.h"
 #include "agent/nvtx/globals.h"
 #include "agent/nvtx/injection.h"
 #include "agent/nvtx/setup.h"
 #include "agent/process/forks.h"
-#include "agent/process/this_thread.h"
 
 namespace lanescope::agent::attach {
 namespace {
@@ -46,7 +47,6 @@ constexpr std::size_t kGlobalsBytes = 2048;  // more than nvtxGlobals_t has in a
 constexpr unsigned int kMaximumTableSize = 64;
 constexpr Address kPageBytes = 4096;
 constexpr int kStartedPatience = 1000;  // looks at a library that another thread initialises right now
-constexpr std::size_t kRememberedLibraries = 4096;
 constexpr std::size_t kAwaitedLibraries = 16;
 constexpr std::int64_t kPatience = kSecond / 2;  // of a thread that is about to fork, for other threads
 constexpr std::int64_t kLook = kMillisecond / 20;
@@ -166,7 +166,7 @@ std::uint32_t set_up(Globals& globals, const Library& library, bool& installed) 
   return state;
 }
 
-void take_over(Globals& globals, const Library& library, LateNvtx& result) noexcept {
+void take_over(Globals& globals, const Library& library, Search extent, LateNvtx& result) noexcept {
   std::uint32_t state = kFresh;
   bool installed = false;
   for (int look = 0; look < kStartedPatience; ++look) {
@@ -186,10 +186,10 @@ void take_over(Globals& globals, const Library& library, LateNvtx& result) noexc
     is_free = false;
     is_ours = is_ours || own_library()->has_code(address_of(function));
   });
-  if (is_ours || (is_free && install(globals)))
-    ++result.taken_over;
-  else if (!is_free)
-    ++result.owned_by_other;
+  const bool is_taken_over = !is_ours && is_free && install(globals);
+  if (is_taken_over) ++result.used_before;
+  if (is_taken_over || (is_ours && extent == Search::kAll)) ++result.taken_over;
+  if (!is_ours && !is_free) ++result.owned_by_other;
 }
 
 // Whether a page can be read: a program may have taken the right away. The kernel is asked, since looking would end the program; where it
@@ -227,6 +227,8 @@ struct NvtxOfFile {
   Library library;
   Globals* each[kMost];
   std::size_t count = 0;
+  bool is_to_come_again = false;  // the loader has not filled it in yet, or a thread, perhaps this one, is setting NVTX up
+  [[nodiscard]] NewFiles::Seen seen() const noexcept { return is_to_come_again ? NewFiles::Seen::kAgain : NewFiles::Seen::kWhole; }
 
   // What stands around a word that is filled in as the first function of such a structure is.
   void look_at(Address word, ReadablePages& pages) noexcept {
@@ -246,10 +248,15 @@ struct NvtxOfFile {
 // Looks where the loader has filled in addresses, which it has done in each such structure: a library's data may be gigabytes that nobody
 // has touched. A program that is linked to its place, as few are, has them from its file: all its data is looked at.
 void find_nvtx(const dl_phdr_info& information, NvtxOfFile& nvtx) noexcept {
+  const bool is_unfinished = may_be_unfinished(information);
   nvtx.library = describe(information);
   ReadablePages pages;
   const auto look_at = [&](Address word) { nvtx.look_at(word, pages); };
-  if (information.dlpi_addr != 0) return for_each_filled_word(dynamic_section_of(information), look_at);
+  if (information.dlpi_addr != 0) {
+    for_each_filled_word(dynamic_section_of(information), look_at);
+    nvtx.is_to_come_again = is_unfinished && nvtx.count == 0;
+    return;
+  }
   for (std::size_t i = 0; i < nvtx.library.data_count; ++i) {
     const Range& range = nvtx.library.data[i];
     for (Address word = (range.begin + sizeof(Address) - 1) / sizeof(Address) * sizeof(Address); word < range.end; word += sizeof(Address)) look_at(word);
@@ -261,78 +268,8 @@ Guarded find_nvtx_guarded(const dl_phdr_info& information, NvtxOfFile& nvtx) noe
   return run_guarded([&] { find_nvtx(information, nvtx); });
 }
 
-// Libraries that were searched before. Forgotten when one is unloaded, since another may come to lie at its place.
-struct Searched {
-  Address bases[kRememberedLibraries];
-  std::size_t count;
-  unsigned long long loaded;
-  unsigned long long unloaded;
-
-  bool add(Address base) noexcept {
-    if (std::find(bases, bases + count, base) != bases + count) return false;
-    if (count < kRememberedLibraries) bases[count++] = base;
-    return true;
-  }
-  void remove_last() noexcept {
-    if (count != 0) --count;
-  }
-};
-constinit Searched searched{};
-
-// Who looks at the libraries. Not a lock: whoever forks within a callback of the loader would wait for one that waits for the loader.
-constinit std::atomic<std::uint32_t> searcher{0};  // kernel thread id
-
-class [[nodiscard]] SearchTurn {
- public:
-  SearchTurn() noexcept {
-    const std::int64_t give_up = monotonic_now() + kPatience;
-    std::uint32_t nobody = 0;
-    while (!searcher.compare_exchange_strong(nobody, this_thread_id(), std::memory_order_acquire)) {
-      nobody = 0;
-      if (monotonic_now() >= give_up) return;
-      system::sleep(kLook);
-    }
-    is_ours_ = true;
-  }
-  ~SearchTurn() {
-    if (is_ours_) searcher.store(0, std::memory_order_release);
-  }
-  SearchTurn(const SearchTurn&) = delete;
-  SearchTurn& operator=(const SearchTurn&) = delete;
-  explicit operator bool() const noexcept { return is_ours_; }
-
- private:
-  bool is_ours_ = false;
-};
-
-// Calls visit(library, its information) for each that was not searched yet, until one answers that it is not through, which is searched
-// again the next time.
-enum class Visited { kThrough, kAgain };
-template <typename Visit>
-void visit_new_libraries(Visit visit) noexcept {
-  struct Counts {
-    unsigned long long loaded, unloaded;
-  } counts{};
-  visit_loaded_files(
-      [](dl_phdr_info* information, std::size_t, void* argument) {
-        *static_cast<Counts*>(argument) = {information->dlpi_adds, information->dlpi_subs};
-        return 1;
-      },
-      &counts);
-  if (counts.loaded == searched.loaded && counts.unloaded == searched.unloaded) return;
-  if (counts.unloaded != searched.unloaded) searched.count = 0;
-  const int stopped = visit_loaded_files(
-      [](dl_phdr_info* information, std::size_t, void* argument) {
-        if (information->dlpi_phnum == 0 || !searched.add(address_of(information->dlpi_phdr))) return 0;
-        if ((*static_cast<Visit*>(argument))(*information) == Visited::kThrough) return 0;
-        searched.remove_last();
-        return 1;
-      },
-      &visit);
-  if (stopped != 0) return;
-  searched.loaded = counts.loaded;
-  searched.unloaded = counts.unloaded;
-}
+constinit NewFiles new_libraries;
+constinit Turn::Holder searcher{0};
 
 // ---- Before a fork -----------------------------------------------------------------------------------------------------------------
 
@@ -345,25 +282,27 @@ void set_all_up() noexcept {
   const volatile std::uint32_t* awaited[kAwaitedLibraries];
   std::size_t count = 0;
   {
-    const SearchTurn turn;
+    const Turn turn(searcher);
     if (!turn) return;
     bool has_joined = false;  // or never will
     bool is_to_join = true;
     while (is_to_join) {
       is_to_join = false;
       // Nobody waits for the session with the loader's lock.
-      visit_new_libraries([&](const dl_phdr_info& information) {
+      new_libraries.visit([&](const dl_phdr_info& information) {
         NvtxOfFile nvtx;
-        if (find_nvtx_guarded(information, nvtx) == Guarded::kFaulted) return Visited::kThrough;
+        if (find_nvtx_guarded(information, nvtx) == Guarded::kFaulted) return NewFiles::Seen::kWhole;
         for (std::size_t i = 0; i < nvtx.count; ++i) {
           Globals& globals = *nvtx.each[i];
           if (globals.state == kComplete) continue;
-          is_to_join = !has_joined;
-          if (is_to_join) return Visited::kAgain;
+          if (!has_joined) {
+            is_to_join = true;
+            return NewFiles::Seen::kAgain;
+          }
           bool installed = false;
           if (set_up(globals, nvtx.library, installed) == kStarted && count < kAwaitedLibraries) awaited[count++] = &globals.state;
         }
-        return Visited::kThrough;
+        return nvtx.seen();
       });
       if (is_to_join) join_recording();
       has_joined = true;
@@ -388,14 +327,17 @@ std::string_view file_name(const char* path) noexcept {
 
 LateNvtx take_over_nvtx(Search extent) noexcept {
   LateNvtx result;
-  const SearchTurn turn;
+  const Turn turn(searcher);
   if (!turn) return result;
-  if (extent == Search::kAll) searched = {};
-  visit_new_libraries([&](const dl_phdr_info& information) {
+  if (extent == Search::kAll) new_libraries.forget();
+  new_libraries.visit([&](const dl_phdr_info& information) {
     NvtxOfFile nvtx;
     if (find_nvtx_guarded(information, nvtx) == Guarded::kFaulted) ++result.unreadable;
-    for (std::size_t i = 0; i < nvtx.count; ++i) take_over(*nvtx.each[i], nvtx.library, result);
-    return Visited::kThrough;
+    for (std::size_t i = 0; i < nvtx.count; ++i) {
+      take_over(*nvtx.each[i], nvtx.library, extent, result);
+      nvtx.is_to_come_again = nvtx.is_to_come_again || nvtx.each[i]->state == kStarted;
+    }
+    return nvtx.seen();
   });
   return result;
 }

@@ -5,19 +5,30 @@
 // it. The loader has filled in these addresses, and is asked where it did so: what else a library's data holds is not looked at.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 namespace lanescope::agent::attach {
 
 struct LateNvtx {
   std::size_t taken_over = 0;      // libraries whose calls are recorded from now on
+  std::size_t used_before = 0;     // those of them that have called NVTX already, without a tool
   std::size_t owned_by_other = 0;  // libraries whose calls go to another tool, which keeps them
   std::size_t unreadable = 0;      // libraries whose headers are not there any more
+
+  [[nodiscard]] bool is_nothing() const noexcept { return taken_over + used_before + owned_by_other + unreadable == 0; }
+  // What a later look has found; those that stay as they are it finds again where a library was unloaded meanwhile.
+  void add(const LateNvtx& later) noexcept {
+    taken_over += later.taken_over;
+    used_before += later.used_before;
+    owned_by_other = std::max(owned_by_other, later.owned_by_other);
+    unreadable = std::max(unreadable, later.unreadable);
+  }
 };
 
 enum class Search { kAll, kNew };  // kNew: what was loaded since the last call
 
-// Takes over libraries; those that are ours already are counted as such. O(addresses that the loader has filled in): 1 ms for a program of
+// Takes over libraries; of all, those that are ours already are counted as such. O(addresses that the loader has filled in): 1 ms for a program of
 // ordinary size. Any thread: one at a time looks, and another that would finds nothing new after it.
 LateNvtx take_over_nvtx(Search search) noexcept;
 

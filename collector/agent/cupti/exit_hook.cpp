@@ -41,7 +41,8 @@ void finish_before_exits() noexcept {
   Redirection redirections[kExits + signals.size() + kMostOfExec] = {{"_exit", plain, to}, {"_Exit", standard, to}};
   Redirection* const execs = std::copy(signals.begin(), signals.end(), redirections + kExits);
   std::copy_n(exec_redirections.begin(), std::min(exec_redirections.size(), kMostOfExec), execs);
-  CallSlots().redirect(redirections);  // what is left of the array redirects nothing
+  static constinit CallSlots slots;
+  slots.redirect(redirections);  // what is left of the array redirects nothing
 }
 
 }  // namespace lanescope::agent::cupti

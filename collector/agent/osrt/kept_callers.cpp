@@ -1,8 +1,9 @@
-// Functions that behave by who calls them, or return twice: dlopen() and syscall(). A few instructions decide whether the call can be
+// Functions that behave by who calls them, or return twice: dlopen(), dlsym() and syscall(). A few instructions decide whether the call can be
 // timed, and what comes before it, and otherwise jump on to the real function, which finds the stack and the registers as its caller left
 // them.
 #include "agent/osrt/kept_callers.h"
 
+#include <atomic>
 #include <cerrno>
 
 #include <dlfcn.h>
@@ -22,18 +23,38 @@ namespace {
 using lanescope::agent::osrt::Function;
 
 constinit Function real_dlopen{"dlopen", nullptr};
+constinit Function real_dlsym{"dlsym", nullptr};
 constinit Function real_syscall{"syscall", nullptr};
 
 bool are_recorded() { return lanescope::agent::osrt::is_active.load(std::memory_order_relaxed) && !lanescope::agent::Quiet::is_on(); }
 
 bool awaits_python() { return lanescope::agent::python_lock::is_awaited.load(std::memory_order_relaxed); }
 
+bool are_files_looked_at() { return lanescope::agent::osrt::look_at_new_files.load(std::memory_order_relaxed) != nullptr; }
+
+// Behind a call of dlopen() whose end the agent does not see.
+constinit std::atomic<bool> is_look_due{false};
+
+void look_at_new_files() {
+  is_look_due.store(false, std::memory_order_relaxed);
+  const auto look = lanescope::agent::osrt::look_at_new_files.load(std::memory_order_acquire);
+  if (look == nullptr) return;
+  const int saved_errno = errno;
+  {
+    const lanescope::agent::Quiet quiet;
+    look();
+  }
+  errno = saved_errno;
+}
+
 void* timed_dlopen(const char* file, int mode) {
   const auto next = reinterpret_cast<void* (*)(const char*, int)>(real_dlopen.address());
   const std::int64_t start = lanescope::agent::monotonic_now();
   void* library = next(file, mode);
   if (are_recorded()) lanescope::agent::osrt::note(real_dlopen.name, start);
-  if (library != nullptr && awaits_python()) lanescope::agent::python_lock::look_for_interpreter();
+  if (library == nullptr) return library;
+  if (awaits_python()) lanescope::agent::python_lock::look_for_interpreter();
+  look_at_new_files();
   return library;
 }
 
@@ -65,7 +86,14 @@ bool waits(Word number, Word operation) {
 // Where the call goes on.
 extern "C" LANESCOPE_HIDDEN void* lanescope_choose_dlopen(const char* file, int, const void* caller) {
   void* next = real_dlopen.address();
-  return (are_recorded() || awaits_python()) && !lanescope::agent::osrt::caller_matters(file, caller) ? reinterpret_cast<void*>(&timed_dlopen) : next;
+  if (!are_recorded() && !awaits_python() && !are_files_looked_at()) return next;
+  if (!lanescope::agent::osrt::caller_matters(file, caller)) return reinterpret_cast<void*>(&timed_dlopen);
+  is_look_due.store(are_files_looked_at(), std::memory_order_relaxed);
+  return next;
+}
+extern "C" LANESCOPE_HIDDEN void* lanescope_choose_dlsym() {
+  if (is_look_due.load(std::memory_order_relaxed)) look_at_new_files();
+  return real_dlsym.address();
 }
 extern "C" LANESCOPE_HIDDEN void* lanescope_choose_syscall(Word number, Word first, Word operation) {
   if (number == SYS_execve) lanescope::agent::osrt::hand_over_before_exec(reinterpret_cast<const char*>(first));
@@ -106,6 +134,30 @@ dlopen:
   .cfi_endproc
   .size dlopen, .-dlopen
   .size lanescope_own_dlopen, .-lanescope_own_dlopen
+
+  .p2align 4
+  .hidden lanescope_own_dlsym
+  .globl lanescope_own_dlsym
+  .type lanescope_own_dlsym, @function
+lanescope_own_dlsym:
+  .cfi_startproc
+  endbr64
+  pushq %rdi
+  .cfi_adjust_cfa_offset 8
+  pushq %rsi
+  .cfi_adjust_cfa_offset 8
+  subq $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  call lanescope_choose_dlsym
+  addq $8, %rsp
+  .cfi_adjust_cfa_offset -8
+  popq %rsi
+  .cfi_adjust_cfa_offset -8
+  popq %rdi
+  .cfi_adjust_cfa_offset -8
+  jmp *%rax
+  .cfi_endproc
+  .size lanescope_own_dlsym, .-lanescope_own_dlsym
 
   .p2align 4
   .hidden lanescope_own_syscall
@@ -153,17 +205,21 @@ syscall:
 )");
 
 extern "C" __attribute__((visibility("hidden"))) char lanescope_own_dlopen[];
+extern "C" __attribute__((visibility("hidden"))) char lanescope_own_dlsym[];
 extern "C" __attribute__((visibility("hidden"))) char lanescope_own_syscall[];
 
 namespace lanescope::agent::osrt {
 
 void find_kept_callers() noexcept {
   real_dlopen.address();
+  real_dlsym.address();
   real_syscall.address();
 }
 
 KeptCallers redirected_kept_callers() noexcept {
-  return {{"dlopen", real_dlopen.address(), lanescope_own_dlopen}, {"syscall", real_syscall.address(), lanescope_own_syscall}};
+  return {{"dlopen", real_dlopen.address(), lanescope_own_dlopen},
+          {"dlsym", real_dlsym.address(), lanescope_own_dlsym},
+          {"syscall", real_syscall.address(), lanescope_own_syscall}};
 }
 
 }  // namespace lanescope::agent::osrt

@@ -1,4 +1,4 @@
-// Functions of the C library that find their caller on the stack as without us: dlopen(), whose caller decides where it looks, and
+// Functions of the C library that find their caller on the stack as without us: dlopen() and dlsym(), whose caller decides where they look, and
 // syscall(), which may return on another stack. Timed are calls of dlopen() for whose outcome the caller does not matter
 // (caller_matters.h), and waits by futex. Before a system call that makes another program of the process, what the agent holds is handed
 // over. x86-64 alone.
@@ -11,9 +11,10 @@ namespace lanescope::agent::osrt {
 // Looks the real ones up: while the library is loaded.
 void find_kept_callers() noexcept;
 
-// Of dlopen() and syscall(), for files that found others; null functions on other processors.
+// Of these functions, for files that found others; null functions on other processors.
 struct KeptCallers {
   Redirection dlopen;
+  Redirection dlsym;
   Redirection syscall;
 };
 KeptCallers redirected_kept_callers() noexcept;

@@ -14,6 +14,9 @@ namespace lanescope::agent::osrt {
 constinit std::atomic<bool> is_active{false};
 constinit std::atomic<Redirected (*)(Recorded)> redirect{nullptr};
 constinit std::atomic<void (*)()> redirect_process{nullptr};
+constinit std::atomic<void (*)()> redirect_loading{nullptr};
+constinit std::atomic<void (*)()> look_at_new_files{nullptr};
+constinit Turn::Holder redirecting{0};
 
 namespace {
 
@@ -46,6 +49,7 @@ void watch_process_calls() noexcept {
   const auto look = [] {
     if (auto* const now = redirect_process.load(std::memory_order_acquire)) now();
   };
+  on_fork_child([] { redirecting.store(0, std::memory_order_relaxed); });
   look();
   before_forking(look);
 }

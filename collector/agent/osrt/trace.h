@@ -11,6 +11,7 @@
 
 #include "agent/core/clock.h"
 #include "agent/core/loader/call_slots.h"
+#include "agent/core/loader/turn.h"
 #include "agent/core/quiet.h"
 
 namespace lanescope::agent::osrt {
@@ -44,6 +45,14 @@ extern constinit std::atomic<Redirected (*)(Recorded)> redirect;
 // The same of those calls alone by which a process forbids itself system calls (filter_calls.h), or asks who awaits a signal (process/handlers.h). Any
 // thread.
 extern constinit std::atomic<void (*)()> redirect_process;
+
+// The same of dlopen() and dlsym() alone, so that what is loaded is looked at without delay (look_at_new_files). Any thread.
+extern constinit std::atomic<void (*)()> redirect_loading;
+// Who looks at files that the program has loaded: called on its thread before it gets at them; null where nobody does. Where dlopen() has to find its caller
+// on the stack (kept_callers.h), that is before the next dlsym(), and not behind the call itself.
+extern constinit std::atomic<void (*)()> look_at_new_files;
+// Whose turn it is to redirect.
+extern constinit Turn::Holder redirecting;
 
 // From here on such calls of the files that are loaded now, or before a fork, come to the agent in a process that does not record its calls.
 void watch_process_calls() noexcept;

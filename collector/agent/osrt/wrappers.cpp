@@ -314,25 +314,30 @@ extern "C" void lanescope_quick_exit(int code) { end_with(functions[k_quick_exit
 
 namespace {
 
-// The calls by which a process forbids itself system calls, and those by which it asks who awaits a signal. A look that comes while another thread
-// looks is left out.
-void redirect_process_calls() noexcept {
-  static constinit std::atomic<bool> is_looking{false};
+using lanescope::agent::Turn;
+using lanescope::agent::osrt::redirecting;
+
+void redirect_loading_calls() noexcept {
   static constinit lanescope::agent::CallSlots slots;
-  if (is_looking.exchange(true, std::memory_order_acquire)) return;
+  const auto kept_callers = lanescope::agent::osrt::redirected_kept_callers();
+  const lanescope::agent::Redirection redirections[] = {kept_callers.dlopen, kept_callers.dlsym};
+  if (const Turn turn(redirecting); turn) slots.redirect(redirections);
+}
+
+// The calls by which a process forbids itself system calls, and those by which it asks who awaits a signal.
+void redirect_process_calls() noexcept {
+  static constinit lanescope::agent::CallSlots slots;
   const auto handlers = lanescope::agent::handler_redirections();
   constexpr std::size_t kOthers = 2;
   lanescope::agent::Redirection redirections[kOthers + handlers.size()] = {lanescope::agent::osrt::redirected_kept_callers().syscall,
                                                                            lanescope::agent::osrt::redirected_prctl()};
   std::copy(handlers.begin(), handlers.end(), redirections + kOthers);
-  slots.redirect(redirections);
-  is_looking.store(false, std::memory_order_release);
+  if (const Turn turn(redirecting); turn) slots.redirect(redirections);
 }
 
 // Of a process that runs already. Ends that run no handlers stay as they are: what of CUPTI is left is known to the exit hook.
 lanescope::agent::Redirected redirect_all(lanescope::agent::osrt::Recorded recorded) noexcept {
   static constinit lanescope::agent::CallSlots slots;
-  const auto kept_callers = lanescope::agent::osrt::redirected_kept_callers();
   const lanescope::agent::Redirection redirections[] = {
 #define LANESCOPE_REDIRECTION(result, name, ...) {#name, functions[k_##name].address(), reinterpret_cast<void*>(&own_##name)},
       LANESCOPE_CALLS(LANESCOPE_REDIRECTION) LANESCOPE_FILE_CALLS(LANESCOPE_REDIRECTION) LANESCOPE_OTHER_FORMS(LANESCOPE_REDIRECTION)
@@ -345,9 +350,9 @@ lanescope::agent::Redirected redirect_all(lanescope::agent::osrt::Recorded recor
       {"fork", functions[k_fork].address(), reinterpret_cast<void*>(&own_fork)},
       {"fcntl", functions[k_fcntl].address(), reinterpret_cast<void*>(&own_fcntl)},
       {"fcntl64", functions[k_fcntl64].address(), reinterpret_cast<void*>(&own_fcntl64)},
-      kept_callers.dlopen,
   };
-  const lanescope::agent::Redirected result = slots.redirect(redirections);
+  lanescope::agent::Redirected result;
+  if (const Turn turn(redirecting); turn) result = slots.redirect(redirections);
   redirect_process_calls();
   lanescope::agent::osrt::files_asked.store(lanescope::agent::osrt::FilesAsked::kUnknown, std::memory_order_relaxed);
   lanescope::agent::osrt::is_active.store(recorded == lanescope::agent::osrt::Recorded::kCalls, std::memory_order_relaxed);
@@ -382,6 +387,7 @@ __attribute__((constructor)) static void find_functions() {
   if (is_preloaded) return;
   lanescope::agent::osrt::redirect.store(redirect_all, std::memory_order_release);
   lanescope::agent::osrt::redirect_process.store(redirect_process_calls, std::memory_order_release);
+  lanescope::agent::osrt::redirect_loading.store(redirect_loading_calls, std::memory_order_release);
 }
 
 __attribute__((destructor)) static void end_of_process() { lanescope::agent::python_lock::end_of_process(); }

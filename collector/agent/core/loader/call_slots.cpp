@@ -5,7 +5,6 @@
 
 #include <elf.h>
 #include <link.h>
-#include <linux/futex.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,8 +18,6 @@ namespace {
 
 using Address = std::uintptr_t;
 
-constexpr unsigned kLooksAtUnfinished = 20;  // then it is not the loader who keeps it open
-
 #if defined(__aarch64__)
 constexpr unsigned long kFunctionSlots[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT};
 #else
@@ -33,7 +30,7 @@ struct File {
   Address end = 0;
   Address read_only = 0;  // what the loader has made so, whole pages: from here
   Address read_only_end = 0;
-  bool is_closed = false;  // it is so by now
+  bool is_closed = false;  // it is so by now, where there is any
   DynamicSection section;
 };
 
@@ -76,13 +73,6 @@ void* replacement(std::span<const Redirection> redirections, const File& file, A
   return nullptr;
 }
 
-// Whether the program may write there: asked of the kernel, which adds nothing to what lies there.
-bool is_writable(Address place) noexcept {
-  constexpr long kAddNothing = 0x10000000;  // FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)
-  std::uint32_t nobody_waits = 0;
-  return system::system_call(SYS_futex, system::word(&nobody_waits), FUTEX_WAKE_OP_PRIVATE, 0, 0, static_cast<long>(place), kAddNothing) >= 0;
-}
-
 std::size_t redirect(std::span<const Redirection> redirections, const File& file, const LoaderTable<ElfW(Rela)>& table) noexcept {
   std::size_t changed = 0;
   auto* const read_only = reinterpret_cast<void*>(file.read_only);
@@ -106,14 +96,6 @@ std::size_t redirect(std::span<const Redirection> redirections, const File& file
   return changed;
 }
 
-struct Visit {
-  std::span<const Redirection> redirections;
-  bool waits_for_loader;
-  Redirected result;
-  std::size_t unfinished_files = 0;
-  Address code = 0;  // of the one file that is meant; 0: all but ours
-};
-
 bool holds(const dl_phdr_info& information, Address place) noexcept {
   for (int i = 0; i < information.dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = information.dlpi_phdr[i];
@@ -123,48 +105,52 @@ bool holds(const dl_phdr_info& information, Address place) noexcept {
   return false;
 }
 
-// The loader's lock is held here, and is let go behind a fault as well.
-int visit(dl_phdr_info* information, std::size_t, void* data) noexcept {
-  auto& [redirections, waits_for_loader, result, unfinished_files, code] = *static_cast<Visit*>(data);
-  if (code == 0 ? is_ours(information->dlpi_name) : !holds(*information, code)) return 0;
+// Nothing of a file that is left to the loader. The loader's lock is held here, and is let go behind a fault as well.
+NewFiles::Seen redirect(std::span<const Redirection> redirections, const dl_phdr_info& information, bool waits_for_loader, Redirected& result) noexcept {
+  auto seen = NewFiles::Seen::kWhole;
   const Guarded done = run_guarded([&] {
-    File file = describe(*information);
+    File file = describe(information);
     if (file.section.symbols == nullptr || file.section.names == nullptr) return;
     // What is to be read-only, and is not, belongs to the loader still: it writes there, and closes it when it is done.
-    file.is_closed = file.read_only_end > file.read_only && !is_writable(file.read_only);
-    if (waits_for_loader && !file.is_closed && file.read_only_end > file.read_only) {
-      ++unfinished_files;
-      return;
-    }
+    const bool is_open = may_be_unfinished(information);
+    if (is_open) seen = NewFiles::Seen::kAgain;
+    if (is_open && waits_for_loader) return;
+    file.is_closed = !is_open;
     result.calls += redirect(redirections, file, file.section.calls);
     result.calls += redirect(redirections, file, file.section.others);
   });
-  if (done == Guarded::kFaulted) ++result.unreadable_files;
-  return 0;
+  if (done == Guarded::kDone) return seen;
+  ++result.unreadable_files;
+  return NewFiles::Seen::kWhole;
 }
+
+struct CallsOfOneFile {
+  std::span<const Redirection> redirections;
+  Address code;
+  Redirected result;
+};
 
 }  // namespace
 
 Redirected redirect_calls_of(const void* code, std::span<const Redirection> redirections) noexcept {
-  Visit one{.redirections = redirections, .waits_for_loader = false, .result = {}, .code = reinterpret_cast<Address>(code)};
-  visit_loaded_files(visit, &one);
+  CallsOfOneFile one{redirections, reinterpret_cast<Address>(code), {}};
+  visit_loaded_files(
+      [](dl_phdr_info* information, std::size_t, void* data) {
+        auto& own = *static_cast<CallsOfOneFile*>(data);
+        if (holds(*information, own.code)) redirect(own.redirections, *information, false, own.result);
+        return 0;
+      },
+      &one);
   return one.result;
 }
 
 Redirected CallSlots::redirect(std::span<const Redirection> redirections) noexcept {
-  const unsigned long long before = loaded_;
-  const bool waits_for_loader = looks_at_unfinished_ < kLooksAtUnfinished;
-  visit_loaded_files(
-      [](dl_phdr_info* information, std::size_t, void* data) {
-        *static_cast<unsigned long long*>(data) = information->dlpi_adds;
-        return 1;
-      },
-      &loaded_);
-  if (loaded_ == before && looks_at_unfinished_ == 0) return {};
-  Visit whole{redirections, waits_for_loader, {}};
-  visit_loaded_files(visit, &whole);
-  looks_at_unfinished_ = whole.unfinished_files != 0 ? looks_at_unfinished_ + 1 : 0;
-  return whole.result;
+  Redirected result;
+  files_.visit([&](const dl_phdr_info& information) {
+    if (is_ours(information.dlpi_name)) return NewFiles::Seen::kWhole;
+    return agent::redirect(redirections, information, files_.waits_for_loader(), result);
+  });
+  return result;
 }
 
 }  // namespace lanescope::agent

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <span>
 
+#include "agent/core/loader/new_files.h"
+
 namespace lanescope::agent {
 
 struct Redirection {
@@ -24,14 +26,13 @@ Redirected redirect_calls_of(const void* code, std::span<const Redirection> redi
 class CallSlots {
  public:
   // Lets calls to `from` go to `to`, in all files that are loaded now; calls that are under way end where they began. Slots that hold
-  // something else, another tool's function for one, are left alone. Asked again, those of files that came meanwhile. O(relocations of the
-  // files), some milliseconds in a large program; but for a look where no file was loaded since the last time. Files
-  // on which the loader still works, on another thread, come with the next look.
+  // something else, another tool's function for one, are left alone. Asked again, those of files that came meanwhile, with the same redirections.
+  // O(relocations of the files that are new), some milliseconds in a large program the first time. Files on which the loader still works, on another
+  // thread, come with the next look, too.
   Redirected redirect(std::span<const Redirection> redirections) noexcept;
 
  private:
-  unsigned long long loaded_ = 0;     // files ever, as the loader counts
-  unsigned looks_at_unfinished_ = 0;  // one after the other that found files on which the loader still worked
+  NewFiles files_;
 };
 
 }  // namespace lanescope::agent

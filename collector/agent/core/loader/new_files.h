@@ -1,0 +1,49 @@
+// The loaded files that one who looks at them again and again has not seen whole yet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <link.h>
+
+namespace lanescope::agent {
+
+// Whether the loader may still be at work on the file, on another thread: what is to be read-only behind that is not yet. A system call; reads of the
+// file what may not be there any more (faults/fault_guard.h).
+bool may_be_unfinished(const dl_phdr_info& file) noexcept;
+
+// One thread at a time.
+class NewFiles {
+ public:
+  // kAgain: it was not finished, and comes with the next look, too, while unfinished ones are waited for.
+  enum class Seen { kWhole, kAgain };
+
+  // Calls visit(information) for each. The loader's lock is held there. Where no file came or went since the last time, that costs a look at the first.
+  template <typename Visit>
+  void visit(Visit visit) noexcept {
+    visit_each([](const dl_phdr_info& file, void* own) { return (*static_cast<Visit*>(own))(file); }, &visit);
+  }
+
+  // Whether unfinished files are waited for: for ten seconds, for then it is not the loader who keeps them so. As of the last look.
+  [[nodiscard]] bool waits_for_loader() const noexcept { return waits_for_loader_; }
+
+  // All are new again.
+  void forget() noexcept;
+
+ private:
+  static constexpr std::size_t kRemembered = 4096;  // those behind are always new
+  using VisitNew = Seen (*)(const dl_phdr_info&, void*);
+  struct Look;
+
+  void visit_each(VisitNew visit, void* argument) noexcept;
+  [[nodiscard]] bool has_seen(const dl_phdr_info& file) const noexcept;
+
+  std::uintptr_t seen_[kRemembered] = {};  // where their program headers lie
+  std::size_t seen_count_ = 0;
+  unsigned long long loaded_ = 0;  // files ever, as the loader counts
+  unsigned long long unloaded_ = 0;
+  std::int64_t unfinished_since_ = 0;  // 0: none was with the last look
+  bool waits_for_loader_ = true;
+};
+
+}  // namespace lanescope::agent

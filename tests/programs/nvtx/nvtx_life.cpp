@@ -1,0 +1,22 @@
+// The library of nvtx_reloading, with NVTX of its own: a range "life N" around a sleep of a millisecond. Built with LANESCOPE_BEGINS_EARLY, it makes a
+// range "loading" while it is loaded.
+#include <nvtx3/nvToolsExt.h>
+
+#include <cstdio>
+
+#include <unistd.h>
+
+extern "C" __attribute__((visibility("default"))) void one_range(long life) {
+  char name[32];
+  std::snprintf(name, sizeof(name), "life %ld", life);
+  nvtxRangePushA(name);
+  usleep(1'000);
+  nvtxRangePop();
+}
+
+#if defined(LANESCOPE_BEGINS_EARLY)
+__attribute__((constructor)) static void begin() {
+  nvtxRangePushA("loading");
+  nvtxRangePop();
+}
+#endif
