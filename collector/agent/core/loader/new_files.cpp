@@ -1,6 +1,8 @@
 #include "agent/core/loader/new_files.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include <linux/futex.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@ namespace lanescope::agent {
 namespace {
 
 constexpr std::int64_t kUnfinishedAtMost = 10 * kSecond;
+constexpr int kMostTries = 100;  // at a list that changes all the time; the next look sees the rest
 
 // Whether the program may write there: asked of the kernel, which adds nothing to what lies there.
 bool is_writable(std::uintptr_t place) noexcept {
@@ -22,6 +25,26 @@ bool is_writable(std::uintptr_t place) noexcept {
 }
 
 std::uintptr_t place_of(const dl_phdr_info& file) noexcept { return reinterpret_cast<std::uintptr_t>(file.dlpi_phdr); }
+
+struct Listed {
+  std::size_t files = 0;
+  unsigned long long loaded = 0;
+  unsigned long long unloaded = 0;
+};
+
+Listed what_is_listed() noexcept {
+  Listed listed;
+  visit_loaded_files(
+      [](dl_phdr_info* file, std::size_t, void* own) {
+        auto& result = *static_cast<Listed*>(own);
+        ++result.files;
+        result.loaded = file->dlpi_adds;
+        result.unloaded = file->dlpi_subs;
+        return 0;
+      },
+      &listed);
+  return listed;
+}
 
 }  // namespace
 
@@ -41,47 +64,55 @@ struct NewFiles::Look {
   NewFiles& files;
   VisitNew visit;
   void* argument;
-  bool found_unfinished = false;
+  Listed listed;
+  std::size_t first_new;  // of the list
+  Unfinished before;
+  std::size_t index = 0;
 };
 
-bool NewFiles::has_seen(const dl_phdr_info& file) const noexcept { return std::find(seen_, seen_ + seen_count_, place_of(file)) != seen_ + seen_count_; }
+bool NewFiles::Unfinished::contains(std::uintptr_t place) const noexcept { return std::find(places, places + count, place) != places + count; }
+
+void NewFiles::keep_for_next_look(const dl_phdr_info& file) noexcept {
+  if (unfinished_.count < std::size(unfinished_.places))
+    unfinished_.places[unfinished_.count++] = place_of(file);
+  else
+    loaded_ = 0;
+}
+
+// Not where the list is another than the one that was counted.
+int NewFiles::look_at(dl_phdr_info* file, std::size_t, void* own) noexcept {
+  auto& look = *static_cast<Look*>(own);
+  if (look.listed.loaded != file->dlpi_adds || look.listed.unloaded != file->dlpi_subs) return 1;
+  const bool is_new = look.index++ >= look.first_new || look.before.contains(place_of(*file));
+  if (!is_new || file->dlpi_phnum == 0) return 0;
+  if (look.visit(*file, look.argument) == Seen::kAgain && look.files.waits_for_loader_) look.files.keep_for_next_look(*file);
+  return 0;
+}
 
 void NewFiles::visit_each(VisitNew visit_new, void* argument) noexcept {
-  dl_phdr_info first{};
-  visit_loaded_files(
-      [](dl_phdr_info* file, std::size_t, void* copy) {
-        *static_cast<dl_phdr_info*>(copy) = *file;
-        return 1;
-      },
-      &first);
-  if (first.dlpi_adds == loaded_ && first.dlpi_subs == unloaded_ && unfinished_since_ == 0) return;
-  if (first.dlpi_subs != unloaded_) seen_count_ = 0;  // another may lie where one that was unloaded did
-  loaded_ = first.dlpi_adds;
-  unloaded_ = first.dlpi_subs;
-  const std::int64_t now = monotonic_now();
-  waits_for_loader_ = unfinished_since_ == 0 || now - unfinished_since_ < kUnfinishedAtMost;
-  Look look{*this, visit_new, argument};
-  visit_loaded_files(
-      [](dl_phdr_info* file, std::size_t, void* own) {
-        auto& [files, look_at, data, found_unfinished] = *static_cast<Look*>(own);
-        if (file->dlpi_phnum == 0 || files.has_seen(*file)) return 0;
-        if (look_at(*file, data) == Seen::kAgain && files.waits_for_loader_)
-          found_unfinished = true;
-        else if (files.seen_count_ < kRemembered)
-          files.seen_[files.seen_count_++] = place_of(*file);
-        return 0;
-      },
-      &look);
-  if (!look.found_unfinished)
-    unfinished_since_ = 0;
-  else if (unfinished_since_ == 0)
-    unfinished_since_ = now;
+  bool is_again = true;
+  for (int tries = 0; is_again && tries < kMostTries; ++tries) {
+    const Listed now = what_is_listed();
+    if (now.loaded == loaded_ && unfinished_.count == 0) return;
+    const std::size_t come = static_cast<std::size_t>(std::min<unsigned long long>(now.loaded - loaded_, now.files));
+    Look look{*this, visit_new, argument, now, now.files - come, unfinished_};
+    const std::int64_t time = monotonic_now();
+    waits_for_loader_ = unfinished_.since == 0 || time - unfinished_.since < kUnfinishedAtMost;
+    const unsigned long long loaded_before = std::exchange(loaded_, now.loaded);
+    unfinished_.count = 0;
+    is_again = visit_loaded_files(look_at, &look) != 0;
+    if (is_again) {
+      loaded_ = loaded_before;
+      unfinished_ = look.before;
+    } else {
+      unfinished_.since = unfinished_.count == 0 ? 0 : (look.before.since != 0 ? look.before.since : time);
+    }
+  }
 }
 
 void NewFiles::forget() noexcept {
-  seen_count_ = 0;
-  loaded_ = unloaded_ = 0;
-  unfinished_since_ = 0;
+  loaded_ = 0;
+  unfinished_ = {};
 }
 
 }  // namespace lanescope::agent

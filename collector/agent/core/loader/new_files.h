@@ -12,7 +12,7 @@ namespace lanescope::agent {
 // file what may not be there any more (faults/fault_guard.h).
 bool may_be_unfinished(const dl_phdr_info& file) noexcept;
 
-// One thread at a time.
+// The loader lists files in the order in which they came: whatever has gone meanwhile, the last ones are the new ones. One thread at a time.
 class NewFiles {
  public:
   // kAgain: it was not finished, and comes with the next look, too, while unfinished ones are waited for.
@@ -31,18 +31,23 @@ class NewFiles {
   void forget() noexcept;
 
  private:
-  static constexpr std::size_t kRemembered = 4096;  // those behind are always new
   using VisitNew = Seen (*)(const dl_phdr_info&, void*);
   struct Look;
 
-  void visit_each(VisitNew visit, void* argument) noexcept;
-  [[nodiscard]] bool has_seen(const dl_phdr_info& file) const noexcept;
+  // Those that did not get whole; of more than these, all files come again.
+  struct Unfinished {
+    std::uintptr_t places[64];  // of their program headers
+    std::size_t count;
+    std::int64_t since;  // 0: there were none with the last look
+    [[nodiscard]] bool contains(std::uintptr_t place) const noexcept;
+  };
 
-  std::uintptr_t seen_[kRemembered] = {};  // where their program headers lie
-  std::size_t seen_count_ = 0;
-  unsigned long long loaded_ = 0;  // files ever, as the loader counts
-  unsigned long long unloaded_ = 0;
-  std::int64_t unfinished_since_ = 0;  // 0: none was with the last look
+  void visit_each(VisitNew visit, void* argument) noexcept;
+  static int look_at(dl_phdr_info* file, std::size_t size, void* look) noexcept;
+  void keep_for_next_look(const dl_phdr_info& file) noexcept;
+
+  unsigned long long loaded_ = 0;  // files ever, as the loader counts, that were there with the last look
+  Unfinished unfinished_{};
   bool waits_for_loader_ = true;
 };
 
