@@ -97,7 +97,7 @@ void NewFiles::visit_each(VisitNew visit_new, void* argument) noexcept {
     const std::size_t come = static_cast<std::size_t>(std::min<unsigned long long>(now.loaded - loaded_, now.files));
     Look look{*this, visit_new, argument, now, now.files - come, unfinished_};
     const std::int64_t time = monotonic_now();
-    waits_for_loader_ = unfinished_.since == 0 || time - unfinished_.since < kUnfinishedAtMost;
+    waits_for_loader_ = come != 0 || time - unfinished_.since < kUnfinishedAtMost;
     const unsigned long long loaded_before = std::exchange(loaded_, now.loaded);
     unfinished_.count = 0;
     is_again = visit_loaded_files(look_at, &look) != 0;
@@ -105,7 +105,7 @@ void NewFiles::visit_each(VisitNew visit_new, void* argument) noexcept {
       loaded_ = loaded_before;
       unfinished_ = look.before;
     } else {
-      unfinished_.since = unfinished_.count == 0 ? 0 : (look.before.since != 0 ? look.before.since : time);
+      if (come != 0) unfinished_.since = time;
     }
   }
 }

@@ -24,7 +24,7 @@ class NewFiles {
     visit_each([](const dl_phdr_info& file, void* own) { return (*static_cast<Visit*>(own))(file); }, &visit);
   }
 
-  // Whether unfinished files are waited for: for ten seconds, for then it is not the loader who keeps them so. As of the last look.
+  // Whether unfinished files are waited for: for ten seconds after a file came, for then it is not the loader who keeps them so. As of the last look.
   [[nodiscard]] bool waits_for_loader() const noexcept { return waits_for_loader_; }
 
   // All are new again.
@@ -38,7 +38,7 @@ class NewFiles {
   struct Unfinished {
     std::uintptr_t places[64];  // of their program headers
     std::size_t count;
-    std::int64_t since;  // 0: there were none with the last look
+    std::int64_t since;  // when a file came last
     [[nodiscard]] bool contains(std::uintptr_t place) const noexcept;
   };
 
