@@ -53,6 +53,8 @@ constexpr std::int64_t kLook = kMillisecond / 20;
 
 // What matters of a loaded library.
 struct Library {
+  Address base = 0;  // what the loader adds to addresses of the file
+  Address size = 0;  // behind the last segment, counted from there
   Range code[kMaximumSegments];
   std::size_t code_count = 0;
   Range data[kMaximumSegments];  // writable and not made read-only after loading
@@ -61,6 +63,8 @@ struct Library {
   [[nodiscard]] bool has_code(Address address) const noexcept {
     return std::any_of(code, code + code_count, [&](const Range& range) { return range.contains(address); });
   }
+  // Whether it is one of the file, to which the loader has not added the base yet.
+  [[nodiscard]] bool is_unfilled(Address address) const noexcept { return base != 0 && address != 0 && address < size; }
   // Null where there is none.
   [[nodiscard]] const Range* data_around(Address address) const noexcept {
     const Range* const found = std::find_if(data, data + data_count, [&](const Range& range) { return range.contains(address); });
@@ -75,12 +79,14 @@ Address address_of(Function* function) noexcept {
 
 Library describe(const dl_phdr_info& information) noexcept {
   Library library;
+  library.base = information.dlpi_addr;
   Range read_only;
   for (int index = 0; index < information.dlpi_phnum; ++index) {
     const ElfW(Phdr)& segment = information.dlpi_phdr[index];
     const Address begin = information.dlpi_addr + segment.p_vaddr;
     if (segment.p_type == PT_GNU_RELRO) read_only = {begin, begin + segment.p_memsz};
     if (segment.p_type != PT_LOAD) continue;
+    library.size = std::max<Address>(library.size, segment.p_vaddr + segment.p_memsz);
     if ((segment.p_flags & PF_X) != 0 && library.code_count < kMaximumSegments) library.code[library.code_count++] = {begin, begin + segment.p_memsz};
     if ((segment.p_flags & PF_W) != 0 && library.data_count < kMaximumSegments)
       library.data[library.data_count++] = {begin, begin + segment.p_filesz};  // what is not in the file is zero at first
@@ -131,6 +137,22 @@ void for_each_function(const Globals& globals, const Library& library, Visit vis
     for (unsigned int index = 0; index < size; ++index)
       if (table[index] != nullptr && library.data_around(address_of(table[index])) != nullptr) visit(*table[index]);
   }
+}
+
+// Whether the loader, on another thread, has filled in all that NVTX has there: what it still fills in would be read as an address of the file, and
+// would take the place of what is written. May fault, as a function of a library is called that is not ready.
+bool is_filled_in(const Globals& globals, const Library& library) noexcept {
+  bool is_whole = true;
+  for (const NvtxCallbackModule module :
+       {NVTX_CB_MODULE_CORE, NVTX_CB_MODULE_CUDA, NVTX_CB_MODULE_OPENCL, NVTX_CB_MODULE_CUDART, NVTX_CB_MODULE_CORE2, NVTX_CB_MODULE_SYNC}) {
+    NvtxFunctionTable table = nullptr;
+    unsigned int size = 0;
+    if (globals.callbacks.GetModuleFunctionTable(module, &table, &size) == 0 || table == nullptr || size > kMaximumTableSize) continue;
+    for (unsigned int index = 0; index < size && is_whole; ++index)
+      if (const Address slot = address_of(table[index]); slot != 0)
+        is_whole = !library.is_unfilled(slot) && (library.data_around(slot) == nullptr || !library.is_unfilled(address_of(*table[index])));
+  }
+  return is_whole;
 }
 
 // What nvtx::install() asks for its tables; one library at a time.
@@ -247,8 +269,7 @@ struct NvtxOfFile {
 
 // Looks where the loader has filled in addresses, which it has done in each such structure: a library's data may be gigabytes that nobody
 // has touched. A program that is linked to its place, as few are, has them from its file: all its data is looked at.
-void find_nvtx(const dl_phdr_info& information, NvtxOfFile& nvtx) noexcept {
-  const bool is_unfinished = may_be_unfinished(information);
+void find_nvtx(const dl_phdr_info& information, bool is_unfinished, NvtxOfFile& nvtx) noexcept {
   nvtx.library = describe(information);
   ReadablePages pages;
   const auto look_at = [&](Address word) { nvtx.look_at(word, pages); };
@@ -263,12 +284,32 @@ void find_nvtx(const dl_phdr_info& information, NvtxOfFile& nvtx) noexcept {
   }
 }
 
-// What the file was loaded from may have been cut short since. The loader's lock, which is held here, is let go behind a fault as well.
-Guarded find_nvtx_guarded(const dl_phdr_info& information, NvtxOfFile& nvtx) noexcept {
-  return run_guarded([&] { find_nvtx(information, nvtx); });
+constinit NewFiles new_libraries;
+
+// Leaves those alone, for a later look, that the loader is at work on.
+void leave_to_loader(NvtxOfFile& nvtx, bool is_unfinished) noexcept {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < nvtx.count; ++i) {
+    bool is_whole = false;
+    if (!is_unfinished && run_guarded([&] { is_whole = is_filled_in(*nvtx.each[i], nvtx.library); }) == Guarded::kFaulted) is_whole = false;
+    if (is_whole) nvtx.each[kept++] = nvtx.each[i];
+  }
+  nvtx.is_to_come_again = nvtx.is_to_come_again || kept < nvtx.count;
+  nvtx.count = kept;
 }
 
-constinit NewFiles new_libraries;
+// What the file was loaded from may have been cut short since. The loader's lock, which is held here, is let go behind a fault as well.
+Guarded find_nvtx_guarded(const dl_phdr_info& information, NvtxOfFile& nvtx) noexcept {
+  bool is_unfinished = false;
+  const Guarded found = run_guarded([&] {
+    is_unfinished = may_be_unfinished(information);
+    find_nvtx(information, is_unfinished, nvtx);
+  });
+  // A file that stays unfinished is so for another reason than the loader's work.
+  if (found != Guarded::kFaulted) leave_to_loader(nvtx, is_unfinished && new_libraries.waits_for_loader());
+  return found;
+}
+
 constinit Turn::Holder searcher{0};
 
 // ---- Before a fork -----------------------------------------------------------------------------------------------------------------

@@ -272,7 +272,7 @@ class LoadingTest : public QObject {
       (void)of.timelineView().grab();  // asks for what is not there
       return settle(of) ? of.timelineView().grab().toImage() : QImage();
     };
-    in_memory.timelineView().setLoop(std::nullopt);  // which is looked for in memory alone, and marked
+    in_memory.timelineView().setLoops({});  // which is looked for in memory alone, and marked
     const TimeRange all = trace->extent();
     for (const TimeRange range : {all, TimeRange{all.length() / 3, all.length() / 2}, TimeRange{all.length() / 5, all.length() / 5 + 60'000}}) {
       in_memory.timelineView().setVisibleRange(range);
