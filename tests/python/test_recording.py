@@ -280,7 +280,7 @@ class Blocks(Recorded):
         with lanescope.open(self.folder / "x.trace") as trace:
             self.assertEqual(trace.labels, {"run": "night-17", "commit": "1a2b"})
             table = trace.nvtx_ranges.with_provenance()
-            self.assertEqual(table.columns, trace.nvtx_ranges.columns + ["rank", "local_rank", "world_size", "run", "host"])
+            self.assertEqual(table.columns, trace.nvtx_ranges.columns + ["rank", "local_rank", "world_size", "run", "host", "in_part"])
             row = {name: values[0] for name, values in table.to_numpy().items()}
             self.assertEqual([row["rank"], row["local_rank"], row["world_size"], row["run"], row["host"]], [3, 1, 8, "night-17", os.uname().nodename])
             self.assertEqual(trace.nvtx_ranges.between(0, 1 << 60)[["rank", "name"]].to_numpy()["rank"].tolist(), [3])

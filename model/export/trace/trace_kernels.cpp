@@ -200,11 +200,12 @@ bool KernelRecordsWriter::takes_kernels(ProcessId process, const ExportSelection
 
 std::unordered_set<std::uint32_t> KernelRecordsWriter::launches_of(ProcessId process, const ExportSelection& selection) const {
   std::unordered_set<std::uint32_t> launches;
-  for (const TrackId id : trace_.tracks_of(process, TrackKind::kKernels))
-    for (const LaneId lane : trace_.tracks()[id].lanes) {
-      const auto [first, last] = selection.events(trace_, lane);
-      for (EventIndex i = first; i < last; ++i) launches.insert(trace_.lane(lane).correlation(i));
-    }
+  for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kCudaApi})
+    for (const TrackId id : trace_.tracks_of(process, kind))
+      for (const LaneId lane : trace_.tracks()[id].lanes) {
+        const auto [first, last] = selection.events(trace_, lane);
+        for (EventIndex i = first; i < last; ++i) launches.insert(trace_.lane(lane).correlation(i));
+      }
   return launches;
 }
 
@@ -251,7 +252,9 @@ bool KernelRecordsWriter::write(ProcessId process, const ExportSelection& select
     if (const InstructionCounts& counts = *records.counted[position]; is_taken(counts.correlation) && !emit_counts(message_of(trace_, counts))) return false;
   MetricsWriter metrics(records, emit_metrics);
   for (const std::uint32_t position : measured_.positions(process))
-    if (const MeasuredLaunch& launch = *records.measured[position]; is_taken(launch.correlation) && !metrics.add(launch)) return false;
+    if (const MeasuredLaunch& launch = *records.measured[position];
+        (is_taken(launch.correlation) || std::any_of(launch.other_launches.begin(), launch.other_launches.end(), is_taken)) && !metrics.add(launch))
+      return false;
   for (const std::uint32_t position : left_out_.positions(process))
     if (!metrics.add(records.left_out[position])) return false;
   return metrics.finish();

@@ -25,7 +25,7 @@ class KernelRecordsWriter {
   // The trace must outlive it. O(records · log records).
   explicit KernelRecordsWriter(const Trace& trace);
   // What there is of one process, in the order in which a reader wants it. False where `emit` did not take it. O(its records), and kernels that are taken.
-  // Counters and counts of launches go with their kernels. Samples have no times but those of their window: of one that may reach
+  // Counters and counts of launches go with their kernels and calls. Samples have no times but those of their window: of one that may reach
   // into the time that is wanted, those of all kernels are taken but of kernels that ran in it at other times alone. What is of no time, code for one, is
   // taken.
   [[nodiscard]] bool write(ProcessId process, const ExportSelection& selection, const EmitCode& emit_code, const EmitPcSamples& emit_samples,
@@ -34,7 +34,7 @@ class KernelRecordsWriter {
   [[nodiscard]] bool write_sources(const EmitSource& emit) const;
 
  private:
-  // Correlation ids of the kernels that are taken.
+  // Correlation ids of the kernels that are taken, and of calls: what these waited for while counters were read is known by them.
   [[nodiscard]] std::unordered_set<std::uint32_t> launches_of(ProcessId process, const ExportSelection& selection) const;
   [[nodiscard]] bool write_windows(ProcessId process, const std::optional<TimeRange>& part, const EmitPcSamples& emit) const;
   // Whether any of the process's kernels is of a row that is wanted.

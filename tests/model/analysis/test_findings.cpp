@@ -466,7 +466,7 @@ TEST_CASE("iterations that the chosen time cuts are no samples, in recordings wi
 }
 
 TEST_CASE("of a chosen time no share exceeds the whole, whatever begins in it and ends behind it") {
-  // Eight steps of 10 ms of two ranks. In the last one, all that begins lasts for a second: the kernel, its copies, the collective and the wait for all of them.
+  // Eight steps of 10 ms of two ranks. In the last one all lasts for a second: the kernel, its copies, the collective and the wait for them.
   const auto builder = std::make_shared<TraceBuilder>();
   for (std::uint32_t number = 0; number < 2; ++number) {
     Scenario rank(builder, 100 + number);
