@@ -20,14 +20,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// A shell waits so, and not beyond the test: whose folder goes when that ends.
+std::string until_there(const fs::path& file) {
+  return "while [ -d " + file.parent_path().string() + " ] && ! [ -e " + file.string() + " ]; do sleep 0.02; done";
+}
+
 // Copies a recording of a program that goes on until something was done to its file, of which a part is here by then.
 template <typename Function>
 WorkOutcome copy_and_do(const Machines& machines, std::string& told, Function change) {
   const fs::path go = machines.there() / "go";
-  WorkSettings settings = machines.settings(NewRecording{"profile",
-                                                         {"--trace=none", "--sample=none", "--cpuctxsw=none"},
-                                                         {"sh", "-c", "echo begun; until [ -e " + go.string() + " ]; do sleep 0.02; done; exit 3"},
-                                                         ""});
+  WorkSettings settings = machines.settings(
+      NewRecording{"profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "echo begun; " + until_there(go) + "; exit 3"}, ""});
   settings.tell = [&told](const std::string& sentence) { told += sentence + "\n"; };
   settings.wish = [&, is_done = false]() mutable {
     std::error_code missing;
@@ -83,11 +86,8 @@ TEST_CASE("a recording whose folder is removed there is said to be gone, and not
   const Machines machines;
   const bool breaks = GENERATE(false, true);  // the link, just then
   const fs::path go = machines.there() / "go", runs = machines.there() / "runs";
-  WorkSettings settings =
-      machines.settings(NewRecording{"profile",
-                                     {"--trace=none", "--sample=none", "--cpuctxsw=none"},
-                                     {"sh", "-c", "echo run >> " + runs.string() + "; echo begun; until [ -e " + go.string() + " ]; do sleep 0.02; done"},
-                                     ""});
+  WorkSettings settings = machines.settings(NewRecording{
+      "profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "echo run >> " + runs.string() + "; echo begun; " + until_there(go)}, ""});
   settings.wish = [&, is_done = false]() mutable {
     std::error_code missing;
     if (is_done || !fs::exists(machines.here() / "1.trace", missing) || machines.output().empty()) return Wish::kGoOn;

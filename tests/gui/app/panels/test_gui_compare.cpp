@@ -487,46 +487,6 @@ class CompareTest : public QObject {
     QVERIFY(!window_->timelineView().edits().canUndo());
   }
 
-  // The second trace lies so that both notes are at one time of the axis.
-  void notesOfBothTracesAtOneTimeAreChangedAndRemovedOneByOne() {
-    for (const auto& [path, text] : {std::pair(known_, "0.000500000  of known\n"), {faster_, "0.000500000  of faster\n"}}) {
-      QFile file(path + ".notes");
-      QVERIFY(file.open(QIODevice::WriteOnly) && file.write(text) > 0);
-    }
-    QVERIFY(open_and_settle(*window_, known_));
-    QVERIFY(open_beside_and_settle(*window_, faster_));
-    window_->pair().setShift(0);
-    QVERIFY(settled());
-    window_->showPanel("notes");
-    ui::ResultTable& table = window_->notes().table();
-    QCOMPARE(table.model()->rowCount(), 2);
-    QCOMPARE(cell(table, 0, "Start"), cell(table, 1, "Start"));
-    const int of_faster = cell(table, 0, "Note") == "of faster" ? 0 : 1;
-    QCOMPARE(cell(table, of_faster, "File"), QString("B  faster.trace"));
-    QCOMPARE(cell(table, 1 - of_faster, "File"), QString("A  known.trace"));
-    const QByteArray of_known = content(known_ + ".notes");
-
-    table.chooseRow(static_cast<ui::TableRow>(of_faster));
-    window_->notes().text().setFocus();
-    window_->notes().text().selectAll();
-    QTest::keyClicks(&window_->notes().text(), "changed");
-    QTest::keyClick(&window_->notes().text(), Qt::Key_Return);
-    QCOMPARE(content(known_ + ".notes"), of_known);
-    QVERIFY(content(faster_ + ".notes").contains("0.000500000  changed\n"));
-    window_->notes().removeChosen();
-    QCOMPARE(content(known_ + ".notes"), of_known);
-    QVERIFY(!QFile::exists(faster_ + ".notes"));
-    window_->timelineView().edits().undo();
-    QCOMPARE(content(known_ + ".notes"), of_known);
-    QVERIFY(content(faster_ + ".notes").contains("0.000500000  changed\n"));
-    // What is made where only the second one has a note is the first one's.
-    window_->timelineView().removeMarker(window_->timelineView().markers()[static_cast<std::size_t>(1 - of_faster)]);
-    window_->timelineView().addMarker(500'000, "new");
-    QVERIFY(content(known_ + ".notes").contains("0.000500000  new\n"));
-    QVERIFY(content(faster_ + ".notes").contains("0.000500000  changed\n"));
-    for (const QString& path : {known_, faster_}) QFile::remove(path + ".notes");
-  }
-
   void swappedTracesKeepTheirNamesTheirNotesAndWhatIsInSight() {
     for (const QString& path : {known_, faster_}) QFile::remove(path + ".notes");
     QVERIFY(open_beside_and_settle(*window_, faster_));

@@ -7,9 +7,11 @@
 #include <QDir>
 #include <QFile>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QToolTip>
 
 #include "fixture/gestures.h"
+#include "fixture/panel_tables.h"
 
 using namespace lanescope;
 using namespace lanescope::test;
@@ -129,6 +131,74 @@ class NotesTest : public QObject {
     table.setFocus();
     QTest::keyClick(&table, Qt::Key_Delete);
     QVERIFY(content(notesFile()).contains("0.000300000  changed\n") && !content(notesFile()).contains("one"));
+  }
+
+  // The second trace lies so that both notes are at one time of the axis.
+  void notesOfBothTracesAtOneTimeAreChangedAndRemovedOneByOne() {
+    const QString faster = pathOf("faster.trace");
+    write_known_trace(faster.toStdString(), kKernelDuration / 2);
+    write("0.000500000  of known\n");
+    QFile other(NotesKeeper::fileOf(faster));
+    QVERIFY(other.open(QIODevice::WriteOnly) && other.write("0.000500000  of faster\n") > 0);
+    other.close();
+    QVERIFY(open_and_settle(*window_, known_));
+    QVERIFY(open_beside_and_settle(*window_, faster));
+    window_->pair().setShift(0);
+    QVERIFY(settle(*window_));
+    window_->showPanel("notes");
+    ui::ResultTable& table = window_->notes().table();
+    QCOMPARE(table.model()->rowCount(), 2);
+    QCOMPARE(cell(table, 0, "Start"), cell(table, 1, "Start"));
+    const int of_faster = cell(table, 0, "Note") == "of faster" ? 0 : 1;
+    QCOMPARE(cell(table, of_faster, "File"), QString("B  faster.trace"));
+    QCOMPARE(cell(table, 1 - of_faster, "File"), QString("A  known.trace"));
+    const QByteArray of_known = content(notesFile());
+
+    table.chooseRow(static_cast<ui::TableRow>(of_faster));
+    window_->notes().text().setFocus();
+    window_->notes().text().selectAll();
+    QTest::keyClicks(&window_->notes().text(), "changed");
+    QTest::keyClick(&window_->notes().text(), Qt::Key_Return);
+    QCOMPARE(content(notesFile()), of_known);
+    QVERIFY(content(NotesKeeper::fileOf(faster)).contains("0.000500000  changed\n"));
+    window_->notes().removeChosen();
+    QCOMPARE(content(notesFile()), of_known);
+    QVERIFY(!QFile::exists(NotesKeeper::fileOf(faster)));
+    window_->timelineView().edits().undo();
+    QCOMPARE(content(notesFile()), of_known);
+    QVERIFY(content(NotesKeeper::fileOf(faster)).contains("0.000500000  changed\n"));
+    // What is made where only the second one has a note is the first one's.
+    window_->timelineView().removeMarker(window_->timelineView().markers()[static_cast<std::size_t>(1 - of_faster)]);
+    window_->timelineView().addMarker(500'000, "new");
+    QVERIFY(content(notesFile()).contains("0.000500000  new\n"));
+    QVERIFY(content(NotesKeeper::fileOf(faster)).contains("0.000500000  changed\n"));
+  }
+
+  // Where the second trace lies elsewhere by then, or is closed, a note that comes back is at its own time in its own file, or nowhere.
+  void whatIsUndoneBehindAnotherAlignmentIsInItsOwnFile() {
+    const QString faster = pathOf("faster.trace");
+    write_known_trace(faster.toStdString(), kKernelDuration / 2);
+    QFile other(NotesKeeper::fileOf(faster));
+    QVERIFY(other.open(QIODevice::WriteOnly) && other.write("0.000500000  of faster\n") > 0);
+    other.close();
+    QVERIFY(open_beside_and_settle(*window_, faster));
+    const auto remove = [&] {
+      timeline().removeMarker(timeline().markers().front());
+      return !QFile::exists(NotesKeeper::fileOf(faster));
+    };
+    QVERIFY(remove());
+    window_->pair().setShift(window_->pair().shift() + 70'000);
+    QVERIFY(settle(*window_));
+    timeline().edits().undo();
+    QVERIFY(content(NotesKeeper::fileOf(faster)).contains("0.000500000  of faster\n"));
+    QCOMPARE(timeline().markers().front().time, 500'000 + window_->pair().shift());
+    QVERIFY(!QFile::exists(notesFile()));
+    QVERIFY(remove());
+    window_->alignment().findChild<QPushButton*>("close_b")->click();
+    QVERIFY(settle(*window_));
+    timeline().edits().undo();
+    QVERIFY(timeline().markers().empty());
+    QVERIFY(!QFile::exists(notesFile()) && !QFile::exists(NotesKeeper::fileOf(faster)));
   }
 
   // A file of notes says which recording they are about.
@@ -378,6 +448,7 @@ class NotesTest : public QObject {
  private:
   timeline::TimelineView& timeline() { return window_->timelineView(); }
   [[nodiscard]] QString notesFile() const { return NotesKeeper::fileOf(known_); }
+  QString pathOf(const char* name) const { return QString::fromStdString((folder_->path() / name).string()); }
   static QByteArray content(const QString& path) {
     QFile file(path);
     return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();

@@ -10,6 +10,7 @@
 #include <QMenuBar>
 #include <QPlainTextEdit>
 #include <QScreen>
+#include <QStatusBar>
 #include <QTabBar>
 #include <QTreeWidget>
 
@@ -405,6 +406,31 @@ class RoomTest : public QObject {
     QApplication::setFont(usual);
     QVERIFY(wait_for([&] { return have(usual); }, 5'000));
     QVERIFY(wait_for([&] { return window.timelineView().rowsInSight().size() == rows; }, 5'000));
+  }
+
+  // As on a screen that is lower than the one before, or of twice the scale.
+  void panelsThatWereHigherDoNotMakeALowWindowGrow() {
+    {
+      MainWindow window;
+      window.resize(1'600, 1'000);
+      window.show();
+      QVERIFY(QTest::qWaitForWindowExposed(&window, kPatienceMs));
+      window.actions().reset_layout->trigger();
+      auto* events = window.findChild<QDockWidget*>("events");
+      window.resizeDocks({events}, {600}, Qt::Vertical);
+      QVERIFY(wait_for([&] { return events->height() > 550; }));
+      window.close();
+    }
+    MainWindow window;
+    window.resize(1'200, 560);
+    window.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&window, kPatienceMs));
+    QVERIFY(settle(window));
+    QTest::qWait(50);
+    QCOMPARE(window.size(), QSize(1'200, 560));
+    QVERIFY(window.statusBar()->geometry().bottom() < 560);
+    window.resize(1'600, 1'000);  // there is room again
+    QVERIFY(wait_for([&] { return window.findChild<QDockWidget*>("events")->height() > 550; }));
   }
 
  private:

@@ -621,31 +621,6 @@ class MainWindowTest : public QObject {
     QCOMPARE(part(window, "Row names")->width(), width);
   }
 
-  // As on a screen that is lower than the one before, or of twice the scale.
-  void panelsThatWereHigherDoNotMakeALowWindowGrow() {
-    {
-      MainWindow window;
-      window.resize(1'600, 1'000);
-      window.show();
-      QVERIFY(QTest::qWaitForWindowExposed(&window, kPatienceMs));
-      window.actions().reset_layout->trigger();
-      auto* events = window.findChild<QDockWidget*>("events");
-      window.resizeDocks({events}, {600}, Qt::Vertical);
-      QVERIFY(wait_for([&] { return events->height() > 550; }));
-      window.close();
-    }
-    MainWindow window;
-    window.resize(1'200, 560);
-    window.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&window, kPatienceMs));
-    QVERIFY(settle(window));
-    QTest::qWait(50);
-    QCOMPARE(window.size(), QSize(1'200, 560));
-    QVERIFY(window.statusBar()->geometry().bottom() < 560);
-    window.resize(1'600, 1'000);  // there is room again
-    QVERIFY(wait_for([&] { return window.findChild<QDockWidget*>("events")->height() > 550; }));
-  }
-
   // On its way to the size that it had, a window manager may give the window sizes that leave panels no room; with its frame, the last one
   // may differ by some pixels.
   void panelsHaveTheirSizesAgainWhateverSizesTheWindowGetsOnItsWay() {
