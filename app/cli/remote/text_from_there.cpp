@@ -40,7 +40,7 @@ void TextFromThere::print(TextStream stream, std::string_view bytes) {
   const bool is_output = stream == TextStream::kOutput;
   if (isatty(file_of(stream)) == 0) {
     Waiting& waiting = waiting_[static_cast<std::size_t>(stream)];
-    waiting.text.append(bytes);
+    waiting.append(bytes);
     for (write(stream); waiting.size() > kMostHeldText; write(stream)) has_room(stream, -1);
     return;
   }

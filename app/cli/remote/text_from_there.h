@@ -37,6 +37,14 @@ class TextFromThere {
     std::string text;
     std::size_t written = 0;  // of it
     [[nodiscard]] std::size_t size() const noexcept { return text.size() - written; }
+    // What is written is given up once it is more than what waits: a reader that is always behind never lets all of it be written.
+    void append(std::string_view bytes) {
+      if (written > size()) {
+        text.erase(0, written);
+        written = 0;
+      }
+      text.append(bytes);
+    }
   };
   void flush(remote::TextStream stream);
   // Until nothing waits, or there is no room.

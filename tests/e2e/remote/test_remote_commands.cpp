@@ -2,6 +2,7 @@
 // link to what it promises, remote_ssh.sh goes over ssh.
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -296,7 +297,7 @@ TEST_CASE("a program there whose output nobody reads any more ends by that, as i
   CHECK(machines.count_there() == 0);
 }
 
-TEST_CASE("a program there whose output is read slowly waits, and what is stored there of it is little") {
+TEST_CASE("a program there whose output is read slowly waits, and what is stored of it there and here is little") {
   constexpr std::uintmax_t kMost = 32u << 20;  // bytes; `yes` prints as much in a tenth of a second
   const TwoMachines machines;
   int ends[2];
@@ -318,12 +319,15 @@ TEST_CASE("a program there whose output is read slowly waits, and what is stored
   });
   CHECK(before < kMost);
   std::size_t bytes = 2;
-  for (ssize_t size = 0; (size = read(ends[0], piece, sizeof(piece))) > 0;) bytes += static_cast<std::size_t>(size);
+  for (ssize_t size = 0; (size = read(ends[0], piece, sizeof(piece))) > 0; bytes += static_cast<std::size_t>(size))
+    std::this_thread::sleep_for(std::chrono::milliseconds(4));  // always behind
   close(ends[0]);
   CHECK(bytes == 100'000'000);
   int status = 0;
-  REQUIRE(waitpid(recorder, &status, 0) == recorder);
+  rusage used{};
+  REQUIRE(wait4(recorder, &status, 0, &used) == recorder);
   CHECK(WEXITSTATUS(status) == 5);
+  CHECK(used.ru_maxrss < 80 << 10);  // KiB: what waits here is bounded, too
 }
 
 TEST_CASE("a file there that is not there is no wrong usage, nor is a program that is not here") {
