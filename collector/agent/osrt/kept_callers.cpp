@@ -32,11 +32,11 @@ bool awaits_python() { return lanescope::agent::python_lock::is_awaited.load(std
 
 bool are_files_looked_at() { return lanescope::agent::osrt::look_at_new_files.load(std::memory_order_relaxed) != nullptr; }
 
-// Behind a call of dlopen() whose end the agent does not see.
-constinit std::atomic<bool> is_look_due{false};
+// Behind a call of dlopen() on this thread whose end the agent does not see.
+constinit thread_local bool is_look_due = false;
 
 void look_at_new_files() {
-  is_look_due.store(false, std::memory_order_relaxed);
+  is_look_due = false;
   const auto look = lanescope::agent::osrt::look_at_new_files.load(std::memory_order_acquire);
   if (look == nullptr) return;
   const int saved_errno = errno;
@@ -88,11 +88,11 @@ extern "C" LANESCOPE_HIDDEN void* lanescope_choose_dlopen(const char* file, int,
   void* next = real_dlopen.address();
   if (!are_recorded() && !awaits_python() && !are_files_looked_at()) return next;
   if (!lanescope::agent::osrt::caller_matters(file, caller)) return reinterpret_cast<void*>(&timed_dlopen);
-  is_look_due.store(are_files_looked_at(), std::memory_order_relaxed);
+  is_look_due = are_files_looked_at();
   return next;
 }
 extern "C" LANESCOPE_HIDDEN void* lanescope_choose_dlsym() {
-  if (is_look_due.load(std::memory_order_relaxed)) look_at_new_files();
+  if (is_look_due) look_at_new_files();
   return real_dlsym.address();
 }
 extern "C" LANESCOPE_HIDDEN void* lanescope_choose_syscall(Word number, Word first, Word operation) {

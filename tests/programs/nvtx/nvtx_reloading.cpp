@@ -1,9 +1,11 @@
 // Loads and unloads a library again and again, a life each: three ranges "life N" from within, N = 1, 2, and so on. Says "ready" before the first, and
-// behind the last, once SIGTERM has come, how many ranges it made.
+// behind the last, once SIGTERM has come, how many ranges it made. Beside that a thread looks up names all the time, as programs may.
 //
 // nvtx_reloading LIBRARY: one of nvtx_life.cpp. One that is named without its path is found by this program's RUNPATH.
+#include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <thread>
 
 #include <dlfcn.h>
 
@@ -16,6 +18,9 @@ int main(int count, char** arguments) {
   std::signal(SIGTERM, [](int) { is_asked_to_end = 1; });
   std::puts("ready");
   std::fflush(stdout);
+  std::thread other([] {
+    for (; is_asked_to_end == 0; std::this_thread::sleep_for(std::chrono::microseconds(50))) dlsym(RTLD_DEFAULT, "getpid");
+  });
   long ranges = 0;
   for (long life = 1; is_asked_to_end == 0; ++life) {
     void* const library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
@@ -24,6 +29,7 @@ int main(int count, char** arguments) {
     for (int i = 0; i < 3; ++i, ++ranges) one_range(life);
     dlclose(library);
   }
+  other.join();
   std::printf("%ld ranges\n", ranges);
   return 0;
 }

@@ -32,6 +32,18 @@ struct Listed {
   unsigned long long unloaded = 0;
 };
 
+// Of the first file: how many came and went ever is the same of each.
+unsigned long long loaded_ever() noexcept {
+  unsigned long long loaded = 0;
+  visit_loaded_files(
+      [](dl_phdr_info* file, std::size_t, void* own) {
+        *static_cast<unsigned long long*>(own) = file->dlpi_adds;
+        return 1;
+      },
+      &loaded);
+  return loaded;
+}
+
 Listed what_is_listed() noexcept {
   Listed listed;
   visit_loaded_files(
@@ -92,8 +104,8 @@ int NewFiles::look_at(dl_phdr_info* file, std::size_t, void* own) noexcept {
 void NewFiles::visit_each(VisitNew visit_new, void* argument) noexcept {
   bool is_again = true;
   for (int tries = 0; is_again && tries < kMostTries; ++tries) {
+    if (unfinished_.count == 0 && loaded_ever() == loaded_) return;
     const Listed now = what_is_listed();
-    if (now.loaded == loaded_ && unfinished_.count == 0) return;
     const std::size_t come = static_cast<std::size_t>(std::min<unsigned long long>(now.loaded - loaded_, now.files));
     Look look{*this, visit_new, argument, now, now.files - come, unfinished_};
     const std::int64_t time = monotonic_now();
