@@ -87,13 +87,16 @@ void ProcessTable::add_launched(pid_t pid, const ProcessDescription& description
   launched_pid_ = pid;
   AgentIntroduction introduction;
   introduction.since = since;
-  add(pid, description, introduction).set_program(program_state(pid).number);
+  introduction.program = program_state(pid).number;
+  add(pid, description, introduction);
   note_agent_obstacle(pid, description.executable);
 }
 
 void ProcessTable::add_attached(pid_t pid) {
   attached_pid_ = pid;
-  add(pid, describe_process(pid), {}).set_program(program_state(pid).number);
+  AgentIntroduction introduction;
+  introduction.program = program_state(pid).number;
+  add(pid, describe_process(pid), introduction);
 }
 
 TargetProcess* ProcessTable::find(pid_t pid) {
@@ -188,7 +191,13 @@ void ProcessTable::greet(FileDescriptor connection, const Greeting& greeting, ch
     return;
   }
   const Arrival arrival = arrival_of(greeting, connection.get());
-  AgentIntroduction introduction{greeting.hello.agent_version, greeting.hello.forked != 0, std::max(arrival.since, part_begin_), arrival.generation.begin};
+  AgentIntroduction introduction;
+  introduction.version = greeting.hello.agent_version;
+  introduction.forked = greeting.hello.forked != 0;
+  introduction.since = std::max(arrival.since, part_begin_);
+  introduction.begin = arrival.generation.begin;
+  introduction.program = arrival.program;
+  introduction.has_gone = arrival.has_gone;
   TargetProcess* const process = take_in(arrival, introduction);
   if (process == nullptr) return note_unanswered(title(greeting.pid, greeting.hello.program), arrival);
   if (arrival.has_gone) return note_unanswered(process->title(), arrival);
@@ -219,13 +228,13 @@ void ProcessTable::note_unanswered(const std::string& who, const Arrival& arriva
   const pid_t pid = arrival.generation.pid;
   const std::int64_t waited = monotonic_now() - arrival.told;
   TargetProcess* const process = find(pid);
-  const bool is_followed = process == nullptr || process->generation().begin != arrival.generation.begin;
+  const bool has_successor = process == nullptr || process->generation().begin != arrival.generation.begin;
   const bool is_another = arrival.is_another || (strays_ && strays_->has_become_another(pid));
   if (is_another && strays_) strays_->look_soon(pid);
   std::optional<TargetProcess::Ending> ending;
-  const bool was_cut_off = is_followed || is_another || has_ended(*process, ending);
+  const bool was_cut_off = has_successor || is_another || has_ended(*process, ending);
   if (was_cut_off && waited >= 0 && waited < kShortestWait) return;
-  if (!is_followed) process->note_unfollowed();
+  if (!has_successor) process->note_unfollowed();
   unfollowed_.add(who, "its agent waited for an answer, and then no longer, or it ended meanwhile.");
 }
 

@@ -72,6 +72,8 @@ TargetProcess::TargetProcess(std::uint32_t instance, pid_t pid, ProcessDescripti
   if (agent.place.ByteSizeLong() > 0) *start.mutable_place() = agent.place;
   log_.write(tag(proto::FRAME_PROCESS_START), start);
   if (agent.begin != 0) note_report(agent.begin);
+  program_ = agent.program;
+  has_gone_ = agent.has_gone;
   thread_names_.look();
 }
 
@@ -107,7 +109,7 @@ bool TargetProcess::is_gone() const {
 
 std::string TargetProcess::title() const { return session::title(pid_, description_.executable); }
 
-bool TargetProcess::has_left() const { return program_.is_known() && !program_state(pid_).number.is_same(program_); }
+bool TargetProcess::has_left() const { return has_gone_ || (program_.is_known() && !program_state(pid_).number.is_same(program_)); }
 
 void TargetProcess::listen(UnfollowedProcesses& unfollowed) {
   tell_absence(unfollowed);

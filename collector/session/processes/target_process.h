@@ -41,6 +41,8 @@ struct AgentIntroduction {
   bool forked = false;
   std::int64_t since = 0;  // CLOCK_MONOTONIC ns at which the process was first seen; 0: now
   std::int64_t begin = 0;  // Generation::begin
+  ProgramNumber program;   // that it runs; not known: nobody could say
+  bool has_gone = false;   // what /proc says of its number is of another program, or nothing
   proto::JobPlace place;
 };
 
@@ -188,6 +190,7 @@ class TargetProcess {
   FileDescriptor connection_;
   Generation generation_;
   ProgramNumber program_;
+  bool has_gone_ = false;   // before we could ask for it
   std::int64_t start_ = 0;  // CLOCK_MONOTONIC ns
   std::int64_t reported_ = 0;
   std::int64_t part_end_ = 0;  // when recording ended, of what is not written yet; 0: it goes on
