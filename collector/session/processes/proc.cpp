@@ -211,10 +211,10 @@ bool has_loaded(pid_t pid, const std::filesystem::path& file) {
 bool has_no_descriptor_left(pid_t pid) {
   constexpr rlim_t kMostDescriptors = 65'536;  // that are gone through
   rlimit limit{};
-  struct stat folder {};
   const std::filesystem::path descriptors = folder_of(pid) / "fd";
-  if (prlimit(pid, RLIMIT_NOFILE, nullptr, &limit) != 0 || limit.rlim_cur > kMostDescriptors || stat(descriptors.c_str(), &folder) != 0) return false;
-  if (folder.st_size != 0 && static_cast<rlim_t>(folder.st_size) < limit.rlim_cur) return false;  // their number, which Linux says since 6.2
+  if (prlimit(pid, RLIMIT_NOFILE, nullptr, &limit) != 0 || limit.rlim_cur == 0 || limit.rlim_cur > kMostDescriptors) return false;
+  struct stat last {};  // the one that is given out when all others are
+  if (lstat((descriptors / std::to_string(limit.rlim_cur - 1)).c_str(), &last) != 0) return false;
   std::error_code failed;
   rlim_t low = 0;  // those that were opened under a higher limit take no place below this one
   for (std::filesystem::directory_iterator each(descriptors, failed); !failed && each != std::filesystem::directory_iterator(); each.increment(failed))

@@ -85,7 +85,8 @@ struct StartVariables {
 // Whether a process has loaded a file of this name, as far as that can be told.
 [[nodiscard]] bool has_loaded(pid_t pid, const std::filesystem::path& file);
 
-// Whether a process can open nothing: it has each descriptor that it may have. False where that can't be told. O(descriptors), where it has as many as it may.
+// Whether a process can open nothing: it has each descriptor that it may have. False where that can't be told, and where it may have none. O(1) but for
+// one that has the last of these: O(descriptors).
 [[nodiscard]] bool has_no_descriptor_left(pid_t pid);
 
 // Of one thread of a process; empty where it has ended.
