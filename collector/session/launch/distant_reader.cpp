@@ -42,13 +42,16 @@ bool DistantReadingLook::must_wait(std::size_t stream, std::uint64_t printed) co
   return is_kept_ && !has_left(stream) && printed > reading_.taken[stream] && printed - reading_.taken[stream] > kMostUntaken;
 }
 
-DistantReadingKeeper::DistantReadingKeeper(const std::filesystem::path& note) : note_(open(note.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC)) {
+DistantReadingKeeper::DistantReadingKeeper(const std::filesystem::path& note) : note_(open(note.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC)) { keep(); }
+
+bool DistantReadingKeeper::keep() noexcept {
   struct flock lock = whole_file();
-  if (note_.valid() && fcntl(note_.get(), F_OFD_SETLK, &lock) != 0) note_.reset();
+  is_kept_ = is_kept_ || (note_.valid() && fcntl(note_.get(), F_OFD_SETLK, &lock) == 0);
+  return is_kept_;
 }
 
 void DistantReadingKeeper::write(const DistantReading& reading) noexcept {
-  if (note_.valid()) static_cast<void>(pwrite(note_.get(), &reading, sizeof(reading), 0));
+  if (keep()) static_cast<void>(pwrite(note_.get(), &reading, sizeof(reading), 0));
 }
 
 }  // namespace lanescope::session

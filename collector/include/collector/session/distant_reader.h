@@ -40,14 +40,17 @@ class DistantReadingLook {
   bool is_kept_ = false;
 };
 
-// For who copies the files. Keeps the note, which is there already, while it lives. Where it can't, nobody is waited for.
+// For who copies the files. Keeps the note, which is there already, while it lives: as soon as nobody else does, for the one whose link broke may still wait
+// for it. Where it can't, nobody is waited for.
 class DistantReadingKeeper {
  public:
   explicit DistantReadingKeeper(const std::filesystem::path& note);
   void write(const DistantReading& reading) noexcept;
 
  private:
+  bool keep() noexcept;
   channel::FileDescriptor note_;
+  bool is_kept_ = false;
 };
 
 }  // namespace lanescope::session
