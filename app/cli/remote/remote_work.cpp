@@ -137,7 +137,7 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   if (!is_command)
     if (const Result<void> checked = check_place(copy, task); !checked) return fail(checked.error());
   WishBySignals wish(std::holds_alternative<remote::ExistingRecording>(task) ? WishBySignals::Begun::kBefore : WishBySignals::Begun::kFromHere);
-  TextFromThere text;
+  TextFromThere text([&wish] { return wish.next() != remote::Wish::kLeave; });
   remote::WorkSettings settings;
   settings.target = remote.target;
   settings.command = remote::command_on(*target, {remote.lanescope, "serve", "--stdio"});
@@ -152,7 +152,7 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   settings.tell = [](const std::string& sentence) { std::cerr << "lanescope: " << sentence << std::endl; };
   settings.wish = [&wish] { return wish.next(); };
   const remote::WorkOutcome outcome = remote::work_on(settings);
-  text.finish([&wish] { return wish.next() != remote::Wish::kLeave; });
+  text.finish();
   wish.release();
   for (const std::string& loss : text.losses()) std::cerr << "lanescope: " << loss << '\n';
   if (!is_command) tell_files(outcome, is_recording && outcome.recording.empty() ? Originals::kRemoved : Originals::kKept);

@@ -41,7 +41,7 @@ void TextFromThere::print(TextStream stream, std::string_view bytes) {
   if (isatty(file_of(stream)) == 0) {
     Waiting& waiting = waiting_[static_cast<std::size_t>(stream)];
     waiting.append(bytes);
-    for (write(stream); waiting.size() > kMostHeldText; write(stream)) has_room(stream, -1);
+    wait_for_reader(stream, kMostHeldText);
     return;
   }
   constexpr std::size_t kLongestLine = 64u << 10;
@@ -88,12 +88,14 @@ remote::Reading TextFromThere::reading(TextStream stream) {
   return {waiting_[place].size(), has_left_[place]};
 }
 
-void TextFromThere::finish(const std::function<bool()>& goes_on) {
+void TextFromThere::wait_for_reader(TextStream stream, std::size_t most) {
   constexpr int kLook = 50;  // ms
-  for (const TextStream stream : {TextStream::kOutput, TextStream::kMessages}) {
-    Waiting& waiting = waiting_[static_cast<std::size_t>(stream)];
-    for (write(stream); waiting.size() > 0 && goes_on(); write(stream)) has_room(stream, kLook);
-  }
+  const Waiting& waiting = waiting_[static_cast<std::size_t>(stream)];
+  for (write(stream); waiting.size() > most && goes_on_(); write(stream)) has_room(stream, kLook);
+}
+
+void TextFromThere::finish() {
+  for (const TextStream stream : {TextStream::kOutput, TextStream::kMessages}) wait_for_reader(stream, 0);
 }
 
 std::vector<std::string> TextFromThere::losses() const {

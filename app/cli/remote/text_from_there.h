@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "collector/remote/remote_work.h"
@@ -17,12 +18,14 @@ namespace lanescope::cli {
 // waits for who reads it.
 class TextFromThere {
  public:
+  // `goes_on`: false once nobody waits for what is left.
+  explicit TextFromThere(std::function<bool()> goes_on) : goes_on_(std::move(goes_on)) {}
   ~TextFromThere();
   void print(remote::TextStream stream, std::string_view bytes);
   // Passes on what there is room for by now, and says what still waits.
   remote::Reading reading(remote::TextStream stream);
-  // Waits until all is taken, as long as `goes_on` says.
-  void finish(const std::function<bool()>& goes_on);
+  // Waits until all is taken, as long as that goes on.
+  void finish();
   // A sentence for each stream of which something could not be written, but to a pipe whose reader has left.
   [[nodiscard]] std::vector<std::string> losses() const;
   // Whether something could not be written that somebody still waits for: all but what goes to a pipe whose reader has left.
@@ -47,9 +50,12 @@ class TextFromThere {
     }
   };
   void flush(remote::TextStream stream);
+  // Until no more than that waits, as long as it goes on.
+  void wait_for_reader(remote::TextStream stream, std::size_t most);
   // Until nothing waits, or there is no room.
   void write(remote::TextStream stream);
   static bool has_room(remote::TextStream stream, int limit);
+  std::function<bool()> goes_on_;
   std::array<std::string, 2> begun_;  // lines that have not ended yet
   std::array<Waiting, 2> waiting_;
   std::array<Loss, 2> losses_;
