@@ -82,11 +82,28 @@ Result<bool> take_back(const std::string& session) {
   return true;
 }
 
+// What an answer says, where it is what it should be.
+std::string text_in(const nlohmann::json& answer, const char* name) {
+  const auto text = answer.find(name);
+  return text != answer.end() && text->is_string() ? text->get<std::string>() : std::string();
+}
+std::vector<std::string> texts_in(const nlohmann::json& answer, const char* name) {
+  std::vector<std::string> texts;
+  if (const auto found = answer.find(name); found != answer.end() && found->is_array())
+    for (const nlohmann::json& text : *found)
+      if (text.is_string()) texts.push_back(text.get<std::string>());
+  return texts;
+}
+bool flag_in(const nlohmann::json& answer, const char* name) {
+  const auto flag = answer.find(name);
+  return flag != answer.end() && flag->is_boolean() && flag->get<bool>();
+}
+
 // Of the file that a session answers with.
 std::optional<FileIdentity> identity_in(const nlohmann::json& answer) {
   const auto parts = answer.find("identity");
   const auto is_whole = [](const nlohmann::json& part) { return part.is_number_integer(); };
-  if (parts == answer.end() || parts->size() != 3 || !std::all_of(parts->begin(), parts->end(), is_whole)) return std::nullopt;
+  if (parts == answer.end() || !parts->is_array() || parts->size() != 3 || !std::all_of(parts->begin(), parts->end(), is_whole)) return std::nullopt;
   return FileIdentity{parts->at(0).get<std::uint64_t>(), parts->at(1).get<std::uint64_t>(), parts->at(2).get<std::int64_t>()};
 }
 
@@ -105,7 +122,7 @@ int end_capture(Arguments arguments, const char* command, const char* descriptio
   const Result<SessionAnswer> asked = ask(session, {{"command", command}});
   if (!asked) return fail(asked.error());
   const nlohmann::json& answer = asked->words;
-  const std::filesystem::path file = answer.value("file", "");
+  const std::filesystem::path file = text_in(answer, "file");
   if (file.empty()) {
     std::cerr << "The range had not begun: there is no file.\n";
     return kSuccess;
@@ -116,10 +133,9 @@ int end_capture(Arguments arguments, const char* command, const char* descriptio
     const std::string text = nlohmann::json{{"made", what}}.dump();
     static_cast<void>(!send(asked->connection.get(), text.data(), text.size(), MSG_NOSIGNAL));
   };
-  const Reports reports = make_reports(file,
-                                       {answer.value("exports", std::vector<std::string>{}), answer.value("statistics", false),
-                                        answer.value("overwrite", false) ? Overwrite::kAllow : Overwrite::kRefuse},
-                                       identity_in(answer), tell_session);
+  const Reports reports =
+      make_reports(file, {texts_in(answer, "exports"), flag_in(answer, "statistics"), flag_in(answer, "overwrite") ? Overwrite::kAllow : Overwrite::kRefuse},
+                   identity_in(answer), tell_session);
   return reports == Reports::kMade ? kSuccess : kFailure;
 }
 

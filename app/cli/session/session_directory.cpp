@@ -328,7 +328,8 @@ Result<SessionAnswer> ask_session(const std::string& name, const nlohmann::json&
       std::cerr << "lanescope: " << stopped(name, recorder).text << ". It then does what it was asked.\n";
   }
   if (asked == Asked::kNeverAnswered) return Error{"The session " + name + " ended before it answered."};
-  if (answer.contains("error")) return Error{answer["error"].get<std::string>()};
+  if (const auto error = answer.find("error"); error != answer.end())
+    return Error{error->is_string() ? error->get<std::string>() : "The session " + name + " refuses it, and says nothing that makes sense."};
   return SessionAnswer{std::move(answer), std::move(*connection)};
 }
 
