@@ -221,6 +221,18 @@ TEST_CASE("processors have rows, by number, with how much of the whole recording
   CHECK_FALSE(RowTree(*without.builder.snapshot()).find("processors").has_value());
 }
 
+// Of a part that was saved, events that reach into it are there whole, and some that lie in front of it.
+TEST_CASE("processors of a saved part have shares of its time") {
+  Program program;
+  program.builder.provenance().part = SavedPart{{10, 60}, 0};
+  const auto part = program.builder.snapshot();
+  const RowTree tree(*part);
+  const Row& group = tree.row(*tree.find("processors"));
+  CHECK(row_title(tree.row(group.children[0])).english() == "20.0 % CPU 2");  // from 10 to 20
+  CHECK(row_title(tree.row(group.children[1])).english() == "0.0 % CPU 5");
+  CHECK(row_title(group).english() == "10.0 % CPU cores (2)");
+}
+
 TEST_CASE("a sample tells its call chain, innermost first, as far as one wants to read it") {
   const Program program;
   const LaneId lane = program.lane(TrackKind::kCpuSamples);

@@ -56,8 +56,13 @@ void RowTreeBuilder::build() {
   if (trace_.parts().empty()) add_part({.key = {}, .heading = std::nullopt, .time = trace_.scope()});
   for (std::size_t i = 0; i < trace_.parts().size(); ++i) {
     const TracePart& part = trace_.parts()[i];
-    SourcePart rows{part.first_track, part.end_track, part.first_counter, part.end_counter, i == 0 ? "" : "part:" + std::to_string(i) + "/",
-                    std::nullopt,     part.extent};
+    SourcePart rows{.first_track = part.first_track,
+                    .end_track = part.end_track,
+                    .first_counter = part.first_counter,
+                    .end_counter = part.end_counter,
+                    .key = i == 0 ? "" : "part:" + std::to_string(i) + "/",
+                    .heading = std::nullopt,
+                    .time = part.provenance.part ? part.clock(part.provenance.part->time) : part.extent};
     rows.heading = add_row("part:" + std::to_string(i), Message::verbatim(part.label), RowKind::kTrace, std::nullopt);
     if (trace_.parts().size() > kOpenParts) tree_.rows_[*rows.heading].expanded_initially = false;
     add_part(rows);

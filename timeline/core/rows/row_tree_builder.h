@@ -34,7 +34,7 @@ class RowTreeBuilder {
     CounterId end_counter = kNone;
     std::string key;  // in front of keys that other parts have too
     std::optional<RowIndex> heading;
-    TimeRange time = {};  // of its recording
+    TimeRange time = {};  // of its recording, or of the part of it that was saved
   };
 
   // What a GPU's tracks sum up to, which shares are fractions of.

@@ -133,15 +133,30 @@ void RowTreeBuilder::add_processors() {
   const std::string key = part_.key + "processors";
   const RowIndex group = add_row(key, Message("CPU cores ({number})", {{"number", std::to_string(tracks.size())}}), RowKind::kProcessorGroup, part_.heading);
   tree_.rows_[group].expanded_initially = false;
+  // Of a saved part, what reaches into it is there whole. Where that would have to be read from the file, it counts whole, but for no more than the part's
+  // time.
+  const auto busy_in_part = [this](const Track& track) {
+    Nanoseconds sum = 0;
+    for (const LaneId id : track.lanes) {
+      const Lane& lane = trace_.lane(id);
+      const TimeRange time = lane.extent();
+      const bool is_within = time.intersected(part_.time) == time;
+      sum += !is_within && lane.holds_segments() ? lane.busy(part_.time) : std::min(busy_total(lane), part_.time.length());
+    }
+    return sum;
+  };
+  Nanoseconds all_busy = 0;
   for (const Track* track : tracks) {
+    const Nanoseconds busy = busy_in_part(*track);
+    all_busy += busy;
     const RowIndex row =
         add_row(key + "/" + std::to_string(track->key.processor), Message::verbatim("CPU " + std::to_string(track->key.processor)), RowKind::kProcessor, group);
-    tree_.rows_[row].share = share_of(busy_sum({track}), part_.time.length());
+    tree_.rows_[row].share = share_of(busy, part_.time.length());
     tree_.rows_[row].all = combined({track});
     tree_.rows_[row].levels = {tree_.rows_[row].all};
     for (const LaneId lane : track->lanes) tree_.place_of_lane_[lane] = RowTree::Place{row, 0};
   }
-  tree_.rows_[group].share = share_of(busy_sum(tracks), part_.time.length() * static_cast<Nanoseconds>(tracks.size()));
+  tree_.rows_[group].share = share_of(all_busy, part_.time.length() * static_cast<Nanoseconds>(tracks.size()));
 }
 
 std::optional<EventRef> quiet_state(const Trace& trace, const Level& level, Nanoseconds time) {

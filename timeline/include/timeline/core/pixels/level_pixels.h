@@ -123,7 +123,7 @@ class LevelRasterizer {
   void prepare(std::span<const LevelContent* const> contents, const Viewport& viewport, const std::stop_token& stop = {});
   // Whether these levels are at hand for this viewport. O(lanes · tiles).
   [[nodiscard]] bool has(std::span<const LevelContent* const> contents, const Viewport& viewport) const;
-  // Takes what another one has of the lanes of these levels, where that is of the same viewport. O(lanes · width).
+  // Moves to the viewport of another one, and takes what that has of the lanes of these levels. O(lanes · width).
   void take_lanes(const LevelRasterizer& other, std::span<const LevelContent* const> contents);
   // What a level has in a part of time, by its columns. None where they are not at hand, or do not show all of that time, or one of them shows events in it
   // and may show others outside of it. O(lanes · log + width).
