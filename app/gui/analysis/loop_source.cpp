@@ -26,8 +26,8 @@ struct KnownLoop {
 };
 
 // By run, A first.
-std::vector<KnownLoop> loops_of(const Trace& trace, const std::stop_token& stop) {
-  const analysis::LoopTimes times = analysis::loop_times(trace, stop);
+std::vector<KnownLoop> loops_of(const Trace& trace) {
+  const analysis::LoopTimes times = analysis::loop_times(trace);
   std::map<ProcessId, std::string_view> run_of_process;
   for (const Track& track : trace.tracks())
     if (times.by_process.contains(track.key.process)) run_of_process.emplace(track.key.process, run_of(trace, track));
@@ -87,7 +87,7 @@ void LoopSource::look() {
   job_.start([this, trace](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
-    job.deliver([this, trace, loops = loops_of(*trace, job.stop()), took = clock.elapsed()] {
+    job.deliver([this, trace, loops = loops_of(*trace), took = clock.elapsed()] {
       paced_.tookMilliseconds(took);
       loops_.clear();
       for (const KnownLoop& loop : loops) loops_.push_back({loop.range, title_of(loop)});

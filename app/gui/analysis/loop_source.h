@@ -27,7 +27,7 @@ class LoopSource : public QObject {
   // (yet).
   [[nodiscard]] const std::vector<timeline::TimelineView::Loop>& loops() const { return loops_; }
   // Emits answered() as soon as it is known, which may be at once; of several who ask meanwhile, to the last. Where the events are not in memory, NVTX ranges,
-  // or else GPU work, are read once for it.
+  // calls and GPU work are read once for it.
   void ask(timeline::LoopUse use);
   [[nodiscard]] bool isAsked() const { return asked_.has_value(); }  // to be answered
   [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }

@@ -13,6 +13,7 @@
 #include "model/analysis/idle/idle.h"
 #include "model/events/launch_index.h"
 #include "model/kernels/matrix_product.h"
+#include "model/trace/combining/parts.h"
 #include "model/trace/median.h"
 #include "model/trace/storage/interval_union.h"
 #include "threads/range_lookup.h"
@@ -414,7 +415,8 @@ Samples Samples::of_work(const Trace& trace, const std::map<ProcessId, Repeating
     std::sort(enqueued.begin(), enqueued.end());
     Steps steps{process, times_between(enqueued), times_between(started), {}, {}, repeating.warm_up};
     // Of a part that was saved, calls in front of it are those alone that enqueued its work.
-    const auto is_whole = [&](const TimeRange& time) { return !trace.provenance().part || time.begin >= trace.scope().begin; };
+    const std::optional<SavedPart> part = saved_part_of(trace, part_of_process(trace, process));
+    const auto is_whole = [&](const TimeRange& time) { return !part || time.begin >= part->time.begin; };
     const auto cut = std::find_if(steps.times.begin(), steps.times.end(), is_whole) - steps.times.begin();
     steps.times.erase(steps.times.begin(), steps.times.begin() + cut);
     steps.on_gpu.erase(steps.on_gpu.begin(), steps.on_gpu.begin() + cut);

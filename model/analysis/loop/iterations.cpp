@@ -172,10 +172,8 @@ std::optional<Nanoseconds> first_gpu_work(const Trace& trace, ProcessId process,
 
 // What of the recording of a process was saved; none where all was.
 std::optional<TimeRange> saved_time(const Trace& trace, ProcessId process) {
-  const TracePart* const part = part_of_process(trace, process);
-  const std::optional<SavedPart>& saved = (part == nullptr ? trace.provenance() : part->provenance).part;
-  if (!saved) return std::nullopt;
-  return part == nullptr ? saved->time : part->clock(saved->time);
+  const std::optional<SavedPart> saved = saved_part_of(trace, part_of_process(trace, process));
+  return saved ? std::optional(saved->time) : std::nullopt;
 }
 
 // From when on a process enqueued GPU work that a saved part lacks, as its GPUs did it behind the part: behind the last that it has. The end of time where it

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "model/trace/combining/parts.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/storage/interval_union.h"
 #include "wording.h"
@@ -310,27 +311,38 @@ Message loop_time_text(const Families& families, const Loop& loop) {
 
 std::string_view when_text(const Loop& loop, Recurrence recurrence) noexcept { return recurrence == Recurrence::kOnce ? "once" : loop.known() ? "loop" : ""; }
 
-LoopTimes loop_times(const Trace& trace, std::stop_token stop) {
-  const RuleContext context{.trace = trace, .stop = stop};
+namespace {
+
+// Of each process, when its last work on a GPU ends.
+std::map<ProcessId, Nanoseconds> ends_of_gpu_work(const Trace& trace) {
+  std::map<ProcessId, Nanoseconds> ends;
+  for (const Track& track : trace.tracks()) {
+    if (!is_gpu_work(track.key.kind)) continue;
+    for (const LaneId id : track.lanes) {
+      if (trace.lane(id).size() == 0) continue;
+      const Nanoseconds end = trace.lane(id).extent().end;
+      Nanoseconds& last = ends.try_emplace(track.key.process, end).first->second;
+      last = std::max(last, end);
+    }
+  }
+  return ends;
+}
+
+}  // namespace
+
+LoopTimes loop_times(const Trace& trace) {
+  const RuleContext context{.trace = trace};
   const LoopWork work(context);
   LoopTimes times;
   if (!work.loop().known()) return times;
   times.name = loop_name(work.families().text(work.loop().family()));
   times.iterations = work.loop().iterations();
-  std::map<ProcessId, Nanoseconds> work_ends;
-  for (const Track& track : trace.tracks())
-    if (is_gpu_work(track.key.kind))
-      for (const LaneId id : track.lanes)
-        if (const Lane& lane = trace.lane(id); lane.size() > 0) {
-          const Nanoseconds end = lane.end(lane.size() - 1);
-          Nanoseconds& last = work_ends.try_emplace(track.key.process, end).first->second;
-          last = std::max(last, end);
-        }
+  const std::map<ProcessId, Nanoseconds> ends = work.iterations().empty() ? ends_of_gpu_work(trace) : std::map<ProcessId, Nanoseconds>();
   for (ProcessId process = 0; process < trace.processes().size(); ++process) {
     std::optional<TimeRange> time = work.of_process(process);
     if (!time) continue;
-    if (work.iterations().empty()) time->end = std::min(time->end, work_ends[process]);
-    if (trace.provenance().part) time = time->intersected(trace.scope());
+    if (const auto end = ends.find(process); end != ends.end()) time->end = std::min(time->end, end->second);
+    if (const auto part = saved_part_of(trace, part_of_process(trace, process))) time = time->intersected(part->time);
     if (!time->empty()) times.by_process.emplace(process, *time);
   }
   return times;

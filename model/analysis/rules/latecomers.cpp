@@ -99,7 +99,8 @@ double probability_of_variances(const Stretches& stretches) {
   const double all = products_at_lag(residuals, 0), interior = products_at_lag(residuals, 0, 1, 1), neighbours = products_at_lag(residuals, 1);
   const std::vector<double> totals = stretches.totals();
   double between = 0;
-  for (const double total : totals) between += (total - mean_over_ranks(totals)) * (total - mean_over_ranks(totals)) / (n * n);
+  const double mean = mean_over_ranks(totals);
+  for (const double total : totals) between += (total - mean) * (total - mean) / (n * n);
   if (all <= 0) return between > 0 ? 0 : 1;
   std::vector<double> likelihoods, probabilities;
   for (std::size_t i = 0; i < kCorrelations; ++i) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,8 +62,8 @@ struct LoopTimes {
   // work ends. Of a part of a recording, as far as it lies in the time that was asked for. None of processes that take no part.
   std::map<ProcessId, TimeRange> by_process;
 };
-// O(NVTX ranges, else GPU work; launches). When asked to stop, it ends soon, with what is of no use.
-[[nodiscard]] LoopTimes loop_times(const Trace& trace, std::stop_token stop = {});
+// O(NVTX ranges, or else GPU work, and launches). Any thread.
+[[nodiscard]] LoopTimes loop_times(const Trace& trace);
 
 // What the iterations of a loop are called, which are ranges of the family: "step_*"; of executions of an XLA module, the module: "jit_step".
 [[nodiscard]] std::string_view loop_name(std::string_view family) noexcept;
