@@ -90,6 +90,7 @@ void NotesKeeper::open(std::vector<Place> places) {
   }
   view_.setMarkerFiles(std::move(files));
   std::swap(places, places_);
+  std::vector<timeline::TimelineView::Marker> markers = view_.markers();
   for (Place& place : places_) {
     const auto same = std::find_if(places.begin(), places.end(), [&](const Place& each) { return each.trace_file == place.trace_file; });
     if (same != places.end()) {
@@ -98,11 +99,11 @@ void NotesKeeper::open(std::vector<Place> places) {
       continue;
     }
     load(place);
-    std::vector<Note> notes = place.notes.notes;
-    for (Note& made : notesOf(place))
-      if (std::find(notes.begin(), notes.end(), made) == notes.end()) notes.push_back(std::move(made));
-    show(place, notes);
+    const std::vector<Note> made = notesOf(place);
+    for (const Note& note : place.notes.notes)
+      if (std::find(made.begin(), made.end(), note) == made.end()) markers.push_back({0, QString::fromStdString(note.text), place.trace_file, note.time});
   }
+  view_.setMarkers(std::move(markers));
   emit filesChanged(names);
   if (any_is_made) save();
 }

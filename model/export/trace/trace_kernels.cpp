@@ -199,14 +199,21 @@ bool KernelRecordsWriter::takes_kernels(ProcessId process, const ExportSelection
 }
 
 std::unordered_set<std::uint32_t> KernelRecordsWriter::launches_of(ProcessId process, const ExportSelection& selection) const {
-  std::unordered_set<std::uint32_t> launches;
+  const KernelRecords& records = trace_.kernel_records();
+  std::unordered_set<std::uint32_t> known, taken;
+  for (const std::uint32_t position : counted_.positions(process)) known.insert(records.counted[position]->correlation);
+  for (const std::uint32_t position : measured_.positions(process)) {
+    known.insert(records.measured[position]->correlation);
+    known.insert(records.measured[position]->other_launches.begin(), records.measured[position]->other_launches.end());
+  }
   for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kCudaApi})
     for (const TrackId id : trace_.tracks_of(process, kind))
       for (const LaneId lane : trace_.tracks()[id].lanes) {
         const auto [first, last] = selection.events(trace_, lane);
-        for (EventIndex i = first; i < last; ++i) launches.insert(trace_.lane(lane).correlation(i));
+        for (EventIndex i = first; i < last && taken.size() < known.size(); ++i)
+          if (const std::uint32_t correlation = trace_.lane(lane).correlation(i); known.contains(correlation)) taken.insert(correlation);
       }
-  return launches;
+  return taken;
 }
 
 bool KernelRecordsWriter::write_windows(ProcessId process, const std::optional<TimeRange>& part, const EmitPcSamples& emit) const {

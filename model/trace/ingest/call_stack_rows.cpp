@@ -18,6 +18,7 @@ using Numbers = std::array<std::uint64_t, kFields>;
 // Fields of one varint with tags of one byte, which nearly all are, are read without more ado. `fixed`: the field of eight bytes, where there is one.
 template <std::size_t kFields>
 bool read_numbers(std::string_view message, Numbers<kFields>& numbers, std::uint32_t fixed = 0) {
+  static_assert(kFields <= 16, "a tag of a larger field has two bytes");
   const char* at = message.data();
   const char* const end = at + message.size();
   while (at < end) {

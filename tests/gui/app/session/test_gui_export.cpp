@@ -93,7 +93,6 @@ class ExportTest : public QObject {
     QVERIFY2(window_->messages().text().startsWith("Wrote ") && window_->messages().messages().size() == 1, qPrintable(window_->messages().text()));
   }
 
-  // States of threads that reach into a part are in it whole, and begin seconds before it: the window shows the part all the same.
   // Both have the same events; those of the second take half the time, and lie elsewhere on the axis.
   void oneOfTwoTracesThatAreComparedIsSaved() {
     const QString faster = path_of("faster.trace");
@@ -128,6 +127,7 @@ class ExportTest : public QObject {
     QCOMPARE((*part)->provenance().part->time, TimeRange({kFirstKernel, kFirstKernel + kKernelDuration / 2}));
   }
 
+  // States of threads that reach into a part are in it whole, and begin seconds before it: the window shows the part all the same.
   void aPartOpensOnTheTimeThatWasSaved() {
     QVERIFY(open_and_settle(*window_, recorded("torch_loader_samples.trace")));
     const TimeRange asked{9'000'000'000, 9'500'000'000};
