@@ -71,6 +71,11 @@ function(lanescope_sanitize NAME)
   endif()
 endfunction()
 
+# lanescope_unoptimised(NAME): code of tests, which runs once for each time that it is compiled: to optimise it takes longer than it saves.
+function(lanescope_unoptimised NAME)
+  target_compile_options(${NAME} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
+endfunction()
+
 # The standard headers that most files here include: to read them takes longer than to compile what follows.
 set(LANESCOPE_STANDARD_HEADERS
   <algorithm> <array> <charconv> <chrono> <cmath> <cstdint> <cstring> <filesystem> <functional> <map> <memory> <mutex> <optional> <set> <span> <sstream> <string>
@@ -94,16 +99,19 @@ function(lanescope_precompile_as NAME OWNER)
   endif()
 endfunction()
 
-# lanescope_test(NAME SOURCES ... [ALONE sources] LIBRARIES ... [PRECOMPILED <header>...]): one Catch2 program, registered with CTest under its name.
+# lanescope_test(NAME SOURCES ... [ALONE sources] LIBRARIES ... [PRECOMPILED <header>... | PRECOMPILED_AS test]): one Catch2 program, registered with CTest under its name.
 function(lanescope_test NAME)
-  cmake_parse_arguments(ARG "" "" "SOURCES;ALONE;LIBRARIES;PRECOMPILED" ${ARGN})
+  cmake_parse_arguments(ARG "" "PRECOMPILED_AS" "SOURCES;ALONE;LIBRARIES;PRECOMPILED" ${ARGN})
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE ${ARG_LIBRARIES} lanescope_test_main)
   lanescope_sanitize(${NAME})
+  lanescope_unoptimised(${NAME})
   lanescope_unity(${NAME} ${ARG_ALONE})
   set_target_properties(${NAME} PROPERTIES UNITY_BUILD_BATCH_SIZE 6)  # tests are what is changed most
   if(ARG_PRECOMPILED)
     lanescope_precompile(${NAME} ${ARG_PRECOMPILED})
+  elseif(ARG_PRECOMPILED_AS)
+    lanescope_precompile_as(${NAME} ${ARG_PRECOMPILED_AS})
   else()
     lanescope_precompile_as(${NAME} test_file)
   endif()

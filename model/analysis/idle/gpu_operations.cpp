@@ -1,6 +1,7 @@
 #include "gpu_operations.h"
 
 #include <algorithm>
+#include <array>
 
 #include "covered_time.h"
 #include "model/trace/workers/parallel.h"
@@ -183,31 +184,32 @@ void GpuOperations::replace_first(const Head& head) {
 void visit_operations(const Trace& trace, TimeRange time, std::span<OperationVisitor* const> visitors, const std::stop_token& stop) {
   if (visitors.empty()) return;
   const GpuTracks tracks(trace);
-  std::vector<GpuOperation> now, ahead;
+  std::array<std::vector<GpuOperation>, 2> buffers;  // made once for all GPUs: a file can name many that did nothing
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
     for (OperationVisitor* const visitor : visitors) visitor->begin(gpu);
     GpuOperations operations(trace, tracks.of(gpu), time, stop);
     const auto read = [&](std::vector<GpuOperation>& into) {
       into.resize(kVisitedAtOnce);
-      into.resize(operations.next(into));
+      const std::span<GpuOperation> filled = std::span(into).first(operations.next(into));
       if (time.end != GpuOperations::kEver.end)
-        for (GpuOperation& operation : into) operation = operation.until(time.end);
+        for (GpuOperation& operation : filled) operation = operation.until(time.end);
+      return filled;
     };
-    read(now);
-    while (!now.empty()) {
+    std::span<GpuOperation> now = read(buffers[0]);
+    for (std::size_t other = 1; !now.empty(); other = 1 - other) {
       const bool is_last = now.size() < kVisitedAtOnce;
       if (is_last && now.size() < kWorthAThread) {
         for (OperationVisitor* const visitor : visitors) visitor->visit(now);
         break;
       }
-      if (is_last) ahead.clear();
+      std::span<GpuOperation> ahead;
       parallel_for(visitors.size() + 1, [&](std::size_t part) {
         if (part > 0)
           visitors[part - 1]->visit(now);
         else if (!is_last)
-          read(ahead);
+          ahead = read(buffers[other]);
       });
-      now.swap(ahead);
+      now = ahead;
     }
     for (OperationVisitor* const visitor : visitors) visitor->end();
   }
