@@ -4,12 +4,14 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <iostream>
 #include <optional>
 
 #include "collector/remote/recording_name.h"
 #include "collector/remote/remote_work.h"
+#include "collector/remote/signals.h"
 #include "collector/session/planned_file.h"
 #include "model/file/trace_file.h"
 #include "remote/copy_command.h"
@@ -36,21 +38,36 @@ class WishBySignals {
   }
   // Signals have their usual effect again.
   void release() { signals_.release(); }
+  [[nodiscard]] int stop_signal() const { return stop_signal_; }
+  // The next that is for the program there.
+  std::optional<int> for_program() {
+    if (for_program_.empty()) return std::nullopt;
+    const int signal = for_program_.front();
+    for_program_.pop_front();
+    return signal;
+  }
   [[nodiscard]] bool has_come(int signal) const { return signal >= SIGHUP && signal < NSIG && (came_ >> (signal - 1) & 1) != 0; }
 
  private:
+  static constexpr std::size_t kMostSignals = 64;
+
   void take(int signal) {
     came_ |= std::uint64_t{1} << (signal - 1);
     if (signal == SIGHUP) wish_ = remote::Wish::kLeave;
-    if (signal == SIGINT || signal == SIGTERM || signal == SIGQUIT)
+    if (signal == SIGINT || signal == SIGTERM || signal == SIGQUIT) {
+      stop_signal_ = signal;
       wish_ = begun_ == Begun::kFromHere && wish_ == remote::Wish::kGoOn ? remote::Wish::kStop : remote::Wish::kLeave;
+    }
+    if (begun_ == Begun::kFromHere && remote::passes_on(signal) && for_program_.size() < kMostSignals) for_program_.push_back(signal);
     if (signal == SIGTSTP) stop_as_terminals_do();
   }
 
   Begun begun_;
   RecorderSignals signals_;
   remote::Wish wish_ = remote::Wish::kGoOn;
-  std::uint64_t came_ = 0;  // bit n - 1 for signal n
+  int stop_signal_ = SIGINT;     // by which it was wished
+  std::deque<int> for_program_;  // while there is no link
+  std::uint64_t came_ = 0;       // bit n - 1 for signal n
 };
 
 // The first file has the name that was asked for, and the others, or all, a number in it.
@@ -151,6 +168,8 @@ int work(const RemoteOptions& remote, remote::Task task, const CopyOptions& copy
   settings.keeps_recording = [&text] { return text.lacks_text(); };
   settings.tell = [](const std::string& sentence) { std::cerr << "lanescope: " << sentence << std::endl; };
   settings.wish = [&wish] { return wish.next(); };
+  settings.stop_signal = [&wish] { return wish.stop_signal(); };
+  settings.signal = [&wish] { return wish.for_program(); };
   const remote::WorkOutcome outcome = remote::work_on(settings);
   text.finish();
   wish.release();

@@ -204,11 +204,23 @@ void Worker::look_at_wish() {
     return fail({copies ? "Left before all was copied." : "Left before the command there had ended."});
   }
   is_stop_wished_ = is_stop_wished_ || wish == Wish::kStop;
-  if (!is_stop_wished_ || is_stop_sent_ || state_ != State::kFollowing) return;
+  if (state_ != State::kFollowing) return;
+  pass_signals_on();
+  if (!is_stop_wished_ || is_stop_sent_) return;
   proto::RemoteRequest stop;
   stop.mutable_stop()->set_recording(recording_);
+  stop.mutable_stop()->set_signal(static_cast<std::uint32_t>(settings_.stop_signal()));
   ask(stop);
   is_stop_sent_ = true;
+}
+
+void Worker::pass_signals_on() {
+  while (const std::optional<int> signal = settings_.signal()) {
+    proto::RemoteRequest request;
+    request.mutable_signal()->set_recording(recording_);
+    request.mutable_signal()->set_signal(static_cast<std::uint32_t>(*signal));
+    connection_->link.send(request);
+  }
 }
 
 std::chrono::milliseconds Worker::look_at_readers() {

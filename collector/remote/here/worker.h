@@ -58,6 +58,7 @@ class Worker {
   // What is gone there without its recorder's doing is said. Returns whether what is there may be removed.
   bool tell_lost(const proto::RemoteReply::End& end);
   void look_at_wish();
+  void pass_signals_on();
   // Returns how long may be waited for the next look.
   std::chrono::milliseconds look_at_readers();
   [[nodiscard]] bool says_taken() const { return task<NewRecording>() != nullptr && settings_.reading; }

@@ -18,6 +18,7 @@
 #include "collector/channel/file_descriptor.h"
 #include "collector/remote/recording_name.h"
 #include "collector/remote/serve.h"
+#include "collector/remote/signals.h"
 #include "collector/session/distant_reader.h"
 #include "collector/session/inheritance.h"
 #include "collector/session/process_beside.h"
@@ -51,6 +52,13 @@ std::string start_of(pid_t process) {
   const attach::ProcessStat stat = attach::process_stat("/proc/" + std::to_string(process));
   const bool runs = stat.state() != '\0' && stat.state() != 'Z' && stat.state() != 'X';
   return runs ? std::to_string(stat.number(kStart)) : std::string();
+}
+
+// Null where it runs no more: it is held first, and then looked at, since its number may be another's by now.
+FileDescriptor held(pid_t process, const std::string& start) {
+  FileDescriptor descriptor(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+  if (start_of(process) != start) return FileDescriptor();
+  return descriptor;
 }
 
 std::string host_name() {
@@ -307,7 +315,7 @@ RecordingState Recordings::state_of(const fs::path& folder) const {
   return state;
 }
 
-Result<void> Recordings::stop(const std::string& name) {
+Result<void> Recordings::stop(const std::string& name, int signal) {
   const Result<fs::path> folder = folder_of(name);
   if (!folder) return folder.error();
   const std::optional<Recorder> recorder = recorder_of(*folder);
@@ -316,13 +324,21 @@ Result<void> Recordings::stop(const std::string& name) {
     return Error{"The recording " + name + " can't be ended from here: " + folder->string() + " does not say which process makes it."};
   if (!recorder) return {};
   if (progress == Progress::kElsewhere) return begun_elsewhere(name, recorder->host);
-  // Held first, then looked at: the number may be another's by now.
-  const FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, recorder->process, 0)));
-  if (!process.valid() || start_of(recorder->process) != recorder->start) return {};
-  // Behind a shell or a launcher, the program alone may hear of it. An older lanescope's recorder leads no group.
-  if (getpgid(recorder->process) != recorder->process || kill(-recorder->process, SIGINT) != 0)
-    syscall(SYS_pidfd_send_signal, process.get(), SIGINT, nullptr, 0);
+  const FileDescriptor process = held(recorder->process, recorder->start);
+  if (!process.valid()) return {};
+  // A terminal's keys are for all of a group: behind a shell or a launcher, the program alone may hear of them. An older lanescope's recorder leads no group.
+  const bool is_a_keys = signal != SIGTERM, leads_group = getpgid(recorder->process) == recorder->process;
+  if (!is_a_keys || !leads_group || kill(-recorder->process, signal) != 0) syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0);
   return {};
+}
+
+void Recordings::pass_on(const std::string& name, int signal) const {
+  if (!passes_on(signal)) return;
+  const Result<fs::path> folder = folder_of(name);
+  const std::optional<Recorder> recorder = folder ? recorder_of(*folder) : std::nullopt;
+  if (!recorder || state_of(*folder).progress == Progress::kElsewhere) return;
+  if (const FileDescriptor process = held(recorder->process, recorder->start); process.valid())
+    syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0);
 }
 
 Result<void> Recordings::discard(const std::string& name) {

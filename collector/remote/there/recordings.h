@@ -8,6 +8,7 @@
 // Several machines may have the folder, as nodes of a cluster have a home: each can follow all recordings, and end or discard its own.
 #pragma once
 
+#include <csignal>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -53,8 +54,10 @@ class Recordings {
   [[nodiscard]] Result<std::filesystem::path> folder_of(const std::string& name) const;
   [[nodiscard]] RecordingState state_of(const std::filesystem::path& folder) const;
   // Both fail with one sentence where it is not known who makes it.
-  Result<void> stop(const std::string& name);
+  Result<void> stop(const std::string& name, int signal = SIGINT);  // SIGINT, SIGTERM or SIGQUIT
   Result<void> discard(const std::string& name);  // also where it runs
+  // Its recorder gets a signal of passes_on(); nothing happens where none runs on this machine, or of another signal.
+  void pass_on(const std::string& name, int signal) const;
   // The newest last.
   [[nodiscard]] std::vector<std::string> names() const;
 

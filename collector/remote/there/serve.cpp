@@ -1,5 +1,6 @@
 #include "collector/remote/serve.h"
 
+#include <csignal>
 #include <optional>
 
 #include "link/protocol.h"
@@ -11,6 +12,12 @@ namespace lanescope::remote {
 namespace {
 
 using namespace std::chrono_literals;
+
+// Of a request for the end; older lanescopes name none.
+int signal_of(const proto::RemoteRequest::Stop& stop) {
+  const int signal = static_cast<int>(stop.signal());
+  return signal == SIGTERM || signal == SIGQUIT ? signal : SIGINT;
+}
 
 // One link, from the greeting to its end. At most one thing is followed, and one command runs.
 class Server {
@@ -91,7 +98,8 @@ class Server {
     using Case = proto::RemoteRequest;
     const std::uint32_t number = request.number();
     if (request.request_case() == Case::kRecord) answer(number, recordings_.start(request.record(), settings_.program));
-    if (request.request_case() == Case::kStop) answer(number, recordings_.stop(request.stop().recording()));
+    if (request.request_case() == Case::kStop) answer(number, recordings_.stop(request.stop().recording(), signal_of(request.stop())));
+    if (request.request_case() == Case::kSignal) recordings_.pass_on(request.signal().recording(), static_cast<int>(request.signal().signal()));
     if (request.request_case() == Case::kDiscard) discard(number, request.discard().recording());
     if (request.request_case() == Case::kTaken && followed_) followed_->take(request.taken());
     if (request.request_case() == Case::kFollow) follow(number, request.follow());

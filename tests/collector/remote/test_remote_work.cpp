@@ -12,6 +12,7 @@
 #include <sstream>
 #include <thread>
 
+#include "collector/remote/signals.h"
 #include "machines.h"
 #include "support/catch.h"
 
@@ -194,6 +195,26 @@ TEST_CASE("a wish to stop reaches what a shell has started there, as Ctrl+C in a
   REQUIRE_FALSE(outcome.failure);
   CHECK(outcome.code == 3);
   CHECK(machines.output() == "ready\ninner\nouter\n4\n");
+}
+
+TEST_CASE("signals that come here reach the program there, and the one that asks for its end is the one that it gets") {
+  const Machines machines;
+  const std::string program = "trap 'echo warned' USR1; trap 'echo term; exit 9' TERM; echo ready; for i in $(seq 1000); do sleep 0.02; done";
+  WorkSettings settings = machines.settings(NewRecording{"profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", program}, ""});
+  const auto has_said = [&machines](std::string_view word) { return machines.output().find(word) != std::string::npos; };
+  int signals = 0;
+  settings.signal = [&] { return has_said("ready") && signals++ == 0 ? std::optional(SIGUSR1) : std::nullopt; };
+  settings.wish = [&] { return has_said("warned") ? Wish::kStop : Wish::kGoOn; };
+  settings.stop_signal = [] { return SIGTERM; };
+  const WorkOutcome outcome = work_on(settings);
+  REQUIRE_FALSE(outcome.failure);
+  CHECK(outcome.code == 9);
+  CHECK(machines.output() == "ready\nwarned\nterm\n");
+}
+
+TEST_CASE("signals of a user and of a batch system go to a program there, and none that a far end could be harmed by") {
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGRTMIN, SIGRTMAX}) CHECK(passes_on(signal));
+  for (const int signal : {SIGKILL, SIGSTOP, SIGSEGV, SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGPIPE, 0, -1, SIGRTMAX + 1}) CHECK_FALSE(passes_on(signal));
 }
 
 TEST_CASE("a wish to stop that meets a broken link ends the program there as soon as there is one again") {

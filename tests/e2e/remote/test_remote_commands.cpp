@@ -345,6 +345,18 @@ TEST_CASE("Ctrl+C ends the program there, and all that it did is here") {
   CHECK(steps(machines.here() / "run.trace") == 1'000);
 }
 
+TEST_CASE("what a batch system sends before it ends a job reaches the program there, and so does the end, as it is sent") {
+  const TwoMachines machines;
+  const std::string program = "trap 'echo warned' USR1; trap 'echo saved; exit 9' TERM; echo ready; for i in $(seq 1000); do sleep 0.02; done";
+  LanescopeProcess recorder(machines.here(), machines.on(quietly("profile", {"-o", "run", "sh", "-c", program})), machines.environment());
+  recorder.wait_for_line("ready");
+  kill(recorder.pid(), SIGUSR1);
+  recorder.wait_for_line("warned");
+  kill(recorder.pid(), SIGTERM);
+  recorder.wait_for_line("saved");
+  CHECK(recorder.wait() == 9);
+}
+
 TEST_CASE("a lanescope that is killed here, or whose terminal is closed, ends nothing there") {
   const TwoMachines machines;
   const int signal = GENERATE(SIGKILL, SIGHUP);

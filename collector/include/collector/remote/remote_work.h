@@ -74,6 +74,8 @@ struct WorkSettings {
   std::function<void(const std::string& sentence)> tell;
   std::function<bool()> keeps_recording = [] { return false; };                              // asked once all is here: whether it stays there nonetheless
   std::function<Wish()> wish = [] { return Wish::kGoOn; };                                   // some twenty times a second
+  std::function<int()> stop_signal = [] { return 0; };                                       // by which kStop is wished; 0: Ctrl+C
+  std::function<std::optional<int>()> signal = [] { return std::nullopt; };                  // the next that came for the program there, of passes_on()
   std::function<void(std::chrono::milliseconds)> behind = [](std::chrono::milliseconds) {};  // of copies: what is here, to what is there
 };
 
