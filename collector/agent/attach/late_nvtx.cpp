@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +14,7 @@
 #include "agent/channel/membership.h"
 #include "agent/core/clock.h"
 #include "agent/core/faults/fault_guard.h"
+#include "agent/core/faults/readable.h"
 #include "agent/core/loader/dynamic_section.h"
 #include "agent/core/loader/loader.h"
 #include "agent/core/loader/new_files.h"
@@ -46,8 +46,7 @@ constexpr std::size_t kMaximumSegments = 16;
 constexpr std::size_t kGlobalsBytes = 2048;  // more than nvtxGlobals_t has in any version so far
 constexpr unsigned int kMaximumTableSize = 64;
 constexpr Address kPageBytes = 4096;
-constexpr int kStartedPatience = 1000;  // looks at a library that another thread initialises right now
-constexpr std::size_t kAwaitedLibraries = 16;
+constexpr int kStartedPatience = 1000;           // looks at a library that another thread initialises right now
 constexpr std::int64_t kPatience = kSecond / 2;  // of a thread that is about to fork, for other threads
 constexpr std::int64_t kLook = kMillisecond / 20;
 
@@ -214,14 +213,6 @@ void take_over(Globals& globals, const Library& library, Search extent, LateNvtx
   if (!is_ours && !is_free) ++result.owned_by_other;
 }
 
-// Whether a page can be read: a program may have taken the right away. The kernel is asked, since looking would end the program; where it
-// does not answer, it can. It is asked for a change of held signals that there is not, for which it reads the page before it refuses: a
-// program that forbids itself system calls allows that one, which the agent takes anyway.
-bool is_readable(Address page) noexcept {
-  constexpr long kNoSuchChange = 99;
-  return system::system_call(SYS_rt_sigprocmask, kNoSuchChange, static_cast<long>(page), 0, sizeof(std::uint64_t)) != -EFAULT;
-}
-
 // What was asked of one page lately.
 class ReadablePages {
  public:
@@ -318,10 +309,48 @@ constinit Turn::Holder searcher{0};
 constinit const char* is_single_threaded = nullptr;
 constinit bool is_awaited_by_nvtx = false;
 
+// Libraries whose NVTX other threads are setting up, some of which the program may unload as soon as that is done.
+class AwaitedLibraries {
+ public:
+  void add(const dl_phdr_info& file, const Globals& globals) noexcept {
+    if (count_ < kMost) each_[count_++] = {file.dlpi_phdr, &globals.state};
+  }
+  // While it looks, none is unloaded: the loader's lock is held.
+  [[nodiscard]] bool is_any_being_set_up() const noexcept {
+    if (count_ == 0) return false;
+    Search search{*this, false};
+    visit_loaded_files(look_at, &search);
+    return search.is_found;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 16;
+  struct Awaited {
+    const ElfW(Phdr) * file;  // by its program headers
+    const volatile std::uint32_t* state;
+  };
+  struct Search {
+    const AwaitedLibraries& libraries;
+    bool is_found;
+  };
+
+  // Another file may lie there by now, of another size.
+  static int look_at(dl_phdr_info* file, std::size_t, void* own) noexcept {
+    auto& search = *static_cast<Search*>(own);
+    const auto is_at_it = [file](const Awaited& one) {
+      return one.file == file->dlpi_phdr && is_readable(reinterpret_cast<Address>(one.state)) && *one.state == kStarted;
+    };
+    search.is_found = std::any_of(search.libraries.each_, search.libraries.each_ + search.libraries.count_, is_at_it);
+    return search.is_found ? 1 : 0;
+  }
+
+  Awaited each_[kMost];
+  std::size_t count_ = 0;
+};
+
 void set_all_up() noexcept {
   const Quiet quiet;
-  const volatile std::uint32_t* awaited[kAwaitedLibraries];
-  std::size_t count = 0;
+  AwaitedLibraries awaited;
   {
     const Turn turn(searcher);
     if (!turn) return;
@@ -341,7 +370,7 @@ void set_all_up() noexcept {
             return NewFiles::Seen::kAgain;
           }
           bool installed = false;
-          if (set_up(globals, nvtx.library, installed) == kStarted && count < kAwaitedLibraries) awaited[count++] = &globals.state;
+          if (set_up(globals, nvtx.library, installed) == kStarted) awaited.add(information, globals);
         }
         return nvtx.seen();
       });
@@ -350,8 +379,7 @@ void set_all_up() noexcept {
     }
   }
   const std::int64_t give_up = monotonic_now() + kPatience;
-  for (std::size_t i = 0; i < count; ++i)
-    while (*awaited[i] == kStarted && monotonic_now() < give_up) system::sleep(kLook);
+  while (awaited.is_any_being_set_up() && monotonic_now() < give_up) system::sleep(kLook);
 }
 
 void set_up_before_fork() noexcept {

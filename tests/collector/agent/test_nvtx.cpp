@@ -302,3 +302,12 @@ TEST_CASE("a fork looks for NVTX without touching the data of libraries") {
   CHECK(touched_kib >= 0);
   CHECK(touched_kib < 1'024);  // of 16 MiB
 }
+
+TEST_CASE("a fork waits for no NVTX of a library that is unloaded meanwhile") {
+  const std::string agent = (std::filesystem::path(LANESCOPE_BINARY_DIR) / "lib" / "liblanescope-agent.so").string();
+  const std::string preloaded = GENERATE_COPY(std::string(), "LD_PRELOAD=" + agent + " ");
+  CAPTURE(preloaded);
+  const std::string command = preloaded + "NVTX_INJECTION64_PATH=" + agent + " " + program("lanescope_program_fork_beside_unloading").string() + " " +
+                              program("liblanescope_program_nvtx_short_life.so").string() + " 2";
+  CHECK(std::system(command.c_str()) == 0);
+}
