@@ -206,6 +206,18 @@ TEST_CASE("calls that wait are recorded by name, with their time; errno and the 
   CHECK(calls(*trace, "usleep", forked).count == 3);
 }
 
+TEST_CASE("a program that loads files while one that it has was cut short goes on, whatever it does with SIGBUS") {
+  const TemporaryFolder folder;
+  const std::string way = GENERATE("goes on", "handles", "holds");
+  CAPTURE(way);
+  const Ran ran =
+      run_lanescope(folder.path(), {"profile", "-t", "nvtx,osrt", "-s", "none", "--cpuctxsw", "none", "-o", "x", program("lanescope_program_cut_file").string(),
+                                    program("liblanescope_program_nvtx_life.so").string(), "5", way});
+  CHECK(ran.code == 3);
+  CHECK(ran.output == "ready\n");
+  CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kOsRuntime, "usleep") == 5);
+}
+
 TEST_CASE("a process begins when it does, however late its first call ends") {
   constexpr Nanoseconds kSecond = 1'000'000'000;
   const TemporaryFolder folder;

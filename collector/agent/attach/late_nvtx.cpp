@@ -26,6 +26,8 @@
 #include "agent/nvtx/setup.h"
 #include "agent/process/forks.h"
 
+extern "C" const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));  // where this file begins, of the linker
+
 namespace lanescope::agent::attach {
 namespace {
 
@@ -111,18 +113,17 @@ bool looks_like_globals(const Globals& globals, const Library& library, Address 
          points_to_itself(globals, end);
 }
 
-Library* own_library() noexcept {
+// The file of the agent, by its own headers: others' may not be there any more.
+const Library& own_library() noexcept {
   static constinit Library own;
-  if (own.code_count != 0) return &own;
-  visit_loaded_files(
-      [](dl_phdr_info* information, std::size_t, void*) {
-        const Library library = describe(*information);
-        if (!library.has_code(address_of(&take_over_nvtx))) return 0;
-        own = library;
-        return 1;
-      },
-      nullptr);
-  return &own;
+  if (own.code_count != 0) return own;
+  const auto place = address_of(&__ehdr_start);
+  dl_phdr_info information{};
+  information.dlpi_phdr = reinterpret_cast<const ElfW(Phdr)*>(place + __ehdr_start.e_phoff);
+  information.dlpi_phnum = __ehdr_start.e_phnum;
+  for (int i = 0; i < information.dlpi_phnum; ++i)
+    if (const ElfW(Phdr)& part = information.dlpi_phdr[i]; part.p_type == PT_LOAD && part.p_offset == 0) information.dlpi_addr = place - part.p_vaddr;
+  return own = describe(information);
 }
 
 // Calls visit(slot) for every function that the library's tables name.
@@ -171,7 +172,7 @@ bool install(const Globals& globals) noexcept {
 bool initialize(Globals& globals, const Library& library) noexcept {
   const bool installed = install(globals);
   for_each_function(globals, library, [&](NvtxFunctionPointer& function) {
-    if (!own_library()->has_code(address_of(function))) function = nullptr;  // a trampoline to the initialisation
+    if (!own_library().has_code(address_of(function))) function = nullptr;  // a trampoline to the initialisation
   });
   std::atomic_thread_fence(std::memory_order_seq_cst);
   globals.state = kComplete;
@@ -205,7 +206,7 @@ void take_over(Globals& globals, const Library& library, Search extent, LateNvtx
   for_each_function(globals, library, [&](const NvtxFunctionPointer& function) {
     if (function == nullptr) return;
     is_free = false;
-    is_ours = is_ours || own_library()->has_code(address_of(function));
+    is_ours = is_ours || own_library().has_code(address_of(function));
   });
   const bool is_taken_over = !is_ours && is_free && install(globals);
   if (is_taken_over) ++result.used_before;
@@ -291,6 +292,7 @@ void leave_to_loader(NvtxOfFile& nvtx, bool is_unfinished) noexcept {
 
 // What the file was loaded from may have been cut short since. The loader's lock, which is held here, is let go behind a fault as well.
 Guarded find_nvtx_guarded(const dl_phdr_info& information, NvtxOfFile& nvtx) noexcept {
+  if (!is_whole(information)) return Guarded::kFaulted;
   bool is_unfinished = false;
   const Guarded found = run_guarded([&] {
     is_unfinished = may_be_unfinished(information);
@@ -419,7 +421,6 @@ void set_nvtx_up_before_forks() noexcept {
   const char* const injection = getenv("NVTX_INJECTION64_PATH");
   if (injection == nullptr || file_name(injection) != file_name(self.dli_fname)) return;
   is_single_threaded = static_cast<const char*>(dlsym(RTLD_DEFAULT, "__libc_single_threaded"));
-  own_library();  // nothing of the loader's but its list is asked for later
   on_fork_child(forget_search);
   is_awaited_by_nvtx = true;
   before_forking(set_up_before_fork);

@@ -15,6 +15,7 @@
 
 #include "agent/core/clock.h"
 #include "agent/core/forks_under_way.h"
+#include "agent/core/loader/dynamic_section.h"
 #include "agent/core/loader/loader.h"
 #include "agent/core/system_calls.h"
 #include "agent/process/forks.h"
@@ -176,6 +177,7 @@ Code code_around(const void* function) noexcept {
   visit_loaded_files(
       [](dl_phdr_info* file, std::size_t, void* data) {
         auto& wanted = *static_cast<Search*>(data);
+        if (!has_headers(*file)) return 0;
         for (int i = 0; i < file->dlpi_phnum; ++i) {
           const ElfW(Phdr)& segment = file->dlpi_phdr[i];
           const std::uintptr_t begin = file->dlpi_addr + segment.p_vaddr;

@@ -1,5 +1,6 @@
 #include "agent/osrt/caller_matters.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -7,6 +8,8 @@
 #include <elf.h>
 #include <link.h>
 
+#include "agent/core/faults/fault_guard.h"
+#include "agent/core/loader/dynamic_section.h"
 #include "agent/core/loader/loader.h"
 
 namespace lanescope::agent::osrt {
@@ -14,54 +17,97 @@ namespace {
 
 std::size_t files_of_program = 0;  // the first so many that are loaded: none of them ever goes
 
+// Where the loader looks for what a file loads.
+struct Folders {
+  bool rpath = false;  // also of what is loaded by files that it loaded
+  bool run_path = false;
+};
+
+struct File {
+  const ElfW(Phdr) * headers = nullptr;
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  Folders folders;
+  [[nodiscard]] bool holds(std::uintptr_t address) const noexcept { return address >= begin && address < end; }
+};
+
+Folders folders_of(const ElfW(Dyn) * entry) noexcept {
+  Folders folders;
+  for (; entry->d_tag != DT_NULL; ++entry) {
+    folders.rpath = folders.rpath || entry->d_tag == DT_RPATH;
+    folders.run_path = folders.run_path || entry->d_tag == DT_RUNPATH;
+  }
+  if (folders.run_path) folders.rpath = false;  // the loader leaves it out then
+  return folders;
+}
+
+File describe(const dl_phdr_info& info) noexcept {
+  File file;
+  file.begin = UINTPTR_MAX;
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = info.dlpi_phdr[i];
+    const std::uintptr_t begin = info.dlpi_addr + part.p_vaddr;
+    if (part.p_type == PT_LOAD) {
+      file.begin = std::min(file.begin, begin);
+      file.end = std::max(file.end, begin + part.p_memsz);
+    }
+    if (part.p_type == PT_DYNAMIC) file.folders = folders_of(reinterpret_cast<const ElfW(Dyn)*>(begin));
+  }
+  return file;
+}
+
+// What was read of the files, each once: what they were loaded from may be cut short at any time. Guarded by the loader's lock.
+class KnownFiles {
+ public:
+  // `index`: of the loader's list, in which a file keeps its place while none goes.
+  File at(std::size_t index, const dl_phdr_info& info) noexcept {
+    if (const std::uint64_t gone = info.dlpi_subs; gone != gone_) {
+      std::fill(std::begin(files_), std::end(files_), File{});
+      gone_ = gone;
+    }
+    if (index >= kMost) return read(info);
+    File& known = files_[index];
+    if (known.headers != info.dlpi_phdr) known = read(info);
+    return known;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 1'024;
+
+  // Of one that can't be read: it holds no caller, and may have any.
+  static File read(const dl_phdr_info& info) noexcept {
+    File file;
+    const auto look = [&] { file = describe(info); };
+    if (!is_whole(info) || run_guarded(look) == Guarded::kFaulted) file = {.folders = {.rpath = true}};
+    file.headers = info.dlpi_phdr;
+    return file;
+  }
+
+  std::uint64_t gone_ = 0;
+  File files_[kMost];
+};
+constinit KnownFiles known_files;
+
 struct Search {
   std::uintptr_t caller;
   std::size_t index = 0;
   bool is_found = false;
   bool is_of_program = false;
-  bool has_run_path = false;      // the caller
+  Folders of_caller;
   bool program_has_path = false;  // RPATH: a file of the program but the first, which the loader asks for everybody ...
   bool any_has_path = false;      // ... or any file but the first
 };
 
-struct Paths {
-  bool rpath = false;
-  bool run_path = false;
-};
-
-Paths paths_of(const dl_phdr_info& info) noexcept {
-  Paths paths;
-  for (int i = 0; i < info.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = info.dlpi_phdr[i];
-    if (part.p_type != PT_DYNAMIC) continue;
-    for (const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + part.p_vaddr); entry->d_tag != DT_NULL; ++entry) {
-      paths.rpath = paths.rpath || entry->d_tag == DT_RPATH;
-      paths.run_path = paths.run_path || entry->d_tag == DT_RUNPATH;
-    }
-  }
-  if (paths.run_path) paths.rpath = false;  // the loader leaves it out then
-  return paths;
-}
-
-bool holds(const dl_phdr_info& info, std::uintptr_t address) noexcept {
-  for (int i = 0; i < info.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = info.dlpi_phdr[i];
-    const std::uintptr_t begin = info.dlpi_addr + part.p_vaddr;
-    if (part.p_type == PT_LOAD && address >= begin && address - begin < part.p_memsz) return true;
-  }
-  return false;
-}
-
 int look(dl_phdr_info* info, std::size_t, void* data) noexcept {
   auto& search = *static_cast<Search*>(data);
-  const Paths paths = paths_of(*info);
+  const File file = known_files.at(search.index, *info);
   const bool is_of_program = search.index < files_of_program;
-  if (!search.is_found && holds(*info, search.caller)) {
+  if (!search.is_found && file.holds(search.caller)) {
     search.is_found = true;
     search.is_of_program = is_of_program;
-    search.has_run_path = paths.run_path;
+    search.of_caller = file.folders;
   }
-  if (paths.rpath && search.index > 0) {
+  if (file.folders.rpath && search.index > 0) {
     search.any_has_path = true;
     search.program_has_path = search.program_has_path || is_of_program;
   }
@@ -89,7 +135,7 @@ bool caller_matters(const char* file, const void* caller) noexcept {
   if (!search.is_found) return true;
   // Who loaded a file of the program is one of them, too.
   if (search.is_of_program ? search.program_has_path : search.any_has_path) return true;
-  return std::strchr(file, '/') == nullptr && search.has_run_path;
+  return std::strchr(file, '/') == nullptr && search.of_caller.run_path;
 }
 
 }  // namespace lanescope::agent::osrt

@@ -65,6 +65,20 @@ TEST_CASE("a loaded file that was cut short since costs what it would tell, not 
                                contains_text("Of 1 of the loaded files no NVTX is recorded"));
 }
 
+TEST_CASE("a program that loads files while one that it has was cut short goes on, whatever it does with SIGBUS") {
+  const TemporaryFolder folder;
+  const std::string way = GENERATE("goes on", "handles", "holds");
+  CAPTURE(way);
+  RunningTarget target({program("lanescope_program_cut_file").string(), program("liblanescope_program_nvtx_life.so").string(), "200", way});
+  REQUIRE(target.read_line() == "ready");
+  const Ran ran = run_lanescope(folder.path(), {"attach", std::to_string(target.pid()), "-t", "nvtx,osrt", "-s", "none", "-d", "1", "-o", "x"});
+  CHECK(ran.code == 0);
+  CHECK_THAT(ran.messages, contains_text("Of 1 of the loaded files no calls into the C library are recorded"));
+  std::string output;
+  const int status = target.finish(output);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 3));
+}
+
 TEST_CASE("what the program got from NVTX without a tool stays valid") {
   const TemporaryFolder folder;
   NvtxProgram target("initialised");

@@ -108,7 +108,7 @@ bool holds(const dl_phdr_info& information, Address place) noexcept {
 // Nothing of a file that is left to the loader. The loader's lock is held here, and is let go behind a fault as well.
 NewFiles::Seen redirect(std::span<const Redirection> redirections, const dl_phdr_info& information, bool waits_for_loader, Redirected& result) noexcept {
   auto seen = NewFiles::Seen::kWhole;
-  const Guarded done = run_guarded([&] {
+  const auto look = [&] {
     File file = describe(information);
     if (file.section.symbols == nullptr || file.section.names == nullptr) return;
     // What is to be read-only, and is not, belongs to the loader still: it writes there, and closes it when it is done.
@@ -118,7 +118,8 @@ NewFiles::Seen redirect(std::span<const Redirection> redirections, const dl_phdr
     file.is_closed = !is_open;
     result.calls += redirect(redirections, file, file.section.calls);
     result.calls += redirect(redirections, file, file.section.others);
-  });
+  };
+  const Guarded done = is_whole(information) ? run_guarded(look) : Guarded::kFaulted;
   if (done == Guarded::kDone) return seen;
   ++result.unreadable_files;
   return NewFiles::Seen::kWhole;
@@ -137,7 +138,7 @@ Redirected redirect_calls_of(const void* code, std::span<const Redirection> redi
   visit_loaded_files(
       [](dl_phdr_info* information, std::size_t, void* data) {
         auto& own = *static_cast<CallsOfOneFile*>(data);
-        if (holds(*information, own.code)) redirect(own.redirections, *information, false, own.result);
+        if (has_headers(*information) && holds(*information, own.code)) redirect(own.redirections, *information, false, own.result);
         return 0;
       },
       &one);

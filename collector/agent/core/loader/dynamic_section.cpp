@@ -1,6 +1,10 @@
 #include "agent/core/loader/dynamic_section.h"
 
+#include <cstdint>
+
 #include <elf.h>
+
+#include "agent/core/faults/readable.h"
 
 namespace lanescope::agent {
 namespace {
@@ -10,6 +14,26 @@ constexpr auto kPackedBytes = 35;
 constexpr auto kPacked = 36;
 
 }  // namespace
+
+bool has_headers(const dl_phdr_info& file) noexcept {
+  if (file.dlpi_phnum == 0) return true;
+  const auto begin = reinterpret_cast<std::uintptr_t>(file.dlpi_phdr);
+  return is_readable(begin) && is_readable(reinterpret_cast<std::uintptr_t>(file.dlpi_phdr + file.dlpi_phnum) - 1);
+}
+
+// Nothing behind the place at which a file was cut can be read, also where the program has written there. So the last page says it for all.
+bool is_whole(const dl_phdr_info& file) noexcept {
+  if (!has_headers(file)) return false;
+  ElfW(Off) end = 0;
+  std::uintptr_t last = 0;
+  for (int i = 0; i < file.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = file.dlpi_phdr[i];
+    if (part.p_type != PT_LOAD || part.p_filesz == 0 || part.p_offset + part.p_filesz <= end) continue;
+    end = part.p_offset + part.p_filesz;
+    last = file.dlpi_addr + part.p_vaddr + part.p_filesz - 1;
+  }
+  return end == 0 || is_readable(last);
+}
 
 DynamicSection dynamic_section_of(const dl_phdr_info& file) noexcept {
   DynamicSection section;

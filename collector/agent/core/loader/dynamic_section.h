@@ -1,6 +1,7 @@
 // The dynamic section of a loaded file: its symbols, and which of its words the loader has filled in.
 //
-// What the file was loaded from may have been cut short since: reading faults then (fault_guard.h).
+// What the file was loaded from may have been cut short since: reading faults then, which ends the program where it has its own handler of that signal or
+// holds it. So ask first (is_whole), and guard against what happens between (fault_guard.h).
 #pragma once
 
 #include <cstddef>
@@ -24,6 +25,11 @@ struct DynamicSection {
   std::size_t relative = 0;                 // of `others`, the first so many: of addresses within the file
   LoaderTable<ElfW(Addr)> relative_packed;  // as DT_RELR has them
 };
+
+// Whether what the file was loaded from is there to its end. A few system calls.
+bool is_whole(const dl_phdr_info& file) noexcept;
+// The same of its program headers alone, which lie in its first page as a rule.
+bool has_headers(const dl_phdr_info& file) noexcept;
 
 // All empty where the file has none.
 DynamicSection dynamic_section_of(const dl_phdr_info& file) noexcept;
