@@ -39,7 +39,7 @@ void* other_thread(void*) {
   return nullptr;
 }
 
-// How many libraries beside the program found others that they alone can find (RUNPATH, RPATH).
+// How many libraries beside the program found others: two that they alone can find (RUNPATH, RPATH), and one that it alone can't (-z nodefaultlib).
 int load_neighbours() {
   char path[4096];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
@@ -47,7 +47,7 @@ int load_neighbours() {
   std::string folder(path, static_cast<std::size_t>(length));
   folder.resize(folder.rfind('/') + 1);
   int found = 0;
-  for (const char* name : {"liblanescope_program_runpath.so", "liblanescope_program_rpath.so"}) {
+  for (const char* name : {"liblanescope_program_nodefaultlib.so", "liblanescope_program_runpath.so", "liblanescope_program_rpath.so"}) {
     void* library = dlopen((folder + name).c_str(), RTLD_NOW);
     if (library == nullptr) continue;
     found += reinterpret_cast<int (*)()>(dlsym(library, "finds_neighbour"))();

@@ -21,6 +21,7 @@ std::size_t files_of_program = 0;  // the first so many that are loaded: none of
 struct Folders {
   bool rpath = false;  // also of what is loaded by files that it loaded
   bool run_path = false;
+  bool are_its_own_alone = false;  // not the system's (DF_1_NODEFLIB)
 };
 
 struct File {
@@ -36,6 +37,7 @@ Folders folders_of(const ElfW(Dyn) * entry) noexcept {
   for (; entry->d_tag != DT_NULL; ++entry) {
     folders.rpath = folders.rpath || entry->d_tag == DT_RPATH;
     folders.run_path = folders.run_path || entry->d_tag == DT_RUNPATH;
+    folders.are_its_own_alone = folders.are_its_own_alone || (entry->d_tag == DT_FLAGS_1 && (entry->d_un.d_val & DF_1_NODEFLIB) != 0);
   }
   if (folders.run_path) folders.rpath = false;  // the loader leaves it out then
   return folders;
@@ -135,7 +137,7 @@ bool caller_matters(const char* file, const void* caller) noexcept {
   if (!search.is_found) return true;
   // Who loaded a file of the program is one of them, too.
   if (search.is_of_program ? search.program_has_path : search.any_has_path) return true;
-  return std::strchr(file, '/') == nullptr && search.of_caller.run_path;
+  return std::strchr(file, '/') == nullptr && (search.of_caller.run_path || search.of_caller.are_its_own_alone);
 }
 
 }  // namespace lanescope::agent::osrt

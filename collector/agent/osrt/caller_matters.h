@@ -1,7 +1,8 @@
 // Whether dlopen() would do the same for the agent as for its caller.
 //
-// The loader asks who calls: a name without a path is looked for in the caller's RUNPATH and RPATH, and what it loads inherits the RPATH of
-// those who loaded the caller. Where none of them has any, a call from the agent finds what one from the caller does.
+// The loader asks who calls: a name without a path is looked for in the caller's RUNPATH and RPATH, and not in the system's folders where the caller wants
+// that (-z nodefaultlib), and what it loads inherits the RPATH of those who loaded the caller. Where none of them has any, a call from the agent finds what
+// one from the caller does.
 #pragma once
 
 namespace lanescope::agent::osrt {
