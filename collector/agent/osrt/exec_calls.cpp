@@ -133,11 +133,10 @@ LANESCOPE_ALSO_AS(execle, const char*, const char*, ...)
 __attribute__((constructor)) static void find_exec_functions() {
   for (Function* function : {&real_execve, &real_execv, &real_execvp, &real_execvpe, &real_fexecve}) function->address();
 #if LANESCOPE_HAVE_CUPTI
-  const auto redirection = [](Function& real, auto* own) { return lanescope::agent::Redirection{real.name, real.address(), reinterpret_cast<void*>(own)}; };
   static const lanescope::agent::Redirection redirections[] = {
-      redirection(real_execve, own_execve),   redirection(real_execv, own_execv),     redirection(real_execvp, own_execvp),
-      redirection(real_execvpe, own_execvpe), redirection(real_fexecve, own_fexecve), redirection(real_execl, own_execl),
-      redirection(real_execlp, own_execlp),   redirection(real_execle, own_execle),   lanescope::agent::osrt::redirected_kept_callers().syscall,
+      real_execve.redirected_to(own_execve),   real_execv.redirected_to(own_execv),     real_execvp.redirected_to(own_execvp),
+      real_execvpe.redirected_to(own_execvpe), real_fexecve.redirected_to(own_fexecve), real_execl.redirected_to(own_execl),
+      real_execlp.redirected_to(own_execlp),   real_execle.redirected_to(own_execle),   lanescope::agent::osrt::redirected_kept_callers().syscall,
   };
   lanescope::agent::cupti::exec_redirections = redirections;
 #endif

@@ -89,9 +89,7 @@ extern "C" __attribute__((visibility("hidden"))) int own_prctl(int option, long 
 }
 extern "C" __attribute__((visibility("default"), alias("own_prctl"))) int lanescope_prctl(int, long, long, long, long) __asm__("prctl");
 
-lanescope::agent::Redirection lanescope::agent::osrt::redirected_prctl() noexcept {
-  return {"prctl", real_prctl.address(), reinterpret_cast<void*>(&own_prctl)};
-}
+lanescope::agent::Redirection lanescope::agent::osrt::redirected_prctl() noexcept { return real_prctl.redirected_to(&own_prctl); }
 
 // While the agent is loaded, as in wrappers.cpp.
 __attribute__((constructor)) static void find_prctl() { real_prctl.address(); }

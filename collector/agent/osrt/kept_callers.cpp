@@ -217,9 +217,7 @@ void find_kept_callers() noexcept {
 }
 
 KeptCallers redirected_kept_callers() noexcept {
-  return {{"dlopen", real_dlopen.address(), lanescope_own_dlopen},
-          {"dlsym", real_dlsym.address(), lanescope_own_dlsym},
-          {"syscall", real_syscall.address(), lanescope_own_syscall}};
+  return {real_dlopen.redirected_to(lanescope_own_dlopen), real_dlsym.redirected_to(lanescope_own_dlsym), real_syscall.redirected_to(lanescope_own_syscall)};
 }
 
 }  // namespace lanescope::agent::osrt

@@ -21,15 +21,23 @@ struct Function {
   const char* name;
   const char* version;  // of its symbol, where it has several; else null
   std::atomic<void*> next{nullptr};
-  const char* plain = nullptr;  // where it is a form of a function that compilers and headers put in its place: that one's name
+  const char* plain = nullptr;        // where it is a form of a function that compilers and headers put in its place: that one's name
+  std::atomic<bool> is_found{false};  // by files that look the name up (core/loader/call_slots.h); known from find() on
   [[nodiscard]] const char* shown() const noexcept { return plain != nullptr ? plain : name; }
 
   // The one that the target would call without us, or what stands in for it (later_functions.h). Any thread.
   void* address() noexcept {
-    void* known = next.load(std::memory_order_relaxed);
+    void* known = next.load(std::memory_order_acquire);
     return known != nullptr ? known : find();
   }
   void* find() noexcept;
+
+  // Leads to `own` what calls it.
+  template <typename Own>
+  Redirection redirected_to(Own* own) noexcept {
+    void* const from = address();
+    return {name, from, reinterpret_cast<void*>(own), is_found.load(std::memory_order_relaxed)};
+  }
 };
 
 // Whether calls are recorded, as far as can be said in two loads.

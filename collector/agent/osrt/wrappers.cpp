@@ -339,17 +339,18 @@ void redirect_process_calls() noexcept {
 lanescope::agent::Redirected redirect_all(lanescope::agent::osrt::Recorded recorded) noexcept {
   static constinit lanescope::agent::CallSlots slots;
   const lanescope::agent::Redirection redirections[] = {
-#define LANESCOPE_REDIRECTION(result, name, ...) {#name, functions[k_##name].address(), reinterpret_cast<void*>(&own_##name)},
+#define LANESCOPE_REDIRECTION(result, name, ...) functions[k_##name].redirected_to(&own_##name),
       LANESCOPE_CALLS(LANESCOPE_REDIRECTION) LANESCOPE_FILE_CALLS(LANESCOPE_REDIRECTION) LANESCOPE_OTHER_FORMS(LANESCOPE_REDIRECTION)
           LANESCOPE_OTHER_FILE_FORMS(LANESCOPE_REDIRECTION)
 #undef LANESCOPE_REDIRECTION
-              {"pthread_mutex_lock", functions[k_pthread_mutex_lock].address(), reinterpret_cast<void*>(&own_pthread_mutex_lock)},
-      {"pthread_cond_wait", functions[k_pthread_cond_wait].address(), reinterpret_cast<void*>(&own_pthread_cond_wait)},
-      {"pthread_cond_timedwait", functions[k_pthread_cond_timedwait].address(), reinterpret_cast<void*>(&own_pthread_cond_timedwait)},
-      {"pthread_cond_signal", functions[k_pthread_cond_signal].address(), reinterpret_cast<void*>(&own_pthread_cond_signal)},
-      {"fork", functions[k_fork].address(), reinterpret_cast<void*>(&own_fork)},
-      {"fcntl", functions[k_fcntl].address(), reinterpret_cast<void*>(&own_fcntl)},
-      {"fcntl64", functions[k_fcntl64].address(), reinterpret_cast<void*>(&own_fcntl64)},
+              functions[k_pthread_mutex_lock]
+                  .redirected_to(&own_pthread_mutex_lock),
+      functions[k_pthread_cond_wait].redirected_to(&own_pthread_cond_wait),
+      functions[k_pthread_cond_timedwait].redirected_to(&own_pthread_cond_timedwait),
+      functions[k_pthread_cond_signal].redirected_to(&own_pthread_cond_signal),
+      functions[k_fork].redirected_to(&own_fork),
+      functions[k_fcntl].redirected_to(&own_fcntl),
+      functions[k_fcntl64].redirected_to(&own_fcntl64),
   };
   lanescope::agent::Redirected result;
   if (const Turn turn(redirecting); turn) result = slots.redirect(redirections);

@@ -63,9 +63,17 @@ sighandler_t set_handler(Real& real, int signal, sighandler_t handler) noexcept 
                                                                                                                                 : result;
 }
 
+constinit std::array<Redirection, 8> calls_of_handlers{};
+
 // While the agent is loaded: later, a look-up could wait for a thread that loads a library and waits for us.
 __attribute__((constructor)) void find_handler_calls() {
-  for (Real* real : {&real_sigaction, &real_signal, &real_sysv_signal, &real_sigset}) real->address();
+  const auto redirection = [](const char* name, Real& real, auto* to) {
+    return Redirection{name, real.address(), reinterpret_cast<void*>(to), is_found_by_name(name, nullptr, real.address())};
+  };
+  calls_of_handlers = {{redirection("sigaction", real_sigaction, program_sigaction), redirection("__sigaction", real_sigaction, program_sigaction),
+                   redirection("signal", real_signal, program_signal), redirection("bsd_signal", real_signal, program_signal),
+                   redirection("ssignal", real_signal, program_signal), redirection("sysv_signal", real_sysv_signal, program_sysv_signal),
+                   redirection("__sysv_signal", real_sysv_signal, program_sysv_signal), redirection("sigset", real_sigset, program_sigset)}};
 }
 
 }  // namespace
@@ -103,20 +111,6 @@ sighandler_t program_signal(int signal, sighandler_t handler) noexcept { return 
 sighandler_t program_sysv_signal(int signal, sighandler_t handler) noexcept { return set_handler(real_sysv_signal, signal, handler); }
 sighandler_t program_sigset(int signal, sighandler_t handler) noexcept { return set_handler(real_sigset, signal, handler); }
 
-std::array<Redirection, 8> handler_redirections() noexcept {
-  void* const signal = real_signal.address();
-  void* const sysv = real_sysv_signal.address();
-  void* const to_signal = reinterpret_cast<void*>(&program_signal);
-  void* const to_sysv = reinterpret_cast<void*>(&program_sysv_signal);
-  void* const to_sigaction = reinterpret_cast<void*>(&program_sigaction);
-  return {{{"sigaction", real_sigaction.address(), to_sigaction},
-           {"__sigaction", real_sigaction.address(), to_sigaction},
-           {"signal", signal, to_signal},
-           {"bsd_signal", signal, to_signal},
-           {"ssignal", signal, to_signal},
-           {"sysv_signal", sysv, to_sysv},
-           {"__sysv_signal", sysv, to_sysv},
-           {"sigset", real_sigset.address(), reinterpret_cast<void*>(&program_sigset)}}};
-}
+std::array<Redirection, 8> handler_redirections() noexcept { return calls_of_handlers; }
 
 }  // namespace lanescope::agent

@@ -1,4 +1,4 @@
-// Calls of a library that is loaded, and of one on which the loader still works.
+// Calls of a library that is loaded, of one on which the loader still works, and of one that the program writes to.
 #include <cstdint>
 #include <fstream>
 #include <sstream>
@@ -18,6 +18,9 @@ namespace {
 
 constexpr pid_t kOwnAnswer = -4711;
 pid_t own_parent() { return kOwnAnswer; }
+
+// What calls of getppid() lead to; where this program's own lead may have been changed by now.
+Redirection to_own_parent() { return {"getppid", dlsym(RTLD_DEFAULT, "getppid"), reinterpret_cast<void*>(&own_parent), true}; }
 
 // What of the library is read-only after loading, whole pages.
 struct Region {
@@ -47,7 +50,7 @@ Region region_of(const char* name) {
   return search.found;
 }
 
-bool is_writable(std::uintptr_t place) {
+bool is_open_to_writes(std::uintptr_t place) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     std::istringstream fields(line);
@@ -63,26 +66,47 @@ bool is_writable(std::uintptr_t place) {
 
 }  // namespace
 
+TEST_CASE("what the program may write, and what not, is as before once calls of it go elsewhere") {
+  void* library = dlopen(LANESCOPE_CLOSED_LIBRARY, RTLD_NOW);
+  REQUIRE(library != nullptr);
+  const auto ask = reinterpret_cast<pid_t (*)()>(dlsym(library, "ask_parent"));
+  const auto page = static_cast<std::uintptr_t>(getpagesize());
+  const Region region = region_of("closed_library");
+  REQUIRE(region.end - region.begin >= 3 * page);
+  const std::uintptr_t last = region.end - page;  // where the table of functions lies
+  const bool is_written_to = GENERATE(false, true);
+  const int rights = is_written_to ? PROT_READ | PROT_WRITE : PROT_READ;  // of a program that exchanges its own slots, for one
+  REQUIRE(mprotect(reinterpret_cast<void*>(last), page, rights) == 0);
+
+  const Redirection redirection[] = {to_own_parent()};
+  CallSlots slots;
+  CHECK(slots.redirect(redirection).calls >= 1);
+  CHECK(ask() == kOwnAnswer);
+  CHECK(is_open_to_writes(last) == is_written_to);
+  for (std::uintptr_t place = region.begin; place < last; place += page) CHECK_FALSE(is_open_to_writes(place));
+  dlclose(library);
+}
+
 TEST_CASE("a file that the loader has not closed yet is left to it, and taken when it is closed") {
   void* library = dlopen(LANESCOPE_CLOSED_LIBRARY, RTLD_NOW);
   REQUIRE(library != nullptr);
   const auto ask = reinterpret_cast<pid_t (*)()>(dlsym(library, "ask_parent"));
   const Region region = region_of("closed_library");
   REQUIRE(region.end > region.begin);
-  REQUIRE_FALSE(is_writable(region.begin));
-  const Redirection redirection[] = {{"getppid", reinterpret_cast<void*>(&getppid), reinterpret_cast<void*>(&own_parent)}};
+  REQUIRE_FALSE(is_open_to_writes(region.begin));
+  const Redirection redirection[] = {to_own_parent()};
   auto* const place = reinterpret_cast<void*>(region.begin);
 
   // As while it is being relocated.
   REQUIRE(mprotect(place, region.end - region.begin, PROT_READ | PROT_WRITE) == 0);
   CallSlots slots;
   slots.redirect(redirection);
-  CHECK(is_writable(region.begin));  // the loader writes there
+  CHECK(is_open_to_writes(region.begin));  // the loader writes there
   CHECK(ask() != kOwnAnswer);
 
   REQUIRE(mprotect(place, region.end - region.begin, PROT_READ) == 0);
   CHECK(slots.redirect(redirection).calls >= 1);  // although no file was loaded meanwhile
-  CHECK_FALSE(is_writable(region.begin));
+  CHECK_FALSE(is_open_to_writes(region.begin));
   CHECK(ask() == kOwnAnswer);
   dlclose(library);
 }

@@ -104,7 +104,7 @@ void watch_locks_of(const void* code) noexcept {
   for (std::size_t i = 0; i < kFunctions; ++i) {
     if (real[i] == nullptr) real[i] = dlsym(RTLD_NEXT, kNames[i]);
     if (real[i] == nullptr) return;
-    redirections[i] = {kNames[i], dlsym(RTLD_DEFAULT, kNames[i]), own[i]};  // what such files have found
+    redirections[i] = {kNames[i], dlsym(RTLD_DEFAULT, kNames[i]), own[i], true};  // what such files have found
   }
   redirect_calls_of(code, redirections);
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -11,7 +12,6 @@
 #include "agent/core/faults/fault_guard.h"
 #include "agent/core/loader/dynamic_section.h"
 #include "agent/core/loader/loader.h"
-#include "agent/core/system_calls.h"
 
 namespace lanescope::agent {
 namespace {
@@ -28,9 +28,6 @@ constexpr unsigned long kFunctionSlots[] = {R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DA
 struct File {
   Address base = 0;
   Address end = 0;
-  Address read_only = 0;  // what the loader has made so, whole pages: from here
-  Address read_only_end = 0;
-  bool is_closed = false;  // it is so by now, where there is any
   DynamicSection section;
 };
 
@@ -43,16 +40,12 @@ bool is_ours(const char* path) noexcept {
 }
 
 File describe(const dl_phdr_info& information) noexcept {
-  const auto page = static_cast<Address>(getpagesize());
   File file;
   file.base = information.dlpi_addr;
   for (int i = 0; i < information.dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = information.dlpi_phdr[i];
-    const Address begin = file.base + part.p_vaddr;
-    if (part.p_type == PT_LOAD && begin + part.p_memsz > file.end) file.end = begin + part.p_memsz;
-    if (part.p_type != PT_GNU_RELRO) continue;
-    file.read_only = begin / page * page;
-    file.read_only_end = (begin + part.p_memsz) / page * page;
+    const Address end = file.base + part.p_vaddr + part.p_memsz;
+    if (part.p_type == PT_LOAD && end > file.end) file.end = end;
   }
   file.section = dynamic_section_of(information);
   // Those of addresses within the file come first, and are most.
@@ -63,36 +56,41 @@ File describe(const dl_phdr_info& information) noexcept {
 }
 
 // What calls through a slot that holds this are to go to; null for what is left alone.
-void* replacement(std::span<const Redirection> redirections, const File& file, Address held, std::size_t symbol) noexcept {
+void* replacement(std::span<const Redirection> redirections, const File& file, Address held, std::size_t index) noexcept {
   const bool is_resolved = held < file.base || held >= file.end;  // else the file's own code, which would look the function up
-  const char* const name = is_resolved ? nullptr : file.section.names + file.section.symbols[symbol].st_name;
+  const ElfW(Sym)& symbol = file.section.symbols[index];
+  if (!is_resolved && symbol.st_shndx != SHN_UNDEF) return nullptr;  // it may find the file's own
   for (const Redirection& each : redirections) {
     if (each.from == nullptr) continue;
-    if (is_resolved ? held == reinterpret_cast<Address>(each.from) : std::strcmp(each.name, name) == 0) return each.to;
+    if (is_resolved ? held == reinterpret_cast<Address>(each.from) : each.is_found && std::strcmp(each.name, file.section.names + symbol.st_name) == 0)
+      return each.to;
   }
   return nullptr;
 }
 
+// Where the program may not write, it may for this moment, on this page alone; a page where it may is left as it is. False where that can't be had. Another
+// thread may change these rights, too: the moment is as short as can be.
+bool write_slot(Address place, void* to) noexcept {
+  const auto page = static_cast<Address>(getpagesize());
+  auto* const around = reinterpret_cast<void*>(place / page * page);
+  const bool is_closed = !is_writable(place);
+  if (is_closed && mprotect(around, page, PROT_READ | PROT_WRITE) != 0) return false;
+  __atomic_store_n(reinterpret_cast<Address*>(place), reinterpret_cast<Address>(to), __ATOMIC_RELEASE);
+  if (is_closed) mprotect(around, page, PROT_READ);
+  return true;
+}
+
 std::size_t redirect(std::span<const Redirection> redirections, const File& file, const LoaderTable<ElfW(Rela)>& table) noexcept {
   std::size_t changed = 0;
-  auto* const read_only = reinterpret_cast<void*>(file.read_only);
-  const std::size_t length = file.read_only_end - file.read_only;
-  bool is_open = false;
   for (std::size_t i = 0; table.entries != nullptr && i < table.count; ++i) {
     const ElfW(Rela)& entry = table.entries[i];
     const unsigned long type = ELF64_R_TYPE(entry.r_info);
     if (type != kFunctionSlots[0] && type != kFunctionSlots[1]) continue;
     const Address place = file.base + entry.r_offset;
-    auto* const slot = reinterpret_cast<Address*>(place);
-    void* to = replacement(redirections, file, __atomic_load_n(slot, __ATOMIC_RELAXED), ELF64_R_SYM(entry.r_info));
-    if (to == nullptr) continue;
-    const bool is_closed = file.is_closed && !is_open && place >= file.read_only && place < file.read_only_end;
-    if (is_closed) is_open = mprotect(read_only, length, PROT_READ | PROT_WRITE) == 0;
-    if (is_closed && !is_open) continue;
-    __atomic_store_n(slot, reinterpret_cast<Address>(to), __ATOMIC_RELEASE);
-    ++changed;
+    const Address held = __atomic_load_n(reinterpret_cast<const Address*>(place), __ATOMIC_RELAXED);
+    void* const to = replacement(redirections, file, held, ELF64_R_SYM(entry.r_info));
+    if (to != nullptr && write_slot(place, to)) ++changed;
   }
-  if (is_open) mprotect(read_only, length, PROT_READ);
   return changed;
 }
 
@@ -109,13 +107,12 @@ bool holds(const dl_phdr_info& information, Address place) noexcept {
 NewFiles::Seen redirect(std::span<const Redirection> redirections, const dl_phdr_info& information, bool waits_for_loader, Redirected& result) noexcept {
   auto seen = NewFiles::Seen::kWhole;
   const auto look = [&] {
-    File file = describe(information);
+    const File file = describe(information);
     if (file.section.symbols == nullptr || file.section.names == nullptr) return;
     // What is to be read-only, and is not, belongs to the loader still: it writes there, and closes it when it is done.
     const bool is_open = may_be_unfinished(information);
     if (is_open) seen = NewFiles::Seen::kAgain;
     if (is_open && waits_for_loader) return;
-    file.is_closed = !is_open;
     result.calls += redirect(redirections, file, file.section.calls);
     result.calls += redirect(redirections, file, file.section.others);
   };
@@ -132,6 +129,12 @@ struct CallsOfOneFile {
 };
 
 }  // namespace
+
+bool is_found_by_name(const char* name, const char* version, const void* function) noexcept {
+  void* found = version != nullptr ? dlvsym(RTLD_DEFAULT, name, version) : nullptr;
+  if (found == nullptr) found = dlsym(RTLD_DEFAULT, name);
+  return found == function;
+}
 
 Redirected redirect_calls_of(const void* code, std::span<const Redirection> redirections) noexcept {
   CallsOfOneFile one{redirections, reinterpret_cast<Address>(code), {}};

@@ -12,7 +12,12 @@ struct Redirection {
   const char* name;  // of the function
   void* from;        // that is called today; null: there is none
   void* to;          // that is called from now on
+  bool is_found;     // by files that look the name up; else another stands before it, the program's own for one, and slots that look it up are left alone
 };
+
+// Whether files that look this name up find `function`. A look-up of the loader's: while the agent is loaded, since it may wait later for a thread that loads
+// a library and waits for us.
+bool is_found_by_name(const char* name, const char* version, const void* function) noexcept;
 
 struct Redirected {
   std::size_t calls = 0;             // places that were changed
@@ -26,9 +31,9 @@ Redirected redirect_calls_of(const void* code, std::span<const Redirection> redi
 class CallSlots {
  public:
   // Lets calls to `from` go to `to`, in all files that are loaded now; calls that are under way end where they began. Slots that hold
-  // something else, another tool's function for one, are left alone. Asked again, those of files that came meanwhile, with the same redirections.
-  // O(relocations of the files that are new), some milliseconds in a large program the first time. Files on which the loader still works, on another
-  // thread, come with the next look, too.
+  // something else, another tool's function for one, are left alone, and so are the program's rights to write where they lie. Asked again, those of files that
+  // came meanwhile, with the same redirections. O(relocations of the files that are new), some milliseconds in a large program the first time. Files on which
+  // the loader still works, on another thread, come with the next look, too.
   Redirected redirect(std::span<const Redirection> redirections) noexcept;
 
  private:

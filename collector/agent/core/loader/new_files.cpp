@@ -17,13 +17,6 @@ namespace {
 constexpr std::int64_t kUnfinishedAtMost = 10 * kSecond;
 constexpr int kMostTries = 100;  // at a list that changes all the time; the next look sees the rest
 
-// Whether the program may write there: asked of the kernel, which adds nothing to what lies there.
-bool is_writable(std::uintptr_t place) noexcept {
-  constexpr long kAddNothing = 0x10000000;  // FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)
-  std::uint32_t nobody_waits = 0;
-  return system::system_call(SYS_futex, system::word(&nobody_waits), FUTEX_WAKE_OP_PRIVATE, 0, 0, static_cast<long>(place), kAddNothing) >= 0;
-}
-
 std::uintptr_t place_of(const dl_phdr_info& file) noexcept { return reinterpret_cast<std::uintptr_t>(file.dlpi_phdr); }
 
 struct Listed {
@@ -59,6 +52,13 @@ Listed what_is_listed() noexcept {
 }
 
 }  // namespace
+
+// The kernel adds nothing to what lies there.
+bool is_writable(std::uintptr_t place) noexcept {
+  constexpr long kAddNothing = 0x10000000;  // FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)
+  std::uint32_t nobody_waits = 0;
+  return system::system_call(SYS_futex, system::word(&nobody_waits), FUTEX_WAKE_OP_PRIVATE, 0, 0, static_cast<long>(place), kAddNothing) >= 0;
+}
 
 bool may_be_unfinished(const dl_phdr_info& file) noexcept {
   const auto page = static_cast<std::uintptr_t>(getpagesize());

@@ -8,6 +8,9 @@
 
 namespace lanescope::agent {
 
+// Whether the program may write there. A system call, which changes nothing.
+bool is_writable(std::uintptr_t place) noexcept;
+
 // Whether the loader may still be at work on the file, on another thread: what is to be read-only behind that is not yet. A system call; reads of the
 // file what may not be there any more (faults/fault_guard.h).
 bool may_be_unfinished(const dl_phdr_info& file) noexcept;

@@ -1,0 +1,47 @@
+// A program that looks functions up as it calls them (-z lazy), before which others stand: its own pause(), which a library of its calls, and those of
+// stands_before.cpp, which is preloaded.
+//
+// Waits for a line or the end of its input, calls each once, and says how many of the seven were answered by who stands before them; usleep() is the C
+// library's.
+#include <dlfcn.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "stands_before.h"
+
+extern "C" int pause_by_library();
+extern "C" __attribute__((visibility("default"))) int pause() { return kAnswer; }
+
+namespace {
+
+// One for each that is answered so.
+int count(long answer) { return answer == kAnswer ? 1 : 0; }
+
+}  // namespace
+
+int main() {
+  std::puts("ready");
+  std::fflush(stdout);
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  while (poll(&input, 1, 1) == 0) {
+  }
+  alarm(20);  // for a call that goes to the C library's pause()
+  const sockaddr_un nowhere{};
+  struct sigaction action {};
+  action.sa_handler = SIG_IGN;
+  int answered = count(connect(-1, reinterpret_cast<const sockaddr*>(&nowhere), sizeof(nowhere)));
+  answered += count(fsync(-1));
+  answered += count(sleep(1));
+  answered += count(sigaction(SIGUSR2, &action, nullptr));
+  answered += count(reinterpret_cast<long>(signal(SIGUSR1, SIG_IGN)));
+  answered += count(reinterpret_cast<long>(dlopen(kNoFile, RTLD_NOW)));
+  answered += count(pause_by_library());
+  usleep(2'000);
+  std::printf("%d answered\n", answered);
+  return 7;
+}
