@@ -1,5 +1,6 @@
 #include "model/trace/lane.h"
 
+#include <limits>
 #include <map>
 #include <random>
 
@@ -165,6 +166,19 @@ TEST_CASE("correlation ids that do not ascend are found all the same") {
   for (std::uint32_t i = 0; i < 100; ++i) events.push_back({static_cast<Nanoseconds>(i) * 10, 5, 1, (i * 37) % 101, 0});
   const Lane lane = lane_of(events);
   for (EventIndex i = 0; i < 100; ++i) CHECK(lane.find_correlation(events[i].correlation) == i);
+}
+
+TEST_CASE("times that lie farther apart than Nanoseconds reach are found in their order") {
+  constexpr Nanoseconds kFirst = std::numeric_limits<Nanoseconds>::min(), kLast = std::numeric_limits<Nanoseconds>::max();
+  const Nanoseconds close[] = {-1'000, -600, -1};
+  const AscendingTimes near(close);
+  REQUIRE(near.near().size() == 3);
+  CHECK(near.lower_bound(kLast, 0, 3) == 3);
+  CHECK(near.lower_bound(-600, 0, 3) == 1);
+  CHECK(near.lower_bound(kFirst, 0, 3) == 0);
+  const Nanoseconds apart[] = {kFirst, 0, kLast};
+  const AscendingTimes far(apart);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(far[i] == apart[i]);
 }
 
 TEST_CASE("durations beyond four seconds keep every nanosecond") {

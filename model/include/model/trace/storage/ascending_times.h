@@ -23,7 +23,7 @@ class AscendingTimes {
   explicit AscendingTimes(std::size_t count, TimeOf time_of, ColumnMemory* memory = nullptr) {
     if (count == 0) return;
     first_ = time_of(0);
-    if (time_of(count - 1) - first_ >= kFarthest) {
+    if (distance(time_of(count - 1)) == kFarthest) {
       far_ = FixedArray<Nanoseconds>(count, memory);
       for (std::size_t i = 0; i < count; ++i) far_[i] = time_of(i);
     } else {
@@ -54,7 +54,9 @@ class AscendingTimes {
   // What to look for among near(): the distance of t, or that of the first or kFarthest where t lies before or behind all there can be.
   [[nodiscard]] Distance distance(Nanoseconds t) const noexcept {
     if (t <= first_) return 0;
-    return t - first_ >= kFarthest ? kFarthest : static_cast<Distance>(t - first_);
+    // Unsigned, since two times can lie farther apart than Nanoseconds reach.
+    const std::uint64_t after = static_cast<std::uint64_t>(t) - static_cast<std::uint64_t>(first_);
+    return after >= kFarthest ? kFarthest : static_cast<Distance>(after);
   }
 
   void prefetch(std::size_t i) const noexcept {
