@@ -279,11 +279,7 @@ const RankWaits& LoopWork::rank_waits() const {
       numbers.push_back(i);
     }
     RankWaits found = find_rank_waits(trace_, stepping);
-    std::vector<RankWait> all(of_ranks().size());
-    for (std::size_t i = 0; i < numbers.size(); ++i) all[numbers[i]] = found.ranks[i];
-    found.ranks = std::move(all);
-    for (KernelWait& wait : found.kernels)
-      if (wait.origin != kNone) wait.origin = static_cast<std::uint32_t>(numbers[wait.origin]);
+    found.renumber(numbers, of_ranks().size());
     rank_waits_ = std::move(found);
   });
   return rank_waits_;

@@ -217,15 +217,10 @@ void lay_to_origins(const MatchedCollectives& matched, std::span<std::vector<Ran
 }
 
 // What each member of a collective did beside the one that came last.
-void add_beside(std::span<const Member> members, RankWaits& into) {
-  if (into.beside.empty()) return;
+void add_beside(std::span<const Member> members, LateBeside& into) {
   Nanoseconds longest = 0;
   for (const Member& member : members) longest = std::max(longest, member.waited);
-  for (const Member& member : members.subspan(1)) {
-    RankWaits::Beside& beside = into.beside[members.front().rank * into.ranks.size() + member.rank];
-    beside.longest += longest;
-    beside.late += longest - member.waited;
-  }
+  for (const Member& member : members.subspan(1)) into.add(members.front().rank, member.rank, {longest, longest - member.waited});
 }
 
 Nanoseconds in_sends_and_receives(const RankWork& rank) { return rank.communication.total() - rank.collectives.total(); }
@@ -251,6 +246,45 @@ void take_totals(std::span<const RankWork> ranks, RankWaits& into) {
 
 }  // namespace
 
+LateBeside::LateBeside(std::size_t ranks) {
+  if (ranks > kMostRanks) return;
+  for (std::size_t rank = 0; rank < ranks; ++rank) rows_.emplace_hint(rows_.end(), rank, rank);
+  shares_.resize(ranks * ranks);
+}
+
+std::optional<std::size_t> LateBeside::place_of(std::size_t last, std::size_t other) const {
+  const auto row = rows_.find(last), column = rows_.find(other);
+  if (row == rows_.end() || column == rows_.end()) return std::nullopt;
+  return row->second * rows_.size() + column->second;
+}
+
+void LateBeside::add(std::size_t last, std::size_t other, Share share) {
+  const std::optional<std::size_t> place = place_of(last, other);
+  if (!place) return;
+  shares_[*place].longest += share.longest;
+  shares_[*place].late += share.late;
+}
+
+void LateBeside::renumber(std::span<const std::size_t> numbers) {
+  std::map<std::size_t, std::size_t> rows;
+  for (const auto& [number, row] : rows_) rows.emplace(numbers[number], row);
+  rows_ = std::move(rows);
+}
+
+LateBeside::Share LateBeside::of(std::size_t last, std::size_t other) const {
+  const std::optional<std::size_t> place = place_of(last, other);
+  return place ? shares_[*place] : Share();
+}
+
+void RankWaits::renumber(std::span<const std::size_t> numbers, std::size_t count) {
+  std::vector<RankWait> all(count);
+  for (std::size_t i = 0; i < ranks.size(); ++i) all[numbers[i]] = ranks[i];
+  ranks = std::move(all);
+  for (KernelWait& wait : kernels)
+    if (wait.origin != kNone) wait.origin = static_cast<std::uint32_t>(numbers[wait.origin]);
+  beside.renumber(numbers);
+}
+
 RankWaits find_rank_waits(std::span<const RankWork> ranks, const ComputedWithin& computed) {
   RankWaits found{std::vector<RankWait>(ranks.size()), true, {}, {}};
   const MatchedCollectives matched = match_collectives(ranks);
@@ -264,10 +298,10 @@ RankWaits find_rank_waits(std::span<const RankWork> ranks, const ComputedWithin&
     take_totals(ranks, found);
     return found;
   }
-  if (ranks.size() <= RankWaits::kMostBeside) found.beside.resize(ranks.size() * ranks.size());
+  found.beside = LateBeside(ranks.size());
   for (const MatchedCollectives::Collective& collective : matched.collectives) {
     const auto members = matched.of(collective);
-    add_beside(members, found);
+    add_beside(members, found.beside);
     RankWait& last = found.ranks[members.front().rank];
     ++last.last;
     for (const Member& member : members) {

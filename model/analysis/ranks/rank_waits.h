@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,6 +35,32 @@ struct KernelWait {
   std::uint32_t origin = kNone;  // with which of the ranks most of that began; kNone: with none
 };
 
+// What ranks did in collectives to which another one came last: a square of numbers, that knows by which numbers its ranks are asked for.
+class LateBeside {
+ public:
+  struct Share {
+    Nanoseconds longest = 0;  // the longest wait of any rank in each collective, together
+    Nanoseconds late = 0;     // by how much less this one waited than that: it came late as well
+  };
+  static constexpr std::size_t kMostRanks = 512;
+
+  LateBeside() = default;
+  // Of ranks 0 to `ranks` - 1; it stays empty of more than kMostRanks.
+  explicit LateBeside(std::size_t ranks);
+  // A collective to which `last` came last. Ranks that it does not have are left out.
+  void add(std::size_t last, std::size_t other, Share share);
+  // From here on, the i-th rank goes by numbers[i]. Requires: a number for each, and none twice.
+  void renumber(std::span<const std::size_t> numbers);
+  // Nothing of ranks that it does not have. O(log n).
+  [[nodiscard]] Share of(std::size_t last, std::size_t other) const;
+
+ private:
+  [[nodiscard]] std::optional<std::size_t> place_of(std::size_t last, std::size_t other) const;
+
+  std::map<std::size_t, std::size_t> rows_;  // of each rank, by its number
+  std::vector<Share> shares_;                // of rows_.size() x rows_.size(): by the rank that came last, and then by the other
+};
+
 struct RankWaits {
   std::vector<RankWait> ranks;  // one for each
   // False where most collectives could not be matched (ranks that were not all recorded, or not at one time). Then a rank waited at most for what its
@@ -40,14 +68,11 @@ struct RankWaits {
   // unlike length, nothing is known at all.
   bool are_matched = true;
   std::vector<KernelWait> kernels;  // by kernel
-  // What another rank did in collectives to which one came last.
-  struct Beside {
-    Nanoseconds longest = 0;  // the longest wait of any rank in each of these, together
-    Nanoseconds late = 0;     // by how much less this one waited than that: it came late as well
-  };
-  std::vector<Beside> beside;  // by the rank that came last, and then by the other; empty of more than kMostBeside ranks
-  static constexpr std::size_t kMostBeside = 512;
-  [[nodiscard]] Beside beside_of(std::size_t last, std::size_t other) const { return beside.empty() ? Beside() : beside[last * ranks.size() + other]; }
+  LateBeside beside;
+
+  // From here on, the i-th rank goes by numbers[i], of `count` ranks: the others neither waited nor were waited for.
+  // Requires: a number below `count` for each, and none twice.
+  void renumber(std::span<const std::size_t> numbers, std::size_t count);
 };
 
 // For how long a rank, by its number, computed in a time of its own clock. The times of each rank ascend.

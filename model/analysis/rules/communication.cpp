@@ -249,7 +249,7 @@ Latecomers latecomers_of(const Trace& trace, const LoopWork& work, const Meeting
     if (meeting.waits[rank]->caused > 0 && share(rank, latecomer_of(meeting, rank, found).waited_longer()) >= waiting) late.in_turn.push_back(rank);
   for (const std::size_t rank : late.in_turn)
     for (std::size_t other = 0; other < meeting.ranks.size(); ++other) {
-      const RankWaits::Beside beside = work.rank_waits().beside_of(meeting.numbers[rank], meeting.numbers[other]);
+      const LateBeside::Share beside = work.rank_waits().beside.of(meeting.numbers[rank], meeting.numbers[other]);
       const bool is_as_late = static_cast<double>(beside.late) >= kAsLate * static_cast<double>(beside.longest);
       if (is_as_late && beside.late > 0 && share(rank, beside.late) >= waiting && !late.has(other)) late.as_late.push_back(other);
     }

@@ -1,5 +1,6 @@
 // Several ranks: who waits for whom, and why, however long the program took to set itself up.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -322,8 +323,7 @@ namespace {
 struct Step {
   std::vector<Nanoseconds> late, compute;
 };
-std::shared_ptr<const Trace> trace_of(const std::vector<Step>& steps) {
-  const auto builder = std::make_shared<TraceBuilder>();
+std::shared_ptr<const Trace> trace_of(const std::vector<Step>& steps, const std::shared_ptr<TraceBuilder>& builder = std::make_shared<TraceBuilder>()) {
   Nanoseconds t = 10 * kMillisecond;
   std::vector<Scenario> ranks;
   for (std::size_t i = 0; i < steps.front().compute.size(); ++i) {
@@ -463,6 +463,40 @@ TEST_CASE("ranks that are late together are named beside the one that comes last
   CHECK_THAT(found[0].title, contains_text("2 ranks came last") && contains_text("[102]"));
   CHECK_THAT(found[0].seen, contains_text("As late to the same collectives, for the most part: [100]"));
   CHECK(static_cast<double>(found[0].cost) == Approx(20 * (2 * 3 * kMillisecond + 20'000)).epsilon(0.001));
+}
+
+TEST_CASE("how late ranks come to the same collectives is told of those that step, however many others use a GPU") {
+  // The second and the third rank come last to all collectives, 3 ms late, the third by a little. Before them stand processes with one kernel each.
+  constexpr std::uint32_t kOthers = 50;
+  std::vector<Step> steps(20, {{0, 0, 0, 0}, {5'000'000, 5'000'000, 5'000'000, 5'000'000}});
+  for (Step& step : steps) {
+    step.late[2] = 3 * kMillisecond;
+    step.late[1] = 3 * kMillisecond - 20'000;
+  }
+  const auto builder = std::make_shared<TraceBuilder>();
+  for (std::uint32_t number = 0; number < kOthers; ++number) Scenario(builder, 10 + number).on_gpu(10 + number).kernel("k", 10'000, 15'000, 20'000, 20'500);
+  const RuleAnswer found = answer(*trace_of(steps, builder), "imbalance");
+  REQUIRE(found.findings.size() == 1);
+  CHECK_THAT(found.findings[0].title, contains_text("2 ranks came last") && contains_text("[102]"));
+  CHECK_THAT(found.findings[0].seen, contains_text("As late to the same collectives, for the most part: [101]"));
+}
+
+TEST_CASE("ranks that go by other numbers keep what they did beside each other, and nothing is known of the rest") {
+  // Two come last to a collective 3 ms and 1 ms late; the third waits 3 ms.
+  RankWaits waits{std::vector<RankWait>(3), true, {{.kernel = {}, .exposed = 5, .origin = 1}}, LateBeside(3)};
+  waits.ranks[1].caused = 5;
+  waits.beside.add(1, 0, {.longest = 3, .late = 2});
+  waits.beside.add(1, 2, {.longest = 3, .late = 0});
+  waits.renumber(std::array<std::size_t, 3>{2'000, 1, 7}, 3'000);
+  REQUIRE(waits.ranks.size() == 3'000);
+  CHECK(waits.ranks[1].caused == 5);
+  CHECK(waits.kernels[0].origin == 1);
+  CHECK(waits.beside.of(1, 2'000).late == 2);
+  CHECK(waits.beside.of(1, 7).longest == 3);
+  for (const std::size_t rank : {0u, 2u, 2'999u, 4'000u}) {
+    CHECK(waits.beside.of(1, rank).longest == 0);
+    CHECK(waits.beside.of(rank, 2'000).longest == 0);
+  }
 }
 
 TEST_CASE("that a rank computed no longer is said only where it did not") {
