@@ -283,6 +283,17 @@ class PlantedFaults(unittest.TestCase):
         self.assertEqual(codes, [3, 0, 1])
         self.assertEqual(run("--input", nights[0]).returncode, 2)
 
+    def test_a_run_did_not_become_slower_than_itself(self):
+        make_fleet.nights(self.folder, count=3, slower_from=2, factor=1.5)
+        nights = [str(self.folder / f"night{number:02}.trace") for number in range(3)]
+        for new, old, changes in (([nights[0]], [nights[0]], {0.0}), (nights, nights, {0.0})):
+            answer = Fleet(new, HERE).ask("check", against=old)
+            self.assertFalse(answer.failed, answer.sentences)
+            self.assertEqual({row["Change (%)"] for row in answer.tables[0].records()}, changes)
+        # The slower one against all three: by 1.5 / ((1 + 1 + 1.5) / 3) - 1 = 28.6 %.
+        slower = Fleet(nights[2], HERE).ask("check", against=nights).tables[0].records()
+        self.assertAlmostEqual(max(row["Change (%)"] for row in slower), 28.6, delta=3)
+
     def test_engines_and_shards_give_the_same_bytes(self):
         make_fleet.straggler(self.folder, ranks=6)
         (self.folder / "broken.trace").write_bytes(b"no trace")

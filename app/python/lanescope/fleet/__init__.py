@@ -37,7 +37,7 @@ class Fleet:
             if question not in known:
                 raise TraceError(f"There is no recipe {question!r}; there are {', '.join(known)}.")
             question = known[question].with_defaults(**arguments)
-        self.outcome = self.engine.run(question, sorted({*self.paths, *find_traces(question.further_inputs())}))
+        self.outcome = self.engine.run(question, question.files_to_read(self.paths))
         return question.present(self.outcome)
 
 

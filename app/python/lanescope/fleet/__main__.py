@@ -173,7 +173,7 @@ def _ask(given: argparse.Namespace) -> int:
     paths = find_traces(given.input)
     if not paths:
         raise TraceError("There are no .trace files in " + ", ".join(given.input) + ".")
-    paths = sorted({*paths, *find_traces(question.further_inputs())})
+    paths = question.files_to_read(paths)
     engine = Engine(cache=given.cache, dask=given.dask)
     engine.kind = {"concurrent": "pool", "dask-futures": "dask"}.get(given.mode, given.mode) or ("dask" if given.dask else "pool")
     if given.workers:

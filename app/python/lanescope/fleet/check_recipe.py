@@ -28,13 +28,21 @@ class Check(History):
         parser.add_argument("--tolerance", type=number_within(0, 1e6, float), default=5.0, metavar="PERCENT", help="what may become slower by less than this is not looked at (5)")
         parser.add_argument("--share", type=number_within(0, 100, float), default=1.0, metavar="PERCENT", help="nor what takes less of a run's kernel or range time (1)")
 
-    def further_inputs(self) -> "list[str]":
-        return list(self.arguments["against"])
+    _given: "frozenset[str]" = frozenset()  # the runs to look at, where they are known: of results that were merged, they are not
+
+    def _against(self) -> "set[str]":
+        return set(find_traces(self.arguments["against"]))
+
+    def files_to_read(self, given: "list[str]") -> "list[str]":
+        self._given = frozenset(given)
+        return sorted({*given, *self._against()})
 
     def present(self, outcome: Outcome) -> Answer:
-        base = set(find_traces(self.further_inputs()))
+        base = self._against()
         runs = outcome.partial or []
-        before, after = ([_means(run[2]) for run in runs if (run[1] in base) == side] for side in (True, False))
+        # A run that is on both sides is one of those to compare with, unless no other is to be looked at.
+        new = {run[1] for run in runs} - base or set(self._given) or base
+        before, after = ([_means(run[2]) for run in runs if run[1] in side] for side in (base, new))
         answer = Answer(self.name)
         rows: "list[list[Any]]" = []
         names = sorted(set().union(*before) & set().union(*after)) if before and after else []

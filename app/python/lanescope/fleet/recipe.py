@@ -56,9 +56,9 @@ class Recipe:
                 raise TypeError(f"Recipe {cls.name} has no argument {name!r}.")
         return cls(argparse.Namespace(**(values | arguments)))
 
-    def further_inputs(self) -> "list[str]":
-        """Files and folders that are read beside those that the fleet is given."""
-        return []
+    def files_to_read(self, given: "list[str]") -> "list[str]":
+        """By name: those that the fleet is given, and what else the question is about."""
+        return sorted(set(given))
 
     def key(self) -> str:
         return f"{self.name} {json.dumps(self.arguments, sort_keys=True)}"
