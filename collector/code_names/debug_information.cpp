@@ -97,6 +97,7 @@ bool descend(Dwarf_Die& scope, Dwarf_Addr address, Dwarf_Die& part) {
 }  // namespace
 
 std::string demangled_name(const char* name) {
+  if (!std::string_view(name).starts_with("_Z")) return name;  // a function "f", which would be the mangled type float
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> readable(abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
   return status == 0 ? readable.get() : name;

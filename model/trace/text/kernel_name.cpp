@@ -129,6 +129,7 @@ std::string first_mangled_scopes(std::string_view mangled) {
 
 std::string demangle(std::string_view mangled) {
   std::string name(mangled);
+  if (!mangled.starts_with("_Z")) return name;  // a function "f", which would be the mangled type float
   if (mangled.size() > limits::kMangledBytes || is_endless_to_demangle(mangled)) return name;
   std::string demangled = demangled_or_empty(name);
   return demangled.empty() ? name : demangled;

@@ -1,4 +1,8 @@
 // Names and lines of code, against binutils' addr2line.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -34,6 +38,25 @@ std::string place(const std::string& text) {
 }
 
 }  // namespace
+
+// A function of C, without debug information, whose name would be the mangled type float*.
+asm(".text\n.globl Pf\n.type Pf, %function\nPf: ret\n.size Pf, .-Pf\n");
+extern "C" void Pf();
+
+TEST_CASE("a function of C whose name would be a mangled type keeps it") {
+  if (!have_code_names()) {
+    WARN("No libdw in this build: not tested.");
+    return;
+  }
+  Dl_info place = {};
+  REQUIRE(dladdr(reinterpret_cast<const void*>(&Pf), &place) != 0);
+  ModuleTable modules;
+  const Module& module = *modules.find(std::filesystem::read_symlink("/proc/self/exe").string(), 0, getpid());
+  CodeNames names({});
+  const std::vector<CodeName> found = names.find(module, reinterpret_cast<std::uintptr_t>(&Pf) - reinterpret_cast<std::uintptr_t>(place.dli_fbase));
+  REQUIRE(found.size() == 1);
+  CHECK(found.front().function == "Pf");
+}
 
 TEST_CASE("code stands in the functions and lines that addr2line finds, inlined ones too") {
   if (!have_code_names() || output_of("addr2line --version 2>/dev/null").empty()) {

@@ -63,6 +63,10 @@ TEST_CASE("mangled names become readable and plain names stay") {
   CHECK(demangle("") == "");
 }
 
+TEST_CASE("a function of C whose name would be a mangled type keeps it") {
+  for (const char* name : {"f", "v", "Pf", "i", "St", "PKc"}) CHECK(demangle(name) == name);  // float, void, float* and more, as types
+}
+
 TEST_CASE("a real name with many references and identifiers behind each other becomes readable") {
   // As c++filt has it; of cuBLAS, which PyTorch uses.
   CHECK(demangle("_ZN8cublasLt19splitKreduce_kernelILi32ELi16EiffffLb0EfffLb1ELb0ELb0ELb0EEEvNS_18cublasSplitKParamsIT4_EEPKT2_PKT8_PT7_PT3_PKS2_"
