@@ -64,8 +64,19 @@ AnswerTable::AnswerTable(sqlite3_stmt* statement) {
     if (const char* title = sqlite3_column_name(statement, i)) column.title = title;
     const char* declared = sqlite3_column_decltype(statement, i);
     column.unit = declared != nullptr ? unit_of_declaration(declared) : unit_of_title(column.title);
+    column.title = own_title(std::move(column.title));
     columns_.push_back(std::move(column));
   }
+}
+
+std::string AnswerTable::own_title(std::string title) const {
+  const auto is_taken = [&](const std::string& wanted) { return std::ranges::any_of(columns_, [&](const Column& column) { return column.title == wanted; }); };
+  if (!is_taken(title)) return title;
+  const std::size_t before_digits = title.find_last_not_of("0123456789");
+  if (before_digits + 1 < title.size() && before_digits != std::string::npos && title[before_digits] == ':') title.resize(before_digits);
+  std::size_t number = 1;
+  while (is_taken(title + ':' + std::to_string(number))) ++number;
+  return title + ':' + std::to_string(number);
 }
 
 stats::TextId AnswerTable::keep(std::string text) {

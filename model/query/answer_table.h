@@ -33,6 +33,8 @@ class AnswerTable {
     std::vector<Value> values;
     bool has_texts = false, has_reals = false;
   };
+  // A further "name" is "name:1", as SQLite calls it in tables that it makes: where columns go by their names, as in JSON, none may hide another.
+  [[nodiscard]] std::string own_title(std::string title) const;
   stats::TextId keep(std::string text);
   [[nodiscard]] Value value_of(sqlite3_stmt* statement, int index);
   [[nodiscard]] stats::Column finished(Column& column);

@@ -92,6 +92,16 @@ TEST_CASE("a query answers with the rows and columns that it asks for") {
   CHECK(answered(*trace, "SELECT k.start - c.start FROM kernels k JOIN api_calls c USING (process, correlation) ORDER BY 1") == "100\n100\n");
 }
 
+TEST_CASE("columns of one name are told apart, so that none is lost where a row is an object") {
+  const auto trace = recorded("cuda_streams");
+  const auto answer = query::run_query(*trace, "SELECT 1 AS name, 2 AS name, 3 AS 'name:1', 4 AS name, 5 AS other");
+  REQUIRE(answer);
+  std::vector<std::string> titles;
+  for (const stats::Column& column : answer->table.columns()) titles.push_back(column.title);
+  CHECK(titles == std::vector<std::string>{"name", "name:1", "name:2", "name:3", "other"});  // as in SQLite's CREATE TABLE … AS
+  CHECK(answered(*trace, "SELECT start, start FROM kernels ORDER BY start LIMIT 1") == answered(*trace, "SELECT min(start), min(start) FROM kernels"));
+}
+
 TEST_CASE(":begin and :end are the part of time that is asked about, or all of it") {
   const auto trace = small_trace();
   const char* const sql = "SELECT count(*) FROM kernels WHERE start >= :begin AND start < :end";
