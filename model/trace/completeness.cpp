@@ -68,6 +68,7 @@ std::string losses_text(const Trace& trace) {
 std::string completeness_text(const Trace& trace) {
   if (const std::string missing = missing_text(trace); !missing.empty()) return "incomplete: " + missing;
   const Provenance& from = trace.provenance();
+  if (from.condition == kRowsLeftOut && from.finished) return "complete but for rows that were left out by choice";
   if (!from.condition.empty()) return from.finished || from.read_in_part ? "incomplete: not all of it could be read" : "incomplete: the recording was cut off";
   return from.format == "Lanescope" ? "complete: nothing dropped" : "completeness not recorded";
 }

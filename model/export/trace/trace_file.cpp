@@ -312,6 +312,10 @@ class TraceFileExport {
     }
   }
 
+  [[nodiscard]] bool leaves_out_rows() const {
+    return selection_.rows && (selection_.rows->lanes.size() < trace_.lanes().size() || selection_.rows->counters.size() < trace_.counters().size());
+  }
+
   void put_messages() {
     for (const DiagnosticMessage& message : trace_.diagnostics()) {
       proto::Diagnostic diagnostic;
@@ -324,6 +328,7 @@ class TraceFileExport {
     }
     // What was wrong with the source is not wrong with this file, but is still missing from it.
     std::string condition = trace_.provenance().condition;
+    if (leaves_out_rows() && condition.find(kRowsLeftOut) == std::string::npos) add_sentence(condition, kRowsLeftOut);
     if (unreadable_ > 0)
       add_sentence(condition, grouped_digits(unreadable_) + (unreadable_ == 1 ? " event" : " events") + " could not be read any more and were left out.");
     if (const std::uint64_t unwritten = trace_.provenance().unwritten_events; unwritten > 0 && !trace_.provenance().finished)

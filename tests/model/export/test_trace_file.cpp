@@ -12,6 +12,7 @@
 #include "model/import/open_trace.h"
 #include "model/stats/report.h"
 #include "model/trace/combining/combine.h"
+#include "model/trace/completeness.h"
 #include "model/trace/kernel_records.h"
 #include "model/trace/load.h"
 #include "sample_trace.h"
@@ -277,6 +278,10 @@ TEST_CASE("only events and counters of the rows that were asked for are saved") 
   std::sort(names.begin(), names.end());
   CHECK(names == expected);
   for (CounterId counter = 0; counter < part->counters().size(); ++counter) CHECK(part->counter_series(counter).empty());
+  CHECK(part->provenance().condition == kRowsLeftOut);
+  CHECK(losses_text(*part).starts_with(kRowsLeftOut));  // beside what is answered from it
+  CHECK(saved_and_loaded(*part)->provenance().condition == kRowsLeftOut);
+  CHECK(saved_and_loaded(*whole)->provenance().condition.empty());
 }
 
 TEST_CASE("an export that is asked to stop fails and leaves nothing") {

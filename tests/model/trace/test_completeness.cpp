@@ -31,6 +31,10 @@ TEST_CASE("what a trace lacks is one sentence", "[completeness]") {
           builder.provenance().finished = true;
           builder.provenance().condition = "1 frame is damaged and skipped, the first at byte 7.";
         }) == "incomplete: not all of it could be read");
+  CHECK(sentence([](TraceBuilder& builder, Process&) {
+          builder.provenance().finished = true;
+          builder.provenance().condition = kRowsLeftOut;
+        }) == "complete but for rows that were left out by choice");
   CHECK(sentence([](TraceBuilder& builder, Process&) { builder.provenance().format = "Chrome JSON"; }) == "completeness not recorded");
 }
 

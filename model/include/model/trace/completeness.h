@@ -8,6 +8,9 @@
 
 namespace lanescope {
 
+// The condition (Provenance::condition) of a file that was saved from another without all rows.
+inline constexpr std::string_view kRowsLeftOut = "Rows were left out by choice when this file was saved.";
+
 // What was lost, as a list: "5 records dropped, 1 CUPTI buffer lost". Empty where nothing is known to be missing; that says nothing of
 // traces whose source does not count (Provenance::format), and nothing of the file, of which Provenance::condition speaks. Late records lie
 // outside of the recording and are not missing in it. O(processes + diagnostics).
@@ -22,7 +25,8 @@ namespace lanescope {
 // Appends a sentence to others, behind a space.
 void add_sentence(std::string& sentences, std::string_view sentence);
 
-// The whole sentence: "complete: nothing dropped", "incomplete: " and what is missing, or "completeness not recorded". What of
+// The whole sentence: "complete: nothing dropped", "complete but for rows that were left out by choice", "incomplete: " and what is missing, or
+// "completeness not recorded". What of
 // the file could not be read, the condition says.
 [[nodiscard]] std::string completeness_text(const Trace& trace);
 
