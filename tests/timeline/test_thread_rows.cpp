@@ -221,6 +221,21 @@ TEST_CASE("processors have rows, by number, with how much of the whole recording
   CHECK_FALSE(RowTree(*without.builder.snapshot()).find("processors").has_value());
 }
 
+// A program that sleeps has no events: what is known of its first 350 ns is no share of the seconds since then.
+TEST_CASE("processors have no shares while too little is known of the time that the clock tells") {
+  Program program;
+  program.builder.provenance().finished = false;
+  const auto recorded = program.builder.snapshot();
+  const auto share_at = [&](std::optional<Nanoseconds> now) {
+    SegmentSums sums;
+    const RowTree tree(*recorded, sums, now);
+    return row_title(tree.row(*tree.find("processors"))).english();
+  };
+  CHECK(share_at(std::nullopt) == "4.3 % CPU cores (2)");
+  CHECK(share_at(380) == "4.3 % CPU cores (2)");  // less than a tenth is not known
+  CHECK(share_at(4'000'000'000) == "CPU cores (2)");
+}
+
 // Of a part that was saved, events that reach into it are there whole, and some that lie in front of it.
 TEST_CASE("processors of a saved part have shares of its time") {
   Program program;

@@ -329,7 +329,7 @@ void MainWindow::connectLoop() {
   connect(actions_.show_loop, &QAction::triggered, timeline_, &timeline::TimelineView::showLoop);
   connect(timeline_, &timeline::TimelineView::loopRequested, loop_, &LoopSource::ask);
   connect(loop_, &LoopSource::answered, this, [this](timeline::LoopUse use) {
-    if (!loop_->loops().empty()) return use == timeline::LoopUse::kSelected ? timeline_->selectLoop() : timeline_->showLoop();
+    if (!timeline_->loops().empty()) return use == timeline::LoopUse::kSelected ? timeline_->selectLoop() : timeline_->showLoop();
     messages_->showAnew(tr("No loop was found: neither NVTX ranges nor GPU work repeat for long enough."), MessageWeight::kNote, MessageSubject::kLoop);
   });
 }

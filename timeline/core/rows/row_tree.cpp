@@ -62,13 +62,18 @@ bool LaneSource::matches(const Trace& trace, const Event& event) const noexcept 
   return !memory || memory_class(trace.memory_detail(event.detail)) == *memory;
 }
 
+bool is_behind(TimeRange known, std::optional<Nanoseconds> now) noexcept {
+  constexpr Nanoseconds kMostUnknown = 10;  // the tenth part of what is known
+  return now && *now - known.end > known.length() / kMostUnknown;
+}
+
 RowTree::RowTree(const Trace& trace) {
   SegmentSums sums;
   *this = RowTree(trace, sums);
 }
 
-RowTree::RowTree(const Trace& trace, SegmentSums& sums) {
-  RowTreeBuilder(trace, sums, *this).build();
+RowTree::RowTree(const Trace& trace, SegmentSums& sums, std::optional<Nanoseconds> now) {
+  RowTreeBuilder(trace, sums, *this, now).build();
   sums.forget_unused();
 }
 

@@ -34,8 +34,14 @@ Message owned(Message stream, std::string owner) {
 
 }  // namespace
 
-RowTreeBuilder::RowTreeBuilder(const Trace& trace, SegmentSums& sums, RowTree& tree)
-    : trace_(trace), sums_(sums), tree_(tree), has_memory_for_events_(has_memory_for_events(trace)), tracks_(trace.tracks()), counters_(trace.counters()) {
+RowTreeBuilder::RowTreeBuilder(const Trace& trace, SegmentSums& sums, RowTree& tree, std::optional<Nanoseconds> now)
+    : trace_(trace),
+      sums_(sums),
+      tree_(tree),
+      now_(now),
+      has_memory_for_events_(has_memory_for_events(trace)),
+      tracks_(trace.tracks()),
+      counters_(trace.counters()) {
   std::map<std::pair<GpuId, std::string_view>, ProcessId> first_process;
   for (const Counter& counter : trace.counters()) {
     const auto [first, is_first] = first_process.try_emplace({counter.gpu, counter.name}, counter.process);

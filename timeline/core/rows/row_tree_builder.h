@@ -20,7 +20,7 @@ namespace lanescope::timeline {
 
 class RowTreeBuilder {
  public:
-  RowTreeBuilder(const Trace& trace, SegmentSums& sums, RowTree& tree);
+  RowTreeBuilder(const Trace& trace, SegmentSums& sums, RowTree& tree, std::optional<Nanoseconds> now);
   void build();
 
  private:
@@ -73,7 +73,7 @@ class RowTreeBuilder {
     Nanoseconds end = 0;    // of the last one
   };
   // Whether too little is known by now of what a thread of this process does since then.
-  [[nodiscard]] bool is_behind(const RunningTime& time, ProcessId process) const;
+  [[nodiscard]] bool is_thread_behind(const RunningTime& time, ProcessId process) const;
   [[nodiscard]] RunningTime running_time(const Tracks& tracks);
   void add_thread_states(RowIndex row, const Tracks& tracks);
   void add_stack_chart(RowIndex thread, const std::string& key, const Tracks& tracks);
@@ -110,7 +110,8 @@ class RowTreeBuilder {
   const Trace& trace_;
   SegmentSums& sums_;
   RowTree& tree_;
-  const bool has_memory_for_events_;  // of the trace: asked once, since to know it all lanes are gone through
+  const std::optional<Nanoseconds> now_;  // while it is recorded
+  const bool has_memory_for_events_;      // of the trace: asked once, since to know it all lanes are gone through
   const ByProcess<Track> tracks_;
   const ByProcess<Counter> counters_;
   std::vector<std::vector<TrackId>> tracks_of_gpu_;

@@ -23,7 +23,7 @@ void RowTreeBuilder::add_thread_states(RowIndex index, const Tracks& tracks) {
     }
   Row& row = tree_.rows_[index];
   if (time.known > 0) {
-    if (!is_behind(time, tracks.front()->key.process)) row.share = share_of(time.running, time.known);
+    if (!is_thread_behind(time, tracks.front()->key.process)) row.share = share_of(time.running, time.known);
     row.levels.push_back(states);
     row.all = states;
   }
@@ -71,11 +71,10 @@ RowTreeBuilder::RunningTime RowTreeBuilder::running_time(const Tracks& tracks) {
 
 // A state is told once it is over. So while it is recorded, a thread that ran for a second and waits since then has run for all of the time that is
 // known of it.
-bool RowTreeBuilder::is_behind(const RunningTime& time, ProcessId process) const {
-  constexpr Nanoseconds kMostUnknown = 10;  // the tenth part of what is known
+bool RowTreeBuilder::is_thread_behind(const RunningTime& time, ProcessId process) const {
   const Provenance& provenance = trace_.provenance();
   const bool is_recorded_now = provenance.format == "Lanescope" && !provenance.finished && !trace_.processes()[process].end;
-  return is_recorded_now && trace_.extent().end - time.end > time.known / kMostUnknown;
+  return is_recorded_now && is_behind({time.end - time.known, time.end}, std::max(now_.value_or(0), trace_.extent().end));
 }
 
 bool RowTreeBuilder::is_quiet(const Tracks& tracks) {
@@ -145,18 +144,19 @@ void RowTreeBuilder::add_processors() {
     }
     return sum;
   };
+  const bool is_known = !is_behind(part_.time, now_);
   Nanoseconds all_busy = 0;
   for (const Track* track : tracks) {
     const Nanoseconds busy = busy_in_part(*track);
     all_busy += busy;
     const RowIndex row =
         add_row(key + "/" + std::to_string(track->key.processor), Message::verbatim("CPU " + std::to_string(track->key.processor)), RowKind::kProcessor, group);
-    tree_.rows_[row].share = share_of(busy, part_.time.length());
+    if (is_known) tree_.rows_[row].share = share_of(busy, part_.time.length());
     tree_.rows_[row].all = combined({track});
     tree_.rows_[row].levels = {tree_.rows_[row].all};
     for (const LaneId lane : track->lanes) tree_.place_of_lane_[lane] = RowTree::Place{row, 0};
   }
-  tree_.rows_[group].share = share_of(all_busy, part_.time.length() * static_cast<Nanoseconds>(tracks.size()));
+  if (is_known) tree_.rows_[group].share = share_of(all_busy, part_.time.length() * static_cast<Nanoseconds>(tracks.size()));
 }
 
 std::optional<EventRef> quiet_state(const Trace& trace, const Level& level, Nanoseconds time) {

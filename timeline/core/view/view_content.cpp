@@ -186,7 +186,7 @@ ViewContent::ViewContent(Base before, std::shared_ptr<const Trace> trace, Projec
       bounds_(bounds_of(*trace_, clock)),
       continues_(has_same_lanes(*before.trace_, *trace_) && has_same_names(*before.trace_, *trace_)),
       sums_(continues_ ? std::move(before.sums_) : SegmentSums()),
-      tree_(*trace_, sums_),
+      tree_(*trace_, sums_, clock),
       contents_(continues_ ? std::move(before.contents_) : ContentCache(trace_, projecting)),
       on_demand_(!holds_events(*trace_)),
       outlines_(trace_, Projecting::kAsBefore, Lanes::kOutlines) {

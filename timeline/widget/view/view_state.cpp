@@ -378,6 +378,11 @@ void ViewState::set_loops(std::vector<TimelineView::Loop> loops) {
   emit loopChanged();
 }
 
+const std::vector<TimelineView::Loop>& ViewState::loops() const {
+  static const std::vector<TimelineView::Loop> none;
+  return is_behind(trace().extent(), clock_) ? none : loops_;
+}
+
 void ViewState::show_loop() {
   const auto shown =
       std::find_if(loops_.begin(), loops_.end(), [this](const TimelineView::Loop& loop) { return range_ == clamped(with_room(loop.range), bounds()); });
@@ -385,7 +390,7 @@ void ViewState::show_loop() {
 }
 
 void ViewState::open_on_loop() {
-  if (place_ == Place::kMoved || loops_.empty()) return;
+  if (place_ == Place::kMoved || loops().empty()) return;
   TimeRange all = loops_.front().range;
   for (const TimelineView::Loop& loop : loops_) all = {std::min(all.begin, loop.range.begin), std::max(all.end, loop.range.end)};
   const auto is_elsewhere = [all](TimeRange time) { return time.intersected(all).empty(); };

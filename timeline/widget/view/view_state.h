@@ -150,7 +150,8 @@ class ViewState : public QObject {
   void set_communication_time(std::shared_ptr<const CommunicationTime> time);
   [[nodiscard]] const CommunicationTime* communication_time() const { return communication_time_.get(); }
   void set_loops(std::vector<TimelineView::Loop> loops);
-  [[nodiscard]] const std::vector<TimelineView::Loop>& loops() const { return loops_; }
+  // None while what is recorded is far behind the clock: what is a loop goes by the time that it is most of.
+  [[nodiscard]] const std::vector<TimelineView::Loop>& loops() const;
   void show_loop();  // requires: some
   void open_on_loop();
   // How much of a part of time the row did nothing but wait for other ranks, from 0 to 1.

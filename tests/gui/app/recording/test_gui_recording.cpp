@@ -214,6 +214,29 @@ class RecordingTest : public QObject {
     QVERIFY(wait_for([&] { return processes.topLevelItemCount() >= 1 && processes.topLevelItem(0)->text(1).contains("signal"); }));
   }
 
+  // What repeats goes by the time that it is most of: of a program that stands still, the clock tells more of that than its events.
+  void aProgramThatStandsStillHasNoLoopForNow() {
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    ui::LaunchSettings launch = launchOf(folder_.path() / "still.trace");
+    launch.program = QString::fromStdString(program("lanescope_program_nvtx_ticking").string());
+    launch.arguments.clear();
+    launch.capture.program_at_end = ui::ProgramAtEnd::kEnds;
+    QSignalSpy opened(&window, &MainWindow::opened);
+    window.launch(launch);
+    QVERIFY2(window.isRecording(), qPrintable(window.messages().text()));
+    const auto has_loop = [&] { return !window.timelineView().loops().empty(); };
+    QVERIFY(wait_for(has_loop));
+    const pid_t pid = window.session().recording()->pid();
+    QCOMPARE(kill(pid, SIGSTOP), 0);
+    const bool went = wait_for([&] { return !has_loop(); });
+    QCOMPARE(kill(pid, SIGCONT), 0);
+    QVERIFY(went);
+    window.stopRecording();
+    QVERIFY(opened.wait(kPatienceMs));
+    QVERIFY(settle(window));
+  }
+
   void followsALongRecordingUntilItsUserLooksElsewhere() {
     MainWindow window(ui::Layout::kInitial);
     window.show();

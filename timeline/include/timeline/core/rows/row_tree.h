@@ -97,6 +97,9 @@ struct Row {
   [[nodiscard]] bool expandable() const noexcept { return !children.empty() || levels.size() > 1; }
 };
 
+// Whether too little is known of a recording that goes on: between what is known and now lies more than the tenth part of it. None: nothing goes on.
+[[nodiscard]] bool is_behind(TimeRange known, std::optional<Nanoseconds> now) noexcept;
+
 // Shares: kernels and memory by the sum of their durations; streams by the sum of the durations of what each does, against all streams of
 // the GPU; names and memory classes against all kernels and memory operations. Shares of siblings of one kind add up to 1.
 class RowTree {
@@ -104,8 +107,8 @@ class RowTree {
   RowTree() = default;
   // O(tracks + kernel and memory events).
   explicit RowTree(const Trace& trace);
-  // The same, with what is known of segments that earlier snapshots had too.
-  RowTree(const Trace& trace, SegmentSums& sums);
+  // The same, with what is known of segments that earlier snapshots had too. `now`: while it is recorded, what the clock says.
+  RowTree(const Trace& trace, SegmentSums& sums, std::optional<Nanoseconds> now = std::nullopt);
 
   // Parents come before their children, siblings in the order in which they are shown.
   [[nodiscard]] const std::vector<Row>& rows() const noexcept { return rows_; }
