@@ -28,6 +28,12 @@ std::optional<std::string> variable_beside(const std::string& pattern, const std
   return std::nullopt;
 }
 
+// NFS gives a file that is removed another name until it is closed.
+bool was_moved(const ClosedFile& file) {
+  const Whereabouts& now = file.whereabouts;
+  return now.kind == Whereabouts::kMoved && (now.moved_to.empty() || identity_of(now.moved_to) == file.identity);
+}
+
 // What became of a file that is not where it was recorded into; none where it is.
 std::optional<Error> said_of_place(const ClosedFile& file) {
   const Whereabouts& now = file.whereabouts;
@@ -37,8 +43,7 @@ std::optional<Error> said_of_place(const ClosedFile& file) {
   if (now.kind == Whereabouts::kOverwritten) return Error{name + " was overwritten by another program while it was recorded: what was recorded can't be read."};
   if (now.kind == Whereabouts::kCut) return Error{name + " was cut by another program while it was recorded: part of what was recorded is lost."};
   const char* const taken = identity_of(file.path) ? ", and another file has its name now" : "";
-  // NFS gives a file that is removed another name until it is closed.
-  if (now.kind == Whereabouts::kMoved && (now.moved_to.empty() || identity_of(now.moved_to) == file.identity))
+  if (was_moved(file))
     return Error{name + " was moved" + to + " while it was recorded" + taken + ": all that was recorded is in " +
                  (now.moved_to.empty() ? "a file of another name." : "the file that was moved.")};
   return Error{name + " was removed while it was recorded" + taken + ": what was recorded, " + std::to_string(file.events) + " events, is lost."};
@@ -313,6 +318,7 @@ std::optional<Error> Recording::Run::note_closed(const ClosedFile& file, EndReas
     if (file.whereabouts.kind == Whereabouts::kInPlace)
       outcome_.files.push_back({file.path, file.events, file.bytes, reason, starts_, file.unwritten, file.identity});
     if (elsewhere) ++outcome_.lost_files;
+    if (elsewhere && !was_moved(file)) outcome_.gone.push_back(file.path);
     if (failure && !outcome_.failure) outcome_.failure = failure;
   }
   if (file.failure) report(file.failure->text);

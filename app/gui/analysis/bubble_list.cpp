@@ -196,7 +196,7 @@ GroupedBubbles group_bubbles(const BubbleList& bubbles, BubbleGrouping by, std::
 
   // When it was stands in front of what does not fit into a narrow panel: it is what the groups are ordered by first, and what shares are of.
   Table table({stats::integers("Idle", Unit::kNanoseconds), stats::reals("Share", Unit::kPercent), stats::words("When"), stats::texts("GPU"),
-               stats::words("Cause"), stats::texts(kSampledCodeTitle), stats::texts("NVTX range"), stats::texts("Call"), stats::integers("Gaps"),
+               stats::words("Cause"), stats::texts(std::string(kSampledCodeTitle)), stats::texts("NVTX range"), stats::texts("Call"), stats::integers("Gaps"),
                stats::integers("Longest", Unit::kNanoseconds)});
   const Trace& trace = *bubbles.trace;
   std::map<std::optional<Recurrence>, Nanoseconds> totals;  // of the loop and of what lies outside of it, where there is one
@@ -234,9 +234,9 @@ ListedBubbles list_bubbles(const BubbleList& bubbles, const BubbleGroup& group, 
     shares.resize(kListedGaps);
   }
 
-  Table table({stats::integers("Idle", Unit::kNanoseconds), stats::integers(kGapTitle, Unit::kNanoseconds), stats::integers("Start", Unit::kNanoseconds),
-               stats::words("Cause"), stats::texts(kSampledCodeTitle), stats::texts("NVTX range"), stats::texts("Call"), stats::texts("Before"),
-               stats::texts("GPU")});
+  Table table({stats::integers("Idle", Unit::kNanoseconds), stats::integers(std::string(kGapTitle), Unit::kNanoseconds),
+               stats::integers("Start", Unit::kNanoseconds), stats::words("Cause"), stats::texts(std::string(kSampledCodeTitle)), stats::texts("NVTX range"),
+               stats::texts("Call"), stats::texts("Before"), stats::texts("GPU")});
   const Trace& trace = *bubbles.trace;
   const samples::ThreadSamples samples(trace);
   const timeline::GpuNames names(trace);

@@ -13,11 +13,12 @@
 #include "model/analysis/finding.h"
 #include "model/analysis/idle/idle.h"
 #include "model/stats/table.h"
+#include "model/text/to_translate.h"
 
 namespace lanescope::ui {
 
-inline constexpr char kSampledCodeTitle[] = "Sampled Code";  // of a column in both tables
-inline constexpr char kGapTitle[] = "Gap";                   // of the length of the whole gap
+inline constexpr std::string_view kSampledCodeTitle = to_translate("Sampled Code");  // of a column in both tables
+inline constexpr std::string_view kGapTitle = to_translate("Gap");                   // of the length of the whole gap
 
 // A piece of a gap that has one cause.
 struct IdlePiece {

@@ -11,6 +11,7 @@
 #include "base/text/texts.h"
 #include "model/events/name_family.h"
 #include "model/text/to_translate.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "tables/panel_layout.h"
 #include "timeline/widget/shown_text.h"
 
@@ -198,6 +199,7 @@ void FindingsPanel::apply() {
     clock.start();
     Result<std::vector<RuleAnswer>> answers = analysis::apply_rules(*subject.trace, requests, job.stop());
     if (job.stop().stop_requested()) return;
+    if (const Result<void> all = check_all_was_read(*subject.trace); !all) answers = all.error();
     job.deliver([this, subject, answers = std::move(answers), took = clock.elapsed()]() mutable {
       paced_.tookMilliseconds(took);
       showAnswers(subject, std::move(answers));

@@ -87,7 +87,9 @@ void LoopSource::look() {
   job_.start([this, trace](const LatestJob::Context& job) {
     QElapsedTimer clock;
     clock.start();
-    job.deliver([this, trace, loops = loops_of(*trace), took = clock.elapsed()] {
+    std::vector<KnownLoop> loops = loops_of(*trace);
+    if (has_substitutes(*trace)) loops.clear();  // of events that stand for others
+    job.deliver([this, trace, loops = std::move(loops), took = clock.elapsed()] {
       paced_.tookMilliseconds(took);
       loops_.clear();
       for (const KnownLoop& loop : loops) loops_.push_back({loop.range, title_of(loop)});

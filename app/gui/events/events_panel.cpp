@@ -112,6 +112,7 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   header->setContextMenuPolicy(Qt::CustomContextMenu);
   header->setSortIndicator(EventTableModel::columnOf(EventColumn::kStart), Qt::AscendingOrder);
   table_->setSortingEnabled(true);
+  connect(header, &QHeaderView::sortIndicatorChanged, this, [this] { order_before_.reset(); });
   connect(header, &QHeaderView::sectionClicked, this, [this] { begins_at_top_ = BeginsAtTop::kYes; });  // once it is sorted so
 
   auto* copy = new QAction(tr("Copy as TSV"), this);
@@ -127,6 +128,9 @@ EventsPanel::EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* par
   table_->addAction(zoom);
 
   connect(&state, &SelectionState::traceChanged, this, &EventsPanel::showRunColumn);
+  connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
+    if (change == TraceChange::kOther) returnToOrder();
+  });
   shown.waitFor(model_->sorting());
   connect(&shown, &ShownEvents::changed, this, [this, &shown](TraceChange change) {
     if (change == TraceChange::kOther) begins_at_top_ = BeginsAtTop::kYes;
@@ -205,12 +209,28 @@ EventRef EventsPanel::inList(EventRef event) const {
 
 void EventsPanel::sortBy(EventColumn column, SortDirection direction) {
   const int section = EventTableModel::columnOf(column);
-  table_->horizontalHeader()->setSectionHidden(section, false);
+  QHeaderView* header = table_->horizontalHeader();
+  const Order before = order_before_.value_or(Order{header->sortIndicatorSection(), header->sortIndicatorOrder()});
+  header->setSectionHidden(section, false);
   begins_at_top_ = BeginsAtTop::kYes;
   table_->sortByColumn(section, direction == SortDirection::kAscending ? Qt::AscendingOrder : Qt::DescendingOrder);
+  order_before_ = before;
 }
 
-QByteArray EventsPanel::headerState() const { return table_->horizontalHeader()->saveState(); }
+void EventsPanel::returnToOrder() {
+  if (const auto before = order_before_) table_->sortByColumn(before->section, before->direction);
+}
+
+QByteArray EventsPanel::headerState() const {
+  QHeaderView* header = table_->horizontalHeader();
+  if (!order_before_) return header->saveState();
+  const QSignalBlocker unseen(header);
+  const Order now{header->sortIndicatorSection(), header->sortIndicatorOrder()};
+  header->setSortIndicator(order_before_->section, order_before_->direction);
+  const QByteArray state = header->saveState();
+  header->setSortIndicator(now.section, now.direction);
+  return state;
+}
 
 int EventsPanel::columnCount() const { return table_->horizontalHeader()->count(); }
 
@@ -384,7 +404,10 @@ void EventsPanel::showOrdering() {
 void EventsPanel::showCount() {
   const std::uint64_t count = model_->count();
   const QString counted = shown_text(timeline::format_counted(count, "event"));
-  count_->setText(model_->isStored() && !model_->isWhole() ? tr("up to %1").arg(counted) : counted);
+  if (shown_.areTooMany())
+    count_->setText(tr("more than %1").arg(shown_text(timeline::format_counted(most_listed(*state_.trace()), "event"))));
+  else
+    count_->setText(model_->isStored() && !model_->isWhole() ? tr("up to %1").arg(counted) : counted);
   nothing_->setText(count == 0 ? whyNothing() : QString());
   pages_->setCurrentWidget(nothing_->text().isEmpty() ? static_cast<QWidget*>(table_) : nothing_);
 }
@@ -394,15 +417,12 @@ QString EventsPanel::whyNothing() const {
   const std::shared_ptr<const Trace>& trace = state_.trace();
   if (!trace) return tr("Open a trace to list its events.");
   if (trace->provenance().outline_only) return tr("Only the outline of the trace is loaded so far.");
-  if (shown_.areTooMany() && model_->folding() == Folding::kFamilies)
-    return tr("There are more than %1 events. Choose a row, a part of time or a filter, or give the events more memory (View > Memory for "
-              "events).<br><a href='same'>Add up the families of all</a>")
-        .arg(QString::fromStdString(timeline::format_count(most_listed(*trace))));
-  if (shown_.areTooMany())
-    return tr("There are more than %1 events. Choose a row, a part of time or a filter, or give the events more memory (View > Memory for "
-              "events).<br><a href='same'>List them all the same</a>, in a file of up to %2")
-        .arg(QString::fromStdString(timeline::format_count(most_listed(*trace))),
-             QString::fromStdString(timeline::format_bytes(StoredOrder::disk_bytes(trace->event_count()))));
+  if (shown_.areTooMany()) {
+    const QString room = QString::fromStdString(timeline::format_bytes(StoredOrder::disk_bytes(trace->event_count())));
+    return shown_.whyTooMany() + QStringLiteral("<br>") +
+           (model_->folding() == Folding::kFamilies ? tr("<a href='same'>Add up the families of all</a>")
+                                                    : tr("<a href='same'>List them all the same</a>, in a file of up to %1").arg(room));
+  }
   if (!model_->events() || !model_->isWhole() || model_->rowCount() > 0) return {};
   return shown_.whyNone();
 }

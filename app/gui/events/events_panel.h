@@ -27,6 +27,7 @@ class EventsPanel : public QWidget {
  public:
   EventsPanel(SelectionState& state, ShownEvents& shown, QWidget* parent = nullptr);
 
+  // Until its user chooses another order, or another trace is shown: then the order before is there again.
   void sortBy(EventColumn column, SortDirection direction);
   void setFolding(Folding folding);
   void focusFilter() { filter_->focusText(); }
@@ -68,6 +69,7 @@ class EventsPanel : public QWidget {
   void placeRunColumn();
   void showRunColumn();   // while runs are compared
   void leaveRunColumn();  // another order, once they are not
+  void returnToOrder();
   void keepPlace();
   void returnToPlace();
   [[nodiscard]] bool keepsFamily();  // makes its line the current one again, in another list or order
@@ -101,8 +103,13 @@ class EventsPanel : public QWidget {
   enum class BeginsAtTop { kNo, kYes };
   BeginsAtTop begins_at_top_ = BeginsAtTop::kYes;  // what is listed next
   std::optional<TablePlace> left_;                 // where its user was in the list that is being replaced
-  bool compares_runs_ = false;                     // so that events say of which they are
-  bool is_choosing_ = false;                       // while the table tells others of its current line
+  struct Order {
+    int section = 0;
+    Qt::SortOrder direction = Qt::AscendingOrder;
+  };
+  std::optional<Order> order_before_;  // sortBy()
+  bool compares_runs_ = false;         // so that events say of which they are
+  bool is_choosing_ = false;           // while the table tells others of its current line
   LatestJob copying_;
 };
 

@@ -8,6 +8,7 @@
 #include "events/value_chips.h"
 #include "model/events/event_query.h"
 #include "model/trace/segments/demanded_segments.h"
+#include "timeline/core/words/format.h"
 
 namespace lanescope::ui {
 namespace {
@@ -81,6 +82,16 @@ void ShownEvents::listAll() {
   state_.setFilter({});
   state_.setShownRow(std::nullopt);
   state_.setTimeBinding(TimeBinding::kWholeTrace);
+}
+
+QString ShownEvents::whyTooMany() const {
+  if (!too_many_) return {};
+  const QString most = QString::fromStdString(timeline::format_count(most_listed(*state_.trace())));
+  if (state_.shownRow())
+    return tr("There are more than %1 events on this row. Choose a shorter part of time or a filter, or give the events more memory (View > Memory for "
+              "events).")
+        .arg(most);
+  return tr("There are more than %1 events. Choose a row, a part of time or a filter, or give the events more memory (View > Memory for events).").arg(most);
 }
 
 QString ShownEvents::whyNone() const {

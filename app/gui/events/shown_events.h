@@ -45,6 +45,8 @@ class ShownEvents : public QObject {
   [[nodiscard]] bool areTooMany() const { return too_many_; }
   // Lists them all the same, in a file, until another trace is shown.
   void listAllTheSame();
+  // That there are more than can be listed, and what to choose then; empty where areTooMany() is not so.
+  [[nodiscard]] QString whyTooMany() const;
   // Why there are none in a list(), and a link to list all: "There are no events on this row…". Requires: a trace.
   [[nodiscard]] QString whyNone() const;
   // That not all events of the trace are listed, on account of a row or of filters, and a link to list all; empty where all are, or those of a part of time.

@@ -68,7 +68,7 @@ bool Exports::replaces(const QString& path) {
   return box.clickedButton() == replace;
 }
 
-void Exports::write(const Destination& to, Write write) {
+void Exports::write(const Destination& to, Write write, Lack lacks) {
   const QString path = QString::fromStdString(to.path);
   if (isWriting()) {
     const QString other = QFileInfo(path_).fileName();
@@ -80,14 +80,16 @@ void Exports::write(const Destination& to, Write write) {
   text_->setText(tr("Writing %1…").arg(text_->fontMetrics().elidedText(QFileInfo(path).fileName(), Qt::ElideMiddle, 240)));
   cancel_->setEnabled(true);
   stop_ = std::stop_source();
-  job_.start([this, to, path, stop = stop_.get_token(), write = std::move(write)](const LatestJob::Context& job) {
+  job_.start([this, to, path, stop = stop_.get_token(), write = std::move(write), lacks = std::move(lacks)](const LatestJob::Context& job) {
     const Result<void> written = write(to, stop);
-    job.deliver([this, path, stop, written] {
+    job.deliver([this, path, stop, written, lacks] {
       if (!written && stop.stop_requested())
         return emit ended(tr("%1 was not written: the export was cancelled.").arg(QFileInfo(path).fileName()), MessageWeight::kNote);
       if (!written) return emit ended(QString::fromStdString(written.error().text), MessageWeight::kError);
+      emit wrote(path);
       const std::string size = timeline::format_bytes(static_cast<std::uint64_t>(QFileInfo(path).size()));
-      emit ended(tr("Wrote %1: %2.").arg(path, QString::fromStdString(size)), MessageWeight::kNote);
+      const QString wrote = tr("Wrote %1: %2.").arg(path, QString::fromStdString(size)), lack = lacks ? lacks() : QString();
+      emit ended(lack.isEmpty() ? wrote : wrote + u' ' + lack, lack.isEmpty() ? MessageWeight::kNote : MessageWeight::kError);
     });
   });
 }

@@ -34,6 +34,8 @@ class Exports : public QWidget {
   };
   // Writes the file, or fails with one sentence and leaves what was there. When asked to stop, it fails soon.
   using Write = std::function<Result<void>(const Destination& to, const std::stop_token& stop)>;
+  // Says, once a file is whole, what it lacks of what was to be in it; empty: nothing. Called on the GUI thread.
+  using Lack = std::function<QString()>;
   // A kind of file that can be chosen: "CSV" and ".csv".
   struct Kind {
     QString name;
@@ -47,13 +49,14 @@ class Exports : public QWidget {
   // that does not end in the suffix of one of the kinds gets that of the chosen kind. Empty: nobody wants one. Requires: at least one kind.
   [[nodiscard]] QString chooseFile(const QString& title, const QString& source, const QString& name, const QList<Kind>& kinds);
   // Emits ended() at once where nothing can be written there, and where another file is being written.
-  void write(const Destination& to, Write write);
+  void write(const Destination& to, Write write, Lack lacks = {});
   [[nodiscard]] bool isWriting() const { return job_.isRunning(); }
   [[nodiscard]] const QString& path() const { return path_; }  // that is written, or was last
   void stop();                                                 // nothing is written then, unless it was whole already
 
  signals:
-  void begun();  // a file is written from now on
+  void begun();                     // a file is written from now on
+  void wrote(const QString& path);  // it is whole; ended() follows
   void ended(const QString& sentence, lanescope::ui::MessageWeight weight);
 
  private:

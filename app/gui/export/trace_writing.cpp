@@ -16,6 +16,21 @@
 #include "model/trace/segments/demanded_segments.h"
 
 namespace lanescope::ui {
+std::uint64_t count_unreadable(const Trace& trace, const ExportSelection& selection) {
+  std::uint64_t count = 0;
+  for (LaneId lane = 0; lane < trace.lanes().size(); ++lane) {
+    const DemandedSegments* const demanded = demanded_segments(trace.lane(lane));
+    if (demanded == nullptr || !demanded->has_unreadable() || !selection.takes(lane)) continue;
+    const auto [first, end] = selection.events(trace, lane);
+    for (std::size_t s = 0; s < demanded->bounds().size(); ++s) {
+      const auto begin = static_cast<EventIndex>(s * LaneSegment::kCapacity);
+      const EventIndex behind = begin + demanded->bounds()[s].count;
+      if (demanded->is_unreadable(s)) count += std::max(std::min(behind, end), std::max(begin, first)) - std::max(begin, first);
+    }
+  }
+  return count;
+}
+
 std::string_view suffix_of(TraceFormat format) noexcept {
   switch (format) {
     case TraceFormat::kTrace:

@@ -20,6 +20,9 @@ namespace lanescope::ui {
 enum class TraceFormat { kTrace, kSqlite, kChromeJson, kCsv };
 inline constexpr std::array kTraceFormats = {TraceFormat::kTrace, TraceFormat::kSqlite, TraceFormat::kChromeJson, TraceFormat::kCsv};
 
+// How many events of a selection could not be read when somebody needed them, so that others stand for them. O(segments).
+[[nodiscard]] std::uint64_t count_unreadable(const Trace& trace, const ExportSelection& selection = {});
+
 [[nodiscard]] std::string_view suffix_of(TraceFormat format) noexcept;  // ".trace"
 // By the end of the path, in any case of letters; .trace where it has no suffix of ours.
 [[nodiscard]] TraceFormat format_of(std::string_view path) noexcept;

@@ -1,5 +1,7 @@
 #include "loading/live_recording.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -15,6 +17,7 @@ namespace lanescope::ui {
 namespace {
 
 constexpr std::chrono::milliseconds kSnapshotInterval{100};
+constexpr int kPatienceWithProgram = 2'000;  // ms, from when it is asked to end
 
 // Calls `use` for every frame of a run of whole frames.
 template <typename Use>
@@ -181,10 +184,12 @@ QStringList LiveRecording::filesOfAll() {
 }
 
 void LiveRecording::stop() {
-  if (stops_++ > 0)
-    source_->stopAtOnce();
-  else
-    source_->stop(program_at_end_ == ProgramAtEnd::kEnds ? RecordingSource::Program::kEnds : RecordingSource::Program::kRunsOn);
+  if (stops_++ > 0) {
+    since_stop_.invalidate();
+    return source_->stopAtOnce();
+  }
+  if (program_at_end_ == ProgramAtEnd::kEnds && source_->pid() != 0) since_stop_.start();
+  source_->stop(program_at_end_ == ProgramAtEnd::kEnds ? RecordingSource::Program::kEnds : RecordingSource::Program::kRunsOn);
 }
 
 QString LiveRecording::path() const { return QString::fromStdString(source_->path().string()); }
@@ -254,7 +259,13 @@ void LiveRecording::publish(std::shared_ptr<const Trace> snapshot) {
 void LiveRecording::look() {
   for (const std::string& sentence : source_->takeMessages()) emit message(QString::fromStdString(sentence));
   emit progressed(source_->statistics());
-  if (!source_->hasEnded()) return;
+  if (!source_->hasEnded()) {
+    if (since_stop_.isValid() && since_stop_.hasExpired(kPatienceWithProgram) && kill(source_->pid(), 0) == 0) {
+      since_stop_.invalidate();
+      emit programOutlivesStop();
+    }
+    return;
+  }
   timer_.stop();
   queue_->close();  // ended() follows once all is taken in
 }

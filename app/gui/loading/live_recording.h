@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include <QElapsedTimer>
 #include <QObject>
 #include <QString>
 #include <QStringList>
@@ -63,6 +64,7 @@ class LiveRecording : public QObject {
   void grown(std::shared_ptr<const lanescope::Trace> snapshot);
   void progressed(const lanescope::session::RecordingStatistics& statistics);
   void message(const QString& sentence);
+  void programOutlivesStop();  // it was asked to end with the recording, seconds ago; said once
   // The file is complete, and what it holds has been published; `whole` is all of it, null where nothing came.
   void ended(const lanescope::session::RecordingOutcome& outcome, std::shared_ptr<const lanescope::Trace> whole);
 
@@ -86,6 +88,7 @@ class LiveRecording : public QObject {
   std::thread ingest_thread_;
   QTimer timer_;
   int stops_ = 0;
+  QElapsedTimer since_stop_;  // valid while the program is to end and that was not said
   ProgramAtEnd program_at_end_;
   static inline std::vector<LiveRecording*> all_;
 };

@@ -32,6 +32,24 @@ std::filesystem::path path_of_notes(const QString& trace_file) {
   return path;
 }
 
+QString name_of_notes(const QString& trace_file) { return QFileInfo(NotesKeeper::fileOf(trace_file)).fileName(); }
+
+// When the recording began that the notes are about.
+QString began_text(const Notes& notes) { return QLocale().toString(QDateTime::fromMSecsSinceEpoch(notes.utc_epoch / 1'000'000), QLocale::ShortFormat); }
+
+// "run.trace.notes.old", else with a number behind it.
+std::filesystem::path unused_name(const std::filesystem::path& file) {
+  std::filesystem::path name = file;
+  name += ".old";
+  const std::filesystem::path first = name;
+  std::error_code error;
+  for (int number = 2; std::filesystem::exists(std::filesystem::symlink_status(name, error)); ++number) {
+    name = first;
+    name += std::to_string(number);
+  }
+  return name;
+}
+
 // Brings the notes into the file, for those who may read the trace; where there are none, the file goes. Fails with one sentence, and leaves what
 // was there.
 Result<void> write(const std::filesystem::path& path, const Notes& notes, const std::filesystem::path& trace) {
@@ -95,7 +113,7 @@ void NotesKeeper::open(std::vector<Place> places) {
     const auto same = std::find_if(places.begin(), places.end(), [&](const Place& each) { return each.trace_file == place.trace_file; });
     if (same != places.end()) {
       place.notes = same->notes;
-      place.may_write = same->may_write;
+      place.gives_way = same->gives_way;
       continue;
     }
     load(place);
@@ -109,25 +127,15 @@ void NotesKeeper::open(std::vector<Place> places) {
 }
 
 void NotesKeeper::load(Place& place) {
-  const QString name = QFileInfo(fileOf(place.trace_file)).fileName();
   const Reading reading = read(place, place.notes);
-  if (reading == Reading::kOfAnother) {
-    const QDateTime began = QDateTime::fromMSecsSinceEpoch(place.notes.utc_epoch / 1'000'000);
+  place.gives_way = reading == Reading::kOfAnother;
+  if (place.gives_way) {
+    emit said(tr("%1 has notes on another recording, of %2, so that none are shown. It gets another name once you make a note on this one.")
+                  .arg(name_of_notes(place.trace_file), began_text(place.notes)));
     place.notes = {};
-    place.may_write = false;
-    emit said(tr("%1 has notes on another recording, of %2, so that none are shown. Rename it, and notes on this one are kept.")
-                  .arg(name, QLocale().toString(began, QLocale::ShortFormat)));
-    return;
+  } else if (const QString why = whyNot(place, reading, place.notes); !why.isEmpty()) {
+    emit said(why);
   }
-  if (reading == Reading::kRefused) {
-    place.may_write = false;
-    emit said(tr("%1 can't be read as notes: markers of this trace are not kept.").arg(name));
-    return;
-  }
-  if (place.notes.left_out == 0) return;
-  place.may_write = false;  // what is left out would be gone
-  emit said(
-      tr("%1 has more than %2 notes, or some of more than %3 bytes: not all are shown, and changes are not kept.").arg(name).arg(kMostNotes).arg(kLongestNote));
 }
 
 NotesKeeper::Reading NotesKeeper::read(const Place& place, Notes& notes) {
@@ -168,30 +176,79 @@ void NotesKeeper::cutLongTexts() {
   for (timeline::TimelineView::Marker& marker : markers) is_cut |= std::exchange(marker.text, kept_of(marker.text)) != marker.text;
   if (!is_cut) return;
   view_.setMarkers(std::move(markers));
-  emit notKept(tr("A note has at most %1 bytes of text: the rest of it was cut.").arg(kLongestNote));
+  emit said(tr("A note has at most %1 bytes of text: the rest of it was cut.").arg(kLongestNote));
+}
+
+QStringList NotesKeeper::unwritten() {
+  const auto is_written = [this](const Place& place) { return notesOf(place) == place.notes.notes; };
+  if (!std::all_of(places_.begin(), places_.end(), is_written)) save();
+  QStringList files;
+  for (const Place& place : places_)
+    if (!is_written(place)) files += name_of_notes(place.trace_file);
+  return files;
 }
 
 void NotesKeeper::save() {
-  if (places_.empty() || std::none_of(places_.begin(), places_.end(), [](const Place& place) { return place.may_write; })) return;
+  if (places_.empty()) return;
   emit saving();
   cutLongTexts();
   for (Place& place : places_) {
     const std::vector<Note> mine = notesOf(place);
-    if (!place.may_write || mine == place.notes.notes || !keep(place, mine)) continue;
+    if (mine == place.notes.notes || !keep(place, mine)) continue;
     if (mine != place.notes.notes) show(place, place.notes.notes);  // somebody else wrote some
   }
 }
 
+QString NotesKeeper::whyNot(const Place& place, Reading reading, const Notes& there) {
+  const QString name = name_of_notes(place.trace_file);
+  switch (reading) {
+    case Reading::kRefused:
+      return tr("%1 can't be read as notes, so that notes on this trace are not written. Rename it: they are written then, at the latest when you close the "
+                "window.")
+          .arg(name);
+    case Reading::kOfAnother:
+      return tr("%1 is now about another recording, of %2, so that notes on this one are not written. Rename it: they are written then, at the latest when you "
+                "close the window.")
+          .arg(name, began_text(there));
+    case Reading::kDone:
+    case Reading::kNoFile:
+      break;
+  }
+  if (there.left_out == 0) return {};  // else that would be gone
+  return tr("%1 has more than %2 notes, or some of more than %3 bytes: not all are shown, and changes are not written. Rename it: they are written then, at "
+            "the latest when you close the window.")
+      .arg(name)
+      .arg(kMostNotes)
+      .arg(kLongestNote);
+}
+
+bool NotesKeeper::setAside(Place& place, const Notes& there) {
+  const std::filesystem::path from = path_of_notes(place.trace_file), to = unused_name(from);
+  std::error_code error;
+  std::filesystem::rename(from, to, error);
+  if (error) {
+    emit said(tr("%1 has notes on another recording, and can't get another name: %2. Notes on this one are not written before you rename it.")
+                  .arg(name_of_notes(place.trace_file), QString::fromStdString(error.message())));
+    return false;
+  }
+  place.gives_way = false;
+  emit said(tr("The notes on the recording of %1, which had this name, are in %2 now.").arg(began_text(there), QFile::decodeName(to.filename().c_str())));
+  return true;
+}
+
 bool NotesKeeper::keep(Place& place, const std::vector<Note>& mine) {
   if (mine.size() > kMostNotes) {
-    emit notKept(tr("A trace has at most %1 notes: remove some, so that the others are kept.").arg(kMostNotes));
+    emit said(tr("A trace has at most %1 notes: remove some, so that the others are kept.").arg(kMostNotes));
     return false;
   }
   Notes there;
-  const Reading reading = read(place, there);
-  if (reading == Reading::kRefused || reading == Reading::kOfAnother || there.left_out > 0) {
-    emit notKept(tr("%1 was changed by somebody else, and can't be read as notes now: markers of this trace are not kept.")
-                     .arg(QFileInfo(fileOf(place.trace_file)).fileName()));
+  Reading reading = read(place, there);
+  if (reading == Reading::kOfAnother && place.gives_way) {
+    if (!setAside(place, there)) return false;
+    reading = read(place, there);
+  }
+  if (const QString why = whyNot(place, reading, there); !why.isEmpty()) {
+    emit said(why);
     return false;
   }
   Notes notes = merge_notes(place.notes, mine, there);
@@ -201,7 +258,7 @@ bool NotesKeeper::keep(Place& place, const std::vector<Note>& mine) {
   }
   if (place.utc_epoch != 0) notes.utc_epoch = place.utc_epoch;
   if (const Result<void> written = write(path_of_notes(place.trace_file), notes, file_path(place.trace_file)); !written) {
-    emit notKept(tr("The markers can't be kept: %1").arg(QString::fromStdString(written.error().text)));
+    emit said(tr("The markers can't be kept: %1").arg(QString::fromStdString(written.error().text)));
     return false;
   }
   place.notes = std::move(notes);

@@ -1,5 +1,6 @@
 // Keeps the markers of the timeline beside the trace's file, as notes (model/notes): they are there again when the file is opened, here or
-// elsewhere. The trace itself is never written to. What somebody else, or another window, wrote into the file meanwhile stays in it.
+// elsewhere. The trace itself is never written to. What somebody else, or another window, wrote into the file meanwhile stays in it. Notes on a recording
+// that had the name before get another name once there are some on this one.
 //
 // Where several files are one trace, the notes of each are shown at their times on the common axis, and stay beside their own file, in its own
 // times. What is new there is kept beside the folder, where one was opened; else beside the file whose times the axis has.
@@ -13,6 +14,7 @@
 #include <QMap>
 #include <QObject>
 #include <QString>
+#include <QStringList>
 
 #include "model/notes/notes.h"
 #include "model/trace/trace.h"
@@ -35,15 +37,16 @@ class NotesKeeper : public QObject {
   [[nodiscard]] bool hasSeveral() const { return places_.size() > 1; }
   // It shows something that has no file: markers are kept in sight alone.
   void close();
+  // Tries again what could not be written, and returns the files that still lack what is shown; empty where all is kept.
+  [[nodiscard]] QStringList unwritten();
   // Where the notes of a trace are.
   [[nodiscard]] static QString fileOf(const QString& trace_file) { return trace_file + QStringLiteral(".notes"); }
 
  signals:
   void filesChanged(
       const QMap<QString, QString>& names);  // what files that have notes of their own are called, by their paths; of a pair with A and B in front
-  void said(const QString& sentence);        // of notes that can't be read: markers are not kept as long as the trace is shown
-  void saving();                             // what was said when markers were kept last is no longer so
-  void notKept(const QString& sentence);     // of markers that can't be written, or not as they are
+  void said(const QString& sentence);        // of notes that can't be read or written, or not as they are
+  void saving();                             // what was said before is no longer so
 
  private:
   enum class Reading { kDone, kNoFile, kRefused, kOfAnother };
@@ -54,7 +57,7 @@ class NotesKeeper : public QObject {
     ClockLine clock;             // from its times to those that are shown
     std::int64_t utc_epoch = 0;  // of the recording; 0 where not known
     Notes notes = {};            // as they were in the file when it was last read or written here
-    bool may_write = true;       // not over a file that could not be read
+    bool gives_way = false;      // the file was of another recording when this trace was opened: it goes aside for the first note
     [[nodiscard]] bool isOf(const Place& other) const { return trace_file == other.trace_file && clock == other.clock; }
   };
   // The notes that the file has now.
@@ -62,6 +65,10 @@ class NotesKeeper : public QObject {
   void load(Place& place);
   void open(std::vector<Place> places);
   void save();
+  // Why the file, as it was read, can't take notes on the place; empty: it can.
+  [[nodiscard]] static QString whyNot(const Place& place, Reading reading, const Notes& there);
+  // Gives the file of another recording a name of its own, or says why not.
+  [[nodiscard]] bool setAside(Place& place, const Notes& there);
   // Brings what changed in the notes of a place into its file; place.notes is then what that has. Else it says why not, and changes nothing.
   [[nodiscard]] bool keep(Place& place, const std::vector<Note>& mine);
   // The notes that the markers of a place are.

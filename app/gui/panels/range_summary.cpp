@@ -9,6 +9,7 @@
 #include "events/shown_events.h"
 #include "model/events/event_query.h"
 #include "model/trace/combining/parts.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "panels/utilisation.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
@@ -82,7 +83,7 @@ void add(std::vector<OfRun<Entry>>& all, const std::string& run, std::vector<Ent
 std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const Trace>& trace, const std::shared_ptr<const timeline::IdleTime>& idle,
                                                     const std::shared_ptr<const timeline::CommunicationTime>& communication, TimeRange range,
                                                     const std::stop_token& stop) {
-  auto summary = std::make_shared<RangeSummary>(RangeSummary{trace, range, {}, {}, {}, {}, {}});
+  auto summary = std::make_shared<RangeSummary>(RangeSummary{trace, range, {}, {}, {}, {}, {}, {}});
   if (idle) summary->idle = idle->causes(range);
   if (communication) summary->communication = communication->within(range);
   for (const GpuUtilisation& gpu : UtilisationSource(trace).over(range, 1).gpus) summary->busy.emplace_back(gpu.name, gpu.shares.front());
@@ -96,10 +97,19 @@ std::shared_ptr<const RangeSummary> summarize_range(const std::shared_ptr<const 
     else
       add(summary->names, run, statistics_by_name(*trace, gather_events(*trace, lanes, filter, stop), stop));
   if (stop.stop_requested()) return nullptr;
+  if (const Result<void> all = check_all_was_read(*trace); !all) {
+    summary->busy.clear();
+    summary->names.clear();
+    summary->sums.clear();
+    summary->lack = all.error().text;
+  }
   return summary;
 }
 
 QString summary_html(const RangeSummary& summary) {
+  if (!summary.lack.empty())
+    return QStringLiteral("<p>%1 %2</p>")
+        .arg(QObject::tr("Nothing is counted here, since not all events could be read."), QString::fromStdString(summary.lack).toHtmlEscaped());
   QString html;
   for (std::size_t i = 0; i < std::min(summary.names.size(), kShownNames); ++i) {
     const NameStatistics& entry = summary.names[i].entry;

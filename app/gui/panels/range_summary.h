@@ -29,6 +29,7 @@ struct RangeSummary {
   std::vector<timeline::CommunicationTime::OfGpu> communication;                   // of each GPU that communicates at all
   std::vector<OfRun<NameStatistics>> names;  // of events that overlap the range, with their whole durations, apart for each run; longest total first
   std::vector<OfRun<NameSum>> sums;          // in place of names, where events are more than most_listed()
+  std::string lack;                          // why there are no names and no sums, though there are events: some can't be read any more
 };
 
 // Samples and thread states are left out, as in lists. `idle`, `communication`: null where they are not known. Null when asked to stop. O(events in the range +

@@ -4,6 +4,7 @@
 #include <QVBoxLayout>
 
 #include "analysis/place.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 
@@ -103,6 +104,7 @@ void ReportPage::refresh() {
     asked.stop = job.stop();
     Result<stats::Table> table = stats::make_report(*wanted.report, *wanted.subject.trace, asked);
     if (job.stop().stop_requested()) return;
+    if (const Result<void> all = check_all_was_read(*wanted.subject.trace); !all) table = all.error();
     job.deliver([this, wanted, table = std::move(table), took = clock.elapsed()]() mutable {
       paced_.tookMilliseconds(took);
       made_ = wanted;

@@ -13,6 +13,7 @@
 #include "events/value_chips.h"
 #include "model/events/name_family.h"
 #include "model/stats/report.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "tables/panel_layout.h"
 #include "tables/quiet_focus.h"
 #include "tables/table_look.h"
@@ -237,11 +238,9 @@ void StatisticsPanel::showWhyNothing() {
 
 // Empty where all is counted.
 QString StatisticsPanel::whyNothing() const {
-  if (shown_.areTooMany())
-    return tr("There are more than %1 events. Choose a row, a part of time or a filter, or give the events more memory (View > Memory for "
-              "events).<br><a href='same'>Add up all of them</a>")
-        .arg(text_of(timeline::format_count(most_listed(*state_.trace()))));
+  if (shown_.areTooMany()) return shown_.whyTooMany() + QStringLiteral("<br>") + tr("<a href='same'>Add up all of them</a>");
   if (!computed_) return {};
+  if (!lack_.isEmpty()) return tr("Nothing is counted here, since not all events could be read.") + u' ' + lack_.toHtmlEscaped();
   if (!is_nothing_counted_) return shown_.whyNotAll();
   if (!taken_ || taken_->count() == 0) return shown_.whyNone();
   const auto other = static_cast<qsizetype>(otherChoice());
@@ -265,12 +264,15 @@ void StatisticsPanel::computeStatistics() {
     std::vector<NameStatistics> statistics =
         list->stream ? statistics_by_name(listed, *list->stream, job.stop(), by) : statistics_by_name(listed, list->events, job.stop(), by);
     if (job.stop().stop_requested()) return;
-    job.deliver([this, list, by, statistics = std::move(statistics)]() mutable {
+    const Result<void> all = check_all_was_read(listed);
+    if (!all) statistics.clear();
+    job.deliver([this, list, by, lack = all ? QString() : QString::fromStdString(all.error().text), statistics = std::move(statistics)]() mutable {
       const TablePlace place(*table_);
       const bool is_same = model_->trace() && model_->grouping() == by;
       std::vector<std::pair<EventKind, std::string>> names;
       for (const int line : place.lines()) names.emplace_back(model_->entry(line).kind, model_->trace()->name(model_->entry(line).name));
       is_nothing_counted_ = statistics.empty();
+      lack_ = lack;
       showWhyNothing();
       model_->setStatistics(std::shared_ptr<const Trace>(list, &list->values.trace()), std::move(statistics), by);
       std::vector<int> lines;

@@ -86,6 +86,7 @@ class StatisticsPanel : public QWidget {
   std::shared_ptr<const EventList> taken_;     // from `shown_`
   std::shared_ptr<const EventList> named_;     // of which the names are
   bool is_nothing_counted_ = false;            // of `computed_`
+  QString lack_;                               // why nothing can be counted: events that can't be read any more; empty where all can
   AnsweredTraceBox* of_;
   QComboBox* choice_;
   QLabel* command_;

@@ -1,4 +1,5 @@
 #include "session/recording_end.h"
+#include "base/files/file_path.h"
 #include "base/text/texts.h"
 
 #include <algorithm>
@@ -65,9 +66,20 @@ QString program_text(const session::RecordingOutcome& outcome, const RecordingFa
 
 }  // namespace
 
+bool is_shown_alone(const session::RecordingOutcome& outcome, const RecordingFacts& facts, const Trace* whole) {
+  const std::filesystem::path file = file_path(facts.path);
+  return whole != nullptr && whole->event_count() > 0 && std::find(outcome.gone.begin(), outcome.gone.end(), file) != outcome.gone.end();
+}
+
 std::vector<Notice> end_messages(const session::RecordingOutcome& outcome, const RecordingFacts& facts, const Trace* whole) {
   std::vector<Notice> messages;
-  if (outcome.failure) messages.push_back({QString::fromStdString(outcome.failure->text), MessageWeight::kError});
+  if (is_shown_alone(outcome, facts, whole))
+    messages.push_back({tr("%1 was removed or overwritten by another program while it was recorded. What was recorded is in this window alone: File > Save as "
+                           "writes it.")
+                            .arg(facts.path),
+                        MessageWeight::kError});
+  else if (outcome.failure)
+    messages.push_back({QString::fromStdString(outcome.failure->text), MessageWeight::kError});
   if (facts.path.isEmpty() && !outcome.failure) messages.push_back({tr("The recording ended before it began: nothing was recorded."), MessageWeight::kNote});
   const bool has_ended = facts.target == Target::kRunning && outcome.reason == EndReason::kTargetExited;
   const QString of_program = has_ended ? attached_end_text(facts, whole) : program_text(outcome, facts);

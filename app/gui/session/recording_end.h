@@ -27,6 +27,9 @@ struct RecordingFacts {
   ProgramAtEnd program_at_end = ProgramAtEnd::kRunsOn;
 };
 
+// Whether what was recorded is in no file, though it is shown.
+[[nodiscard]] bool is_shown_alone(const session::RecordingOutcome& outcome, const RecordingFacts& facts, const Trace* whole);
+
 // What went wrong, and what became of the program; failures first, nothing where the program ended well by itself. `whole` is what was
 // recorded, null for nothing: it knows how a program ended that was attached to.
 [[nodiscard]] std::vector<Notice> end_messages(const session::RecordingOutcome& outcome, const RecordingFacts& facts, const Trace* whole);

@@ -96,13 +96,16 @@ void SessionController::follow(std::unique_ptr<LiveRecording> recording) {
 void SessionController::connectRecording(LiveRecording& recording, Ticket ticket) {
   connect(&recording, &LiveRecording::grown, this, [this, ticket](const TracePointer& trace) { run(event::SnapshotArrived{ticket}, trace); });
   connect(&recording, &LiveRecording::progressed, this, &SessionController::recordingProgressed);
+  connect(&recording, &LiveRecording::programOutlivesStop, this, &SessionController::programOutlivesStop);
   connect(&recording, &LiveRecording::message, this, [this](const QString& sentence) { say(shown_text(diagnostic_message(sentence.toStdString()))); });
   connect(&recording, &LiveRecording::ended, this, [this, ticket](const session::RecordingOutcome& outcome, const TracePointer& whole) {
     const RecordingFacts facts = facts_of(*recording_);
     const QStringList further = recording_->further();
     recording_->setParent(this);
     recording_.release()->deleteLater();  // it is at work until this returns
-    run(event::RecordingEnded{ticket, facts.path, further});
+    const bool is_alone = is_shown_alone(outcome, facts, whole.get());
+    run(event::RecordingEnded{ticket, is_alone ? QString() : facts.path, further});
+    if (is_alone && outcome.failure) emit shownAlone(shown_text(diagnostic_message(outcome.failure->text)));
     for (const Notice& message : end_messages(outcome, facts, whole.get())) emit said(message);
     emit recordingEnded();
   });

@@ -75,7 +75,9 @@ class SessionController : public QObject {
   void progressed(double fraction);  // of what is loading, 0 to 1
   void recordingBegan();
   void recordingProgressed(const lanescope::session::RecordingStatistics& statistics);
+  void programOutlivesStop();
   void recordingEnded();
+  void shownAlone(const QString& told);                       // what was recorded is in no file; a message that it is lost was told before
   void completed();                                           // a recording that another one took the place of
   void opened(const QString& path);                           // the first file, whole
   void swapped();                                             // the sides of the pair, as it is shown now: the first is another file

@@ -201,6 +201,10 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     messages_->show(tr("%1 The window closes then; close it again to end that at once.").arg(what), MessageWeight::kNote, MessageSubject::kClosing);
     return event->ignore();
   }
+  if (!letsGo()) {
+    call_off_quitting();
+    return event->ignore();
+  }
   keepLayout();
   QMainWindow::closeEvent(event);
   go_on_quitting();

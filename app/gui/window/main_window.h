@@ -154,6 +154,8 @@ class MainWindow : public QMainWindow, public TableFiles {
   void closeSoon();
   void closeWhenDone();
   [[nodiscard]] QString whatRunsOn() const;
+  [[nodiscard]] QString whatIsOnlyHere();
+  [[nodiscard]] bool letsGo();  // whether its user gives up what is only here, where there is any
   void showSwapped();
   void placeNotes();
   void profileKernel(std::shared_ptr<const KernelFacts> facts);
@@ -167,7 +169,7 @@ class MainWindow : public QMainWindow, public TableFiles {
   void saveAs();
   void exportEvents();
   // Writes a file of what is shown: as private as the files that hold it, and none of them itself.
-  void writeExport(const QString& path, Exports::Write write);
+  void writeExport(const QString& path, Exports::Write write, Exports::Lack lacks = {});
   [[nodiscard]] QString exportName(const QString& what) const;
   [[nodiscard]] bool endsExport();  // whether its user wants the file no more that is being written
   void showLongestGaps();
@@ -238,6 +240,8 @@ class MainWindow : public QMainWindow, public TableFiles {
     EventFilter filter;
     std::shared_ptr<const Trace> trace;  // of whose ids it speaks
   } before_swap_;
+  bool is_shown_alone_ = false;            // what was recorded is in no file
+  QString saved_whole_;                    // the file that all of it is written to
   bool closes_when_done_ = false;          // somebody wished for it while something ran on
   bool sizes_are_initial_ = true;          // of the panels, until the window is first shown
   std::unique_ptr<RowMemory> row_memory_;  // null where nothing is remembered

@@ -24,6 +24,7 @@
 #include "model/text/language.h"
 #include "model/trace/segments/demanded_segments.h"
 #include "timeline/core/words/describe.h"
+#include "timeline/core/words/format.h"
 #include "timeline/widget/shown_text.h"
 #include "timeline/widget/timeline_command.h"
 #include "window/keys/key_bindings_dialog.h"
@@ -48,6 +49,20 @@ QString file_filters() {
   }
   return QObject::tr("Traces (%1)").arg(all.join(u' ')) + QStringLiteral(";;") + single.join(QStringLiteral(";;")) + QStringLiteral(";;") +
          QObject::tr("All files (*)");
+}
+
+std::vector<timeline::RowIndex> rows_of_gpus(const timeline::RowTree& rows) {
+  std::vector<timeline::RowIndex> gpus;
+  for (timeline::RowIndex row = 0; row < rows.rows().size(); ++row)
+    if (rows.row(row).kind == timeline::RowKind::kGpu) gpus.push_back(row);
+  return gpus;
+}
+
+// The row itself, or the one above it; none where that is of no GPU.
+std::optional<timeline::RowIndex> gpu_above(const timeline::RowTree& rows, const std::string& key) {
+  for (std::optional<timeline::RowIndex> row = rows.find(key); row; row = rows.row(*row).parent)
+    if (rows.row(*row).kind == timeline::RowKind::kGpu) return row;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -330,6 +345,8 @@ void MainWindow::connectLoop() {
   connect(timeline_, &timeline::TimelineView::loopRequested, loop_, &LoopSource::ask);
   connect(loop_, &LoopSource::answered, this, [this](timeline::LoopUse use) {
     if (!timeline_->loops().empty()) return use == timeline::LoopUse::kSelected ? timeline_->selectLoop() : timeline_->showLoop();
+    if (state_.trace() && has_substitutes(*state_.trace()))
+      return messages_->showAnew(tr("Not all events of this trace could be read: no loop is found without them."), MessageWeight::kNote, MessageSubject::kLoop);
     messages_->showAnew(tr("No loop was found: neither NVTX ranges nor GPU work repeat for long enough."), MessageWeight::kNote, MessageSubject::kLoop);
   });
 }
@@ -446,11 +463,20 @@ void MainWindow::saveAs() {
                                              {tr("Chrome trace, for Perfetto"), QStringLiteral(".json")},
                                              {tr("CSV, one line an event"), QStringLiteral(".csv")}});
   if (path.isEmpty()) return;
-  writeExport(path, [trace, selection](const Exports::Destination& to, const std::stop_token& stop) {
-    ExportSelection part = selection;
-    part.stop = stop;
-    return write_trace(trace, to, part);
-  });
+  const bool is_whole = !selection.window && !selection.rows && format_of(path.toStdString()) == TraceFormat::kTrace;
+  saved_whole_ = is_whole ? path : QString();
+  const auto lacks = [trace, selection] {
+    const std::uint64_t unreadable = count_unreadable(*trace, selection);
+    return unreadable == 0 ? QString() : tr("It lacks %1 that can't be read any more.").arg(shown_text(timeline::format_counted(unreadable, "event")));
+  };
+  writeExport(
+      path,
+      [trace, selection](const Exports::Destination& to, const std::stop_token& stop) {
+        ExportSelection part = selection;
+        part.stop = stop;
+        return write_trace(trace, to, part);
+      },
+      lacks);
 }
 
 void MainWindow::exportEvents() {
@@ -477,7 +503,7 @@ QString MainWindow::exportName(const QString& what) const {
   return trace.isEmpty() ? what : trace + u'-' + what;
 }
 
-void MainWindow::writeExport(const QString& path, Exports::Write write) {
+void MainWindow::writeExport(const QString& path, Exports::Write write, Exports::Lack lacks) {
   const std::filesystem::path to = file_path(path);
   const std::vector<std::filesystem::path> open = session_.files();
   const bool is_open = std::any_of(open.begin(), open.end(), [&](const std::filesystem::path& file) {
@@ -490,7 +516,7 @@ void MainWindow::writeExport(const QString& path, Exports::Write write) {
     std::error_code unknown;
     if (const std::uintmax_t size = std::filesystem::file_size(file, unknown); !unknown) bytes += size;
   }
-  exports_->write({to, readers_of(open), state_.trace(), bytes}, std::move(write));
+  exports_->write({to, readers_of(open), state_.trace(), bytes}, std::move(write), std::move(lacks));
 }
 
 bool MainWindow::endsExport() {
@@ -503,15 +529,20 @@ bool MainWindow::endsExport() {
   return box.clickedButton() == close || !exports_->isWriting();
 }
 
-// The bubble hunt: everything that keeps the GPU busy, largest idle time in front first.
+// The bubble hunt: everything that keeps a GPU busy, largest idle time in front first. Of several GPUs that whose row is chosen, else the first.
 void MainWindow::showLongestGaps() {
-  for (const timeline::Row& row : timeline_->rows().rows()) {
-    if (row.kind != timeline::RowKind::kGpuHardware && row.kind != timeline::RowKind::kGpu) continue;
-    binding_->showRowEvents(QString::fromStdString(row.key));
-    events_->sortBy(EventColumn::kGapBefore, SortDirection::kDescending);
-    return docks_->enter(events_);
-  }
-  messages_->show(tr("The trace has no GPU work, so it has no gaps."), MessageWeight::kNote);
+  const std::vector<timeline::RowIndex> gpus = rows_of_gpus(timeline_->rows());
+  if (gpus.empty()) return messages_->show(tr("The trace has no GPU work, so it has no gaps."), MessageWeight::kNote);
+  const auto chosen = std::find(gpus.begin(), gpus.end(), gpu_above(timeline_->rows(), timeline_->currentRow().toStdString()));
+  const QString key = QString::fromStdString(timeline_->rows().row(chosen != gpus.end() ? *chosen : gpus.front()).key);
+  binding_->showRowEvents(key);
+  events_->sortBy(EventColumn::kGapBefore, SortDirection::kDescending);
+  docks_->enter(events_);
+  messages_->settle(MessageSubject::kGaps);
+  if (gpus.size() > 1 && chosen == gpus.end())
+    messages_->show(
+        tr("Listed are the gaps of %1. For those of another GPU, choose a row of it first.").arg(shown_text(timeline_->rows().row(gpus.front()).label)),
+        MessageWeight::kNote, MessageSubject::kGaps);
 }
 
 void MainWindow::showFlameGraph() {

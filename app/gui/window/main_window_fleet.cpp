@@ -11,7 +11,7 @@ namespace lanescope::ui {
 void MainWindow::begin(const Wish& wish) {
   if (wish.kind == WishKind::kOpen && wish.further.isEmpty() && is_fleet_file(wish.path))
     openFleet(wish.path);
-  else
+  else if (isRecording() || wish.kind == WishKind::kOpenBeside || letsGo())  // what becomes of a recording is asked first
     session_.wish(wish);
 }
 

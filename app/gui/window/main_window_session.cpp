@@ -4,12 +4,15 @@
 
 #include <QApplication>
 #include <QFileInfo>
+#include <QMessageBox>
 #include <QPointer>
+#include <QPushButton>
 #include <QThread>
 
 #include "analysis/place.h"
 #include "base/text/diagnostic_text.h"
 #include "base/text/texts.h"
+#include "export/trace_writing.h"
 #include "model/events/carried_filter.h"
 #include "model/import/open_trace.h"
 #include "model/trace/segments/demanded_segments.h"
@@ -36,7 +39,11 @@ void MainWindow::connectSession() {
     showActivity();
   });
   connect(&state_, &SelectionState::traceChanged, this, [this](TraceChange change) {
-    if (change == TraceChange::kOther) notes_keeper_->close();
+    if (change == TraceChange::kOther) {
+      notes_keeper_->close();
+      is_shown_alone_ = false;
+      if (!pair().isOpen()) actions_.row_filter->clear();  // of rows that others may not have; sides that change places do
+    }
     if (state_.trace()) showTrace();
     if (change == TraceChange::kSnapshot) placeNotes();
     enableActions();
@@ -91,9 +98,8 @@ void MainWindow::connectSession() {
   connect(&session_, &SessionController::begun, this, &MainWindow::start, Qt::QueuedConnection);
   connect(&session_, &SessionController::begunElsewhere, this, &MainWindow::windowWished, Qt::QueuedConnection);
   connect(notes_keeper_, &NotesKeeper::filesChanged, notes_, &NotesPanel::setFiles);
-  connect(notes_keeper_, &NotesKeeper::said, this, [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote); });
   connect(notes_keeper_, &NotesKeeper::saving, this, [this] { messages_->settle(MessageSubject::kNotes); });
-  connect(notes_keeper_, &NotesKeeper::notKept, this,
+  connect(notes_keeper_, &NotesKeeper::said, this,
           [this](const QString& sentence) { messages_->show(sentence, MessageWeight::kNote, MessageSubject::kNotes); });
   connect(&session_.pair(), &TracePair::placed, this, [this](TimeRange range, EventRef event) { show_place(state_, range, event); });
   connect(alignment_, &AlignmentBar::rowsWished, timeline_, &timeline::TimelineView::setTraceSides);
@@ -149,6 +155,7 @@ void MainWindow::tellLeftOut() {
 void MainWindow::tellProblems() {
   const std::vector<std::string> problems = SegmentCache::of_process().problems();
   for (; told_problems_ < problems.size(); ++told_problems_) messages_->show(QString::fromStdString(problems[told_problems_]), MessageWeight::kError);
+  if (state_.trace() && !holds_events(*state_.trace())) status_->showUnreadable(count_unreadable(*state_.trace()));
 }
 
 void MainWindow::connectRecording() {
@@ -158,6 +165,18 @@ void MainWindow::connectRecording() {
     timeline_->setFollowLive(timeline::FollowLive::kYes);
   });
   connect(&session_, &SessionController::completed, this, &MainWindow::closeWhenDone);
+  connect(&session_, &SessionController::programOutlivesStop, this, [this] {
+    messages_->show(
+        tr("The program was asked to end (SIGTERM), and runs on. To stop the recording once more ends it at once, without waiting for the program."),
+        MessageWeight::kNote, MessageSubject::kRecording);
+  });
+  connect(&session_, &SessionController::shownAlone, this, [this](const QString& told) {
+    is_shown_alone_ = true;
+    messages_->withdraw(told);
+  });
+  connect(exports_, &Exports::wrote, this, [this](const QString& path) {
+    if (path == saved_whole_) is_shown_alone_ = false;
+  });
   connect(&session_, &SessionController::recordingProgressed, this, &MainWindow::showRecordingProgress);
   connect(&session_, &SessionController::recordingEnded, this, [this] {
     messages_->withdraw(shown_text(diagnostic_message(session::kNamingMessage)));
@@ -173,12 +192,36 @@ void MainWindow::connectRecording() {
 
 void MainWindow::ask(const Wish& wish) {
   LiveRecording* recording = session_.recording();
-  const session_event::Answer answer = recording ? ask_about_recording(*this, wish, *recording) : session_event::Answer::kHere;
+  session_event::Answer answer = recording ? ask_about_recording(*this, wish, *recording) : session_event::Answer::kHere;
   if (answer == session_event::Answer::kHere) messages_->settle(MessageSubject::kClosing);  // of what is wished for, the last comes true
   if (wish.kind == WishKind::kClose && answer == session_event::Answer::kHere && isRecording())
     messages_->show(tr("The window closes once the recording is complete."), MessageWeight::kNote, MessageSubject::kClosing);
+  const bool shows_another = wish.kind != WishKind::kClose && wish.kind != WishKind::kOpenBeside;  // which asks when it closes; which goes on
+  if (answer == session_event::Answer::kHere && shows_another && !letsGo()) answer = session_event::Answer::kNot;
   if (wish.kind == WishKind::kClose && answer == session_event::Answer::kNot) call_off_quitting();
   session_.answer(wish, answer);
+}
+
+// Empty: nothing.
+QString MainWindow::whatIsOnlyHere() {
+  QStringList what;
+  if (is_shown_alone_) what += tr("What was recorded is in this window alone: its file was removed or overwritten.");
+  if (const QStringList files = notes_keeper_->unwritten(); !files.isEmpty())
+    what += tr("Notes are in this window alone, since they can't be written to %1. Rename that file, or look at its folder, and try again.")
+                .arg(files.join(QStringLiteral(", ")));
+  return what.join(u'\n');
+}
+
+bool MainWindow::letsGo() {
+  const QString what = whatIsOnlyHere();
+  if (what.isEmpty()) return true;
+  QMessageBox box(QMessageBox::Warning, tr("Not in any file"), what, QMessageBox::Cancel, this);
+  const QPushButton* save = is_shown_alone_ ? box.addButton(tr("Save as…"), QMessageBox::AcceptRole) : nullptr;
+  const QPushButton* lose = box.addButton(tr("Go on without"), QMessageBox::DestructiveRole);
+  box.setDefaultButton(QMessageBox::Cancel);
+  box.exec();
+  if (save != nullptr && box.clickedButton() == save) saveAs();
+  return box.clickedButton() == lose;
 }
 
 void MainWindow::start(const Wish& wish) {

@@ -123,7 +123,10 @@ TraceStatus::TraceStatus(SelectionState& state, QWidget* parent)
   cancel_->setFlat(true);
   connect(cancel_, &QPushButton::clicked, this, &TraceStatus::cancelRequested);
   connect(&state, &SelectionState::traceChanged, this, [this](TraceChange change) {
-    if (change == TraceChange::kOther) is_damaged_ = false;
+    if (change == TraceChange::kOther) {
+      is_damaged_ = false;
+      unreadable_ = 0;
+    }
     showTrace();
   });
   connect(&state, &SelectionState::selectedRangeChanged, this, &TraceStatus::showTime);
@@ -161,6 +164,10 @@ void TraceStatus::showDamage() {
   showTrace();
 }
 
+void TraceStatus::showUnreadable(std::uint64_t events) {
+  if (std::exchange(unreadable_, events) != events) showTrace();
+}
+
 void TraceStatus::showTrace() {
   const std::shared_ptr<const Trace>& trace = state_.trace();
   if (!trace) {
@@ -170,6 +177,7 @@ void TraceStatus::showTrace() {
   std::string completeness = completeness_text(*trace);
   if (is_damaged_ && !completeness.starts_with("incomplete")) completeness = "incomplete: not all of it could be read";
   QStringList parts = {events_text(trace.get()), shown_text(completeness_message(completeness))};
+  if (unreadable_ > 0) parts[1] = tr("incomplete: %1 can't be read any more").arg(shown_text(timeline::format_counted(unreadable_, "event")));
   if (const QString origin = origin_text(trace->provenance()); !origin.isEmpty()) parts += origin;
   const Counts counts = counts_of(*trace);
   QStringList tips;

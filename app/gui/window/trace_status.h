@@ -34,7 +34,8 @@ class TraceStatus : public QStatusBar {
  public:
   explicit TraceStatus(SelectionState& state, QWidget* parent = nullptr);
 
-  void showDamage();  // of the files of this trace; what it said of them ends with the trace
+  void showDamage();                          // of the files of this trace; what it said of them ends with the trace
+  void showUnreadable(std::uint64_t events);  // of this trace, which can't be read any more
   void showLoading(const QString& file_name);
   void showProgress(double fraction);  // 0 to 1
   void showRecording(const QStringList& parts);
@@ -50,6 +51,7 @@ class TraceStatus : public QStatusBar {
 
   SelectionState& state_;
   bool is_damaged_ = false;
+  std::uint64_t unreadable_ = 0;  // events
   PartsLabel* trace_;
   QLabel* time_;
   PartsLabel* activity_;

@@ -102,7 +102,11 @@ void TimelineView::shiftRow(RowDirection direction) {
   const auto row = state.tree().find(currentRow().toStdString());
   if (!row) return;
   std::vector<RowIndex> siblings = siblings_in_order(state.tree(), state.tree().row(*row).parent, state.arrangement());
-  std::erase_if(siblings, [&](RowIndex each) { return state.arrangement().hidden.contains(state.tree().row(each).key); });
+  const auto is_filtered_out = [&](RowIndex each) {
+    const PlacedRow* shown = state.layout().nearest_shown(each);
+    return !state.filter().empty() && (shown == nullptr || shown->row != each);
+  };
+  std::erase_if(siblings, [&](RowIndex each) { return state.arrangement().hidden.contains(state.tree().row(each).key) || is_filtered_out(each); });
   const auto at = std::find(siblings.begin(), siblings.end(), *row);
   if (at == siblings.end() || (direction == RowDirection::kUp ? at == siblings.begin() : at + 1 == siblings.end())) return;
   const RowIndex sibling = direction == RowDirection::kUp ? *(at - 1) : *(at + 1);

@@ -22,6 +22,7 @@ constexpr std::array kSentences = {
     to_translate("{count} frames could not be understood and were skipped."),
     to_translate("{count} event could not be read any more and were left out."),
     to_translate("{count} events could not be read any more and were left out."),
+    to_translate("Rows were left out by choice when this file was saved."),
     to_translate("{count} event had no room in the file."),
     to_translate("{count} events had no room in the file."),
     to_translate("The file is damaged: {damage}; the {count} event before that were read."),
@@ -51,6 +52,7 @@ Message condition_message(std::string_view sentences) { return known_parts(sente
 
 Message completeness_message(std::string_view text) {
   constexpr std::string_view kIncomplete = "incomplete: ";
+  if (text.starts_with("complete but for")) return Message(to_translate("complete but for rows that were left out by choice"));
   if (!text.starts_with(kIncomplete)) return Message(text);
   for (const std::string_view whole : {"incomplete: not all of it could be read", "incomplete: the recording was cut off"})
     if (text == whole) return Message(whole);

@@ -287,6 +287,7 @@ struct RecordingOutcome {
   bool is_output_cut = false;       // of what the program printed something could not be written where our output goes, as on a full disk; messages say it
   std::vector<RecordedFile> files;  // in order; none where no capture began
   std::size_t lost_files = 0;       // that could not be made, or that others moved, removed or overwrote before their end; messages say it
+  std::vector<std::filesystem::path> gone;  // of these, the ones that were removed, overwritten or cut: what was recorded into them is in no file
   RecordingStatistics statistics;
 };
 

@@ -125,6 +125,27 @@ class GapsTest : public QObject {
     }
   }
 
+  // Ctrl+Shift+G is about the GPU whose row, or a row below it, is chosen.
+  void theLongestGapsAreOfTheGpuThatIsChosen() {
+    window_ = window_of(recorded("ranks_compute.trace"));
+    QVERIFY(window_);
+    const timeline::RowTree& rows = window_->timelineView().rows();
+    std::vector<timeline::RowIndex> gpus;
+    for (timeline::RowIndex row = 0; row < rows.rows().size(); ++row)
+      if (rows.row(row).kind == timeline::RowKind::kGpu) gpus.push_back(row);
+    QCOMPARE(gpus.size(), std::size_t{2});
+    const auto key_of = [&](timeline::RowIndex row) { return QString::fromStdString(rows.row(row).key); };
+    const auto listed_of = [&](const QString& row) {
+      window_->timelineView().setCurrentRow(row);
+      return Gestures(*window_).press(Qt::CTRL | Qt::SHIFT | Qt::Key_G) && window_->state().shownRow() ? window_->state().shownRow()->key : QString();
+    };
+    QCOMPARE(listed_of(key_of(gpus[1])), key_of(gpus[1]));
+    QVERIFY2(window_->messages().text().isEmpty(), qPrintable(window_->messages().text()));
+    QCOMPARE(listed_of(key_of(rows.row(gpus[1]).children.front())), key_of(gpus[1]));
+    QCOMPARE(listed_of("processes"), key_of(gpus[0]));
+    QVERIFY2(window_->messages().text().contains("another GPU"), qPrintable(window_->messages().text()));
+  }
+
   // What a finding costs is what the groups of its cause have together.
   void whatAFindingCostsIsWhatItsGroupsHave_data() { aFindingItsLineItsPlaceAndItsNumberAreOneGap_data(); }
   void whatAFindingCostsIsWhatItsGroupsHave() {

@@ -10,6 +10,7 @@
 #include <QPushButton>
 #include <QToolTip>
 
+#include "fixture/dialogs.h"
 #include "fixture/gestures.h"
 #include "fixture/panel_tables.h"
 
@@ -203,7 +204,7 @@ class NotesTest : public QObject {
 
   // A file of notes says which recording they are about.
   void notesOnAnotherRecordingOfThisNameAreNotShownAndNotLost() {
-    const QString path = QString::fromStdString((folder_->path() / "run.trace").string()), file = NotesKeeper::fileOf(path);
+    const QString path = pathOf("run.trace"), file = NotesKeeper::fileOf(path);
     QVERIFY(QFile::copy(recorded("cuda_streams.trace"), path));
     QVERIFY(open_and_settle(*window_, path));
     timeline().addMarker(300'000, "of the first");
@@ -213,12 +214,95 @@ class NotesTest : public QObject {
     window_ = window_of(path);
     QVERIFY(timeline().markers().empty());
     QVERIFY2(window_->messages().text().contains("has notes on another recording"), qPrintable(window_->messages().text()));
+    QCOMPARE(content(file), of_first);  // to look at a recording renames nothing
     timeline().addMarker(500'000, "of the second");
-    QCOMPARE(content(file), of_first);
-    QVERIFY(QFile::remove(file));
+    QCOMPARE(content(file + ".old"), of_first);
+    const QByteArray of_second = content(file);
+    QVERIFY2(of_second.contains("of the second") && !of_second.contains("of the first"), of_second.constData());
+    QVERIFY2(window_->messages().text().contains("run.trace.notes.old"), qPrintable(window_->messages().text()));
+    timeline().addMarker(600'000, "more");
+    QVERIFY(window_->messages().text().isEmpty());  // it is said once
+    QVERIFY(content(file).contains("more"));
+    const QByteArray all_of_second = content(file);
+    QVERIFY(QFile::remove(path) && QFile::copy(recorded("cuda_streams.trace"), path));
     window_ = window_of(path);
-    timeline().addMarker(500'000, "of the second");
-    QVERIFY(content(file).contains("of the second"));
+    timeline().addMarker(700'000, "again");
+    QVERIFY(content(file).contains("again"));
+    QCOMPARE(content(file + ".old2"), all_of_second);
+    QCOMPARE(content(file + ".old"), of_first);
+  }
+
+  // Who renames it, as the message says, finds the notes of before and after in the file.
+  void notesAreWrittenOnceTheirFileIsRenamed() {
+    QVERIFY(QDir().mkpath(notesFile()));
+    window_ = window_of(known_);
+    QVERIFY2(window_->messages().text().contains("Rename it"), qPrintable(window_->messages().text()));
+    timeline().addMarker(300'000, "before");
+    QVERIFY2(window_->messages().text().contains("are not written"), qPrintable(window_->messages().text()));
+    QVERIFY(QDir().rename(notesFile(), pathOf("set_aside")));
+    timeline().addMarker(500'000, "behind");
+    QVERIFY(content(notesFile()).contains("before\n0.000500000  behind\n"));
+    QVERIFY2(window_->messages().text().isEmpty(), qPrintable(window_->messages().text()));
+  }
+
+  // Another window, whose recording has the name now, has notes there: those on the one that is shown do not take their place.
+  void aWindowThatShowsTheRecordingBeforeLeavesTheNotesOnTheNextAlone() {
+    const QString path = pathOf("run.trace"), file = NotesKeeper::fileOf(path);
+    QVERIFY(QFile::copy(recorded("cuda_streams.trace"), path));
+    QVERIFY(open_and_settle(*window_, path));
+    QVERIFY(QFile::remove(path) && QFile::copy(recorded("torch_training_workers0.trace"), path));
+    const auto next = window_of(path);
+    QVERIFY(next);
+    next->timelineView().addMarker(500'000, "of the next");
+    const QByteArray of_next = content(file);
+    QVERIFY(of_next.contains("of the next"));
+    timeline().addMarker(300'000, "of the one before");
+    QCOMPARE(content(file), of_next);
+    QVERIFY2(window_->messages().text().contains("is now about another recording"), qPrintable(window_->messages().text()));
+  }
+
+  void whatCantBeWrittenIsAskedAboutBeforeItIsGone() {
+    QVERIFY(QDir().mkpath(notesFile()));
+    window_ = window_of(known_);
+    QString asked;
+    {
+      const DialogAnswers none([&](QDialog& dialog) { dialog.reject(); });
+      window_->openFile(recorded("cuda_streams.trace"));  // nothing is lost, nothing is asked
+      QVERIFY(settle(*window_));
+      QVERIFY(open_and_settle(*window_, known_));
+      QCOMPARE(none.count(), 0);
+    }
+    timeline().addMarker(300'000, "here");
+    const auto press = [&asked](const QString& text) {
+      return [&asked, text](QDialog& dialog) {
+        if (auto* box = qobject_cast<QMessageBox*>(&dialog)) asked = box->text();
+        if (QAbstractButton* button = button_of(dialog, text)) button->click();
+      };
+    };
+    {
+      const DialogAnswers cancel(press("Cancel"));
+      window_->close();
+      QCOMPARE(cancel.count(), 1);
+      window_->openFile(recorded("cuda_streams.trace"));
+      QCOMPARE(cancel.count(), 2);
+    }
+    QVERIFY2(asked.contains("known.trace.notes"), qPrintable(asked));
+    QVERIFY(window_->isVisible() && settle(*window_));
+    QCOMPARE(timeline().markers().size(), std::size_t{1});
+    {
+      const DialogAnswers go_on(press("Go on without"));
+      window_->openFile(recorded("cuda_streams.trace"));
+      QCOMPARE(go_on.count(), 1);
+      QVERIFY(wait_for([&] { return timeline().markers().empty(); }));
+      QVERIFY(open_and_settle(*window_, known_));
+    }
+    timeline().addMarker(300'000, "here");
+    QVERIFY(QDir().rename(notesFile(), pathOf("set_aside")));
+    const DialogAnswers none([&](QDialog& dialog) { dialog.reject(); });
+    window_->close();
+    QVERIFY(!window_->isVisible());
+    QCOMPARE(none.count(), 0);
+    QVERIFY(content(notesFile()).contains("here"));
   }
 
   // Times and texts are shown whole where there is room, whatever was in the table before.

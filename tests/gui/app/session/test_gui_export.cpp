@@ -78,6 +78,12 @@ class ExportTest : public QObject {
     window_->timelineView().hideRow("gpu:0/nvtx");
     QVERIFY(settle(*window_));
     QCOMPARE(events_of(saved("kernels.trace", ShownRows)), std::uint64_t{2});
+    for (const auto& [name, leaves_out] : {std::pair("kernels.trace", true), {"part.trace", false}}) {
+      const auto part = window_of(path_of(name));
+      QVERIFY(part);
+      const QString status = part->findChild<ui::TraceStatus*>()->text();
+      QVERIFY2(status.contains("complete but for rows that were left out by choice") == leaves_out, qPrintable(status));
+    }
     QCOMPARE(events_of(saved("part.sqlite", AllRows)), std::uint64_t{2 + 1 + 1});
     QCOMPARE(events_of(saved("part.json", AllRows)), std::uint64_t{2 + 1 + 1});
     QFile csv(saved("part.csv", AllRows));

@@ -285,6 +285,16 @@ class LoadingTest : public QObject {
     // All events are too many for a list; those that are visible are not.
     QVERIFY(window.events().isVisible());
     QCOMPARE(events_table(window)->model()->rowCount(), 0);
+    const auto says = [&](const QString& text) {
+      const auto labels = window.events().findChildren<QLabel*>();
+      return std::any_of(labels.begin(), labels.end(), [&](const QLabel* label) { return label->isVisible() && label->text().contains(text); });
+    };
+    QVERIFY(says("more than ") && says("Choose a row, a part of time") && !says("0 events"));
+    const QString row = QString::fromStdString(window.timelineView().rows().rows().front().key);
+    window.state().setShownRow(ui::ShownRow{row, row, window.timelineView().rowEvents(row)});
+    QVERIFY(settle(window));
+    QVERIFY(says("on this row. Choose a shorter part of time") && !says("Choose a row"));
+    window.state().setShownRow(std::nullopt);
     window.state().setTimeBinding(ui::TimeBinding::kVisibleRange);
     in_memory.state().setTimeBinding(ui::TimeBinding::kVisibleRange);
     QVERIFY(settle(window) && settle(in_memory));

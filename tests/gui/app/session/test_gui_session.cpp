@@ -8,6 +8,7 @@
 #include <QApplication>
 #include <QCheckBox>
 #include <QFile>
+#include <QFileDialog>
 #include <QLabel>
 #include <QMessageBox>
 #include <QPointer>
@@ -15,6 +16,7 @@
 #include <QTimer>
 
 #include "fixture/attach_ability.h"
+#include "fixture/dialogs.h"
 #include "fixture/main_window_fixture.h"
 #include "record/attach_dialog.h"
 #include "record/launch_dialog.h"
@@ -175,6 +177,50 @@ class TestGuiSession : public QObject {
     QVERIFY(opened.wait(kPatienceMs));
     QVERIFY(wait_for([&] { return !is_running(pid); }));
     QCOMPARE(window_->messages().text(), QString("The recording was stopped, and the program was ended."));
+  }
+
+  // The events are shown still: they are not lost before the window is.
+  void aRecordingWhoseFileWasRemovedIsSavedFromItsWindow() {
+    record("removed");
+    QVERIFY(QFile::remove(path_of("removed")));
+    QSignalSpy ended(window_.get(), &MainWindow::recordingEnded);
+    window_->stopRecording();
+    QVERIFY(ended.wait(kPatienceMs));
+    QVERIFY(settle(*window_));
+    QString said;
+    for (const ui::Notice& message : window_->messages().messages()) said += message.sentence;
+    QVERIFY2(said.contains("in this window alone") && !said.contains("is lost"), qPrintable(said));
+    const std::uint64_t shown = window_->state().trace()->event_count();
+    QVERIFY(shown > 10);
+    {
+      const DialogAnswers cancel([&](QDialog& dialog) {
+        said = dynamic_cast<QMessageBox&>(dialog).text();
+        button_of(dialog, "Cancel")->click();
+      });
+      window_->close();
+      QVERIFY2(said.contains("in this window alone"), qPrintable(said));
+      window_->openFile(known_);
+      QCOMPARE(cancel.count(), 2);
+    }
+    QVERIFY(window_->isVisible() && window_->windowTitle().contains("removed.trace"));
+    saveAs(path_of("removed"));
+    QVERIFY(wait_for([&] { return !window_->exports().isWriting() && QFile::exists(path_of("removed")); }));
+    window_->close();
+    QVERIFY(!window_->isVisible());
+    QVERIFY(open_and_settle(*window_, path_of("removed")));
+    QCOMPARE(window_->state().trace()->event_count(), shown);
+  }
+
+  void aProgramThatIgnoresThatItIsToEndIsToldOf() {
+    window_->launch(slowToEnd("ignores"));
+    QVERIFY2(window_->isRecording(), qPrintable(window_->messages().text()));
+    QVERIFY(wait_for([&] { return window_->state().trace() && !window_->state().trace()->output().empty(); }));  // by then it ignores signals
+    window_->stopRecording();
+    QVERIFY(wait_for([&] { return window_->messages().text().contains("was asked to end (SIGTERM), and runs on"); }));
+    QVERIFY(window_->isRecording());
+    window_->stopRecording();
+    QVERIFY(wait_for([&] { return !window_->isRecording(); }));
+    QVERIFY2(!window_->messages().text().contains("To stop the recording once more"), qPrintable(window_->messages().text()));
   }
 
   void stopLetsTheProgramRunOnWhereThatWasChosenAndSaysSo() {
@@ -412,9 +458,19 @@ class TestGuiSession : public QObject {
   [[nodiscard]] ui::LaunchSettings slowToEnd(const QString& name) const {
     ui::LaunchSettings launch = launchOf(name);
     launch.program = "sh";
-    launch.arguments = "-c 'trap \"\" TERM; i=0; while [ $i -lt 300 ]; do i=$((i+1)); sleep 0.1; done'";
+    launch.arguments = "-c 'trap \"\" TERM; echo ready; i=0; while [ $i -lt 300 ]; do i=$((i+1)); sleep 0.1; done'";
     launch.capture.program_at_end = ui::ProgramAtEnd::kEnds;
     return launch;
+  }
+
+  // All that is shown, as File > Save as offers it.
+  void saveAs(const QString& path) {
+    const DialogAnswers answers([&](QDialog& dialog) {
+      if (auto* files = qobject_cast<QFileDialog*>(&dialog)) files->selectFile(path);
+      static_cast<void>(QMetaObject::invokeMethod(&dialog, "accept"));
+    });
+    window_->actions().save_as->trigger();
+    QCOMPARE(answers.count(), 2);
   }
 
   // Records a program without end, until it is drawn.

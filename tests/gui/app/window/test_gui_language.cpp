@@ -355,6 +355,22 @@ class LanguageTest : public QObject {
     }
   }
 
+  // Their titles stand in data: what has no entry in the catalogue is shown in English.
+  void titlesOfTheTablesOfBubblesAreInTheCatalogue() {
+    const lanescope::Language* const chinese = lanescope::find_language("zh_CN");
+    QVERIFY(chinese != nullptr);
+    MainWindow window(Layout::kInitial);
+    window.show();
+    QVERIFY(open_and_settle(window, recorded("torch_loader_samples.trace")));
+    window.showPanel("bubbles");
+    QVERIFY(settle(window));
+    for (const ResultTable* table : {&window.bubbles().groups(), &window.bubbles().gaps()}) {
+      QVERIFY(!table->results().table()->columns().empty());
+      for (const auto& column : table->results().table()->columns())
+        QVERIFY2(column.title == "GPU" || chinese->translate(column.title) != column.title, column.title.c_str());
+    }
+  }
+
   void offersEachLanguageUnderItsOwnName() {
     MainWindow window(Layout::kInitial);
     QStringList names;

@@ -3,10 +3,13 @@
 #include <functional>
 #include <limits>
 
+#include <QFileDialog>
+#include <QRegularExpression>
 #include <QScopeGuard>
 #include <QToolButton>
 
 #include "export/trace_writing.h"
+#include "fixture/dialogs.h"
 #include "fixture/gestures.h"
 #include "fixture/menus.h"
 #include "model/trace/compact/compaction.h"
@@ -266,6 +269,57 @@ class LoopTest : public QObject {
     QVERIFY(wait_for([&] { return window_->state().selectedRange().has_value(); }, kPatienceMs));
     QCOMPARE(*window_->state().selectedRange(), steady_steps(trace()));
     QCOMPARE(visible(), first);
+    window_.reset();
+  }
+
+  // Others stand for events that can't be read any more. They are no loop, they are not counted, and what is saved says how many it lacks.
+  void nothingIsToldOfEventsThatCantBeReadAnyMore() {
+    const std::filesystem::path compact = folder_.path() / "cut.trace", saved = folder_.path() / "saved.trace";
+    QVERIFY(compact_trace_file(training().toStdString(), compact, Overwrite::kAllow).has_value());
+    SegmentCache& cache = SegmentCache::of_process();
+    cache.set_budget(16 << 10);
+    const auto restore = qScopeGuard([&cache] { cache.set_budget(SegmentCache::default_budget()); });
+    window_ = window_of(QString::fromStdString(compact.string()));
+    QVERIFY(window_);
+    const std::uint64_t events = trace().event_count();
+    const TimeRange all = trace().extent();
+    std::filesystem::resize_file(compact, std::filesystem::file_size(compact) / 4);
+    Gestures gestures(*window_);
+    QVERIFY(gestures.press(Qt::CTRL | Qt::SHIFT | Qt::Key_Home));
+    const auto said = [&](const QString& text) {
+      const auto& messages = window_->messages().messages();
+      return std::any_of(messages.begin(), messages.end(), [&](const ui::Notice& each) { return each.sentence.contains(text); });
+    };
+    QVERIFY(wait_for([&] { return said("no loop is found without them"); }));
+    QVERIFY(!window_->state().selectedRange() && window_->timelineView().loops().empty());
+    const auto* status = window_->findChild<ui::TraceStatus*>();
+    QVERIFY(wait_for([&] { return status->text().contains("events can't be read any more"); }));
+    QVERIFY2(!status->text().contains("complete: nothing dropped"), qPrintable(status->text()));
+
+    window_->state().setSelectedRange(all);
+    window_->showPanel("details");
+    QVERIFY(wait_for([&] { return settle(*window_) && window_->details().text().contains("not all events could be read"); }));
+    QVERIFY2(!window_->details().text().contains("average"), qPrintable(window_->details().text()));
+    window_->statistics().chooseReport("cuda_gpu_kern_sum");
+    window_->showPanel("statistics");
+    QVERIFY(settle(*window_));
+    for (const auto* table : window_->statistics().findChildren<QTableView*>())
+      if (table->isVisible()) QCOMPARE(table->model() ? table->model()->rowCount() : 0, 0);
+
+    window_->state().setSelectedRange(std::nullopt);
+    const DialogAnswers answers([&](QDialog& dialog) {
+      if (auto* files = qobject_cast<QFileDialog*>(&dialog)) files->selectFile(QString::fromStdString(saved.string()));
+      static_cast<void>(QMetaObject::invokeMethod(&dialog, "accept"));
+    });
+    QSignalSpy wrote(&window_->exports(), &ui::Exports::ended);
+    window_->actions().save_as->trigger();
+    QVERIFY(wait_for([&] { return !wrote.isEmpty(); }));
+    const QString sentence = wrote.front().front().toString();
+    const auto lack = QRegularExpression("It lacks ([0-9,]+) events").match(sentence);
+    QVERIFY2(lack.hasMatch(), qPrintable(sentence));
+    const auto part = load_trace(saved);
+    QVERIFY(part.has_value());
+    QCOMPARE((*part)->event_count() + lack.captured(1).remove(u',').toULongLong(), events);
     window_.reset();
   }
 

@@ -228,6 +228,65 @@ class TestGuiSelection : public QObject {
     QVERIFY(!window_->menuBar()->activeAction());
   }
 
+  // They are of the file in which its user chose them. Another one may have no such rows, and its events are in the order that was there before.
+  void filtersOfRowsAndTheOrderOfGapsEndWithTheirFile() {
+    add_kernels(*trace_, 0, 20);
+    show(TraceChange::kOther);
+    window_->actions().filter_rows->trigger();
+    QTest::keyClicks(window_->actions().row_filter, "GPU");
+    const QHeaderView* header = events_table(*window_)->horizontalHeader();
+    const int start = header->sortIndicatorSection(), gap = ui::EventTableModel::columnOf(EventColumn::kGapBefore);
+    QVERIFY(start != gap);
+    window_->actions().longest_gaps->trigger();
+    QVERIFY(settle(*window_));
+    QCOMPARE(header->sortIndicatorSection(), gap);
+    QHeaderView kept(Qt::Horizontal);
+    kept.setModel(events_table(*window_)->model());
+    QVERIFY(kept.restoreState(window_->events().headerState()));
+    QCOMPARE(kept.sortIndicatorSection(), start);  // for the next start
+    add_kernels(*trace_, 20, 20);
+    show(TraceChange::kSnapshot);
+    QCOMPARE(header->sortIndicatorSection(), gap);
+    QCOMPARE(window_->actions().row_filter->text(), QString("GPU"));
+    trace_ = std::make_unique<SmallTrace>();
+    add_kernels(*trace_, 0, 10);
+    show(TraceChange::kOther);
+    QVERIFY(window_->actions().row_filter->text().isEmpty());
+    QCOMPARE(header->sortIndicatorSection(), start);
+    click_header(*events_table(*window_), EventColumn::kDuration);  // which its user chose
+    const int chosen = header->sortIndicatorSection();
+    show(TraceChange::kOther);
+    QCOMPARE(header->sortIndicatorSection(), chosen);
+  }
+
+  // Past the row that is seen above it, and not past those that the filter leaves out.
+  void aRowIsMovedPastTheRowsThatAreShown() {
+    trace_->builder.add(trace_->on_gpu(TrackKind::kKernels),
+                        {trace_->event(0, 3'000, "gemm long"), trace_->event(4'000, 6'000, "relu"), trace_->event(7'000, 8'000, "gemm short")});
+    show(TraceChange::kOther);
+    timeline::TimelineView& view = window_->timelineView();
+    view.expandAll();
+    const auto key_of = [&](const std::string& name) {
+      for (const timeline::Row& row : view.rows().rows())
+        if (row.label.english() == name) return QString::fromStdString(row.key);
+      return QString();
+    };
+    const auto below = [&](const QString& row) {
+      view.setCurrentRow(row);
+      view.stepRow(timeline::TimelineView::RowDirection::kDown);
+      return view.currentRow();
+    };
+    const QString longest = key_of("gemm long"), shortest = key_of("gemm short");
+    QCOMPARE(below(longest), key_of("relu"));
+    window_->actions().filter_rows->trigger();
+    QTest::keyClicks(window_->actions().row_filter, "gemm");
+    QCOMPARE(below(longest), shortest);
+    view.setFocus();
+    view.setCurrentRow(shortest);
+    QTest::keyClick(&view, Qt::Key_Up, Qt::AltModifier);
+    QCOMPARE(below(shortest), longest);
+  }
+
   void escapeLeavesTheFilterOfRowsAndEndsIt() {
     add_kernels(*trace_, 0, 20);
     show(TraceChange::kOther);
