@@ -220,6 +220,18 @@ class TablesOfSqlite(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertIn("exists already", done.stderr)
 
+    def test_overwriting_leaves_no_table_of_the_recording_before(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, alone = pathlib.Path(folder) / "x.parquetdir", pathlib.Path(folder) / "alone.parquetdir"
+            support.lanescope("export", "-q", "-t", "parquetdir", "-o", path, support.recording("cuda_streams"))
+            (path / "mine.parquet").write_text("mine")
+            self.assertTrue((path / "CUPTI_ACTIVITY_KIND_MEMCPY.parquet").exists())
+            for output in (path, alone):
+                support.lanescope("export", "-q", "-f", "-t", "parquetdir", "-o", output, support.recording("cause_lock"))
+            self.assertFalse((alone / "CUPTI_ACTIVITY_KIND_MEMCPY.parquet").exists())
+            self.assertEqual({file.name for file in path.iterdir()} - {"mine.parquet"}, {file.name for file in alone.iterdir()})
+            self.assertEqual((path / "mine.parquet").read_text(), "mine")
+
 
 class OtherReaders(unittest.TestCase):
     """Whoever has them installed reads the same."""

@@ -4,12 +4,14 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <unordered_map>
 
+#include "../nsys/nsys_schema.h"
 #include "../nsys/nsys_writing.h"
 #include "model/file/new_file.h"
 #include "table_folder.h"
@@ -85,10 +87,20 @@ class Conversion {
     while (tables && sqlite3_step(tables.get()) == SQLITE_ROW) names.push_back(column_text(tables.get(), 0));
     for (const std::string& name : names)
       if (Result<void> written = write(name); !written) return written;
+    leave_out_but(names);
     return {};
   }
 
  private:
+  // Of the tables that there may be, those that another recording left in the folder go.
+  void leave_out_but(const std::vector<std::string>& names) {
+    const auto leave_out = [&](std::string_view name) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) folder_.leave_out(name);
+    };
+    for (std::size_t table = 0; table < kAllTableCount; ++table) leave_out(table_schema(static_cast<NsysTable>(table)).name);
+    for (const EnumTable& table : enum_tables()) leave_out(table.name);
+  }
+
   // Null where SQLite refuses, which has its own word for why.
   Statement prepare(const std::string& question) {
     sqlite3_stmt* statement = nullptr;
