@@ -197,7 +197,7 @@ int run_analyze(Arguments arguments) {
   if (!requests) return fail(requests.error());
   const Result<stats::ReportOptions> options = filter.parse();
   if (!options) return fail(options.error());
-  if (const auto prepared = output.prepare(files.front()); !prepared) return fail(prepared.error());
+  if (const auto prepared = output.prepare(files); !prepared) return fail(prepared.error());
   const bool is_one_table = detail == Detail::kFindings || (requests->size() == 1 && requests->front().rule.rule->origin == RuleOrigin::kNsight);
   if (const auto fits = output.expect(is_one_table ? TableOutput::Tables::kOne : TableOutput::Tables::kSeveral); !fits) return fail(fits.error());
   const auto trace = open_ranks(files, EventPlace::kInMemoryWhereTheyFit);

@@ -237,7 +237,9 @@ int run_diff(Arguments arguments) {
     limits.push_back(*limit);
   }
   if (const auto split = split_sides(first_files, second_files); !split) return fail(split.error());
-  if (const auto prepared = output.prepare(first_files.front()); !prepared) return fail(prepared.error());
+  Files files = first_files;
+  files.insert(files.end(), second_files.begin(), second_files.end());
+  if (const auto prepared = output.prepare(files); !prepared) return fail(prepared.error());
   const auto first = open_runs(first_files);
   if (!first) return fail(first.error());
   const auto second = open_runs(second_files);

@@ -322,7 +322,7 @@ int show_kernels(const CLI::App& app, KernelOptions& options, TableOutput& outpu
     Result<RecordedFile> place = RecordedFile::at(options.save);
     if (!place) return fail(place.error());
     recorded.emplace(std::move(*place));
-    if (const auto prepared = output.prepare(recorded->path()); !prepared) return fail(prepared.error());
+    if (const auto prepared = output.prepare(std::array{recorded->path()}); !prepared) return fail(prepared.error());
     const bool counts_instructions = settings->counting == session::KernelCounting::kInstructions;
     if (counts_instructions && app.get_option("--page")->count() == 0) options.page = "source";
     const Result<MeasuredProgram> ended = measure(measured, *settings, recorded->path());
@@ -338,7 +338,9 @@ int show_kernels(const CLI::App& app, KernelOptions& options, TableOutput& outpu
         std::cerr << "lanescope: " << imported.error().text << '\n';
     options.file = recorded->path();
   } else {
-    if (const auto prepared = output.prepare(options.file); !prepared) return fail(prepared.error());
+    std::vector<std::filesystem::path> inputs = options.further;
+    inputs.insert(inputs.begin(), options.file);
+    if (const auto prepared = output.prepare(inputs); !prepared) return fail(prepared.error());
   }
   if (options.page == "source") {
     const int printed = print_source(options.file, {options.source_folders.begin(), options.source_folders.end()}, output);

@@ -62,7 +62,7 @@ int run_query(Arguments arguments) {
     if (!range) return fail(range.error());
     options.window = *range;
   }
-  if (const auto prepared = output.prepare(file); !prepared) return fail(prepared.error());
+  if (const auto prepared = output.prepare(std::array{file}); !prepared) return fail(prepared.error());
   if (const auto fits = output.expect(TableOutput::Tables::kOne); !fits) return fail(fits.error());
   keep_as_private_as(std::array<std::filesystem::path, 1>{file});
   const auto trace = open_trace(file, {}, EventPlace::kInFile);

@@ -147,7 +147,7 @@ int run_stats(Arguments arguments) {
   if (!requests) return fail(requests.error());
   for (const std::string& name : names)
     if (const char* const advice = advice_instead_of(name)) TableOutput::skip("There is no report " + name + ". " + advice + '.');
-  if (const auto prepared = output.prepare(files.front()); !prepared) return fail(prepared.error());
+  if (const auto prepared = output.prepare(files); !prepared) return fail(prepared.error());
   const auto tables = requests->size() > 1 ? TableOutput::Tables::kSeveral : TableOutput::Tables::kOne;
   if (const auto fits = output.expect(tables); !fits) return fail(fits.error());
   const auto trace = open_ranks(files, EventPlace::kInFile);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ext/stdio_filebuf.h>
@@ -12,28 +11,12 @@
 #include "output/output_file.h"
 
 namespace lanescope::cli {
-namespace {
-
-// Also of files that are not there yet.
-bool are_same(const std::filesystem::path& one, const std::filesystem::path& other) {
-  std::error_code missing;
-  if (std::filesystem::equivalent(one, other, missing)) return true;
-  const auto plain = [](const std::filesystem::path& path) {
-    std::error_code failed;
-    const std::filesystem::path found = std::filesystem::weakly_canonical(path, failed);
-    return failed ? path.lexically_normal() : found;
-  };
-  return plain(one) == plain(other);
-}
-
-}  // namespace
 
 LogFile::LogFile() = default;
 LogFile::~LogFile() { give_back(); }
 
 Result<void> LogFile::open(const std::string& path, Overwrite overwrite, std::span<const std::filesystem::path> others) {
-  if (std::any_of(others.begin(), others.end(), [&path](const std::filesystem::path& other) { return are_same(path, other); }))
-    return Error{path + " is a file of this command already. Name another one with --log-file.", ErrorKind::kUsage};
+  if (is_one_of(path, others)) return Error{path + " is a file of this command already. Name another one with --log-file.", ErrorKind::kUsage};
   std::error_code missing;
   if (overwrite == Overwrite::kRefuse && std::filesystem::is_regular_file(path, missing))
     return Error{path + " exists already. Write over it with: --force-overwrite"};

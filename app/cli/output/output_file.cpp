@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 
 #include "model/file/privacy.h"
 #include "model/file/written_in_place.h"
+#include "model/import/open_trace.h"
 #include "output/unfinished_file.h"
 
 namespace lanescope::cli {
@@ -61,14 +63,37 @@ Result<void> copy_to_standard_output(const std::filesystem::path& path) {
   return {};
 }
 
+// Also of files that are not there yet.
+bool are_same(const std::filesystem::path& one, const std::filesystem::path& other) {
+  std::error_code missing;
+  if (std::filesystem::equivalent(one, other, missing)) return true;
+  const auto plain = [](const std::filesystem::path& path) {
+    std::error_code failed;
+    const std::filesystem::path found = std::filesystem::weakly_canonical(path, failed);
+    return failed ? path.lexically_normal() : found;
+  };
+  return plain(one) == plain(other);
+}
+
 }  // namespace
+
+bool is_one_of(const std::filesystem::path& output, std::span<const std::filesystem::path> files) {
+  const auto is_same = [&output](const std::filesystem::path& file) { return are_same(output, file); };
+  if (std::ranges::any_of(files, is_same)) return true;
+  const auto traces = trace_files(files);
+  return traces && std::ranges::any_of(*traces, is_same);
+}
+
+Result<void> check_is_no_input(const std::string& output, std::span<const std::filesystem::path> inputs) {
+  if (output == kStandardOutput || !is_one_of(output, inputs)) return {};
+  return Error{output + " can't be written over itself. Name another file with -o.", ErrorKind::kUsage};
+}
 
 void keep_as_private_as(std::span<const std::filesystem::path> inputs) { keep_new_files_to(readers_of(inputs)); }
 
 Result<void> check_output(const std::string& input, const std::string& output, Overwrite overwrite) {
+  if (const Result<void> sound = check_is_no_input(output, std::array<std::filesystem::path, 1>{input}); !sound) return sound;
   std::error_code missing;  // what can't be looked at, opening it explains
-  if (output != kStandardOutput && std::filesystem::equivalent(input, output, missing))
-    return Error{output + " can't be written over itself. Name another file with -o.", ErrorKind::kUsage};
   if (output != kStandardOutput && overwrite == Overwrite::kRefuse && std::filesystem::is_regular_file(output, missing))
     return Error{output + " exists already. Give another name with -o, or allow overwriting with -f."};
   return {};

@@ -19,6 +19,12 @@ inline constexpr std::string_view kStandardOutput = "-";
 // From here on, this process makes files without permissions for group and others that one of these lacks. Changes the umask.
 void keep_as_private_as(std::span<const std::filesystem::path> inputs);
 
+// Whether `output` is one of these files, by whatever name, also where it is not there yet. A folder has the traces in it.
+[[nodiscard]] bool is_one_of(const std::filesystem::path& output, std::span<const std::filesystem::path> files);
+
+// Fails where `output` is one of the files that are read: it would be lost. What writes files asks it, whatever may be overwritten.
+Result<void> check_is_no_input(const std::string& output, std::span<const std::filesystem::path> inputs);
+
 // Fails where the file exists and may not be overwritten, or is the one that is read.
 Result<void> check_output(const std::string& input, const std::string& output, Overwrite overwrite);
 

@@ -82,7 +82,8 @@ void TableOutput::add_options(CLI::App& app) {
   app.add_flag_callback("--help-formats", print_formats, "List the formats");
 }
 
-Result<void> TableOutput::prepare(const std::filesystem::path& input) {
+Result<void> TableOutput::prepare(std::span<const std::filesystem::path> inputs) {
+  inputs_.assign(inputs.begin(), inputs.end());
   for (const std::string& name : format_names_) {
     const auto format = stats::format_of(name);
     if (!format && name.find(':') != std::string::npos)
@@ -95,7 +96,7 @@ Result<void> TableOutput::prepare(const std::filesystem::path& input) {
   time_unit_ = *unit;
   for (const std::string& list : output_names_) {
     for (const std::string& name : outputs_of(list)) {
-      if (name.empty()) return Error{"-o " + list + " names an output that is empty. Leave it away.", ErrorKind::kUsage};
+      if (name.empty() || name == "@") return Error{"-o " + list + " names an output that is empty. Leave it away.", ErrorKind::kUsage};
       std::error_code missing;
       const auto kind = std::filesystem::status(name, missing).type();
       const bool is_no_file = kind == std::filesystem::file_type::character || kind == std::filesystem::file_type::fifo ||
@@ -108,7 +109,7 @@ Result<void> TableOutput::prepare(const std::filesystem::path& input) {
       else if (name.starts_with('@'))
         targets_.push_back({Target::Kind::kCommand, name.substr(1)});
       else
-        targets_.push_back({Target::Kind::kFile, name == "." ? std::filesystem::path(input).replace_extension().string() : name});
+        targets_.push_back({Target::Kind::kFile, name == "." ? std::filesystem::path(inputs_.front()).replace_extension().string() : name});
       if (targets_.back().kind != Target::Kind::kFile) continue;
       if (const Result<void> has_place = check_folder_of(targets_.back().text); !has_place) return has_place;
     }
@@ -159,10 +160,15 @@ bool TableOutput::is_json_on_console(std::size_t n) const {
   return nth_or_last(targets_, n).kind == Target::Kind::kConsole && format_of_table(n) == stats::Format::kJson;
 }
 
-Result<void> TableOutput::leave_out(std::size_t n, const std::string& request) const {
+std::string TableOutput::own_name(const std::string& request) {
+  const std::size_t before = names_[request]++;
+  return before == 0 ? request : request + ":" + std::to_string(before);
+}
+
+Result<void> TableOutput::leave_out(std::size_t n, const std::string& request) {
   const Target& target = nth_or_last(targets_, n);
   if (target.kind != Target::Kind::kFile) return {};
-  const std::string name = file_name(target.text, request, format_of_table(n));
+  const std::string name = file_name(n, own_name(request));
   if (const auto free = check_is_free(name); !free) return free;
   std::error_code error;
   std::filesystem::remove(name, error);
@@ -181,10 +187,11 @@ Result<void> TableOutput::write(std::size_t n, const TableHeading& heading, cons
   if (const auto read = check_sources(); !read) return read;
   const Target& target = nth_or_last(targets_, n);
   const TextProducer produce = text_of(n, heading, table);
-  if (target.kind == Target::Kind::kFile) return write_file(target.text, heading.request, format_of_table(n), produce);
+  const std::string own = own_name(heading.request);
+  if (target.kind == Target::Kind::kFile) return write_file(n, own, produce);
 
   std::string before;
-  if (expected_ == Tables::kSeveral && is_json_on_console(n)) before = (in_object_++ == 0 ? "{\"" : ",\"") + heading.request + "\": ";
+  if (expected_ == Tables::kSeveral && is_json_on_console(n)) before = (in_object_++ == 0 ? "{\"" : ",\"") + own + "\": ";
   std::cout.flush();
   if (target.kind == Target::Kind::kCommand) return feed(target.text, produce);
   if (console_ != nullptr) {
@@ -212,23 +219,29 @@ Result<void> TableOutput::feed(const std::string& command, const TextProducer& p
   return code == 0 ? Result<void>() : Error{"The command " + command + " failed."};
 }
 
-std::string TableOutput::file_name(const std::string& base, const std::string& request, stats::Format format) const {
-  if (expected_ == Tables::kOne && base.ends_with(extension_of(format))) return base;
+std::string TableOutput::file_name(std::size_t n, const std::string& request) const {
+  std::string base = nth_or_last(targets_, n).text;
+  const std::string_view extension = extension_of(format_of_table(n));
+  if (expected_ == Tables::kOne && base.ends_with(extension)) {
+    if (n < targets_.size()) return base;
+    base.resize(base.size() - extension.size());
+  }
   std::string name = base + "_" + request;
   std::replace(name.begin() + static_cast<std::ptrdiff_t>(base.size()), name.end(), ':', '_');
   std::replace(name.begin() + static_cast<std::ptrdiff_t>(base.size()), name.end(), '/', '-');
-  return name.append(extension_of(format));
+  return name.append(extension);
 }
 
 Result<void> TableOutput::check_is_free(const std::string& name) const {
+  if (const Result<void> sound = check_is_no_input(name, inputs_); !sound) return sound;
   std::error_code missing;
   if (!force_overwrite_ && std::filesystem::exists(name, missing))
     return Error{name + " exists already. Write over it with --force-overwrite, or give another name with -o."};
   return {};
 }
 
-Result<void> TableOutput::write_file(const std::string& base, const std::string& request, stats::Format format, const TextProducer& produce) const {
-  const std::string name = file_name(base, request, format);
+Result<void> TableOutput::write_file(std::size_t n, const std::string& request, const TextProducer& produce) const {
+  const std::string name = file_name(n, request);
   if (const auto free = check_is_free(name); !free) return free;
   const Result<void> written = write_text(name, force_overwrite_ ? Overwrite::kAllow : Overwrite::kRefuse, produce);
   if (!written) return written.error();

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "command.h"
@@ -161,6 +162,74 @@ TEST_CASE("diff writes every row for programs") {
   CHECK(rows[0]["Count A"] == 19);
 }
 
+TEST_CASE("no command writes its answer over what it reads, nor removes that where it has none") {
+  const test::TemporaryFolder folder;
+  // Of which kernels are all that there is; by two names, and read-only.
+  const std::filesystem::path file = folder.path() / "run.json", link = folder.path() / "link.json", other = folder.path() / "other.json";
+  const std::string content = R"([{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2,"args":{"device":0,"stream":7,"correlation":1}}])";
+  for (const std::filesystem::path& each : {file, other}) std::ofstream(each) << content;
+  std::filesystem::create_symlink(file, link);
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read);
+  const auto bytes = [](const std::filesystem::path& path) {
+    std::ifstream stream(path);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  const std::filesystem::path ncu = folder.path() / "kernels.csv";
+  const std::string counted =
+      "\"ID\",\"Process ID\",\"Process Name\",\"Kernel Name\",\"Context\",\"Stream\",\"Device\",\"gpu__time_duration.sum\"\n"
+      "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"ns\"\n\"0\",\"7\",\"app\",\"k\",\"1\",\"7\",\"0\",\"1,000\"\n";
+  std::ofstream(ncu) << counted;
+
+  const std::vector<std::vector<std::string>> commands = {
+      {"stats", "-r", "cuda_gpu_kern_sum", file, "-f", "json", "-o", file},
+      {"stats", "-r", "cuda_gpu_kern_sum", file, "-f", "json", "-o", link},
+      {"stats", "-r", "mpi_event_sum", file, "-f", "json", "-o", file},  // no row, and no file
+      {"stats", "-r", "cuda_gpu_kern_sum", other, file, "-f", "json", "-o", file},
+      {"query", file, "SELECT 1", "-f", "json", "-o", file},
+      {"analyze", file, "-f", "json", "-o", file},
+      {"diff", other, file, "-f", "json", "-o", file},
+      {"diff", file, "--against", other, "-f", "json", "-o", file},
+      {"kernels", ncu, "-f", "csv", "-o", ncu},
+  };
+  for (std::vector<std::string> words : commands) {
+    words.emplace_back("--force-overwrite");
+    CAPTURE(words);
+    std::ostringstream messages;
+    std::streambuf* const errors = std::cerr.rdbuf(messages.rdbuf());
+    const int code = cli::run(words);
+    std::cerr.rdbuf(errors);
+    CHECK(code == cli::kUsage);
+    CHECK_THAT(messages.str(), contains_text("can't be written over itself. Name another file with -o."));
+    CHECK(bytes(file) == content);
+    CHECK(bytes(ncu) == counted);
+    CHECK(std::filesystem::is_symlink(link));
+  }
+}
+
+TEST_CASE("diff keeps its comparison in the file that is named, and kernels by their counters beside it") {
+  const test::TemporaryFolder folder;
+  const auto columns = [](const std::filesystem::path& file) {
+    const nlohmann::json rows = json_in(file);
+    std::set<std::string> names;
+    for (const auto& [name, value] : rows.at(0).items()) names.insert(name);
+    return names;
+  };
+  // Counters were read in both, and in neither.
+  for (const auto& [name, has_counters] : {std::pair{"kernel_counters", true}, std::pair{"transpositions", false}}) {
+    const std::filesystem::path file = folder.path() / (std::string(name) + ".json"), counters = folder.path() / (std::string(name) + "_diff_counters.json");
+    CAPTURE(name);
+    for (const bool again : {false, true}) {
+      std::vector<std::string> words = {"diff", "-q", "-f", "json", "-o", file, trace(name), trace(name)};
+      if (again) words.emplace_back("--force-overwrite");
+      REQUIRE(cli::run(words) == cli::kSuccess);
+      CHECK(columns(file).contains("Verdict"));
+      CHECK(columns(file).contains("Count A"));
+      REQUIRE(std::filesystem::exists(counters) == has_counters);
+      if (has_counters) CHECK(columns(counters).contains("Kernel"));
+    }
+  }
+}
+
 TEST_CASE("analyze writes findings and tables for programs") {
   const test::TemporaryFolder folder;
   const std::string output = (folder.path() / "out").string();
@@ -230,6 +299,19 @@ TEST_CASE("what is printed in JSON is one document, however many tables it has")
   CHECK(reports["cpu_samples"] == nlohmann::json::array());
   CHECK(printed({"stats", "-r", "cpu_samples", "-f", "json", lock}) == nlohmann::json::array());
   CHECK(printed({"diff", "-f", "json", trace("transformer_fp32"), trace("transformer_tf32")})[0]["Kind"] == "Duration");  // of which counters were read
+}
+
+TEST_CASE("a question that is asked twice has both of its answers") {
+  const test::TemporaryFolder folder;
+  const std::string file = trace("cause_tiny_kernels"), out = (folder.path() / "out").string();
+  std::ostringstream printed;
+  std::streambuf* const output = std::cout.rdbuf(printed.rdbuf());
+  const int code = cli::run({"analyze", "-q", "-f", "json", "-o", out, "-r", "gpu_bubbles:gap=5us", "-r", "gpu_bubbles:gap=7us", file});
+  std::cout.rdbuf(output);
+  CHECK(code == cli::kSuccess);
+  CHECK(std::filesystem::exists(out + "_gpu_bubbles.json"));
+  CHECK(std::filesystem::exists(out + "_gpu_bubbles_1.json"));
+  CHECK(json_in(out + "_gpu_bubbles.json") != json_in(out + "_gpu_bubbles_1.json"));
 }
 
 TEST_CASE("analyze answers for a part of the trace") {
