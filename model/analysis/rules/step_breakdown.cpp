@@ -139,6 +139,7 @@ class Breakdown {
   void project_segment(const TrackKey& key, const LaneSegment& segment) {
     for (EventIndex i = 0; i < segment.size(); ++i) {
       const Nanoseconds begin = segment.start(i), duration = segment.duration(i);
+      if (begin < time_.begin || begin >= time_.end) continue;
       const EventRef launch = launches_.find(key.process, segment.correlation(i), begin);
       if (!launch.valid()) continue;
       const bool communicates = key.kind == TrackKind::kKernels && communication_(segment.name(i));

@@ -9,7 +9,7 @@
 
 namespace lanescope::analysis {
 
-// Of the ranges of a family that begin within the time that counts. GPU work belongs to the ranges in which it was enqueued.
+// Of the ranges of a family, and of GPU work, that begin within the time that counts. GPU work belongs to the ranges in which it was enqueued.
 struct FamilySum {
   std::uint64_t ranges = 0;
   std::uint64_t operations = 0;

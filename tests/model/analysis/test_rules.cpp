@@ -561,6 +561,25 @@ TEST_CASE("a step's time is broken down by its ranges") {
   CHECK(integer(table, 2, "Operations") == 2);
 }
 
+TEST_CASE("of a chosen time, a step's time has the ranges and the GPU work that begin in it") {
+  Scenario program;
+  program.range("before", 0, 90);
+  program.range("step", 100, 1'000);
+  program.kernel("f", 110, 120, 200, 300);
+  program.kernel("f", 10, 20, 600, 650);    // of a range that begins before
+  program.kernel("f", 130, 140, 700, 900);  // runs across the end of the time
+  program.kernel("f", 150, 160, 900, 950);
+  const std::vector<RuleRequest> asked{*parse_rule("step_breakdown")};
+  const Result<std::vector<RuleAnswer>> steps = apply_rules(*program.trace(), asked, {}, TimeRange{100, 800});
+  REQUIRE(steps);
+  const stats::Table& table = table_named(steps->front(), "step_breakdown");
+  REQUIRE(table.row_count() == 1);
+  CHECK(text(table, 0, "NVTX Range") == "step");
+  CHECK(integer(table, 0, "Operations") == 2);
+  CHECK(integer(table, 0, "GPU Projected") == 700);    // 200 to 900
+  CHECK(integer(table, 0, "GPU Idle Inside") == 350);  // but for 600 to 650
+}
+
 TEST_CASE("a step's time is the same whether all ranges are worked on at once or in turns") {
   constexpr std::uint32_t kSteps = 150'000;  // more than two segments of a lane hold
   TraceBuilder builder;
