@@ -307,8 +307,9 @@ Nanoseconds Lane::busy_before(Nanoseconds t, EventIndex first) const noexcept {
   const EventIndex segment_index = first / LaneSegment::kCapacity;
   Nanoseconds busy = busy_before_segment_[segment_index];
   if (first % LaneSegment::kCapacity != 0) busy += numbered(segment_index).busy_before(first % LaneSegment::kCapacity);
-  // Event first - 1 started before t and may reach past it.
-  return busy - std::max<Nanoseconds>(0, end(first - 1) - t);
+  // Event first - 1 started before t and may reach past it. Where it does not, the two may lie farther apart than Nanoseconds reach.
+  const Nanoseconds reached = end(first - 1);
+  return reached > t ? busy - (reached - t) : busy;
 }
 
 LaneSummary Lane::summarize(EventIndex first, EventIndex last) const noexcept {

@@ -14,7 +14,8 @@ std::size_t IntervalUnion::lower_bound(Nanoseconds t) const noexcept {
 Nanoseconds IntervalUnion::covered_before(Nanoseconds t, std::size_t lower_bound_of_t) const noexcept {
   if (lower_bound_of_t == 0) return 0;
   const std::size_t last = lower_bound_of_t - 1;
-  return part(last).covered[last % kCapacity + 1] - std::max<Nanoseconds>(0, end(last) - t);
+  const Nanoseconds covered = part(last).covered[last % kCapacity + 1], reached = end(last);
+  return reached > t ? covered - (reached - t) : covered;
 }
 
 void IntervalUnion::covered_before(std::span<const Nanoseconds> times, std::span<Nanoseconds> into) const noexcept {

@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 
+#include "model/trace/storage/interval_union.h"
 #include "support/catch.h"
 
 using namespace lanescope;
@@ -179,6 +180,17 @@ TEST_CASE("times that lie farther apart than Nanoseconds reach are found in thei
   const Nanoseconds apart[] = {kFirst, 0, kLast};
   const AscendingTimes far(apart);
   for (std::size_t i = 0; i < 3; ++i) CHECK(far[i] == apart[i]);
+}
+
+TEST_CASE("until for ever, all is busy that is, however long before time 0") {
+  // As of one of several recordings that began before the first that is named.
+  const Lane lane = lane_of({Event{-9'000'000'000'000, 40, 1, 0, 0}, Event{-8'000'000'000'000, 2, 1, 0, 0}});
+  CHECK(lane.busy_before(std::numeric_limits<Nanoseconds>::max()) == 42);
+  CHECK(lane.busy({std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()}) == 42);
+  IntervalUnion::Writer writer;
+  writer.add(-9'000'000'000'000, -8'999'999'999'960);
+  const IntervalUnion busy = writer.take();
+  CHECK(busy.covered({std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()}) == 40);
 }
 
 TEST_CASE("durations beyond four seconds keep every nanosecond") {
