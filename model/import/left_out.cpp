@@ -1,5 +1,7 @@
 #include "left_out.h"
 
+#include "model/trace/completeness.h"
+
 namespace lanescope::importers {
 
 std::string counted(std::uint64_t number, const std::string& what) { return std::to_string(number) + " " + what + (number == 1 ? "" : "s"); }
@@ -8,7 +10,7 @@ void say_left_out(TraceBuilder& builder, std::uint64_t number, const std::string
   if (number == 0) return;
   DiagnosticMessage message;
   message.severity = 1;
-  message.text = counted(number, what) + " " + which + (number == 1 ? " was" : " were") + " left out.";
+  message.text = left_out_sentence(number, what, which);
   builder.add_diagnostic(std::move(message));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string_view>
 
 #include "lanescope/trace.pb.h"
@@ -38,7 +39,21 @@ std::string lost_list(const Trace& trace) {
   return list;
 }
 
+constexpr std::string_view kLeftOut = " left out.";
+
 }  // namespace
+
+std::string left_out_sentence(std::uint64_t number, std::string_view what, std::string_view which) {
+  return std::to_string(number).append(" ").append(what).append(number == 1 ? " " : "s ").append(which).append(number == 1 ? " was" : " were").append(kLeftOut);
+}
+
+std::string left_out_text(const Trace& trace) {
+  std::set<std::string_view> said;
+  std::string text;
+  for (const DiagnosticMessage& message : trace.diagnostics())
+    if (message.severity == proto::SEVERITY_WARNING && message.text.ends_with(kLeftOut) && said.insert(message.text).second) add_sentence(text, message.text);
+  return text;
+}
 
 std::string missing_text(const Trace& trace) {
   const auto& diagnostics = trace.diagnostics();

@@ -20,7 +20,9 @@ Result<std::shared_ptr<const Trace>> open_ranks(std::span<const std::filesystem:
 }
 
 void say_losses(const Trace& trace, const std::string& name) {
-  if (const std::string losses = losses_text(trace); !losses.empty()) std::cerr << name << ": " << losses << '\n';
+  std::string losses = losses_text(trace);
+  add_sentence(losses, left_out_text(trace));
+  if (!losses.empty()) std::cerr << name << ": " << losses << '\n';
 }
 
 std::string name_of(std::span<const std::filesystem::path> files) {

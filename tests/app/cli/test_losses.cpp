@@ -94,6 +94,35 @@ TEST_CASE("every command that answers from a recording that was cut off says so,
   CHECK(run({"stats", "-r", "cuda_api_sum", "-q", "-o", out + "4", whole.string()}).messages.empty());
 }
 
+TEST_CASE("every command that reads a trace of another tool says, once, what of it was left out") {
+  const test::TemporaryFolder folder;
+  const std::string file = (folder.path() / "run.json").string(), out = (folder.path() / "out").string();
+  std::ofstream(file) << R"({"traceEvents":[
+    {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":10,"dur":5,"args":{"correlation":1}},
+    {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":20,"dur":10,"args":{"correlation":1,"device":0,"stream":7}},
+    {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":40,"dur":NaN,"args":{"correlation":2,"device":0,"stream":7}},
+    {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1e300,"dur":10,"args":{"correlation":3,"device":0,"stream":7}}]})";
+  const std::string said = "2 events with times that are not numbers, or out of range, were left out.";
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"stats", "-r", "cuda_gpu_kern_sum", "-q", "-o", out, file},
+                                             {"analyze", file},
+                                             {"query", "-q", "-o", out + "2", file, "SELECT count(*) FROM kernels"},
+                                             {"export", "-t", "csv", "-o", out + ".csv", file},
+                                             {"import", "-o", out + ".trace", file},
+                                             {"stats", "-r", "cuda_gpu_kern_sum", "-q", "-o", out + "3", out + ".trace"},
+                                             {"report", "-o", out + ".html", file}}) {
+    const Ran ran = run(words);
+    INFO(words.front() << ": " << ran.messages);
+    CHECK(ran.code == cli::kSuccess);
+    CHECK(count(ran.messages, said) == 1);
+    CHECK(count(ran.output, said) == 0);
+  }
+  const Ran both = run({"diff", "-q", "-o", out + "4", "--fail-above", "5", file, file});  // both sides lack the same, and what is there is compared
+  INFO(both.messages);
+  CHECK(both.code == cli::kSuccess);
+  CHECK(count(both.messages, said) == 2);
+}
+
 TEST_CASE("exports with a place for it say what the recording lacked") {
   const test::TemporaryFolder folder;
   const std::string cut_file = cut(test::data_file("ranks_late0.trace"), folder.path() / "cut.trace", 300'000);

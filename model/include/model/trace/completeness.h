@@ -1,6 +1,7 @@
 // What a trace lacks of what happened, in words: the same in every program that shows it or answers from it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,13 @@ inline constexpr std::string_view kRowsLeftOut = "Rows were left out by choice w
 // more; empty where nothing is known to be missing. What could not be recorded at all, and why, is among the diagnostics and not here.
 // O(processes + parts).
 [[nodiscard]] std::string losses_text(const Trace& trace);
+
+// How an importer says what of another tool's file it left out: "2 events with times that are not numbers were left out."; a warning of the trace.
+[[nodiscard]] std::string left_out_sentence(std::uint64_t number, std::string_view what, std::string_view which);
+
+// What was left out where the trace was read from other tools' files, each sentence once; empty where nothing was. It is no loss of the recording: those
+// files hold what no trace can. O(diagnostics).
+[[nodiscard]] std::string left_out_text(const Trace& trace);
 
 // Appends a sentence to others, behind a space.
 void add_sentence(std::string& sentences, std::string_view sentence);
