@@ -47,19 +47,22 @@ std::string escaped(std::string_view text) {
 
 }  // namespace
 
+std::size_t Selection::ranges_named(const Trace& trace, const RangeFilter& filter) {
+  std::map<ProcessId, std::size_t> counts;
+  std::size_t most = 0;
+  Selection(trace, nullptr).for_each_range_named(filter.range, [&](ProcessId process, std::string_view domain, TimeRange) {
+    if (is_in(domain, filter)) most = std::max(most, ++counts[process]);
+  });
+  return most;
+}
+
 Error Selection::no_such_range(const RangeFilter& filter) const {
-  std::map<ProcessId, std::size_t> times;
   std::set<std::string, std::less<>> other_domains;
-  for_each_range_named(filter.range, [&](ProcessId process, std::string_view domain, TimeRange) {
-    if (is_in(domain, filter))
-      ++times[process];
-    else
-      other_domains.emplace(domain);
+  for_each_range_named(filter.range, [&](ProcessId, std::string_view domain, TimeRange) {
+    if (!is_in(domain, filter)) other_domains.emplace(domain);
   });
   std::string text;
-  if (!times.empty()) {
-    std::size_t most = 0;
-    for (const auto& [process, count] : times) most = std::max(most, count);
+  if (const std::size_t most = ranges_named(*trace_, filter); most > 0) {
     text = "The NVTX range " + filter.range + " comes " + (most == 1 ? "once" : std::to_string(most) + " times") +
            " in a process at most, and indexes count from 0: there is none with index " + std::to_string(filter.index) + ".";
   } else if (other_domains.empty()) {

@@ -175,7 +175,7 @@ int run_analyze(Arguments arguments) {
   std::string language;
   app.add_option("--language", language, "Of the findings: en or zh_CN; else as the locale says. Tables and files are English")->type_name("CODE");
   output.add_options(app);
-  filter.add_options(app, "Only what begins during this NVTX range, on all threads and GPUs");
+  filter.add_options(app, "Only what begins during this NVTX range, on all threads and GPUs. Of several ranges of this name, the first; INDEX counts from 0");
   auto* help_rules =
       app.add_option("--help-rules", help_rule, "List the rules, or explain one with its arguments (ALL: each)")->expected(0, 1)->type_name("[RULE]");
   app.footer(
@@ -203,6 +203,7 @@ int run_analyze(Arguments arguments) {
   const auto trace = open_ranks(files, EventPlace::kInMemoryWhereTheyFit);
   if (!trace) return fail(trace.error());
   output.set_source(*trace);
+  filter.say_which_range(**trace, *options);
 
   const Result<TimeRange> time = time_of(**trace, *options);
   if (!time) return fail(time.error());

@@ -134,7 +134,7 @@ int run_stats(Arguments arguments) {
   output.add_options(app);
   filter.add_options(app,
                      "Only what happened during this NVTX range, on all threads of its process, and the GPU work that was enqueued in it; of several "
-                     "processes that have it, such as ranks, in each one's own");
+                     "processes that have it, such as ranks, in each one's own. Of several ranges of this name, the first; INDEX counts from 0");
   auto* help_reports = app.add_option("--help-reports", help_report, "List the reports, or explain one (ALL: each)")->expected(0, 1)->type_name("[REPORT]");
   app.footer(kStatsFooter);
   if (const auto code = parse(app, std::move(arguments))) return *code;
@@ -153,6 +153,7 @@ int run_stats(Arguments arguments) {
   const auto trace = open_ranks(files, EventPlace::kInFile);
   if (!trace) return fail(trace.error());
   output.set_source(*trace);
+  filter.say_which_range(**trace, *options);
 
   const stats::ReportSeries series(**trace);
   std::vector<std::string_view> missing;  // what the trace lacks for reports that are empty, each once

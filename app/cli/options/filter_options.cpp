@@ -1,5 +1,10 @@
 #include "options/filter_options.h"
 
+#include <iostream>
+
+#include "model/stats/selection.h"
+#include "text.h"
+
 namespace lanescope::cli {
 
 void add_time_option(CLI::App& app, std::string& time, const std::string& what_it_selects) {
@@ -31,6 +36,14 @@ Result<stats::ReportOptions> FilterOptions::parse() const {
     options.range = *parsed;
   }
   return options;
+}
+
+void FilterOptions::say_which_range(const Trace& trace, const stats::ReportOptions& parsed) const {
+  const bool has_index = range.ends_with("/0") && !range.ends_with("\\/0");
+  if (!parsed.range || parsed.range->index > 0 || has_index) return;
+  if (const std::size_t count = stats::Selection::ranges_named(trace, *parsed.range); count > 1)
+    std::cerr << "lanescope: " << range << " is the first of " << counted(count, "NVTX range") << " of this name in a process. The next one: --filter-nvtx "
+              << range << "/1\n";
 }
 
 }  // namespace lanescope::cli

@@ -6,6 +6,7 @@
 
 #include "model/file/result.h"
 #include "model/stats/report.h"
+#include "model/trace/trace.h"
 
 namespace lanescope::cli {
 
@@ -20,6 +21,8 @@ struct FilterOptions {
   void add_options(CLI::App& app, const std::string& what_a_range_selects);
   [[nodiscard]] bool any() const noexcept { return !time.empty() || !range.empty(); }
   [[nodiscard]] Result<stats::ReportOptions> parse() const;
+  // Says on standard error that the first of several ranges is taken, where a name stands without an index. O(NVTX ranges) then.
+  void say_which_range(const Trace& trace, const stats::ReportOptions& parsed) const;
 };
 
 }  // namespace lanescope::cli

@@ -301,6 +301,28 @@ TEST_CASE("what is printed in JSON is one document, however many tables it has")
   CHECK(printed({"diff", "-f", "json", trace("transformer_fp32"), trace("transformer_tf32")})[0]["Kind"] == "Duration");  // of which counters were read
 }
 
+TEST_CASE("an NVTX range without an index is the first of its name, which is said, once") {
+  const test::TemporaryFolder folder;
+  const auto told = [&](const std::string& command, const std::string& range) {
+    std::ostringstream messages;
+    std::streambuf* const errors = std::cerr.rdbuf(messages.rdbuf());
+    const int code = cli::run({command, "-q", "-f", "csv", "--force-overwrite", "-o", (folder.path() / "x").string(), "--filter-nvtx", range,
+                               trace("torch_training_workers0")});  // 20 steps, each with one "forward"
+    std::cerr.rdbuf(errors);
+    CHECK(code == cli::kSuccess);
+    const std::string text = messages.str(),
+                      note = "lanescope: " + range + " is the first of 20 NVTX ranges of this name in a process. The next one: --filter-nvtx " + range + "/1\n";
+    const std::size_t at = text.find(note);
+    return at != std::string::npos && text.find(note, at + 1) == std::string::npos && text.find("is the first") == text.rfind("is the first");
+  };
+  for (const char* command : {"stats", "analyze"}) {
+    CHECK(told(command, "forward"));
+    CHECK_FALSE(told(command, "forward/0"));
+    CHECK_FALSE(told(command, "forward/7"));
+    CHECK_FALSE(told(command, "step 7"));  // which comes once
+  }
+}
+
 TEST_CASE("a question that is asked twice has both of its answers") {
   const test::TemporaryFolder folder;
   const std::string file = trace("cause_tiny_kernels"), out = (folder.path() / "out").string();

@@ -28,7 +28,7 @@ def add_filter_arguments(parser: argparse.ArgumentParser, projected: bool = True
     group.add_argument("--filter-time", type=_checked(_time_window), default=None, metavar="[START]/[END]", help="only events that overlap this time: 1.5s/2s, /300ms (ns without a unit)")
     group.add_argument("--times", "--time", dest="filter_time", type=_checked(_time_window), default=None, help=argparse.SUPPRESS)
     group.add_argument("--filter-nvtx", type=_checked(_range), default=None, metavar="RANGE[@DOMAIN][/INDEX]",
-                       help="only what happened during this NVTX range, in each process in its own, and the GPU work that was enqueued in it")  # fmt: skip
+                       help="only what happened during this NVTX range, in each process in its own, and the GPU work that was enqueued in it; of several of its name, the first (INDEX counts from 0)")  # fmt: skip
     if projected:
         group.add_argument("--filter-projected-nvtx", type=_checked(_range), default=None, metavar="RANGE[@DOMAIN][/INDEX]",
                            help="only what overlaps the time in which the GPU ran what this range enqueued, in each process its own")  # fmt: skip

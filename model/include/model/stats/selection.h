@@ -34,6 +34,9 @@ class Selection {
   // Fails when options.range names no range of the trace. Selections of one trace may share an index.
   static Result<Selection> of(const Trace& trace, const ReportOptions& options, std::shared_ptr<SharedLaunchIndex> index = nullptr);
 
+  // How many NVTX ranges of a process the filter names, whatever its index; of several processes, of the one that has most. O(NVTX ranges).
+  [[nodiscard]] static std::size_t ranges_named(const Trace& trace, const RangeFilter& filter);
+
   [[nodiscard]] const Trace& trace() const noexcept { return *trace_; }
   // What is selected as a time, of ranges of several processes from the first's begin to the last's end; none: all.
   [[nodiscard]] std::optional<TimeRange> time() const noexcept {
