@@ -100,7 +100,7 @@ class Piece {
 }  // namespace
 
 bool write_events(const EventValues& values, std::span<const EventRef> events, std::span<const EventColumn> columns, Delimiter delimiter, const TextSink& write,
-                  const std::optional<FurtherColumn>& further) {
+                  std::span<const FurtherColumn> further) {
   const std::string_view line_end = delimiter == Delimiter::kComma ? "\r\n" : "\n";
   std::string piece;
   std::vector<ValueWriter> writers(columns.size());
@@ -109,18 +109,18 @@ bool write_events(const EventValues& values, std::span<const EventRef> events, s
       if (i > 0) piece.push_back(static_cast<char>(delimiter));
       writers[i].append(piece, value_of(columns[i]), delimiter);
     }
-    if (further) {
+    for (const FurtherColumn& column : further) {
       piece.push_back(static_cast<char>(delimiter));
-      append_value(piece, further_value(), delimiter);
+      append_value(piece, further_value(column), delimiter);
     }
     piece.append(line_end);
   };
-  append_line([](EventColumn column) { return event_column_header(column); }, [&] { return further->header; });
+  append_line([](EventColumn column) { return event_column_header(column); }, [](const FurtherColumn& column) { return column.header; });
   const RangeFinder finder(values);
   for (std::span<const EventRef> rest = events; !rest.empty(); rest = rest.subspan(std::min(kPieceEvents, rest.size()))) {
     const Piece some(values, finder, rest.first(std::min(kPieceEvents, rest.size())), columns);
     for (std::size_t i = 0; i < std::min(kPieceEvents, rest.size()); ++i) {
-      append_line([&](EventColumn column) { return some.text(i, column); }, [&] { return further->text(rest[i]); });
+      append_line([&](EventColumn column) { return some.text(i, column); }, [&](const FurtherColumn& column) { return column.text(rest[i]); });
       if (piece.size() < kPieceBytes) continue;
       if (!write(piece)) return false;
       piece.clear();

@@ -1,4 +1,6 @@
 // Tables of events: CSV, tab-separated text, JSON.
+#include <algorithm>
+
 #include "event_order.h"
 #include "json_writer.h"
 #include "model/events/event_query.h"
@@ -15,7 +17,8 @@ std::vector<EventRef> selected_events(const EventValues& values, const ExportSel
   EventFilter filter;
   filter.window = selection.window;
   std::vector<LaneId> lanes = values.scope().lanes();
-  std::erase_if(lanes, [&](LaneId lane) { return !selection.takes(lane); });
+  const auto repeats_threads = [&](LaneId lane) { return values.trace().track_of(lane).key.kind == TrackKind::kProcessors; };
+  std::erase_if(lanes, [&](LaneId lane) { return !selection.takes(lane) || repeats_threads(lane); });
   return gather_by_start(values.trace(), lanes, filter, selection.stop);
 }
 
@@ -26,14 +29,37 @@ bool is_counted(const Trace& trace, EventRef event) {
   return !saved || saved->time.takes({lane.start(event.index), lane.end(event.index)});
 }
 
+// Of a state or sample of a thread, the processor that it ran on; kNone where that is not known, and of all else.
+std::uint32_t processor_of(const Trace& trace, EventRef ref) {
+  const DetailId detail = trace.lane(ref.lane).detail(ref.index);
+  switch (trace.track_of(ref.lane).key.kind) {
+    case TrackKind::kThreadStates:
+      return trace.thread_state_detail(detail).processor;
+    case TrackKind::kCpuSamples:
+      return trace.sample_detail(detail).processor;
+    default:
+      return kNone;
+  }
+}
+
+bool knows_processors(const Trace& trace) {
+  return std::ranges::any_of(trace.tracks(),
+                             [](const Track& track) { return track.key.kind == TrackKind::kThreadStates || track.key.kind == TrackKind::kCpuSamples; });
+}
+
 bool write_table(std::shared_ptr<const Trace> trace, Delimiter delimiter, const TextConsumer& write, const ExportSelection& selection) {
   const EventScope scope = EventScope::whole_trace(*trace);
   const EventValues values(std::move(trace), scope);
   const std::vector<EventColumn> columns = event_columns_of(values.trace());
-  std::optional<FurtherColumn> in_part;
+  std::vector<FurtherColumn> further;
+  if (knows_processors(values.trace()))
+    further.push_back({"Processor", [&values](EventRef event) {
+                         const std::uint32_t processor = processor_of(values.trace(), event);
+                         return processor == kNone ? std::string() : std::to_string(processor);
+                       }});
   if (values.trace().provenance().part)
-    in_part = FurtherColumn{"In part", [&values](EventRef event) { return std::string(is_counted(values.trace(), event) ? "yes" : "no"); }};
-  return write_events(values, selected_events(values, selection), columns, delimiter, write, in_part);
+    further.push_back({"In part", [&values](EventRef event) { return std::string(is_counted(values.trace(), event) ? "yes" : "no"); }});
+  return write_events(values, selected_events(values, selection), columns, delimiter, write, further);
 }
 
 void write_work(const Trace& trace, EventKind kind, const Event& event, JsonWriter& json) {
@@ -46,10 +72,6 @@ void write_work(const Trace& trace, EventKind kind, const Event& event, JsonWrit
     json.field("bytes", detail.bytes).field("destination_memory", memory_kind_name(detail.destination_memory));
     if (kind == EventKind::kCopy) json.field("source_memory", memory_kind_name(detail.source_memory));
   }
-}
-
-void write_processor(std::uint32_t processor, JsonWriter& json) {
-  if (processor != kNone) json.field("processor", processor);
 }
 
 // "main;work;leaf": as scripts for flame graphs take them.
@@ -73,8 +95,7 @@ void write_object(const Trace& trace, EventRef ref, JsonWriter& json) {
   json.field("start_ns", event.start).field("duration_ns", event.duration);
   if (key.process != kNone) json.field("pid", trace.processes()[key.process].pid);
   if (key.thread != kNone) json.field("tid", trace.threads()[key.thread].tid);
-  if (kind == EventKind::kThreadState) write_processor(trace.thread_state_detail(event.detail).processor, json);
-  if (kind == EventKind::kCpuSample) write_processor(trace.sample_detail(event.detail).processor, json);
+  if (const std::uint32_t processor = processor_of(trace, ref); processor != kNone) json.field("processor", processor);
   if (kind == EventKind::kCpuSample || kind == EventKind::kBacktrace)
     json.field("stack", std::string_view(folded_chain(trace, trace.sample_detail(event.detail).call_node)));
   if (is_on_stream(key.kind)) {

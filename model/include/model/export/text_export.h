@@ -22,11 +22,13 @@ using TextConsumer = std::function<bool(std::string_view)>;
 // nothing that reads the format knows them; rows of processors, because states of threads say the same.
 [[nodiscard]] bool export_chrome_json(const Trace& trace, const TextConsumer& write, const ExportSelection& selection = {});
 
-// One JSON array with one object an event and line, by start. Of a part that was saved, `in_part` says of each whether it counts as of the part.
+// One JSON array with one object an event and line, by start. Rows of processors are left out, because states of threads, which have their processor, say the
+// same. Of a part that was saved, `in_part` says of each whether it counts as of the part.
 [[nodiscard]] bool export_json(const Trace& trace, const TextConsumer& write, const ExportSelection& selection = {});
 
-// One line an event, by start, with all columns of the events table: comma-separated values, or separated by tabs. Of a part that was saved, the last column,
-// "In part", is "no" for what lies in front of it.
+// One line an event of export_json(), by start, with all columns of the events table: comma-separated values, or separated by tabs. Behind them stands the
+// processor of states and samples of threads, where there are any, and of a part that was saved the last column, "In part", is "no" for what lies in front
+// of it.
 [[nodiscard]] bool export_csv(std::shared_ptr<const Trace> trace, const TextConsumer& write, const ExportSelection& selection = {});
 [[nodiscard]] bool export_text(std::shared_ptr<const Trace> trace, const TextConsumer& write, const ExportSelection& selection = {});
 
