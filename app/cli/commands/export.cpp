@@ -2,10 +2,12 @@
 #include <array>
 #include <fstream>
 #include <iostream>
+#include <optional>
 
 #include "checks.h"
 #include "commands.h"
 #include "model/export/export_limits.h"
+#include "model/export/left_out.h"
 #include "model/export/nsys_parquet_export.h"
 #include "model/export/nsys_sqlite_export.h"
 #include "model/export/table_export.h"
@@ -107,9 +109,10 @@ struct Format {
   std::string_view type;
   std::string_view extension;
   Result<void> (*write)(const TracePointer& trace, const ExportOptions& options);
+  std::optional<ForeignFormat> foreign = std::nullopt;  // that has no place for some of what there is
 };
 constexpr std::array kFormats = {
-    Format{"sqlite", ".sqlite", to_sqlite},
+    Format{"sqlite", ".sqlite", to_sqlite, ForeignFormat::kNsysTables},
     Format{"chrome", ".chrome.json",
            [](const TracePointer& trace, const ExportOptions& options) {
              return to_text(trace, options, [&](const TextConsumer& write) { return export_chrome_json(*trace, write, options.selection); });
@@ -117,17 +120,20 @@ constexpr std::array kFormats = {
     Format{"json", ".json",
            [](const TracePointer& trace, const ExportOptions& options) {
              return to_text(trace, options, [&](const TextConsumer& write) { return export_json(*trace, write, options.selection); });
-           }},
+           },
+           ForeignFormat::kEventList},
     Format{"csv", ".csv",
            [](const TracePointer& trace, const ExportOptions& options) {
              return to_text(trace, options, [&](const TextConsumer& write) { return export_csv(trace, write, options.selection); });
-           }},
+           },
+           ForeignFormat::kEventList},
     Format{"text", ".txt",
            [](const TracePointer& trace, const ExportOptions& options) {
              return to_text(trace, options, [&](const TextConsumer& write) { return export_text(trace, write, options.selection); });
-           }},
+           },
+           ForeignFormat::kEventList},
     Format{"parquet", ".parquet", to_parquet},
-    Format{"parquetdir", ".parquetdir", to_parquet_of_nsys},
+    Format{"parquetdir", ".parquetdir", to_parquet_of_nsys, ForeignFormat::kNsysTables},
     Format{"arrow", ".arrows", to_arrow},
     Format{"trace", ".trace", to_trace},
 };
@@ -136,6 +142,14 @@ const Format* find_format(std::string_view type) {
   for (const Format& format : kFormats)
     if (format.type == type) return &format;
   return nullptr;
+}
+
+// What the format has no place for, where all that it has was asked for.
+void say_left_out(const Trace& trace, const ExportOptions& options) {
+  const Format& format = *find_format(options.type);
+  if (options.quiet || !format.foreign || !options.tables.empty()) return;
+  if (const std::string list = left_out_of(trace, options.selection, *format.foreign); !list.empty())
+    std::cerr << options.input << ": " << format.type << " has no place for " << list << ". All is in: lanescope export -t trace\n";
 }
 
 bool is_lanescope_file(const std::string& path) {
@@ -248,6 +262,7 @@ int run_export(Arguments arguments) {
   if (const auto bytes = std::filesystem::file_size(options.input, unknown); !unknown && (*trace)->parts().size() < 2) options.selection.source_bytes = bytes;
   if (const auto written = find_format(options.type)->write(*trace, options); !written) return fail(written.error());
   if (options.output != kStandardOutput && !options.quiet) std::cerr << "Generated:\n\t" << options.output << '\n';
+  say_left_out(**trace, options);
   say_losses(**trace, options.input);
   return kSuccess;
 }

@@ -13,6 +13,7 @@
 #include "model/trace/compact/compaction.h"
 #include "model/trace/load.h"
 #include "model/trace/segments/demanded_segments.h"
+#include "model/trace/text/grouped_digits.h"
 #include "output/told.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -121,6 +122,28 @@ TEST_CASE("every command that reads a trace of another tool says, once, what of 
   INFO(both.messages);
   CHECK(both.code == cli::kSuccess);
   CHECK(count(both.messages, said) == 2);
+}
+
+TEST_CASE("an export says by count what its format has no place for") {
+  const test::TemporaryFolder folder;
+  const std::string out = (folder.path() / "out").string(), metrics = test::data_file("gpu_metrics.trace").string();
+  // Counted by a query.
+  REQUIRE(run({"query", "-q", "-f", "csv", "-o", out, metrics, "SELECT count(*), count(DISTINCT name) FROM counters"}).code == cli::kSuccess);
+  std::ifstream file(out + "_query.csv");
+  const std::string counted{std::istreambuf_iterator<char>(file), {}};
+  std::smatch found;
+  REQUIRE(std::regex_search(counted, found, std::regex("\n(\\d+),(\\d+)")));
+  const std::string values = grouped_digits(std::stoull(found[1])) + " values of " + found[2].str() + " counters";
+  for (const char* type : {"csv", "json", "text"}) {
+    const Ran ran = run({"export", "-t", type, "-o", out + "." + type, metrics});
+    INFO(ran.messages);
+    CHECK(count(ran.messages, metrics + ": " + type + " has no place for " + values) == 1);
+    CHECK(run({"export", "-q", "-f", "-t", type, "-o", out + "." + type, metrics}).messages.empty());
+  }
+  CHECK(count(run({"export", "-t", "sqlite", "-o", out + ".sqlite", metrics}).messages, "no place") == 0);  // which has them
+  const std::string kernels = test::data_file("kernel_counters.trace").string();
+  CHECK(count(run({"export", "-t", "sqlite", "-o", out + "2.sqlite", kernels}).messages, "sqlite has no place for hardware counters of ") == 1);
+  CHECK(count(run({"export", "-t", "trace", "-o", out + ".trace", kernels}).messages, "no place") == 0);
 }
 
 TEST_CASE("exports with a place for it say what the recording lacked") {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "model/export/left_out.h"
 #include "model/export/text_export.h"
 #include "sample_trace.h"
 #include "support/catch.h"
@@ -83,6 +84,43 @@ TEST_CASE("states of threads are there once, with their thread and the processor
       ends.push_back(line.substr(line.rfind('\t') + 1));
     }
   CHECK(ends == std::vector<std::string>{"3", "", "0", "", "1"});
+}
+
+TEST_CASE("what a list of events, or the tables of Nsight Systems, have no place for is told by count") {
+  TraceBuilder builder;
+  const ProcessId process = builder.process_of_instance(1);
+  const GpuId gpu = builder.gpu_of_device(process, 0);
+  const auto add_counter = [&](const char* name, GpuId of, std::vector<Nanoseconds> times) {
+    Counter counter;
+    counter.name = name;
+    counter.gpu = of;
+    const std::vector<std::int64_t> values(times.size(), 1);
+    builder.set_series(builder.counter(counter), CounterSeries(times, values, times.back() + 10));
+  };
+  add_counter("SMs active", gpu, {0, 10, 20});
+  add_counter("DRAM", gpu, {0, 10, 20});
+  add_counter("Network", kNone, {5, 15});
+  TrackKey stream{TrackKind::kKernels, process};
+  stream.gpu = gpu;
+  builder.add(stream, {{0, 5, builder.intern("k"), 1, 0}, {100, 5, builder.intern("k"), 2, 0}});
+  for (const std::uint32_t correlation : {1u, 2u}) {
+    MeasuredLaunch launch;
+    launch.process = process;
+    launch.correlation = correlation;
+    launch.values = {{builder.kernel_metric("sm__cycles"), 7}};
+    builder.add(launch);
+  }
+  const CodeLocationId code = builder.code_location({CodeKind::kNative, builder.intern("program"), 0, 0x10}, {builder.intern("f"), builder.intern("f.c"), 3});
+  const SampleEvent samples[] = {{50, 0, {builder.call_node({0, code}), SampleOrigin::kTimer, 0, 1}}};
+  add_samples(builder, process, 7, samples);
+  const auto trace = builder.snapshot();
+
+  CHECK(left_out_of(*trace, {}, ForeignFormat::kEventList) == "8 values of 3 counters, hardware counters of 2 kernels, 1 source line of call chains");
+  CHECK(left_out_of(*trace, {}, ForeignFormat::kNsysTables) == "2 values of 1 counter, hardware counters of 2 kernels, 1 source line of call chains");
+  ExportSelection late;
+  late.window = TimeRange{90, 200};
+  CHECK(left_out_of(*trace, late, ForeignFormat::kEventList) == "hardware counters of 1 kernel, 1 source line of call chains");
+  CHECK(left_out_of(*TraceBuilder().snapshot(), {}, ForeignFormat::kEventList).empty());
 }
 
 TEST_CASE("long names that come again, in turns, are written as each is") {
