@@ -93,6 +93,10 @@ void write_metadata(const Trace& trace, NsysDatabase& database) {
   captured("PROCESS_0:WORKING_DIR", from.working_directory);
   for (std::size_t i = 0; i < from.command.size(); ++i)
     captured(i == 0 ? std::string("PROCESS_0:COMMAND") : "PROCESS_0:ARGUMENT_" + std::to_string(i - 1), from.command[i]);
+  if (from.format != "Lanescope") {
+    captured(kNsysSourceFormat, from.format);
+    captured(kNsysSourceProducer, from.producer);
+  }
   if (from.part) {
     captured(kNsysPartBegin, std::to_string(from.part->time.begin));
     captured(kNsysPartEnd, std::to_string(from.part->time.end));

@@ -119,6 +119,10 @@ void read_provenance(NsysContext& context) {
   provenance.format = "Nsight Systems SQLite";
   provenance.producer = produced.contains("EXPORT_PRODUCT_NAME") ? produced["EXPORT_PRODUCT_NAME"] : "NVIDIA Nsight Systems";
   if (produced.contains("EXPORT_PRODUCT_VERSION")) provenance.producer += " " + produced["EXPORT_PRODUCT_VERSION"];
+  if (captured.contains(std::string(kNsysSourceFormat))) {
+    provenance.format = captured[std::string(kNsysSourceFormat)];
+    provenance.producer = captured[std::string(kNsysSourceProducer)];
+  }
   provenance.host_name = captured["DEVICE_DISPLAY_NAME"];
   provenance.working_directory = captured["PROCESS_0:WORKING_DIR"];
   if (captured.contains("PROCESS_0:COMMAND")) provenance.command.push_back(captured["PROCESS_0:COMMAND"]);

@@ -156,6 +156,23 @@ TEST_CASE("pids and thread ids that do not fit in 24 bits are replaced by free o
   CHECK(file.rows("SELECT count(DISTINCT globalTid), count(DISTINCT globalPid) FROM CUPTI_ACTIVITY_KIND_RUNTIME, PROCESSES") == Rows{"3|3"});
 }
 
+TEST_CASE("a file of what another tool wrote says which, and one of our recording does not") {
+  // What is asked of a trace may depend on it: PyTorch's has ranges, and so no loop is looked for in its kernels.
+  const auto again = Exported(*sample_trace()).opened();
+  CHECK(again->provenance().format == "Some Format");
+  CHECK(again->provenance().producer == "Some Tool 1.2");
+
+  TraceBuilder builder;
+  builder.provenance().format = "Lanescope";
+  builder.provenance().producer = "lanescope 0.1";
+  TrackKey calls{TrackKind::kCudaApi, builder.process_of_instance(1)};
+  calls.thread = builder.thread(calls.process, 1);
+  builder.add(calls, {{0, 5, builder.intern("cudaMalloc"), 1, 0}});
+  const auto ours = Exported(*builder.snapshot()).opened();
+  CHECK(ours->provenance().format == "Nsight Systems SQLite");
+  CHECK(ours->provenance().producer.starts_with("Lanescope "));
+}
+
 TEST_CASE("what Nsight Systems exported comes back the same from our export of it") {
   const auto folder = corpus();
   if (!folder) return;

@@ -18,6 +18,9 @@ namespace lanescope {
 inline constexpr std::string_view kNsysPartBegin = "LANESCOPE_PART_BEGIN_NS", kNsysPartEnd = "LANESCOPE_PART_END_NS",
                                   kNsysPartLaunches = "LANESCOPE_PART_LAUNCHES_NS";
 
+// Names there of what it was read from, where that was no recording of Lanescope (Provenance::format, producer).
+inline constexpr std::string_view kNsysSourceFormat = "LANESCOPE_SOURCE_FORMAT", kNsysSourceProducer = "LANESCOPE_SOURCE_PRODUCER";
+
 // Whether this SQLite file has tables of Nsight Systems, or can't be read, so that nobody knows: import_nsys_sqlite() then says why.
 [[nodiscard]] bool may_be_nsys_sqlite(const std::filesystem::path& path);
 
