@@ -218,6 +218,17 @@ TEST_CASE("a program that loads files while one that it has was cut short goes o
   CHECK(count_events(*load(folder.path() / "x.trace"), TrackKind::kOsRuntime, "usleep") == 5);
 }
 
+TEST_CASE("a program that waits in the loader's list for a thread that loads a file or forks goes on") {
+  const TemporaryFolder folder;
+  const std::string work = GENERATE("load", "fork");
+  const std::string traces = GENERATE("nvtx", "nvtx,osrt");
+  CAPTURE(work, traces);
+  const Ran ran =
+      run_lanescope(folder.path(), {"profile", "-t", traces, "-s", "none", "--cpuctxsw", "none", "-o", "x", program("lanescope_program_waits_in_list").string(),
+                                    program("liblanescope_program_nvtx_life.so").string(), "50", work});
+  CHECK(ran.code == 3);
+}
+
 TEST_CASE("a process begins when it does, however late its first call ends") {
   constexpr Nanoseconds kSecond = 1'000'000'000;
   const TemporaryFolder folder;

@@ -245,8 +245,12 @@ void follow_session() noexcept {
   bool records_cuda = false;
   begin_findings();
   osrt::look_at_new_files.store([] {}, std::memory_order_release);  // whose loading begins before all are looked at, looks when it ends
-  redirect_loading();
-  LateNvtx found = take_over_nvtx(Search::kAll);
+  LateNvtx found;
+  {
+    const UnseenVisits unseen;  // those that are under way; they are through when this thread has been in the list
+    redirect_loading();
+    found = take_over_nvtx(Search::kAll);
+  }
   found.used_before = 0;  // before the recording
   osrt::look_at_new_files.store(look_for_program, std::memory_order_release);
   tell(found);

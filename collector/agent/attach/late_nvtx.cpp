@@ -321,7 +321,7 @@ class AwaitedLibraries {
   [[nodiscard]] bool is_any_being_set_up() const noexcept {
     if (count_ == 0) return false;
     Search search{*this, false};
-    visit_loaded_files(look_at, &search);
+    visit_loaded_files_now(look_at, &search);
     return search.is_found;
   }
 

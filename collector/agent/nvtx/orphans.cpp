@@ -174,7 +174,7 @@ Code code_around(const void* function) noexcept {
     std::uintptr_t address;
     Code found;
   } search{reinterpret_cast<std::uintptr_t>(function), {}};
-  visit_loaded_files(
+  visit_loaded_files_now(
       [](dl_phdr_info* file, std::size_t, void* data) {
         auto& wanted = *static_cast<Search*>(data);
         if (!has_headers(*file)) return 0;

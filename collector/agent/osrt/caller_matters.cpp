@@ -133,8 +133,7 @@ void note_loaded_files() noexcept {
 bool caller_matters(const char* file, const void* caller) noexcept {
   if (file == nullptr || std::strchr(file, '$') != nullptr) return true;
   Search search{reinterpret_cast<std::uintptr_t>(caller)};
-  visit_loaded_files(look, &search);
-  if (!search.is_found) return true;
+  if (visit_loaded_files_now(look, &search) == kNotNow || !search.is_found) return true;
   // Who loaded a file of the program is one of them, too.
   if (search.is_of_program ? search.program_has_path : search.any_has_path) return true;
   return std::strchr(file, '/') == nullptr && (search.of_caller.run_path || search.of_caller.are_its_own_alone);

@@ -10,7 +10,7 @@ namespace lanescope::agent::osrt {
 // To be called once, while the program is loaded, where the agent is loaded with it: the files that are there belong to the program itself.
 void note_loaded_files() noexcept;
 
-// `caller`: an address of its code. True where it matters, or may. O(loaded files).
+// `caller`: an address of its code. True where it matters, or may, or that does not come to be known without waiting. O(loaded files).
 bool caller_matters(const char* file, const void* caller) noexcept;
 
 }  // namespace lanescope::agent::osrt

@@ -10,6 +10,7 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
+#include "agent/core/loader/loader.h"
 #include "agent/osrt/caller_matters.h"
 #include "agent/osrt/exec_calls.h"
 #include "agent/osrt/filter_calls.h"
@@ -32,11 +33,12 @@ bool awaits_python() { return lanescope::agent::python_lock::is_awaited.load(std
 
 bool are_files_looked_at() { return lanescope::agent::osrt::look_at_new_files.load(std::memory_order_relaxed) != nullptr; }
 
-// Behind a call of dlopen() on this thread whose end the agent does not see.
+// Behind a call of dlopen() on this thread whose end the agent does not see, or at which files could not be looked at.
 constinit thread_local bool is_look_due = false;
 
 void look_at_new_files() {
-  is_look_due = false;
+  is_look_due = !lanescope::agent::is_list_free_of_program();
+  if (is_look_due) return;
   const auto look = lanescope::agent::osrt::look_at_new_files.load(std::memory_order_acquire);
   if (look == nullptr) return;
   const int saved_errno = errno;

@@ -105,7 +105,8 @@ std::uint64_t next_id(std::uint32_t thread) noexcept {
 class Library {
  public:
   Library() noexcept {
-    const LoadedFile file = find_loaded_file([](const char* file_name) { return std::string_view(file_name).starts_with("libpython3"); });
+    const LoadedFile file =
+        find_loaded_file([](const char* file_name) { return std::string_view(file_name).starts_with("libpython3"); }, visit_loaded_files_now);
     if (*file.path != '\0') handle_ = load_file(file.path, RTLD_LAZY | RTLD_NOLOAD);
   }
   ~Library() {

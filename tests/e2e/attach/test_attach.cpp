@@ -79,6 +79,20 @@ TEST_CASE("a program that loads files while one that it has was cut short goes o
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 3));
 }
 
+TEST_CASE("a program that waits in the loader's list for a thread that loads a file or forks is recorded, and goes on") {
+  const TemporaryFolder folder;
+  const std::string work = GENERATE("load", "fork");
+  const std::string traces = GENERATE("nvtx", "nvtx,osrt");
+  CAPTURE(work, traces);
+  RunningTarget target({program("lanescope_program_waits_in_list").string(), program("liblanescope_program_nvtx_life.so").string(), "1000", work});
+  REQUIRE(target.read_line() == "ready");
+  const Ran ran = run_lanescope(folder.path(), {"attach", std::to_string(target.pid()), "-t", traces, "-s", "none", "-d", "0.5", "-o", "x"});
+  CHECK(ran.code == 0);
+  std::string output;
+  const int status = target.finish(output);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 3));
+}
+
 TEST_CASE("what the program got from NVTX without a tool stays valid") {
   const TemporaryFolder folder;
   NvtxProgram target("initialised");

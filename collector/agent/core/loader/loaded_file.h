@@ -15,14 +15,14 @@ struct LoadedFile {
 };
 
 // The first of which fits(name) says so; `name` is the last part of its path. What is to be done with it is done behind this call: within
-// it the loader's lock is held, which a thread that loads a file takes behind another.
+// it the loader's lock is held, which a thread that loads a file takes behind another. `visit_files`: visit_loaded_files() or visit_loaded_files_now().
 template <typename Fits>
-LoadedFile find_loaded_file(Fits fits) noexcept {
+LoadedFile find_loaded_file(Fits fits, decltype(visit_loaded_files)& visit_files = visit_loaded_files) noexcept {
   struct Search {
     Fits& fits;
     LoadedFile found;
   } search{fits, {}};
-  visit_loaded_files(
+  visit_files(
       [](dl_phdr_info* information, std::size_t, void* data) {
         auto& [suits, found] = *static_cast<Search*>(data);
         const char* const slash = std::strrchr(information->dlpi_name, '/');

@@ -20,7 +20,8 @@ constexpr std::int64_t kVisitPatience = 2 * kSecond;  // with who is at work in 
 // than the moment for which others are waited for.
 constexpr std::int64_t kOwnThreadPatience = kSecond / 2;
 constexpr std::int64_t kVisitLook = kMillisecond / 20;
-constexpr std::size_t kMostVisitors = 32;  // others are not waited for
+constexpr std::int64_t kProgramPatience = kMillisecond;  // with a thread of the program that is in the list, most for some microseconds
+constexpr std::size_t kMostVisitors = 32;                // others are not waited for
 constexpr std::size_t kMostOwnThreads = 8;
 
 using Load = void* (*)(const char*, int);
@@ -54,6 +55,73 @@ bool does_another_fork(Visitor self) noexcept {
     const std::uintptr_t thread = fork.thread.load();
     return thread != 0 && thread != self && fork.stage.load() == ForkUnderWay::Stage::kForking;
   });
+}
+
+// How many threads of the program are in the list, or about to be. One that is there by its own call may wait there for another thread, and that one must
+// not wait for the list within a call in which alone it would not. So each says that it comes before it looks for the other: who visits for the agent
+// leaves again then, and who visits for the program waits, which does not take long.
+class ThreadCount {
+ public:
+  using Depth = std::uint16_t;  // of the visits of a thread
+  void enter(Depth& depth) noexcept {
+    if (depth++ == 0) count_.fetch_add(1);
+  }
+  void leave(Depth& depth) noexcept {
+    if (--depth == 0) count_.fetch_sub(1);
+  }
+  // `depth`: of this thread.
+  [[nodiscard]] bool has_another(Depth depth) const noexcept { return count_.load() > (depth != 0 ? 1U : 0U); }
+  // In a forked child.
+  void forget_others(Depth depth) noexcept { count_.store(depth != 0 ? 1 : 0); }
+
+ private:
+  std::atomic<std::uint32_t> count_{0};
+};
+constinit ThreadCount visiting_for_program;
+constinit ThreadCount visiting_for_agent;  // within calls of the program's
+constinit std::atomic<std::uint32_t> unseen_visits{0};
+constinit thread_local ThreadCount::Depth own_visits_for_program = 0;
+constinit thread_local ThreadCount::Depth own_visits_for_agent = 0;
+
+class [[nodiscard]] VisitForProgram {
+ public:
+  VisitForProgram() noexcept {
+    visiting_for_program.enter(own_visits_for_program);
+    while (own_visits_for_program == 1 && visiting_for_agent.has_another(own_visits_for_agent)) system::sleep(kVisitLook);
+  }
+  ~VisitForProgram() { visiting_for_program.leave(own_visits_for_program); }
+  VisitForProgram(const VisitForProgram&) = delete;
+  VisitForProgram& operator=(const VisitForProgram&) = delete;
+};
+
+// One within another may go on: the list is this thread's.
+class [[nodiscard]] VisitForAgent {
+ public:
+  VisitForAgent() noexcept { visiting_for_agent.enter(own_visits_for_agent); }
+  ~VisitForAgent() { visiting_for_agent.leave(own_visits_for_agent); }
+  VisitForAgent(const VisitForAgent&) = delete;
+  VisitForAgent& operator=(const VisitForAgent&) = delete;
+  [[nodiscard]] bool may_go_on() const noexcept { return own_visits_for_agent > 1 || !visiting_for_program.has_another(own_visits_for_program); }
+};
+
+// Whether another thread of the program is there for long. One is waited for once, and not again while it stays.
+bool does_program_stay_in_list() noexcept {
+  static constinit std::atomic<bool> is_known_to_stay{false};
+  const std::int64_t begin = monotonic_now();
+  while (visiting_for_program.has_another(own_visits_for_program)) {
+    if (is_known_to_stay.load() || monotonic_now() - begin >= kProgramPatience) {
+      is_known_to_stay.store(true);
+      return true;
+    }
+    system::sleep(kVisitLook);
+  }
+  is_known_to_stay.store(false);
+  return false;
+}
+
+int iterate(VisitFile visit, void* data) noexcept {
+  const Iterate function = next(next_iterate, "dl_iterate_phdr");
+  return function != nullptr ? function(visit, data) : 0;
 }
 
 class [[nodiscard]] CountedVisit {
@@ -114,8 +182,11 @@ class [[nodiscard]] CountedVisit {
   void* data_;
 };
 
-// How long who forks waits for one that has not got the lock.
-std::int64_t patience_of_fork(Visitor visitor) noexcept { return is_own(visitor & ~kHasLock) ? kOwnThreadPatience : kForkPatience; }
+// How long who forks waits for one that has not got the lock, and does not get it while the program stays there.
+std::int64_t patience_of_fork(Visitor visitor) noexcept {
+  if (does_program_stay_in_list()) return kProgramPatience;
+  return is_own(visitor & ~kHasLock) ? kOwnThreadPatience : kForkPatience;
+}
 
 // Where it does not leave in time, its thread has ended there: nobody waits for that visit any more. One that has not got the lock yet is waited for a
 // moment: who forks may hold that itself.
@@ -153,14 +224,40 @@ void be_known_by_tools_path() noexcept {
 int visit_loaded_files(VisitFile visit, void* data) noexcept {
   for (const std::int64_t begin = monotonic_now();;) {
     CountedVisit own(visit, data, begin);
-    const int result = visit_loaded_files_for_program(&CountedVisit::look_at, &own);
+    const int result = iterate(&CountedVisit::look_at, &own);
     if (!own.has_given_way()) return result;
   }
 }
 
+int visit_loaded_files_now(VisitFile visit, void* data) noexcept {
+  if (is_own(this_thread())) return visit_loaded_files(visit, data);
+  for (const std::int64_t begin = monotonic_now(); is_list_free_of_program();) {
+    CountedVisit own(visit, data, begin);
+    const VisitForAgent in_list;
+    if (!in_list.may_go_on()) {
+      if (monotonic_now() - begin >= kProgramPatience) break;
+      continue;
+    }
+    const int result = iterate(&CountedVisit::look_at, &own);
+    if (!own.has_given_way()) return result;
+  }
+  return kNotNow;
+}
+
+bool is_list_free_of_program() noexcept {
+  if (is_own(this_thread()) || own_visits_for_agent != 0) return true;
+  return unseen_visits.load() == 0 && !does_program_stay_in_list();
+}
+
+UnseenVisits::UnseenVisits() noexcept { unseen_visits.fetch_add(1); }
+
+UnseenVisits::~UnseenVisits() { unseen_visits.fetch_sub(1); }
+
+void* real_dl_iterate_phdr() noexcept { return reinterpret_cast<void*>(next(next_iterate, "dl_iterate_phdr")); }
+
 int visit_loaded_files_for_program(VisitFile visit, void* data) noexcept {
-  const Iterate iterate = next(next_iterate, "dl_iterate_phdr");
-  return iterate != nullptr ? iterate(visit, data) : 0;
+  const VisitForProgram in_list;
+  return iterate(visit, data);
 }
 
 void wait_for_visits_of_loaded_files(ForkUnderWay& fork) noexcept {
@@ -186,6 +283,9 @@ void remove_own_thread() noexcept {
 }
 
 void forget_visits_of_loaded_files() noexcept {
+  visiting_for_program.forget_others(own_visits_for_program);
+  visiting_for_agent.forget_others(own_visits_for_agent);
+  unseen_visits.store(0);
   for (std::atomic<Visitor>& own : visiting_own_threads) own.store(0);
   for (std::atomic<Visitor>& place : visitors) place.store(0);
 }

@@ -4,6 +4,7 @@
 // Not where a lock of the agent's is held: the loader has its own. Any thread.
 #pragma once
 
+#include <climits>
 #include <cstddef>
 
 #include <link.h>
@@ -24,8 +25,27 @@ void be_known_by_tools_path() noexcept;
 // the program's 100 ms (kForkPatience), since it may hold what they need to fork.
 using VisitFile = int (*)(dl_phdr_info*, std::size_t, void*);
 int visit_loaded_files(VisitFile visit, void* data) noexcept;
+// The same within a call of the program's that alone would not wait for the list. Where another thread of the program stays in it for a millisecond, nothing
+// is visited: that thread may wait for this call. Seen are those whose calls come to the agent (core/loader/place_in_list.cpp).
+inline constexpr int kNotNow = INT_MIN;
+int visit_loaded_files_now(VisitFile visit, void* data) noexcept;
+// Whether no other thread of the program stays in the list for a millisecond.
+bool is_list_free_of_program() noexcept;
+// While one lives, it visits nothing: threads may be in the list by calls that did not come to the agent.
+class UnseenVisits {
+ public:
+  UnseenVisits() noexcept;
+  ~UnseenVisits();
+  UnseenVisits(const UnseenVisits&) = delete;
+  UnseenVisits& operator=(const UnseenVisits&) = delete;
+};
 // The same for a call of the program's, which may fork as it does without us.
 int visit_loaded_files_for_program(VisitFile visit, void* data) noexcept;
+
+// What the program calls without us.
+void* real_dl_iterate_phdr() noexcept;
+// What it calls in its place, where the agent is loaded with the program or has redirected its calls; as visit_loaded_files_for_program().
+extern "C" [[gnu::visibility("hidden")]] int lanescope_own_dl_iterate_phdr(VisitFile visit, void* data);
 
 // On a thread of the agent's own, before its first visit and behind its last one. Up to eight at a time.
 void add_own_thread() noexcept;

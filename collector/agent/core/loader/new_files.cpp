@@ -28,7 +28,7 @@ struct Listed {
 // Of the first file: how many came and went ever is the same of each.
 unsigned long long loaded_ever() noexcept {
   unsigned long long loaded = 0;
-  visit_loaded_files(
+  visit_loaded_files_now(
       [](dl_phdr_info* file, std::size_t, void* own) {
         *static_cast<unsigned long long*>(own) = file->dlpi_adds;
         return 1;
@@ -39,7 +39,7 @@ unsigned long long loaded_ever() noexcept {
 
 Listed what_is_listed() noexcept {
   Listed listed;
-  visit_loaded_files(
+  visit_loaded_files_now(
       [](dl_phdr_info* file, std::size_t, void* own) {
         auto& result = *static_cast<Listed*>(own);
         ++result.files;
@@ -106,19 +106,22 @@ void NewFiles::visit_each(VisitNew visit_new, void* argument) noexcept {
   for (int tries = 0; is_again && tries < kMostTries; ++tries) {
     if (unfinished_.count == 0 && loaded_ever() == loaded_) return;
     const Listed now = what_is_listed();
+    if (now.files == 0) return;  // nor are they looked at now
     const std::size_t come = static_cast<std::size_t>(std::min<unsigned long long>(now.loaded - loaded_, now.files));
     Look look{*this, visit_new, argument, now, now.files - come, unfinished_};
     const std::int64_t time = monotonic_now();
     waits_for_loader_ = come != 0 || time - unfinished_.since < kUnfinishedAtMost;
     const unsigned long long loaded_before = std::exchange(loaded_, now.loaded);
     unfinished_.count = 0;
-    is_again = visit_loaded_files(look_at, &look) != 0;
+    const int end = visit_loaded_files_now(look_at, &look);
+    is_again = end != 0;
     if (is_again) {
       loaded_ = loaded_before;
       unfinished_ = look.before;
     } else {
       if (come != 0) unfinished_.since = time;
     }
+    if (end == kNotNow) return;
   }
 }
 

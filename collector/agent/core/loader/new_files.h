@@ -21,7 +21,8 @@ class NewFiles {
   // kAgain: it was not finished, and comes with the next look, too, while unfinished ones are waited for.
   enum class Seen { kWhole, kAgain };
 
-  // Calls visit(information) for each. The loader's lock is held there. Where no file came or went since the last time, that costs a look at the first.
+  // Calls visit(information) for each; for none, and so again with the next look, where they can't be visited now (visit_loaded_files_now()). The loader's lock
+  // is held there. Where no file came or went since the last time, that costs a look at the first.
   template <typename Visit>
   void visit(Visit visit) noexcept {
     visit_each([](const dl_phdr_info& file, void* own) { return (*static_cast<Visit*>(own))(file); }, &visit);

@@ -53,12 +53,14 @@ int visit_others(dl_phdr_info* file, std::size_t size, void* data) {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) int lanescope_dl_iterate_phdr(VisitFile visit, void* data) __asm__("dl_iterate_phdr");
-extern "C" int lanescope_dl_iterate_phdr(VisitFile visit, void* data) {
+extern "C" int lanescope_own_dl_iterate_phdr(VisitFile visit, void* data) {
   if (!is_program_starting.load(std::memory_order_relaxed) || !is_of_sanitizer(__builtin_return_address(0))) return visit_loaded_files_for_program(visit, data);
   Visit of_others{visit, data};
   return visit_loaded_files_for_program(visit_others, &of_others);
 }
+
+extern "C" __attribute__((visibility("default"), alias("lanescope_own_dl_iterate_phdr"))) int lanescope_dl_iterate_phdr(VisitFile visit,
+                                                                                                                        void* data) __asm__("dl_iterate_phdr");
 
 // The runtime of the sanitizer, on which the program depends, has started by now.
 __attribute__((constructor)) static void end_of_start() { is_program_starting.store(false, std::memory_order_relaxed); }
