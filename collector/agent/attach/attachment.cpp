@@ -23,9 +23,11 @@
 #include "agent/core/own_thread.h"
 #include "agent/core/system_calls.h"
 #include "agent/osrt/trace.h"
+#include "agent/process/call_filters.h"
 #include "agent/process/forks.h"
 #include "agent/process/lock.h"
 #include "agent/process/own_descriptor.h"
+#include "agent/process/this_thread.h"
 #include "agent/python_lock/python_lock.h"
 #include "collector/channel/layout.h"
 
@@ -35,6 +37,7 @@ namespace {
 constexpr int kLookMilliseconds = 500;              // between looks for libraries that came by ways that are not watched
 constexpr std::int64_t kReadyAgain = kMillisecond;  // between looks of those who wait for that
 constexpr int kListenMilliseconds = 1'000;          // between looks whether the program has closed the listener
+constexpr std::int64_t kEndPatience = 5 * kSecond;  // of who wants the thread to end; it looks after each wait of the above
 constexpr std::int64_t kListenAgain = kSecond;      // where it has, and another can't be had
 
 struct Invitation {
@@ -50,6 +53,8 @@ struct Attachment {
   Invitation pending;
   void (*record_cuda)() = nullptr;
   bool is_served = false;                    // the thread runs
+  std::atomic<std::uint32_t> server{0};      // that thread; 0: none
+  std::atomic<bool> is_to_end{false};        // it is, and no other comes
   bool listens = false;                      // in an armed process
   OwnDescriptor listener;                    // then, but while there is none
   char name[channel::kArmedNameBytes] = {};  // of the listener
@@ -139,6 +144,7 @@ void end_with_last_thread() noexcept {
 // False when nobody waits; the thread then ends, where the process is not armed.
 bool take_pending(Invitation& invitation) noexcept {
   const ScopedLock lock(attachment.lock);
+  if (attachment.is_to_end) return attachment.is_served = false;
   invitation = attachment.pending;
   attachment.pending = {};
   if (invitation.socket.was_opened()) attachment.progress.store(Progress::kUnderWay, std::memory_order_relaxed);
@@ -231,7 +237,7 @@ void look_at_new_files(const OsCalls& os_calls) noexcept {
 
 // On a thread of the program's that has loaded some, in a forked child as well, which is to be a member before it looks.
 void look_for_program() noexcept {
-  if (join_recording()) look_at_new_files(traced_os_calls());
+  if (may_look_at_loaded_files() && join_recording()) look_at_new_files(traced_os_calls());
 }
 
 // Where the program has closed the session's socket, nobody tells of its end but who comes next.
@@ -265,6 +271,7 @@ void follow_session() noexcept {
       attachment.record_cuda();
     }
     attachment.progress.store(Progress::kReady, std::memory_order_release);
+    if (attachment.is_to_end) return;
   } while (session_stays_alive(kLookMilliseconds) && !has_successor());
   osrt::look_at_new_files.store(nullptr, std::memory_order_release);
   fall_silent_without_session();
@@ -272,6 +279,7 @@ void follow_session() noexcept {
 
 void* serve(void*) noexcept {
   const OwnThread own_thread;
+  attachment.server.store(this_thread_id(), std::memory_order_release);
   for (Invitation invitation; take_pending(invitation);) {
     end_with_last_thread();
     if (!invitation.socket.was_opened())
@@ -324,7 +332,7 @@ void wake_thread() noexcept {
 }  // namespace
 
 void wait_for_sessions(void (*record_cuda)()) noexcept {
-  if (!is_armed()) return;
+  if (!is_armed() || !may_join()) return;
   const ScopedLock lock(attachment.lock);
   if (attachment.listens) return;
   on_fork_child(forget_in_child);
@@ -354,6 +362,7 @@ int attach(const char* address, void (*record_cuda)()) noexcept {
   if (!invitation.socket.was_opened()) return EBADF;
   on_fork_child(forget_in_child);
   follow_membership();
+  attachment.is_to_end = false;
   if (!attachment.is_served) {
     // It looks for what is pending once the lock is free.
     if (const int problem = start_own_thread(serve, nullptr, 0); problem != 0) {
@@ -367,6 +376,22 @@ int attach(const char* address, void (*record_cuda)()) noexcept {
   attachment.pending = invitation;
   if (attachment.listens) wake_thread();
   return 0;
+}
+
+void end_service() noexcept {
+  bool was_served = false;
+  {
+    const ScopedLock lock(attachment.lock);
+    was_served = attachment.is_served;
+    attachment.is_to_end = true;
+    attachment.listener.close();
+    attachment.listens = false;
+  }
+  if (!was_served) return;
+  report(Component::kNvtx, ComponentState::kRecording, Severity::kWarning,
+         "Libraries that the program loads from here on are not recorded: its seccomp filter would have the kernel end it for the agent's thread.");
+  const std::int64_t give_up = monotonic_now() + kEndPatience;
+  while (is_thread_of_process(attachment.server.load(std::memory_order_acquire)) && monotonic_now() < give_up) system::sleep(kReadyAgain);
 }
 
 int await_attached(int milliseconds) noexcept {

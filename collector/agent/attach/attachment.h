@@ -19,4 +19,8 @@ int await_attached(int milliseconds) noexcept;
 // In a process that is armed: waits for sessions that connect to it, on a thread of ours. Does nothing in others. Any thread; once counts.
 void wait_for_sessions(void (*record_cuda)()) noexcept;
 
+// Ends that thread, and says what is not recorded without it; what has joined goes on being recorded. For a thread that is about to forbid all threads what
+// this one does (process/call_filters.h). Returns once the kernel has none, half a second later as a rule. The next attach() starts one again.
+void end_service() noexcept;
+
 }  // namespace lanescope::agent::attach

@@ -18,6 +18,7 @@
 #include "agent/core/loader/dynamic_section.h"
 #include "agent/core/loader/loader.h"
 #include "agent/core/system_calls.h"
+#include "agent/process/call_filters.h"
 #include "agent/process/forks.h"
 
 namespace lanescope::agent::nvtx {
@@ -289,7 +290,7 @@ bool Orphans::free(long process) noexcept {
 }
 
 std::size_t Orphans::free_all() noexcept {
-  if (memory_ == nullptr || memory_->count == Memory::kMostFunctions) return 0;
+  if (memory_ == nullptr || memory_->count == Memory::kMostFunctions || !may_look_for_children()) return 0;
   std::size_t freed = 0;
   for_each_child(memory_->text, [&](long child) {
     if (free(child)) ++freed;

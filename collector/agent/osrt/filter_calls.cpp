@@ -6,9 +6,11 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "agent/attach/attachment.h"
 #include "agent/attach/late_nvtx.h"
 #include "agent/channel/membership.h"
 #include "agent/channel/thread_writer.h"
+#include "agent/core/faults/fault_guard.h"
 #include "agent/core/quiet.h"
 #include "agent/core/system_calls.h"
 #include "agent/osrt/trace.h"
@@ -25,9 +27,12 @@ constinit Function real_prctl{"prctl", nullptr};
 struct Wanted {
   enum class Mode { kStrict, kFilter } mode;
   const sock_fprog* filter = nullptr;
+  bool is_for_all_threads = false;
 
-  Wanted(long asked, long strict, long place) noexcept
-      : mode(asked == strict ? Mode::kStrict : Mode::kFilter), filter(reinterpret_cast<const sock_fprog*>(place)) {}
+  Wanted(long asked, long strict, long place, long flags = 0) noexcept
+      : mode(asked == strict ? Mode::kStrict : Mode::kFilter),
+        filter(reinterpret_cast<const sock_fprog*>(place)),
+        is_for_all_threads((flags & SECCOMP_FILTER_FLAG_TSYNC) != 0) {}
 };
 
 void tell_of_strict_mode() noexcept {
@@ -49,17 +54,26 @@ long begin_strict_mode(Install install) noexcept {
   return result;
 }
 
+// The agent's own thread would be in the way. A filter is read here before the kernel has taken it, which may find no filter there.
+void make_way_for(const Wanted& wanted) noexcept {
+  if (!wanted.is_for_all_threads || !may_look_at_loaded_files()) return;
+  bool spares_them = true;
+  const Guarded read = run_guarded([&] { spares_them = wanted.filter == nullptr || spares_own_threads(*wanted.filter); });
+  if (read == Guarded::kDone && !spares_them) attach::end_service();
+}
+
 // `install`: returns as system calls do, 0 where it has succeeded; a filter may also answer with a descriptor, or name a thread that could not
 // take it over.
 template <typename Install>
 long install_with(Install install, const Wanted& wanted) noexcept {
   if (may_join()) {
     const Quiet quiet;
-    attach::set_nvtx_up();
+    if (may_look_at_loaded_files()) attach::set_nvtx_up();
     static_cast<void>(ThreadWriter());
   }
   if (wanted.mode == Wanted::Mode::kStrict) return begin_strict_mode(install);
   if (may_join() && !is_own_process()) return install();  // it holds for the child of a vfork, and not for its parent
+  make_way_for(wanted);
   FilterInstallation installation;
   const long result = install();
   if (result >= 0 && wanted.filter != nullptr) installation.has_succeeded(*wanted.filter);
@@ -73,7 +87,7 @@ bool installs_filter(long number, long first) noexcept {
 }
 
 long install_filter(long (*next)(long, ...), long number, long a, long b, long c, long d, long e) noexcept {
-  const Wanted wanted = number == SYS_prctl ? Wanted(b, SECCOMP_MODE_STRICT, c) : Wanted(a, SECCOMP_SET_MODE_STRICT, c);
+  const Wanted wanted = number == SYS_prctl ? Wanted(b, SECCOMP_MODE_STRICT, c) : Wanted(a, SECCOMP_SET_MODE_STRICT, c, b);
   return install_with([&] { return next(number, a, b, c, d, e); }, wanted);
 }
 

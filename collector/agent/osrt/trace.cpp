@@ -7,6 +7,7 @@
 #include "agent/channel/thread_writer.h"
 #include "agent/core/call_chain.h"
 #include "agent/osrt/later_functions.h"
+#include "agent/process/call_filters.h"
 #include "agent/process/forks.h"
 
 namespace lanescope::agent::osrt {
@@ -48,7 +49,7 @@ void* Function::find() noexcept {
 
 void watch_process_calls() noexcept {
   const auto look = [] {
-    if (auto* const now = redirect_process.load(std::memory_order_acquire)) now();
+    if (auto* const now = redirect_process.load(std::memory_order_acquire); now != nullptr && may_look_at_loaded_files()) now();
   };
   on_fork_child([] { redirecting.store(0, std::memory_order_relaxed); });
   look();

@@ -20,6 +20,9 @@ constinit std::atomic<bool> forbids_joining{false};
 constinit std::atomic<bool> forbids_looking_at_files{false};
 constinit std::atomic<bool> forbids_looking_at_session{false};
 constinit std::atomic<bool> forbids_leaving_links{false};
+constinit std::atomic<bool> forbids_holding_signals{false};
+constinit std::atomic<bool> forbids_looking_at_loaded_files{false};
+constinit std::atomic<bool> forbids_looking_for_children{false};
 
 namespace {
 
@@ -53,6 +56,31 @@ constexpr NeededCall kNeeded[] = {
 constexpr NeededCall kNeededForFiles[] = {{SYS_fstat}, {SYS_readlinkat}};
 constexpr NeededCall kNeededForSession[] = {{SYS_getsockopt}, {SYS_newfstatat}, {SYS_geteuid}, {SYS_openat}, {SYS_read}, {SYS_ppoll}};
 constexpr NeededCall kNeededForLinks[] = {{SYS_symlinkat}};
+constexpr NeededCall kNeededForSignals[] = {{SYS_rt_sigprocmask}};
+constexpr NeededCall kNeededForLoadedFiles[] = {{SYS_futex},
+                                                {SYS_mprotect, {0, 0, PROT_READ | PROT_WRITE}},
+                                                {SYS_mprotect, {0, 0, PROT_READ}},
+                                                {SYS_rt_sigprocmask},
+                                                {SYS_gettid},
+                                                {SYS_tgkill},
+                                                {SYS_nanosleep},
+                                                {SYS_sched_yield}};
+constexpr NeededCall kNeededForChildren[] = {{SYS_openat},   {SYS_getdents64},      {SYS_read},        {SYS_close},  {SYS_pread64},
+                                             {SYS_pwrite64}, {SYS_get_robust_list}, {SYS_sched_yield}, {SYS_gettid}, {SYS_futex}};
+// Beside what looking at the session and at loaded files takes.
+constexpr NeededCall kNeededForOwnThreads[] = {{SYS_exit}, {SYS_madvise}, {SYS_munmap}, {SYS_accept4}};
+
+struct Purpose {
+  std::atomic<bool>& is_forbidden;
+  std::span<const NeededCall> calls;
+};
+const Purpose kPurposesOfCalls[] = {{forbids_joining, kNeeded},
+                                    {forbids_looking_at_files, kNeededForFiles},
+                                    {forbids_looking_at_session, kNeededForSession},
+                                    {forbids_leaving_links, kNeededForLinks},
+                                    {forbids_holding_signals, kNeededForSignals},
+                                    {forbids_looking_at_loaded_files, kNeededForLoadedFiles},
+                                    {forbids_looking_for_children, kNeededForChildren}};
 
 std::uint32_t computed(std::uint16_t operation, std::uint32_t left, std::uint32_t right) noexcept {
   constexpr std::uint32_t kBits = 32;
@@ -166,11 +194,24 @@ bool ends_who_calls(std::span<const NeededCall> calls, const sock_fprog& filter)
 
 }  // namespace
 
+FilterInstallation::FilterInstallation() noexcept {
+  static_assert(std::size(kPurposesOfCalls) == kPurposes);
+  for (std::size_t i = 0; i < kPurposes; ++i) forbidden_[i] = kPurposesOfCalls[i].is_forbidden.exchange(true);
+}
+
 void FilterInstallation::has_succeeded(const sock_fprog& filter) noexcept {
-  before_ = before_ || ends_who_calls(kNeeded, filter);
-  files_before_ = files_before_ || ends_who_calls(kNeededForFiles, filter);
-  session_before_ = session_before_ || ends_who_calls(kNeededForSession, filter);
-  links_before_ = links_before_ || ends_who_calls(kNeededForLinks, filter);
+  for (std::size_t i = 0; i < kPurposes; ++i) forbidden_[i] = forbidden_[i] || ends_who_calls(kPurposesOfCalls[i].calls, filter);
+}
+
+FilterInstallation::~FilterInstallation() {
+  for (std::size_t i = 0; i < kPurposes; ++i) kPurposesOfCalls[i].is_forbidden.store(forbidden_[i]);
+}
+
+bool spares_own_threads(const sock_fprog& filter) noexcept {
+  for (const std::span<const NeededCall> calls : {std::span<const NeededCall>(kNeeded), std::span<const NeededCall>(kNeededForSession),
+                                                  std::span<const NeededCall>(kNeededForLoadedFiles), std::span<const NeededCall>(kNeededForOwnThreads)})
+    if (ends_who_calls(calls, filter)) return false;
+  return true;
 }
 
 }  // namespace lanescope::agent

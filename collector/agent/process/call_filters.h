@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 
 #include <linux/filter.h>
 
@@ -25,30 +26,31 @@ inline bool may_look_at_session() noexcept { return !forbids_looking_at_session.
 extern constinit std::atomic<bool> forbids_leaving_links;
 inline bool may_leave_links() noexcept { return !forbids_leaving_links.load(std::memory_order_relaxed); }
 
+// The same of holding signals for a moment (process/held_signals.h); of looking at files that the program loads (core/loader/, attach/late_nvtx.h); and of
+// looking for children that were forked in the midst of a set-up (nvtx/orphans.h).
+extern constinit std::atomic<bool> forbids_holding_signals;
+inline bool may_hold_signals() noexcept { return !forbids_holding_signals.load(std::memory_order_relaxed); }
+extern constinit std::atomic<bool> forbids_looking_at_loaded_files;
+inline bool may_look_at_loaded_files() noexcept { return !forbids_looking_at_loaded_files.load(std::memory_order_relaxed); }
+extern constinit std::atomic<bool> forbids_looking_for_children;
+inline bool may_look_for_children() noexcept { return !forbids_looking_for_children.load(std::memory_order_relaxed); }
+
+// Whether a thread of the agent's own would live on behind this filter, where that holds for all threads.
+bool spares_own_threads(const sock_fprog& filter) noexcept;
+
 // Lives around the call that installs a filter: what it is about to forbid counts as forbidden from before it.
 class [[nodiscard]] FilterInstallation {
  public:
-  FilterInstallation() noexcept
-      : before_(forbids_joining.exchange(true)),
-        files_before_(forbids_looking_at_files.exchange(true)),
-        session_before_(forbids_looking_at_session.exchange(true)),
-        links_before_(forbids_leaving_links.exchange(true)) {}
+  FilterInstallation() noexcept;
   // To be called behind it. `filter`: what the kernel has taken.
   void has_succeeded(const sock_fprog& filter) noexcept;
-  ~FilterInstallation() {
-    forbids_joining.store(before_);
-    forbids_looking_at_files.store(files_before_);
-    forbids_looking_at_session.store(session_before_);
-    forbids_leaving_links.store(links_before_);
-  }
+  ~FilterInstallation();
   FilterInstallation(const FilterInstallation&) = delete;
   FilterInstallation& operator=(const FilterInstallation&) = delete;
 
  private:
-  bool before_;
-  bool files_before_;
-  bool session_before_;
-  bool links_before_;
+  static constexpr std::size_t kPurposes = 7;
+  bool forbidden_[kPurposes];  // behind it
 };
 
 }  // namespace lanescope::agent

@@ -10,6 +10,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/forks_under_way.h"
 #include "agent/core/loader/loader.h"
+#include "agent/process/call_filters.h"
 #include "agent/process/held_signals.h"
 #include "agent/process/this_thread.h"
 
@@ -94,7 +95,7 @@ bool end_forking() noexcept {
 void before_fork() noexcept {
   const HeldSignals held;
   ForkUnderWay* const fork = begin_forking();
-  call_each(preparing);
+  if (may_look_at_loaded_files()) call_each(preparing);
   if (fork != nullptr) wait_for_visits_of_loaded_files(*fork);  // before the locks, which a visitor may wait for
   for_each_held([](Lock& lock) { lock.lock_to_fork(); });
 }

@@ -51,7 +51,8 @@ bool is_thread_of_process(std::uint32_t thread) noexcept;
 void watch_forks() noexcept;
 
 // Called on a thread that is about to fork, before any lock is held for that, with the program's signals held. It may wait for other threads,
-// but not without end, and takes no memory of the program's. Up to a dozen, in the order of these calls.
+// but not without end, and takes no memory of the program's. Up to a dozen, in the order of these calls. Not where the program forbids looking at
+// loaded files (call_filters.h).
 void before_forking(void (*prepare)()) noexcept;
 
 // Holds the lock while the process forks, so that what it guards is whole in the child, where it is free again. Up to a dozen locks, which

@@ -1,4 +1,5 @@
-// The program's signal handlers do not run on this thread for a while: they could call the agent, or leave by a jump what it has begun.
+// The program's signal handlers do not run on this thread for a while: they could call the agent, or leave by a jump what it has begun. They do where a
+// seccomp filter of the program's would end it for holding them (process/call_filters.h).
 #pragma once
 
 #include <csignal>
@@ -6,6 +7,7 @@
 #include <initializer_list>
 
 #include "agent/core/system_calls.h"
+#include "agent/process/call_filters.h"
 
 namespace lanescope::agent {
 
@@ -19,14 +21,14 @@ inline constexpr std::uint64_t kHeldSignals = [] {
 
 class [[nodiscard]] HeldSignals {
  public:
-  HeldSignals() noexcept : before_(hold()) {}
-  ~HeldSignals() { give_back(before_); }
+  HeldSignals() noexcept : are_held_(may_hold_signals()) {
+    if (are_held_) before_ = change(kHeldSignals);
+  }
+  ~HeldSignals() {
+    if (are_held_) change(before_);
+  }
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
-
-  // By hand, where the beginning and the end lie in two functions. Returns which were held before, for give_back().
-  static std::uint64_t hold() noexcept { return change(kHeldSignals); }
-  static void give_back(std::uint64_t before) noexcept { change(before); }
 
  private:
   static std::uint64_t change(std::uint64_t mask) noexcept {
@@ -35,7 +37,8 @@ class [[nodiscard]] HeldSignals {
     return before;
   }
 
-  std::uint64_t before_;
+  bool are_held_;
+  std::uint64_t before_ = 0;
 };
 
 }  // namespace lanescope::agent

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <set>
 #include <thread>
 #include <vector>
@@ -368,6 +369,29 @@ TEST_CASE("a process does not join any more once a filter would have the kernel 
     CHECK_FALSE(may_join());
   }
   CHECK(may_join());
+}
+
+TEST_CASE("what a filter would have the kernel end a process for, the agent leaves out, each by itself") {
+  constexpr std::uint32_t kNumber = offsetof(seccomp_data, nr);
+  const int forbidden = GENERATE(as<int>(), SYS_rt_sigprocmask, SYS_getdents64, SYS_sched_yield, SYS_symlinkat, SYS_ppoll, SYS_execve);
+  CAPTURE(forbidden);
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kNumber), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(forbidden), 0, 1),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog filter{static_cast<unsigned short>(std::size(code)), code};
+  {
+    FilterInstallation installation;
+    installation.has_succeeded(filter);
+  }
+  CHECK(may_hold_signals() == (forbidden != SYS_rt_sigprocmask));
+  CHECK(may_look_for_children() == (forbidden != SYS_getdents64 && forbidden != SYS_sched_yield));
+  CHECK(may_look_at_loaded_files() == (forbidden != SYS_rt_sigprocmask && forbidden != SYS_sched_yield));
+  CHECK(may_leave_links() == (forbidden != SYS_symlinkat));
+  CHECK(may_look_at_session() == (forbidden != SYS_ppoll));
+  CHECK(may_join() == (forbidden != SYS_rt_sigprocmask));
+  CHECK(spares_own_threads(filter) == (forbidden == SYS_getdents64 || forbidden == SYS_symlinkat || forbidden == SYS_execve));
+  for (std::atomic<bool>* each : {&forbids_joining, &forbids_looking_at_files, &forbids_looking_at_session, &forbids_leaving_links, &forbids_holding_signals,
+                                  &forbids_looking_at_loaded_files, &forbids_looking_for_children})
+    each->store(false);
 }
 
 TEST_CASE("a process that can't report leaves word in the session's file alone, as far as that and its own files may grow") {

@@ -52,6 +52,7 @@ void add_surroundings(std::vector<Way>& ways) {
   ways.push_back({.arguments = {"seccomp-threads"}, .ranges = 150});
   ways.push_back({.arguments = {"seccomp-forks"}, .ranges = 160, .said = "its seccomp filter has the kernel end it"});
   ways.push_back({.arguments = {"seccomp-children"}, .ranges = 130});
+  for (const char* how : {"seccomp-loads", "seccomp-loads-no-signals", "seccomp-loads-all-threads"}) ways.push_back({.arguments = {how}, .ranges = 200});
   ways.push_back({.arguments = {"seccomp-vfork"}, .ranges = 250});
   ways.push_back({.arguments = {"seccomp-strict"}, .ranges = 220, .said = "it asks for seccomp's strict mode"});
   ways.push_back({.arguments = {"seccomp-first", "100000"}, .ranges = 100'000, .traced = "osrt"});

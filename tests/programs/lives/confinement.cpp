@@ -1,6 +1,7 @@
 // What it may not do, or has not: descriptors, roots, users, memory, clocks, calls of the kernel.
 #include "lives.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -17,10 +18,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace lives {
 namespace {
@@ -279,6 +282,47 @@ int may_only_fork() {
   steps(10);
   _exit(kCode);
 }
+// Behind a filter it loads a library again and again, which has NVTX of its own, and may do nothing but what that takes.
+enum class Signals { kMayBeHeld, kMayNot };
+int loads_libraries(long flags, Signals signals) {
+  const std::string library = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "liblanescope_program_nvtx_life.so";
+  std::vector<sock_filter> code{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                                LANESCOPE_ALLOW(openat),
+                                LANESCOPE_ALLOW(read),
+                                LANESCOPE_ALLOW(pread64),
+                                LANESCOPE_ALLOW(fstat),
+                                LANESCOPE_ALLOW(newfstatat),
+                                LANESCOPE_ALLOW(close),
+                                LANESCOPE_ALLOW(mmap),
+                                LANESCOPE_ALLOW(mprotect),
+                                LANESCOPE_ALLOW(munmap),
+                                LANESCOPE_ALLOW(brk),
+                                LANESCOPE_ALLOW(futex),
+                                LANESCOPE_ALLOW(clock_nanosleep),
+                                LANESCOPE_ALLOW(rt_sigreturn),
+                                LANESCOPE_ALLOW(write),
+                                LANESCOPE_ALLOW(exit_group)};
+  if (signals == Signals::kMayBeHeld) code.insert(code.end(), {LANESCOPE_ALLOW(rt_sigprocmask)});
+  code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+  const sock_fprog filter{static_cast<unsigned short>(code.size()), code.data()};
+  must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &filter) == 0, "seccomp");
+  for (int life = 0; life < 100; ++life) {
+    void* loaded = dlopen(library.c_str(), RTLD_NOW);
+    must(loaded != nullptr, "a library");
+    reinterpret_cast<void (*)(long)>(dlsym(loaded, "one_range"))(life);
+    dlclose(loaded);
+    steps(1);
+  }
+  return kCode;
+}
+int loads_behind_filter() { return loads_libraries(0, Signals::kMayBeHeld); }
+int loads_without_signals() { return loads_libraries(0, Signals::kMayNot); }
+// Other threads than its own, if there were any, live on for longer than they may wait.
+int loads_behind_filter_of_all() {
+  const int code = loads_libraries(SECCOMP_FILTER_FLAG_TSYNC, Signals::kMayBeHeld);
+  usleep(1'200'000);
+  return code;
+}
 #undef LANESCOPE_ALLOW
 
 }  // namespace
@@ -308,6 +352,9 @@ std::vector<Way> confinement() {
       {"seccomp-vfork", has_a_guarded_vfork},
       {"seccomp-threads", may_only_have_threads},
       {"seccomp-forks", may_only_fork},
+      {"seccomp-loads", loads_behind_filter},
+      {"seccomp-loads-no-signals", loads_without_signals},
+      {"seccomp-loads-all-threads", loads_behind_filter_of_all},
   };
 }
 

@@ -18,6 +18,7 @@ constexpr std::array kDiagnostics = {
     to_translate("The NVTX ranges of {count} libraries go to another tool, which was there first."),
     to_translate("NVTX of {count} loaded files is recorded from here on."),
     to_translate("NVTX ranges that libraries make before the agent has seen them, as in their constructors, are missing."),
+    to_translate("Libraries that the program loads from here on are not recorded: its seccomp filter would have the kernel end it for the agent's thread."),
     to_translate("Of {count} of the loaded files no calls into the C library are recorded: what they were loaded from was cut short or replaced since."),
     to_translate("A capture was to begin, and the recorder was not ready for it within 10 s: what the program did from there until it was is missing."),
     to_translate("GPU activity is not recorded: there is no NVIDIA driver in this process."),
