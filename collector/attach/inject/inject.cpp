@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <fstream>
@@ -153,7 +154,7 @@ class Injector {
 
   [[nodiscard]] bool runs() const {
     const Result<Candidate> now = read_candidate(request_.pid);
-    return now && now->state != RunState::kZombie;
+    return now && now->state != RunState::kEnding && now->state != RunState::kZombie;
   }
 
   [[nodiscard]] std::string from_outside() const { return " Record its threads from outside: lanescope attach -t none " + std::to_string(request_.pid); }
@@ -311,6 +312,9 @@ class Injector {
     if (!answer) return answer.error();
     const auto code = static_cast<std::int32_t>(*answer);
     if (code == EBUSY) return failure("another recording of it is under way. End that first.");
+    if (code == EAGAIN)
+      return failure("its limits leave no room for a thread of the agent. Allow it more (ulimit -u, -v, -d, or -l where it locks its memory)." +
+                     from_outside());
     if (code != 0) return failure(std::string("the agent could not start in it: ") + std::strerror(code) + ".");
     return {};
   }

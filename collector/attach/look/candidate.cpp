@@ -64,6 +64,13 @@ RunState run_state(char letter) {
   }
 }
 
+// Whether it is one of the kernel's own threads. False where it has ended.
+bool is_of_kernel(const std::string& process) {
+  constexpr std::size_t kFlags = 9;                 // field of /proc/PID/stat
+  constexpr std::uint64_t kKernelThread = 1 << 21;  // PF_KTHREAD
+  return (process_stat(process).number(kFlags) & kKernelThread) != 0;
+}
+
 std::string read_command_line(const std::string& process) {
   std::string text = process_text(process + "/cmdline", kMostArgumentBytes);
   while (!text.empty() && text.back() == '\0') text.pop_back();
@@ -134,7 +141,10 @@ Result<Candidate> read_candidate(pid_t pid) {
   candidate.state = run_state(field("State").empty() ? 'S' : field("State").front());
   if (candidate.state == RunState::kZombie && number(status, "Threads") > 1) candidate.state = RunState::kHeadless;
   const bool has_memory_shown = candidate.state != RunState::kZombie && candidate.state != RunState::kHeadless;
-  candidate.kernel_thread = has_memory_shown && !status.contains("VmSize");  // no memory of its own
+  if (has_memory_shown && !status.contains("VmSize")) {  // no memory of its own
+    candidate.kernel_thread = is_of_kernel(process);
+    if (!candidate.kernel_thread) candidate.state = RunState::kEnding;
+  }
   candidate.tracer = static_cast<pid_t>(number(status, "TracerPid"));
   const long seccomp = number(status, "Seccomp");
   candidate.seccomp = seccomp == 1 ? SeccompMode::kStrict : seccomp == 2 ? SeccompMode::kFilter : SeccompMode::kOff;

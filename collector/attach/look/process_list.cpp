@@ -50,8 +50,8 @@ std::vector<ProcessSummary> list_processes() {
   for (const pid_t pid : process_numbers()) {
     if (pid == getpid()) continue;
     const Result<Candidate> candidate = read_candidate(pid);
-    if (!candidate || candidate->kernel_thread || candidate->state == RunState::kHeadless || candidate->state == RunState::kZombie ||
-        is_of_a_recorder(*candidate))
+    if (!candidate || candidate->kernel_thread || candidate->state == RunState::kHeadless || candidate->state == RunState::kEnding ||
+        candidate->state == RunState::kZombie || is_of_a_recorder(*candidate))
       continue;
     auto [name, is_new] = names.try_emplace(candidate->user);
     if (is_new) name->second = login_name(candidate->user);

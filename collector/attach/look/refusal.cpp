@@ -12,6 +12,7 @@ std::optional<std::string> refused_by_state(const Candidate& candidate) {
   if (candidate.state == RunState::kZombie) return "it has ended and only waits for its parent to notice.";
   if (candidate.state == RunState::kHeadless)
     return "its first thread has ended, and the kernel shows nothing of what the others run under its number. Start it with lanescope profile.";
+  if (candidate.state == RunState::kEnding) return "it is ending.";
   if (candidate.kernel_thread) return "it is a thread of the kernel.";
   if (is_of_a_recorder(candidate)) return "it belongs to a recording that runs, and only looks like the program. Attach to that.";
   return std::nullopt;

@@ -275,8 +275,9 @@ void TargetProcess::tell_absence(UnfollowedProcesses& unfollowed) {
   if (!memory_ || is_unfollowed_) return;
   if (static_cast<AgentPhase>(relaxed(memory_->shared().header().status.phase)) != AgentPhase::kNoRoom) return;
   is_unfollowed_ = true;
-  unfollowed.add(title(), "it can't map the " + std::to_string((memory_->shared().size() >> 20) + 1) +
-                              " MiB of addresses in which it would report. Allow it more (ulimit -v) and record again.");
+  unfollowed.add(title(),
+                 "it can't map the " + std::to_string((memory_->shared().size() >> 20) + 1) +
+                     " MiB of addresses in which it would report. Allow it more (ulimit -v, or ulimit -l where it locks its memory) and record again.");
 }
 
 void TargetProcess::take_diagnostic(const Record& record, std::string_view text) {

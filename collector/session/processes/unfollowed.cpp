@@ -60,7 +60,7 @@ std::string reason_of(int problem) {
     case ENFILE:
       return "the system has no file descriptor left by which it could report. Close other programs and record again.";
     case ENOMEM:
-      return "it has no room for the memory in which it would report. Allow it more (ulimit -v) and record again.";
+      return "it has no room for the memory in which it would report. Allow it more (ulimit -v, or ulimit -l where it locks its memory) and record again.";
     case EPERM:
       return "its seccomp filter has the kernel end it for what joining the recording takes. Its threads can be recorded from outside (-t none).";
     case EAFNOSUPPORT:

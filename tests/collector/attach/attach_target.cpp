@@ -8,6 +8,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -58,6 +59,18 @@ const char* do_read() {
   char letters[16] = {};
   const ssize_t count = read(STDIN_FILENO, letters, sizeof letters);
   return whole(count == 5 && std::strncmp(letters, "hello", 5) == 0);
+}
+
+// Has so much memory that the kernel takes a while to take it back.
+const char* do_large() {
+  constexpr std::size_t kBytes = std::size_t{512} << 20;
+  void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return "no memory";
+  madvise(memory, kBytes, MADV_NOHUGEPAGE);
+  std::memset(memory, 1, kBytes);
+  std::puts("large");
+  std::fflush(stdout);
+  return do_read();
 }
 
 const char* do_nanosleep() {
@@ -373,11 +386,13 @@ const char* do_strict() {
 
 int main(int, char** arguments) {
   if (arguments[2] != nullptr && (chroot(arguments[2]) != 0 || chdir("/") != 0)) return 1;
-  const std::map<std::string, const char* (*)()> modes{
-      {"read", do_read},         {"nanosleep", do_nanosleep}, {"poll", do_poll},     {"epoll", do_epoll},     {"signal-wait", do_signal_wait},
-      {"futex", do_futex},       {"signals", do_signals},     {"storm", do_storm},   {"compute", do_compute}, {"threads", do_threads},
-      {"state", do_state},       {"handler", do_handler},     {"naps", do_naps},     {"rootless", do_epoll},  {"short", do_short},
-      {"headless", do_headless}, {"filtered", do_filtered},   {"strict", do_strict}, {"deadly", do_deadly},   {"deadly-thread", do_deadly_thread}};
+  const std::map<std::string, const char* (*)()> modes{{"read", do_read},       {"large", do_large},       {"nanosleep", do_nanosleep},
+                                                       {"poll", do_poll},       {"epoll", do_epoll},       {"signal-wait", do_signal_wait},
+                                                       {"futex", do_futex},     {"signals", do_signals},   {"storm", do_storm},
+                                                       {"compute", do_compute}, {"threads", do_threads},   {"state", do_state},
+                                                       {"handler", do_handler}, {"naps", do_naps},         {"rootless", do_epoll},
+                                                       {"short", do_short},     {"headless", do_headless}, {"filtered", do_filtered},
+                                                       {"strict", do_strict},   {"deadly", do_deadly},     {"deadly-thread", do_deadly_thread}};
   std::puts(modes.at(arguments[1])());
   return kExitCode;
 }

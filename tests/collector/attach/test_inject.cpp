@@ -320,6 +320,17 @@ TEST_CASE("an agent whose file was cut short is refused by the loader, which the
   check_end(target);
 }
 
+TEST_CASE("a program whose limits leave no room for a thread is refused with the limits that may be meant") {
+  RunningTarget target(
+      {"/bin/sh", "-c", "ulimit -s 65536; ulimit -d 40000; exec \"$0\" epoll", target_program()});  // a thread's stack is as large as the first one's may be
+  target.wait_until_in(SYS_epoll_wait);
+  const Result<Injection> injection = inject({.pid = target.pid(), .agent = LANESCOPE_REAL_AGENT, .patience = 60s});
+  REQUIRE_FALSE(injection);
+  CHECK_THAT(injection.error().text, contains_text("its limits leave no room for a thread") && contains_text("ulimit -u, -v, -d, or -l"));
+  target.send("hello");
+  check_end(target);
+}
+
 TEST_CASE("a program whose root has neither /proc nor folders is refused with what works") {
   if (geteuid() != 0) {
     WARN("Only root changes a program's root: not tested.");

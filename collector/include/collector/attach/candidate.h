@@ -16,8 +16,9 @@
 
 namespace lanescope::attach {
 
-// kHeadless: its first thread has ended by pthread_exit() and others run on. The kernel shows nothing of such a process under its number.
-enum class RunState { kRunning, kSleeping, kUninterruptible, kStopped, kTraced, kHeadless, kZombie };
+// kEnding: it has given its memory up, or is giving it back. kHeadless: its first thread has ended by pthread_exit() and others run on. The kernel shows
+// nothing of such a process under its number.
+enum class RunState { kRunning, kSleeping, kUninterruptible, kStopped, kTraced, kHeadless, kEnding, kZombie };
 enum class Machine { kUnknown, kX86_64, kAarch64, k32Bit };
 enum class Linkage { kUnknown, kStatic, kDynamic };
 enum class CLibrary { kUnknown, kNone, kGlibc, kMusl };
