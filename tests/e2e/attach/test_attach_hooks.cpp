@@ -53,7 +53,7 @@ TEST_CASE("functions that stand before those of the C library are called as they
   REQUIRE(target.read_line() == "ready");
   auto recording = attach_to(target, folder, traces_os_calls);
   if (traces_os_calls) wait_for_events(*recording, 1);
-  check_end(target, "7 answered\n");
+  check_end(target, "8 answered\n");
   REQUIRE(recording->wait_for(std::chrono::minutes(1)));
   const auto trace = load(recording->path());
   CHECK(count_events(*trace, TrackKind::kOsRuntime, "usleep") == (traces_os_calls ? 1u : 0u));

@@ -1,4 +1,10 @@
-// A library that calls pause(), which the program has, too.
+// A library that calls pause(), which the program has, too, and fdatasync(), which it has itself.
 #include <unistd.h>
 
-extern "C" __attribute__((visibility("default"))) int pause_by_library() { return pause(); }
+#include "stands_before.h"
+
+#define LANESCOPE_EXPORT extern "C" __attribute__((visibility("default"), noinline))
+
+LANESCOPE_EXPORT int fdatasync(int) { return kAnswer; }
+LANESCOPE_EXPORT int pause_by_library() { return pause(); }
+LANESCOPE_EXPORT int sync_by_library() { return fdatasync(-1); }

@@ -1,7 +1,7 @@
-// A program that looks functions up as it calls them (-z lazy), before which others stand: its own pause(), which a library of its calls, and those of
-// stands_before.cpp, which is preloaded.
+// A program that looks functions up as it calls them (-z lazy), before which others stand: its own pause(), which a library of its calls, that library's
+// fdatasync(), and those of stands_before.cpp, which is preloaded.
 //
-// Waits for a line or the end of its input, calls each once, and says how many of the seven were answered by who stands before them; usleep() is the C
+// Waits for a line or the end of its input, calls each once, and says how many of the eight were answered by who stands before them; usleep() is the C
 // library's.
 #include <dlfcn.h>
 #include <poll.h>
@@ -15,6 +15,7 @@
 #include "stands_before.h"
 
 extern "C" int pause_by_library();
+extern "C" int sync_by_library();
 extern "C" __attribute__((visibility("default"))) int pause() { return kAnswer; }
 
 namespace {
@@ -25,6 +26,7 @@ int count(long answer) { return answer == kAnswer ? 1 : 0; }
 }  // namespace
 
 int main() {
+  if (sync_by_library() != kAnswer) return 99;  // its slot leads to the library itself from here on
   std::puts("ready");
   std::fflush(stdout);
   pollfd input{STDIN_FILENO, POLLIN, 0};
@@ -41,6 +43,7 @@ int main() {
   answered += count(reinterpret_cast<long>(signal(SIGUSR1, SIG_IGN)));
   answered += count(reinterpret_cast<long>(dlopen(kNoFile, RTLD_NOW)));
   answered += count(pause_by_library());
+  answered += count(sync_by_library());
   usleep(2'000);
   std::printf("%d answered\n", answered);
   return 7;
