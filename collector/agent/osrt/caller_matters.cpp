@@ -11,6 +11,7 @@
 #include "agent/core/faults/fault_guard.h"
 #include "agent/core/loader/dynamic_section.h"
 #include "agent/core/loader/loader.h"
+#include "agent/process/call_filters.h"
 
 namespace lanescope::agent::osrt {
 namespace {
@@ -131,7 +132,7 @@ void note_loaded_files() noexcept {
 }
 
 bool caller_matters(const char* file, const void* caller) noexcept {
-  if (file == nullptr || std::strchr(file, '$') != nullptr) return true;
+  if (file == nullptr || std::strchr(file, '$') != nullptr || !may_look_at_loaded_files()) return true;
   Search search{reinterpret_cast<std::uintptr_t>(caller)};
   if (visit_loaded_files_now(look, &search) == kNotNow || !search.is_found) return true;
   // Who loaded a file of the program is one of them, too.
