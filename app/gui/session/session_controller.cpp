@@ -161,6 +161,8 @@ std::vector<std::filesystem::path> SessionController::files() const {
   return files ? *files : named;
 }
 
+Wish SessionController::sameAgain() const { return {WishKind::kOpen, file(), files_.mid(1), pair_.isOpen() ? pair_.second().path : QString()}; }
+
 void SessionController::carryOut(const SessionEffect& effect, const TracePointer& trace) {
   std::visit(
       Overloaded{[this](const effect::Ask& ask) { emit asked(ask.wish); }, [this](const effect::Begin& begin) { emit begun(begin.wish); },

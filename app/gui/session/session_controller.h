@@ -60,6 +60,8 @@ class SessionController : public QObject {
   [[nodiscard]] const QStringList& paths() const { return files_; }     // the same, of several as one all of them
   // All that hold what is shown: both sides of a pair, and for a folder the files in it.
   [[nodiscard]] std::vector<std::filesystem::path> files() const;
+  // What is to be opened to see the same files as they are now. Requires: file() is not empty.
+  [[nodiscard]] Wish sameAgain() const;
   [[nodiscard]] LiveRecording* recording() { return recording_.get(); }  // null: none
   [[nodiscard]] TracePair& pair() { return pair_; }
 

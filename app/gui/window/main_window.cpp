@@ -138,6 +138,7 @@ void MainWindow::enableActions() {
   actions_.follow_live->setEnabled(isRecording());
   actions_.back->setEnabled(timeline_->canGoBack());
   actions_.forward->setEnabled(timeline_->canGoForward());
+  actions_.reload->setEnabled(has_trace && !isRecording() && !session_.file().isEmpty());
   for (QAction* action : {actions_.save_as, actions_.export_csv, actions_.copy_picture, actions_.save_picture, actions_.zoom_in, actions_.zoom_out,
                           actions_.fit, actions_.show_loop, actions_.go_to_time, actions_.mark, actions_.longest_gaps, actions_.find, actions_.find_next,
                           actions_.find_previous, actions_.filter_rows, actions_.filter_events, actions_.navigate->menuAction(), actions_.rows->menuAction()})
@@ -210,9 +211,11 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   go_on_quitting();
 }
 
+QByteArray MainWindow::placeToKeep() const { return beside_ && beside_->second == QRect(pos(), size()) ? beside_->first : saveGeometry(); }
+
 void MainWindow::keepLayout() {
   if (layout_ != Layout::kRemembered) return;
-  settings_.setWindowGeometry(saveGeometry());
+  settings_.setWindowGeometry(placeToKeep());
   settings_.setWindowState(docks_->state(kLayoutVersion));
   settings_.setPanelSizes(docks_->sizes());
   settings_.setFloatingPlaces(docks_->floatingPlaces());
@@ -244,7 +247,10 @@ void MainWindow::childEvent(QChildEvent* event) {
 void MainWindow::changeEvent(QEvent* event) {
   QMainWindow::changeEvent(event);
   if (event->type() == QEvent::PaletteChange && actions_.launch) paint_icons(actions_, palette());
-  if (event->type() == QEvent::ActivationChange && isActiveWindow()) recent_->readAgain();
+  if (event->type() == QEvent::ActivationChange && isActiveWindow()) {
+    recent_->readAgain();
+    tellChanges();
+  }
 }
 
 }  // namespace lanescope::ui

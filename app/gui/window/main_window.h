@@ -16,6 +16,7 @@
 #include "analysis/idle_time_source.h"
 #include "analysis/loop_source.h"
 #include "analysis/wait_source.h"
+#include "base/files/file_state.h"
 #include "base/input/key_bindings.h"
 #include "base/input/wheel_rule.h"
 #include "base/state/selection_state.h"
@@ -83,6 +84,8 @@ class MainWindow : public QMainWindow, public TableFiles {
   void stopRecording() { session_.stop(); }
   [[nodiscard]] bool isRecording() const { return session_.isRecording(); }
 
+  // It stands a little beside another one: until its user puts it elsewhere, the place of that is the one to be kept.
+  void standBeside(const MainWindow& other) { beside_ = {{other.placeToKeep(), QRect(pos(), size())}}; }
   void keepLayout();  // for the next start, where this one is remembered; as closing it does
 
   // Brings a panel to the front by its name: one of panelNames().
@@ -156,6 +159,9 @@ class MainWindow : public QMainWindow, public TableFiles {
   [[nodiscard]] QString whatRunsOn() const;
   [[nodiscard]] QString whatIsOnlyHere();
   [[nodiscard]] bool letsGo();  // whether its user gives up what is only here, where there is any
+  [[nodiscard]] QByteArray placeToKeep() const;
+  void noteFiles();    // as they are now
+  void tellChanges();  // of them since then, once
   void showSwapped();
   void placeNotes();
   void profileKernel(std::shared_ptr<const KernelFacts> facts);
@@ -231,6 +237,8 @@ class MainWindow : public QMainWindow, public TableFiles {
   std::vector<QAction*> bound_actions_;                                                  // that have keys of the whole window
   std::vector<std::pair<QAction*, const timeline::TimelineCommand*>> timeline_entries_;  // of menus, which show keys of the timeline
   std::unique_ptr<PanelDocks> docks_;
+  QTimer watching_;  // runs while files are shown
+  std::vector<std::pair<std::filesystem::path, FileState>> opened_as_;
   QTimer reading_;  // runs while events are read when they are needed
   std::size_t told_problems_ = 0;
   struct {
@@ -240,11 +248,12 @@ class MainWindow : public QMainWindow, public TableFiles {
     EventFilter filter;
     std::shared_ptr<const Trace> trace;  // of whose ids it speaks
   } before_swap_;
-  bool is_shown_alone_ = false;            // what was recorded is in no file
-  QString saved_whole_;                    // the file that all of it is written to
-  bool closes_when_done_ = false;          // somebody wished for it while something ran on
-  bool sizes_are_initial_ = true;          // of the panels, until the window is first shown
-  std::unique_ptr<RowMemory> row_memory_;  // null where nothing is remembered
+  bool is_shown_alone_ = false;                         // what was recorded is in no file
+  std::optional<std::pair<QByteArray, QRect>> beside_;  // the place of another window, and where this one was put then
+  QString saved_whole_;                                 // the file that all of it is written to
+  bool closes_when_done_ = false;                       // somebody wished for it while something ran on
+  bool sizes_are_initial_ = true;                       // of the panels, until the window is first shown
+  std::unique_ptr<RowMemory> row_memory_;               // null where nothing is remembered
 };
 
 }  // namespace lanescope::ui

@@ -77,6 +77,7 @@ void MainWindow::connectActions() {
   connect(actions_.record_elsewhere, &QAction::triggered, this, [this] { begin({WishKind::kRecordElsewhere, {}}); });
   connect(actions_.compare, &QAction::triggered, this, &MainWindow::chooseBeside);
   connect(actions_.open_fleet, &QAction::triggered, this, &MainWindow::chooseFleet);
+  connect(actions_.reload, &QAction::triggered, this, [this] { begin(session_.sameAgain()); });
   connect(actions_.save_as, &QAction::triggered, this, &MainWindow::saveAs);
   connect(exports_, &Exports::begun, this, [this] { messages_->settle(MessageSubject::kExport); });
   connect(exports_, &Exports::ended, this,

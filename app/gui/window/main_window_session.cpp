@@ -1,8 +1,10 @@
 // What the main window shows of its session, and what it asks.
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include <QApplication>
+#include <QFile>
 #include <QFileInfo>
 #include <QMessageBox>
 #include <QPointer>
@@ -29,6 +31,7 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kProblemInterval = 500;  // ms until it is told that a file can't be read any more
+constexpr int kWatchInterval = 2'000;  // ms until it is seen that a file was written anew
 constexpr int kCloseInterval = 50;     // ms until a window that is to be closed tries again
 
 }  // namespace
@@ -42,6 +45,8 @@ void MainWindow::connectSession() {
     if (change == TraceChange::kOther) {
       notes_keeper_->close();
       is_shown_alone_ = false;
+      watching_.stop();
+      opened_as_.clear();
       if (!pair().isOpen()) actions_.row_filter->clear();  // of rows that others may not have; sides that change places do
     }
     if (state_.trace()) showTrace();
@@ -74,6 +79,11 @@ void MainWindow::connectSession() {
   connect(status_, &TraceStatus::cancelRequested, &session_, &SessionController::cancelLoading);
   connect(recent_, &RecentFiles::chosen, this, &MainWindow::openFile);
   connect(&session_, &SessionController::openedBeside, this, &MainWindow::remember);
+  connect(&session_, &SessionController::openedBeside, this, &MainWindow::noteFiles);
+  watching_.setInterval(kWatchInterval);
+  connect(&watching_, &QTimer::timeout, this, [this] {
+    if (isVisible()) tellChanges();
+  });
   connect(&session_, &SessionController::opened, this, [this](const QString& path) {
     const bool is_one_of_several = state_.trace() && !state_.trace()->parts().empty() && !QFileInfo(path).isDir();
     if (!is_one_of_several) remember(path);
@@ -83,6 +93,7 @@ void MainWindow::connectSession() {
     if (state_.trace() && !pair().isOpen()) notes_keeper_->open(path, *state_.trace());
     placeNotes();
     tellLeftOut();
+    noteFiles();
     emit opened(path);
   });
   connect(&session_, &SessionController::failed, this, [this](const QString& sentence, const QString& path) {
@@ -139,6 +150,29 @@ void MainWindow::placeNotes() {
     notes_keeper_->open(session_.file(), *state_.trace());
   else if (session_.isRecording() && state_.trace() && !notes_keeper_->isOpen() && !session_.recordedFile().isEmpty())
     notes_keeper_->open(session_.recordedFile(), *state_.trace());
+}
+
+void MainWindow::noteFiles() {
+  messages_->settle(MessageSubject::kChange);
+  opened_as_.clear();
+  for (const std::filesystem::path& file : session_.files())
+    if (const std::optional<FileState> state = state_of(file)) opened_as_.emplace_back(file, *state);
+  watching_.start();
+}
+
+// Another recording may have the name, or somebody goes on writing. One that is gone is shown for as long as somebody wants.
+void MainWindow::tellChanges() {
+  const auto has_changed = [](const auto& opened) {
+    const std::optional<FileState> now = state_of(opened.first);
+    return now && *now != opened.second;
+  };
+  const auto changed = std::find_if(opened_as_.begin(), opened_as_.end(), has_changed);
+  if (changed == opened_as_.end()) return;
+  const QString name = QFile::decodeName(changed->first.filename().c_str());
+  opened_as_.clear();  // it is said once
+  watching_.stop();
+  messages_->show(tr("%1 was written anew since it was opened: shown is what it was then.").arg(name), MessageWeight::kNote, MessageSubject::kChange,
+                  {tr("Reload"), [this] { begin(session_.sameAgain()); }});
 }
 
 // Who opens the files of 64 ranks and sees two is told why.

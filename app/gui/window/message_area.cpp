@@ -1,6 +1,7 @@
 #include "window/message_area.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <QHBoxLayout>
 
@@ -14,7 +15,9 @@ MessageArea::MessageArea(QWidget* parent) : QFrame(parent), text_(new QLabel(thi
   close->setAutoRaise(true);
   close->setToolTip(tr("Close the message"));
   close->setAccessibleName(tr("Close the message"));
+  offer_ = new QPushButton(this);
   line->addWidget(text_, 1);
+  line->addWidget(offer_);
   line->addWidget(waiting_);
   line->addWidget(close);
   text_->setWordWrap(true);
@@ -23,11 +26,16 @@ MessageArea::MessageArea(QWidget* parent) : QFrame(parent), text_(new QLabel(thi
   setAutoFillBackground(true);
   setAccessibleName(tr("Message"));
   connect(close, &QToolButton::clicked, this, &MessageArea::closeFirst);
+  connect(offer_, &QPushButton::clicked, this, [this] {
+    const Offer offer = messages_.front().offer;
+    closeFirst();
+    offer.take();
+  });
   hide();
 }
 
-void MessageArea::show(const QString& sentence, MessageWeight weight, MessageSubject subject) {
-  const Message message{{sentence, weight}, subject};
+void MessageArea::show(const QString& sentence, MessageWeight weight, MessageSubject subject, Offer offer) {
+  const Message message{{sentence, weight}, subject, std::move(offer)};
   const auto said = std::find_if(messages_.begin(), messages_.end(), [&](const Message& each) { return each.sentence == sentence; });
   if (said != messages_.end()) {
     if (said->weight == weight || said->weight == MessageWeight::kError) return;
@@ -66,7 +74,7 @@ void MessageArea::clear() {
 
 void MessageArea::showFirst() {
   if (messages_.empty()) return hide();
-  const Notice& first = messages_.front();
+  const Message& first = messages_.front();
   // Black on pale red or pale amber reads well in light and in dark surroundings.
   QPalette colors = palette();
   colors.setColor(QPalette::Window, first.weight == MessageWeight::kError ? QColor(0xf6, 0xc9, 0xc4) : QColor(0xf7, 0xe3, 0xb0));
@@ -74,6 +82,8 @@ void MessageArea::showFirst() {
   colors.setColor(QPalette::ButtonText, Qt::black);
   setPalette(colors);
   text_->setText(first.sentence);
+  offer_->setText(first.offer.text);
+  offer_->setVisible(!first.offer.text.isEmpty());
   waiting_->setText(tr("1 of %1").arg(messages_.size()));
   waiting_->setVisible(messages_.size() > 1);
   QFrame::show();

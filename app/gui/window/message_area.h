@@ -3,9 +3,11 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 
 #include <QFrame>
 #include <QLabel>
+#include <QPushButton>
 #include <QToolButton>
 
 #include "session/recording_end.h"
@@ -27,6 +29,7 @@ enum class MessageSubject {
   kLanguage,   // of the next start
   kRecording,  // what has to wait for its end
   kClosing,    // of the window, later
+  kChange,     // of the files that are shown
 };
 
 class MessageArea : public QFrame {
@@ -35,9 +38,14 @@ class MessageArea : public QFrame {
  public:
   explicit MessageArea(QWidget* parent = nullptr);
 
+  // What a message offers to do, on a button beside it.
+  struct Offer {
+    QString text;  // empty: nothing
+    std::function<void()> take;
+  };
   // Of several, errors are in sight first, then the newest note; the others wait. What is said already is not said twice: as an
   // error, where it is one and a note.
-  void show(const QString& sentence, MessageWeight weight, MessageSubject subject = MessageSubject::kItself);
+  void show(const QString& sentence, MessageWeight weight, MessageSubject subject = MessageSubject::kItself, Offer offer = {});
   void settle(MessageSubject subject);                                                   // what was said of it is answered, or no longer so: kItself is never
   void showAnew(const QString& sentence, MessageWeight weight, MessageSubject subject);  // in place of what was said of the subject
   void closeFirst();                                                                     // and shows the next one
@@ -46,6 +54,7 @@ class MessageArea : public QFrame {
   [[nodiscard]] QString text() const { return messages_.empty() ? QString() : messages_.front().sentence; }  // that is in sight
   struct Message : Notice {
     MessageSubject subject = MessageSubject::kItself;
+    Offer offer = {};
   };
   [[nodiscard]] const std::deque<Message>& messages() const { return messages_; }
 
@@ -54,6 +63,7 @@ class MessageArea : public QFrame {
 
   QLabel* text_;
   QLabel* waiting_;  // "1 of 3"
+  QPushButton* offer_;
   std::deque<Message> messages_;
 };
 

@@ -27,6 +27,7 @@ void add_file_menu(QMainWindow& window, WindowActions& actions) {
   actions.open_recent = menu->addMenu(tr("Open &recent"));
   actions.compare = add(menu, "Open &beside and compare…", QKeySequence(Qt::CTRL | Qt::Key_D));
   actions.open_fleet = add(menu, "Open &fleet…");
+  actions.reload = add(menu, "Reloa&d", QKeySequence(Qt::Key_F5));
   menu->addSeparator();
   actions.launch = add(menu, "&Launch and record…", QKeySequence(Qt::CTRL | Qt::Key_L));
   actions.attach = add(menu, "&Attach to a process…", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_L));

@@ -20,6 +20,7 @@ struct WindowActions {
   QAction* launch;
   QAction* attach;
   QAction* record_elsewhere;
+  QAction* reload;
   QAction* save_as;
   QAction* export_csv;
   QAction* save_picture;

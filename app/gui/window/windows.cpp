@@ -32,6 +32,7 @@ MainWindow& Windows::add(const MainWindow* wishing) {
     window->resize(window->size().boundedTo(QRect(place, room.bottomRight()).size() - frame));
   }
   window->show();
+  if (wishing != nullptr && !window->isMaximized()) window->standBeside(*wishing);
   std::erase(windows_, nullptr);
   windows_.emplace_back(window);
   return *window;

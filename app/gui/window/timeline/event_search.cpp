@@ -9,6 +9,7 @@
 #include "base/input/leave_field.h"
 #include "events/shown_events.h"
 #include "model/trace/combining/parts.h"
+#include "model/trace/segments/demanded_segments.h"
 #include "timeline/core/navigation.h"
 #include "timeline/core/words/format.h"
 
@@ -157,7 +158,8 @@ void EventSearch::showPosition() {
   if (too_many_ > 0) return position_->setText(tr("more than %1 found").arg(QString::fromStdString(timeline::format_count(too_many_))));
   const std::optional<std::size_t> at = position_of(matches_, selectedInSearch());
   const QString count = QString::fromStdString(timeline::format_count(matches_.size()));
-  if (!at) return position_->setText(tr("%1 found").arg(count));
+  const bool lacks_events = searched_trace_ && has_substitutes(*searched_trace_);  // which can't be read any more
+  if (!at) return position_->setText((lacks_events ? tr("%1 or more found") : tr("%1 found")).arg(count));
   const std::string_view run = run_of(*searched_trace_, searched_trace_->track_of(matches_[*at].lane));
   const QString place = tr("%1 of %2").arg(QString::fromStdString(timeline::format_count(*at + 1)), count);
   position_->setText(run.empty() ? place : tr("%1, in %2").arg(place, QString::fromUtf8(run.data(), static_cast<qsizetype>(run.size()))));

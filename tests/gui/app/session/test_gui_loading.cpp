@@ -58,6 +58,42 @@ class LoadingTest : public QObject {
     write_long_trace(long_.toStdString(), kChunks);
   }
 
+  // As a script records into one name again and again.
+  void aFileThatIsRecordedAnewIsReloaded() {
+    const std::filesystem::path path = folder_.path() / "anew.trace";
+    write_known_trace(path);
+    MainWindow window(ui::Layout::kInitial);
+    window.show();
+    window.activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(&window, kPatienceMs));
+    QVERIFY(!window.actions().reload->isEnabled());
+    QVERIFY(open_and_settle(window, QString::fromStdString(path.string())));
+    QVERIFY(window.actions().reload->isEnabled());
+    const Nanoseconds before = window.state().trace()->extent().end;
+    std::filesystem::remove(path);
+    write_known_trace(path, 2 * kKernelDuration);
+    QVERIFY(wait_for([&] { return window.messages().text().contains("anew.trace was written anew"); }));
+    QCOMPARE(window.state().trace()->extent().end, before);
+    QPushButton* reload = nullptr;
+    for (QPushButton* button : window.messages().findChildren<QPushButton*>())
+      if (button->isVisible() && button->text() == "Reload") reload = button;
+    QVERIFY(reload != nullptr);
+    QSignalSpy opened(&window, &MainWindow::opened);
+    QTest::mouseClick(reload, Qt::LeftButton);
+    QVERIFY(opened.wait(kPatienceMs) && settle(window));
+    const Nanoseconds after = window.state().trace()->extent().end;
+    QVERIFY(after > before);
+    QVERIFY2(window.messages().text().isEmpty(), qPrintable(window.messages().text()));
+    // With the key, too, and both of two that are compared.
+    QVERIFY(open_beside_and_settle(window, recorded("cuda_streams.trace")));
+    std::filesystem::remove(path);
+    write_known_trace(path);
+    QTest::keyClick(&window, Qt::Key_F5);
+    QVERIFY(wait_for([&] { return opened.size() == 2 && window.pair().isOpen() && window.isSettled(); }));
+    QCOMPARE(window.pair().first().trace->extent().end, before);
+    QVERIFY(window.windowTitle().contains("cuda_streams.trace"));
+  }
+
   void drawsTheOutlineAtOnceAndThenEveryEvent() {
     MainWindow window(ui::Layout::kInitial);
     window.show();

@@ -125,6 +125,26 @@ class TestGuiSession : public QObject {
     QVERIFY(wait_for([&] { return !first && !other; }));
   }
 
+  // Each start would find the window lower, further to the right and smaller.
+  void aSecondWindowLeavesThePlaceOfTheFirstForTheNextStart() {
+    ui::Windows windows(ui::Layout::kRemembered);
+    const QPointer<MainWindow> first(&windows.add());
+    first->move(60, 50);
+    first->resize(700, 500);
+    const QRect place(first->pos(), first->size());
+    first->actions().new_window->trigger();
+    QPointer<MainWindow> second;
+    for (QWidget* each : QApplication::topLevelWidgets())
+      if (auto* window = qobject_cast<MainWindow*>(each); window && window != first && window != window_.get()) second = window;
+    QVERIFY(second && second->pos() != place.topLeft());
+    first->close();
+    second->close();
+    QVERIFY(wait_for([&] { return !first && !second; }));
+    const MainWindow& next = windows.add();
+    QCOMPARE(QRect(next.pos(), next.size()), place);
+    ui::Settings().setWindowGeometry({});
+  }
+
   void aLaunchThatFailsLeavesTheRecordingAlone() {
     record("goes_on");
     ui::LaunchSettings launch = launchOf("never");

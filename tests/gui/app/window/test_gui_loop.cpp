@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <QFileDialog>
+#include <QLabel>
 #include <QRegularExpression>
 #include <QScopeGuard>
 #include <QToolButton>
@@ -295,6 +296,15 @@ class LoopTest : public QObject {
     const auto* status = window_->findChild<ui::TraceStatus*>();
     QVERIFY(wait_for([&] { return status->text().contains("events can't be read any more"); }));
     QVERIFY2(!status->text().contains("complete: nothing dropped"), qPrintable(status->text()));
+
+    QVERIFY(gestures.press(QKeySequence::Find));
+    QTest::keyClicks(QApplication::focusWidget(), "no event has this name");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+    const auto is_counted = [&](const QString& count) {
+      const auto labels = window_->findChildren<QLabel*>();
+      return std::any_of(labels.begin(), labels.end(), [&](const QLabel* label) { return label->isVisible() && label->text() == count; });
+    };
+    QVERIFY(wait_for([&] { return settle(*window_) && is_counted("0 or more found"); }));
 
     window_->state().setSelectedRange(all);
     window_->showPanel("details");
