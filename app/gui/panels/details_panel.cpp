@@ -8,6 +8,7 @@
 #include <QElapsedTimer>
 #include <QGuiApplication>
 #include <QMenu>
+#include <QTextDocumentFragment>
 #include <QUrl>
 #include <QVBoxLayout>
 
@@ -24,7 +25,18 @@ namespace {
 constexpr std::size_t kShownWaits = 3;   // hops of what an event waited for
 constexpr std::size_t kLinkedWork = 50;  // GPU events listed of one call; a CUDA graph launches thousands
 
-QString property_row(const QString& label, const QString& value) { return QStringLiteral("<tr><td class='label'>%1</td><td>%2</td></tr>").arg(label, value); }
+QString table_cell(const QString& html, const QString& attributes, bool is_whole) {
+  return QStringLiteral("<td%1%2>%3</td>").arg(attributes, is_whole ? QStringLiteral(" style='white-space:nowrap'") : QString(), html);
+}
+
+// A time, and its share, is never broken within itself, nor is a short label; a name that is longer than its line is.
+QString property_row(const QString& label, const QString& value) {
+  constexpr qsizetype kLongestTime = 24, kShortLabel = 12;  // characters
+  const QString text = QTextDocumentFragment::fromHtml(value).toPlainText();
+  const bool is_time = !text.isEmpty() && text.front().isDigit() && text.size() <= kLongestTime;
+  const bool is_short = QTextDocumentFragment::fromHtml(label).toPlainText().size() <= kShortLabel;
+  return QStringLiteral("<tr>%1%2</tr>").arg(table_cell(label, QStringLiteral(" class='label'"), is_short), table_cell(value, {}, is_time));
+}
 
 // Why GPUs were idle in the range, a line a cause.
 QString idle_rows(const RangeSummary& summary) {

@@ -1,7 +1,11 @@
 // What is said of gaps: by Details, by the tooltip and by what an event waited for, and that it leads on; and of rows, what their shares are of.
+#include <QDockWidget>
 #include <QHelpEvent>
 #include <QLabel>
+#include <QRegularExpression>
+#include <QTextBlock>
 #include <QTextBrowser>
+#include <QTextLayout>
 #include <QToolTip>
 
 #include "fixture/gestures.h"
@@ -56,6 +60,26 @@ class DetailsTest : public QObject {
       QVERIFY2(details.contains("Blocked in the operating system"), qPrintable(details));
     }
     QVERIFY(blocked > 0);
+  }
+
+  // Beside its tables a small window leaves the details a narrow column.
+  void noTimeIsBrokenWithinItselfInASmallWindow() {
+    window_ = window_of(recorded("torch_loader_samples.trace"));
+    QVERIFY(window_);
+    window_->resize(800, 600);
+    window_->showPanel("details");
+    window_->findChild<QDockWidget*>("details")->setFixedWidth(200);
+    window_->state().setSelectedRange(TimeRange{9'916'952'978, 10'230'876'123});
+    QVERIFY(wait_for([&] { return settle(*window_) && said().contains("busy"); }));
+    const QTextDocument& page = *window_->details().findChild<QTextBrowser*>()->document();
+    int times = 0;
+    for (QTextBlock block = page.begin(); block.isValid(); block = block.next()) {
+      static const QRegularExpression time(QStringLiteral("^[0-9.]+.(s|ms|µs|ns)"));
+      if (block.text().size() > 24 || !time.match(block.text()).hasMatch()) continue;
+      ++times;
+      QVERIFY2(block.layout()->lineCount() == 1, qPrintable(block.text()));
+    }
+    QVERIFY2(times >= 4, qPrintable(page.toPlainText()));  // begin, end, duration, and how long the GPU was busy
   }
 
   void tooltipsOfGapsAreAsWideAsPeopleRead() {
