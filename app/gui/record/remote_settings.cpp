@@ -35,9 +35,11 @@ void add_calls(RemoteOptions& options, const CaptureChoices& choices) {
   if (choices.system_calls) trace << QStringLiteral("syscall");
   trace << choices.libraries;
   options.add("trace", trace.isEmpty() ? std::string("none") : joined(trace));
-  if (choices.trace_os_runtime) options.add("osrt-file-access", choices.file_access);
-  options.add("osrt-threshold", choices.os_runtime_threshold);
-  options.add("osrt-backtrace-threshold", choices.os_runtime_chains_from > 0 ? std::to_string(choices.os_runtime_chains_from) : std::string("none"));
+  if (choices.trace_os_runtime) {
+    options.add("osrt-file-access", choices.file_access);
+    options.add("osrt-threshold", choices.os_runtime_threshold);
+    options.add("osrt-backtrace-threshold", choices.os_runtime_chains_from > 0 ? std::to_string(choices.os_runtime_chains_from) : std::string("none"));
+  }
   if (!choices.domains.isEmpty() && choices.domain_rule != session::DomainRule::kAll)
     options.add(choices.domain_rule == session::DomainRule::kOnlyListed ? "nvtx-domain-include" : "nvtx-domain-exclude", joined(choices.domains));
   if (!choices.trace_nvtx) return;

@@ -281,6 +281,19 @@ class TestGuiRecordForm : public QObject {
     QCOMPARE(settings.domains, std::vector<std::string>{"MPI"});
   }
 
+  // On another machine, an option of what is not asked for would be warned of at each recording.
+  void asksForNoCallsOfTheSystemWhereTheyAreNotTraced() {
+    ui::LaunchSettings launch;
+    launch.program = "app";
+    for (const bool traced : {false, true}) {
+      launch.capture.trace_os_runtime = traced;
+      const auto options = ui::profile_options(launch);
+      QVERIFY(options);
+      const bool asks = std::any_of(options->begin(), options->end(), [](const std::string& word) { return word.find("osrt-") != std::string::npos; });
+      QCOMPARE(asks, traced);
+    }
+  }
+
   void remembersWhatIsRecordedOfCudaPythonAndLibraries() {
     ui::Settings settings;
     {
