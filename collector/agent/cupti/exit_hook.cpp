@@ -38,8 +38,8 @@ void finish_before_exits() noexcept {
   constexpr std::size_t kExits = 2;
   const auto signals = handler_redirections();
   void* const to = reinterpret_cast<void*>(&exit_after_finish);
-  Redirection redirections[kExits + signals.size() + kMostOfExec] = {{"_exit", plain, to, is_found_by_name("_exit", nullptr, plain)},
-                                                                     {"_Exit", standard, to, is_found_by_name("_Exit", nullptr, standard)}};
+  Redirection redirections[kExits + signals.size() + kMostOfExec] = {{"_exit", plain, to, is_found_in_c_library("_exit", nullptr)},
+                                                                     {"_Exit", standard, to, is_found_in_c_library("_Exit", nullptr)}};
   Redirection* const execs = std::copy(signals.begin(), signals.end(), redirections + kExits);
   std::copy_n(exec_redirections.begin(), std::min(exec_redirections.size(), kMostOfExec), execs);
   static constinit CallSlots slots;

@@ -42,7 +42,7 @@ void* Function::find() noexcept {
   void* found = version != nullptr ? dlvsym(RTLD_NEXT, name, version) : nullptr;
   if (found == nullptr) found = dlsym(RTLD_NEXT, name);
   if (found == nullptr) found = stand_in_for(name);
-  is_found.store(is_found_by_name(name, version, found), std::memory_order_relaxed);
+  is_found.store(is_found_in_c_library(name, version), std::memory_order_relaxed);
   next.store(found, std::memory_order_release);
   return found;
 }

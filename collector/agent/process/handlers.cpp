@@ -68,12 +68,12 @@ constinit std::array<Redirection, 8> calls_of_handlers{};
 // While the agent is loaded: later, a look-up could wait for a thread that loads a library and waits for us.
 __attribute__((constructor)) void find_handler_calls() {
   const auto redirection = [](const char* name, Real& real, auto* to) {
-    return Redirection{name, real.address(), reinterpret_cast<void*>(to), is_found_by_name(name, nullptr, real.address())};
+    return Redirection{name, real.address(), reinterpret_cast<void*>(to), is_found_in_c_library(name, nullptr)};
   };
   calls_of_handlers = {{redirection("sigaction", real_sigaction, program_sigaction), redirection("__sigaction", real_sigaction, program_sigaction),
-                   redirection("signal", real_signal, program_signal), redirection("bsd_signal", real_signal, program_signal),
-                   redirection("ssignal", real_signal, program_signal), redirection("sysv_signal", real_sysv_signal, program_sysv_signal),
-                   redirection("__sysv_signal", real_sysv_signal, program_sysv_signal), redirection("sigset", real_sigset, program_sigset)}};
+                        redirection("signal", real_signal, program_signal), redirection("bsd_signal", real_signal, program_signal),
+                        redirection("ssignal", real_signal, program_signal), redirection("sysv_signal", real_sysv_signal, program_sysv_signal),
+                        redirection("__sysv_signal", real_sysv_signal, program_sysv_signal), redirection("sigset", real_sigset, program_sigset)}};
 }
 
 }  // namespace

@@ -66,6 +66,13 @@ bool is_open_to_writes(std::uintptr_t place) {
 
 }  // namespace
 
+TEST_CASE("functions of the C library are found there, and others are not") {
+  CHECK(is_found_in_c_library("getppid", nullptr));
+  CHECK(is_found_in_c_library("pthread_cond_wait", "GLIBC_2.3.2"));
+  CHECK_FALSE(is_found_in_c_library("__cxa_throw", nullptr));
+  CHECK_FALSE(is_found_in_c_library("no_such_function", nullptr));
+}
+
 TEST_CASE("what the program may write, and what not, is as before once calls of it go elsewhere") {
   void* library = dlopen(LANESCOPE_CLOSED_LIBRARY, RTLD_NOW);
   REQUIRE(library != nullptr);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -31,12 +32,14 @@ struct File {
   DynamicSection section;
 };
 
+std::string_view name_in(const char* path) noexcept {
+  const char* const slash = std::strrchr(path, '/');
+  return slash != nullptr ? slash + 1 : path;
+}
+
 bool is_ours(const char* path) noexcept {
-  const char* slash = std::strrchr(path, '/');
-  const char* name = slash != nullptr ? slash + 1 : path;
-  for (const char* own : {"liblanescope-", "ld-linux", "libcupti"})
-    if (std::strncmp(name, own, std::strlen(own)) == 0) return true;
-  return false;
+  const std::string_view name = name_in(path);
+  return name.starts_with("liblanescope-") || name.starts_with("ld-linux") || name.starts_with("libcupti");
 }
 
 File describe(const dl_phdr_info& information) noexcept {
@@ -130,10 +133,14 @@ struct CallsOfOneFile {
 
 }  // namespace
 
-bool is_found_by_name(const char* name, const char* version, const void* function) noexcept {
+// Which of its files does not matter: older ones have some functions twice.
+bool is_found_in_c_library(const char* name, const char* version) noexcept {
   void* found = version != nullptr ? dlvsym(RTLD_DEFAULT, name, version) : nullptr;
   if (found == nullptr) found = dlsym(RTLD_DEFAULT, name);
-  return found == function;
+  Dl_info file{};
+  if (found == nullptr || dladdr(found, &file) == 0) return false;
+  const std::string_view its_name = name_in(file.dli_fname);
+  return its_name == "libc.so.6" || its_name == "libpthread.so.0" || its_name == "libdl.so.2" || its_name == "librt.so.1";
 }
 
 Redirected redirect_calls_of(const void* code, std::span<const Redirection> redirections) noexcept {

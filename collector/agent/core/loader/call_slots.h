@@ -12,12 +12,13 @@ struct Redirection {
   const char* name;  // of the function
   void* from;        // that is called today; null: there is none
   void* to;          // that is called from now on
-  bool is_found;     // by files that look the name up; else another stands before it, the program's own for one, and slots that look it up are left alone
+  bool is_found;     // by files that look the name up; else another function stands before it, the program's own for one, and slots that are not bound yet are
+                     // left alone
 };
 
-// Whether files that look this name up find `function`. A look-up of the loader's: while the agent is loaded, since it may wait later for a thread that loads
-// a library and waits for us.
-bool is_found_by_name(const char* name, const char* version, const void* function) noexcept;
+// Whether files that look this name up find the C library's function. A look-up of the loader's: while the agent is loaded, since it may wait later for a
+// thread that loads a library and waits for us.
+bool is_found_in_c_library(const char* name, const char* version) noexcept;
 
 struct Redirected {
   std::size_t calls = 0;             // places that were changed
