@@ -338,6 +338,17 @@ TEST_CASE("a thread's number is the kernel's, in a child as well, however it was
   CHECK(in_unannounced_child([&] { return is_right() && is_right() ? 7 : 1; }) == 7);
 }
 
+namespace {
+
+// As in a process without filters, whatever an earlier test has left.
+void allow_all() {
+  for (std::atomic<bool>* each : {&forbids_joining, &forbids_looking_at_files, &forbids_looking_at_session, &forbids_leaving_links, &forbids_holding_signals,
+                                  &forbids_looking_at_loaded_files, &forbids_looking_for_children})
+    each->store(false);
+}
+
+}  // namespace
+
 TEST_CASE("a process does not join any more once a filter would have the kernel end it for that") {
   constexpr std::uint32_t kNumber = offsetof(seccomp_data, nr);
   constexpr std::uint32_t kFirstArgument = offsetof(seccomp_data, args);
@@ -369,12 +380,14 @@ TEST_CASE("a process does not join any more once a filter would have the kernel 
     CHECK_FALSE(may_join());
   }
   CHECK(may_join());
+  allow_all();
 }
 
 TEST_CASE("what a filter would have the kernel end a process for, the agent leaves out, each by itself") {
   constexpr std::uint32_t kNumber = offsetof(seccomp_data, nr);
   const int forbidden = GENERATE(as<int>(), SYS_rt_sigprocmask, SYS_getdents64, SYS_sched_yield, SYS_symlinkat, SYS_ppoll, SYS_execve);
   CAPTURE(forbidden);
+  allow_all();
   sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kNumber), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(forbidden), 0, 1),
                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
   const sock_fprog filter{static_cast<unsigned short>(std::size(code)), code};
@@ -389,9 +402,7 @@ TEST_CASE("what a filter would have the kernel end a process for, the agent leav
   CHECK(may_look_at_session() == (forbidden != SYS_ppoll));
   CHECK(may_join() == (forbidden != SYS_rt_sigprocmask));
   CHECK(spares_own_threads(filter) == (forbidden == SYS_getdents64 || forbidden == SYS_symlinkat || forbidden == SYS_execve));
-  for (std::atomic<bool>* each : {&forbids_joining, &forbids_looking_at_files, &forbids_looking_at_session, &forbids_leaving_links, &forbids_holding_signals,
-                                  &forbids_looking_at_loaded_files, &forbids_looking_for_children})
-    each->store(false);
+  allow_all();
 }
 
 TEST_CASE("a process that can't report leaves word in the session's file alone, as far as that and its own files may grow") {
