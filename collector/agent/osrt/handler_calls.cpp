@@ -7,7 +7,8 @@ LANESCOPE_EXPORT int lanescope_sigaction(int signal, const struct sigaction* act
 LANESCOPE_EXPORT int lanescope_sigaction(int signal, const struct sigaction* action, struct sigaction* before) {
   return lanescope::agent::program_sigaction(signal, action, before);
 }
-LANESCOPE_EXPORT __attribute__((alias("sigaction"))) int lanescope_other_sigaction(int, const struct sigaction*, struct sigaction*) __asm__("__sigaction");
+LANESCOPE_EXPORT __attribute__((nothrow, alias("sigaction"))) int lanescope_other_sigaction(int, const struct sigaction*,
+                                                                                            struct sigaction*) __asm__("__sigaction");
 
 #define LANESCOPE_SIGNAL(name, function)                                                           \
   LANESCOPE_EXPORT sighandler_t lanescope_##name(int signal, sighandler_t handler) __asm__(#name); \

@@ -318,14 +318,18 @@ using lanescope::agent::Turn;
 using lanescope::agent::osrt::redirecting;
 
 // By which threads of the program are seen to be in the list of loaded files.
-lanescope::agent::Redirection redirected_visits() noexcept {
-  return {"dl_iterate_phdr", lanescope::agent::real_dl_iterate_phdr(), reinterpret_cast<void*>(&lanescope::agent::lanescope_own_dl_iterate_phdr)};
+constinit lanescope::agent::Redirection redirected_visits;
+
+void find_visits() noexcept {
+  constexpr const char* kName = "dl_iterate_phdr";
+  redirected_visits = {kName, lanescope::agent::real_dl_iterate_phdr(), reinterpret_cast<void*>(&lanescope::agent::lanescope_own_dl_iterate_phdr),
+                       lanescope::agent::is_found_in_c_library(kName, nullptr)};
 }
 
 void redirect_loading_calls() noexcept {
   static constinit lanescope::agent::CallSlots slots;
   const auto kept_callers = lanescope::agent::osrt::redirected_kept_callers();
-  const lanescope::agent::Redirection redirections[] = {redirected_visits(), kept_callers.dlopen, kept_callers.dlsym};
+  const lanescope::agent::Redirection redirections[] = {redirected_visits, kept_callers.dlopen, kept_callers.dlsym};
   if (const Turn turn(redirecting); turn) slots.redirect(redirections);
 }
 
@@ -335,7 +339,7 @@ void redirect_process_calls() noexcept {
   const auto handlers = lanescope::agent::handler_redirections();
   constexpr std::size_t kOthers = 3;
   lanescope::agent::Redirection redirections[kOthers + handlers.size()] = {lanescope::agent::osrt::redirected_kept_callers().syscall,
-                                                                           lanescope::agent::osrt::redirected_prctl(), redirected_visits()};
+                                                                           lanescope::agent::osrt::redirected_prctl(), redirected_visits};
   std::copy(handlers.begin(), handlers.end(), redirections + kOthers);
   if (const Turn turn(redirecting); turn) slots.redirect(redirections);
 }
@@ -379,7 +383,7 @@ static bool is_of_this_library(const void* address) {
 __attribute__((constructor)) static void find_functions() {
   for (Function& function : functions) function.address();
   lanescope::agent::osrt::find_kept_callers();
-  lanescope::agent::real_dl_iterate_phdr();
+  find_visits();
   void* program = lanescope::agent::load_file(nullptr, RTLD_LAZY | RTLD_NOLOAD);
   // By a name that nobody else has: the program may stand before the C library, too, as one with a sanitizer's runtime in it does.
   const bool is_preloaded = program != nullptr && is_of_this_library(dlsym(program, "lanescope_agent_attach"));

@@ -55,7 +55,7 @@ class Recordings {
   [[nodiscard]] RecordingState state_of(const std::filesystem::path& folder) const;
   // Both fail with one sentence where it is not known who makes it.
   Result<void> stop(const std::string& name, int signal = SIGINT);  // SIGINT, SIGTERM or SIGQUIT
-  Result<void> discard(const std::string& name);  // also where it runs
+  Result<void> discard(const std::string& name);                    // also where it runs
   // Its recorder gets a signal of passes_on(); nothing happens where none runs on this machine, or of another signal.
   void pass_on(const std::string& name, int signal) const;
   // The newest last.

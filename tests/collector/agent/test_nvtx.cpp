@@ -46,7 +46,7 @@ std::uint32_t domain_id(const HostedProcess& process, const std::string& name) {
 TEST_CASE("a program takes memory from who knows the token of its session, and from nobody else who listens at its address") {
   const std::string shown(channel::kTokenHalf, 'a'), known(channel::kTokenHalf, 'b');
   TestHost host;
-  host.token = GENERATE_COPY(known, shown, std::string());
+  host.token = GENERATE_COPY(std::string(known), std::string(shown), std::string());  // each its own: of names, it keeps references
   REQUIRE(host.run({kProgram}, {{channel::kSocketVariable, host.socket_path().string() + channel::kTokenMark + shown + known}}) == 0);
   REQUIRE_FALSE(host.processes.empty());
   for (const auto& process : host.processes) {

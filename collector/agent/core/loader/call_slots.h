@@ -9,11 +9,15 @@
 namespace lanescope::agent {
 
 struct Redirection {
-  const char* name;  // of the function
-  void* from;        // that is called today; null: there is none
-  void* to;          // that is called from now on
-  bool is_found;     // by files that look the name up; else another function stands before it, the program's own for one, and slots that are not bound yet are
-                     // left alone
+  constexpr Redirection() noexcept = default;  // of nothing
+  constexpr Redirection(const char* function, void* today, void* then, bool is_what_is_found) noexcept
+      : name(function), from(today), to(then), is_found(is_what_is_found) {}
+
+  const char* name = nullptr;  // of the function
+  void* from = nullptr;        // that is called today; null: there is none
+  void* to = nullptr;          // that is called from now on
+  bool is_found = false;       // by files that look the name up; else another function stands before it, the program's own for one, and slots that are not
+                               // bound yet are left alone
 };
 
 // Whether files that look this name up find the C library's function. A look-up of the loader's: while the agent is loaded, since it may wait later for a
