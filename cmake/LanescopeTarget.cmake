@@ -71,7 +71,7 @@ function(lanescope_sanitize NAME)
   endif()
 endfunction()
 
-# lanescope_unoptimised(NAME): code of tests, which runs once for each time that it is compiled: to optimise it takes longer than it saves.
+# lanescope_unoptimised(NAME): code of tests that mostly wait, or leave the work to libraries: to optimise it takes longer than it saves.
 function(lanescope_unoptimised NAME)
   target_compile_options(${NAME} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
 endfunction()
@@ -99,21 +99,26 @@ function(lanescope_precompile_as NAME OWNER)
   endif()
 endfunction()
 
-# lanescope_test(NAME SOURCES ... [ALONE sources] LIBRARIES ... [PRECOMPILED <header>... | PRECOMPILED_AS test]): one Catch2 program, registered with CTest under its name.
+# lanescope_test(NAME SOURCES ... [ALONE sources] LIBRARIES ... [PRECOMPILED <header>... | PRECOMPILED_AS test]): one Catch2 program, registered with CTest
+# under its name. Optimised where LANESCOPE_TESTS_COMPUTE is on: in folders whose tests have oracles and large traces.
 function(lanescope_test NAME)
   cmake_parse_arguments(ARG "" "PRECOMPILED_AS" "SOURCES;ALONE;LIBRARIES;PRECOMPILED" ${ARGN})
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE ${ARG_LIBRARIES} lanescope_test_main)
   lanescope_sanitize(${NAME})
-  lanescope_unoptimised(${NAME})
+  if(NOT LANESCOPE_TESTS_COMPUTE)
+    lanescope_unoptimised(${NAME})
+  endif()
   lanescope_unity(${NAME} ${ARG_ALONE})
   set_target_properties(${NAME} PROPERTIES UNITY_BUILD_BATCH_SIZE 6)  # tests are what is changed most
   if(ARG_PRECOMPILED)
     lanescope_precompile(${NAME} ${ARG_PRECOMPILED})
   elseif(ARG_PRECOMPILED_AS)
     lanescope_precompile_as(${NAME} ${ARG_PRECOMPILED_AS})
-  else()
+  elseif(LANESCOPE_TESTS_COMPUTE)
     lanescope_precompile_as(${NAME} test_file)
+  else()
+    lanescope_precompile_as(${NAME} test_channel)
   endif()
   add_test(NAME ${NAME} COMMAND ${NAME})
   set_tests_properties(${NAME} PROPERTIES TIMEOUT 1200)  # of what hangs; the longest take minutes on a busy machine

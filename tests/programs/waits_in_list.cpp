@@ -1,5 +1,6 @@
 // One thread visits the list of loaded files COUNT times, and waits there each time for another thread, which loads and unloads a library that is loaded
-// already, or forks a child. Says "ready" before the first time; exits with 3, or is ended by SIGALRM where it hangs for half a minute.
+// already, or forks a child. Says "ready" before the first time, and waits for input or its end; exits with 3, or is ended by SIGALRM where it hangs for half a
+// minute.
 //
 //   waits_in_list LIBRARY COUNT load|fork
 #include <dlfcn.h>
@@ -53,6 +54,7 @@ int main(int count, char** arguments) {
   alarm(kSeconds);
   std::puts("ready");
   std::fflush(stdout);
+  std::getchar();
   std::thread other([&] {
     for (int i = 0; i < visits; ++i) {
       sem_wait(&is_in_list);
