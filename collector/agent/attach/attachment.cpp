@@ -66,6 +66,7 @@ struct Findings {
   LateNvtx untold;
   std::int64_t told = 0;          // when
   bool has_told_of_uses = false;  // of libraries that used NVTX before: once
+  bool has_begun = false;         // all files were looked at since the program's threads look at theirs; uses until then were before the recording
 };
 constinit Findings findings;  // guarded by the attachment's lock
 
@@ -76,7 +77,7 @@ void forget_in_child() noexcept {
   attachment.progress.store(Progress::kReady, std::memory_order_relaxed);
   attachment.is_served = attachment.listens = false;
   attachment.listener.close();
-  findings = {};
+  findings = {.has_begun = true};
   forget_search();
   osrt::redirecting.store(0, std::memory_order_relaxed);
   forget_own_threads();
@@ -182,9 +183,15 @@ void begin_findings() noexcept {
   findings = {};
 }
 
+void end_beginning() noexcept {
+  const ScopedLock lock(attachment.lock);
+  findings.has_begun = true;
+}
+
 LateNvtx take_what_is_to_tell(const LateNvtx& found) noexcept {
   const ScopedLock lock(attachment.lock);
   findings.untold.add(found);
+  if (!findings.has_begun) findings.untold.used_before = 0;
   if (findings.untold.is_nothing()) return {};
   const std::int64_t now = monotonic_now();
   if (now - findings.told < kLookMilliseconds * kMillisecond) return {};
@@ -266,6 +273,7 @@ void follow_session() noexcept {
     end_with_last_thread();
     if (os_calls.show_python_lock) python_lock::look_for_interpreter();
     look_at_new_files(os_calls);
+    end_beginning();
     if (!records_cuda && uses_cuda()) {
       records_cuda = true;
       attachment.record_cuda();
