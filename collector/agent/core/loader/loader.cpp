@@ -20,8 +20,9 @@ constexpr std::int64_t kVisitPatience = 2 * kSecond;  // with who is at work in 
 // than the moment for which others are waited for.
 constexpr std::int64_t kOwnThreadPatience = kSecond / 2;
 constexpr std::int64_t kVisitLook = kMillisecond / 20;
-constexpr std::int64_t kProgramPatience = kMillisecond;  // with a thread of the program that is in the list, most for some microseconds
-constexpr std::size_t kMostVisitors = 32;                // others are not waited for
+constexpr std::int64_t kAgentPatience = 100 * kMillisecond;  // of a thread of the program's with one that is there for the agent
+constexpr std::int64_t kProgramPatience = kMillisecond;      // with a thread of the program that is in the list, most for some microseconds
+constexpr std::size_t kMostVisitors = 32;                    // others are not waited for
 constexpr std::size_t kMostOwnThreads = 8;
 
 using Load = void* (*)(const char*, int);
@@ -83,11 +84,27 @@ constinit std::atomic<std::uint32_t> unseen_visits{0};
 constinit thread_local ThreadCount::Depth own_visits_for_program = 0;
 constinit thread_local ThreadCount::Depth own_visits_for_agent = 0;
 
+// Whether another one of these threads stays there for so long. It is waited for once, and not again while it stays: one that was left by a jump out of a
+// signal handler, by an exception or by its thread's end stays for ever.
+class Staying {
+ public:
+  bool is_any(const ThreadCount& threads, ThreadCount::Depth own, std::int64_t patience) noexcept {
+    if (!threads.has_another(own)) return is_known_ = false;
+    for (const std::int64_t begin = monotonic_now(); threads.has_another(own); system::sleep(kVisitLook))
+      if (is_known_ || monotonic_now() - begin >= patience) return is_known_ = true;
+    return is_known_ = false;
+  }
+
+ private:
+  std::atomic<bool> is_known_{false};
+};
+
 class [[nodiscard]] VisitForProgram {
  public:
   VisitForProgram() noexcept {
+    static constinit Staying staying;
     visiting_for_program.enter(own_visits_for_program);
-    while (own_visits_for_program == 1 && visiting_for_agent.has_another(own_visits_for_agent)) system::sleep(kVisitLook);
+    if (own_visits_for_program == 1) staying.is_any(visiting_for_agent, own_visits_for_agent, kAgentPatience);
   }
   ~VisitForProgram() { visiting_for_program.leave(own_visits_for_program); }
   VisitForProgram(const VisitForProgram&) = delete;
@@ -104,19 +121,10 @@ class [[nodiscard]] VisitForAgent {
   [[nodiscard]] bool may_go_on() const noexcept { return own_visits_for_agent > 1 || !visiting_for_program.has_another(own_visits_for_program); }
 };
 
-// Whether another thread of the program is there for long. One is waited for once, and not again while it stays.
+// Whether another thread of the program is there for long.
 bool does_program_stay_in_list() noexcept {
-  static constinit std::atomic<bool> is_known_to_stay{false};
-  const std::int64_t begin = monotonic_now();
-  while (visiting_for_program.has_another(own_visits_for_program)) {
-    if (is_known_to_stay.load() || monotonic_now() - begin >= kProgramPatience) {
-      is_known_to_stay.store(true);
-      return true;
-    }
-    system::sleep(kVisitLook);
-  }
-  is_known_to_stay.store(false);
-  return false;
+  static constinit Staying staying;
+  return staying.is_any(visiting_for_program, own_visits_for_program, kProgramPatience);
 }
 
 int iterate(VisitFile visit, void* data) noexcept {
