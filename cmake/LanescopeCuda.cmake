@@ -1,4 +1,4 @@
-# Finds the headers of CUPTI and NVTX. Only headers: the agent loads libcupti while it runs, so that one agent serves every machine.
+# Finds the headers of CUPTI and NVTX. Only headers are needed: the agent loads libcupti at run time, so that one agent works on every machine.
 set(LANESCOPE_CUDA_ROOT "/usr/local/cuda" CACHE PATH "The CUDA toolkit")
 find_path(LANESCOPE_CUPTI_INCLUDE cupti.h
   HINTS ENV CUDA_HOME "${LANESCOPE_CUDA_ROOT}" PATH_SUFFIXES include extras/CUPTI/include targets/x86_64-linux/include)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # fuzz.sh HOURS [TARGET...]: feeds the readers of untrusted bytes with mutations of valid input (Clang's libFuzzer, address and undefined
-# behaviour sanitizers), one target after the other, each for its share of the hours; all targets where none is named.
+# behaviour sanitizers), one target after the other, each for its share of the hours. Without a target, all are run.
 #
-# An input that crashes, takes more than 10 s or 1 GiB is kept in build/fuzz/findings/TARGET, and the script fails. Corpora grow in
-# build/fuzz/corpus/TARGET, from the valid inputs of the target and tests/fuzz/corpus/TARGET. How many inputs were run, and what the corpus
-# came to, is printed for each target and added to build/fuzz/runs.txt. `fuzz.sh merge` writes the smallest corpora that reach all that
-# these reach to tests/fuzz/corpus.
+# An input that crashes, or takes more than 10 s or 1 GiB, is kept in build/fuzz/findings/TARGET, and the script fails. Corpora grow in
+# build/fuzz/corpus/TARGET, from the valid inputs of the target and tests/fuzz/corpus/TARGET. The number of inputs and the size of the
+# corpus are printed for each target and added to build/fuzz/runs.txt. `fuzz.sh merge` writes the smallest corpora that cover the same code
+# as these to tests/fuzz/corpus.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
@@ -22,7 +22,7 @@ cmake --build build/fuzz --target fuzzers --parallel "$(nproc)"
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(cd build/fuzz/bin && ls -1 fuzz_*)
 
-# Inputs larger than this are not made. A file of code or a database has parts that take as much.
+# The size of the largest inputs to make. Inputs with code or a database have parts of that size.
 longest() {
   case $1 in
     fuzz_nsys_sqlite | fuzz_trace_file) echo 65536 ;;
@@ -31,7 +31,7 @@ longest() {
   esac
 }
 
-# corpus TARGET: its folder, with the valid inputs in it.
+# corpus TARGET: the folder of its corpus, after the valid inputs have been put into it.
 corpus() {
   local folder=build/fuzz/corpus/$1
   mkdir -p "$folder"

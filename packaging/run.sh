@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# run.sh [PROGRAM ARGUMENTS...]: installs what is missing, builds, profiles, and opens what was recorded.
+# run.sh [PROGRAM ARGUMENTS...]: installs what is missing, builds, profiles the program, and opens the recording.
 #
-# Without a program it profiles a bundled one: a CUDA program where there is a GPU and nvcc, else a program with NVTX ranges, threads and a fork; then
-# it also analyses a PyTorch training that was recorded on a GPU. The viewer opens where there is a display; a summary is printed in any case. Packages are
+# Without a program it profiles a bundled one: a CUDA program if there are a GPU and nvcc, otherwise a program with NVTX ranges, threads and a fork. It
+# then also analyses a PyTorch training that was recorded on a GPU. The viewer opens if there is a display; a summary is always printed. Packages are
 # installed by apt, with sudo, and the first build takes minutes.
 set -euo pipefail
 case "${1:-}" in -h | --help) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;; esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 bin="$root/build/release/bin"
 
-# What happens now, and when since the begin.
+# What happens now, and the time since the start.
 stage() { printf 'run: %2d:%02d  %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$1"; }
 
 stage "installing what is missing"

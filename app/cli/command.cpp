@@ -78,13 +78,13 @@ int unknown_command(const std::string& name) {
   return fail({"Unknown command " + name + ". See: lanescope --help", ErrorKind::kUsage});
 }
 
-// A reader that went away has read what it wanted: `lanescope stats FILE | head`.
+// True if the reader of our output has left because it has read what it wanted: `lanescope stats FILE | head`.
 bool reader_left() {
   pollfd output{STDOUT_FILENO, 0, 0};
   return poll(&output, 1, 0) == 1 && (output.revents & (POLLERR | POLLHUP)) != 0;
 }
 
-// The code of a command that is over; failure where what it printed did not arrive.
+// The exit code of a command that is over. It becomes failure if the output could not be written.
 int with_output_checked(int code) {
   std::cout.flush();
   const bool is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
@@ -123,8 +123,8 @@ int run(Arguments arguments) {
     if (const auto budget = apply_memory_budget(); !budget) return fail(budget.error());
     return with_reading_checked(with_output_checked(run_command(std::move(arguments))));
   } catch (const std::bad_alloc&) {
-  } catch (const std::length_error&) {        // a container that could hold no more
-  } catch (const std::system_error& error) {  // a thread for which there was no room
+  } catch (const std::length_error&) {        // a container could not hold more
+  } catch (const std::system_error& error) {  // there was no room for a thread
     if (error.code() != std::errc::resource_unavailable_try_again) throw;
   }
   const int failure =

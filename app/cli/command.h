@@ -16,7 +16,7 @@
 
 namespace lanescope::cli {
 
-// Exit codes. `profile` returns the target's own where there is one.
+// Exit codes. `profile` returns the target's own exit code if there is one.
 inline constexpr int kSuccess = 0;
 inline constexpr int kFailure = 1;  // it could not be done
 inline constexpr int kUsage = 2;    // the request makes no sense
@@ -28,12 +28,11 @@ struct Command {
 };
 [[nodiscard]] std::span<const Command> commands();
 
-// Parses arguments into what `app` describes. Returns the exit code where the command is over with that: after printing the help, or one
-// sentence on what is wrong (with the nearest option where an unknown one was given). `of_launch`: what to say of options that this command
-// does not have and `lanescope profile` has.
+// Parses arguments into what `app` describes. Returns the exit code if the command is over with that: after printing the help, or one sentence on what is
+// wrong (with the nearest option for an unknown one). `of_launch`: what to say about options that this command does not have and `lanescope profile` has.
 std::optional<int> parse(CLI::App& app, Arguments arguments, std::string_view of_launch = {});
 
-// The same without a word. Throws CLI::Success where an option answers by itself, as --help does.
+// As parse(), but prints nothing. Throws CLI::Success if an option answers by itself, as --help does.
 Result<void> read_options(CLI::App& app, Arguments arguments, std::string_view of_launch = {});
 
 // Prints "lanescope: SENTENCE" to standard error and returns the exit code for it.
@@ -44,17 +43,17 @@ struct ProgramArguments {
   Arguments options;
   Arguments program;
 };
-// Splits at the first argument that is neither an option of `app` nor the value of one, or behind "--". Options of type bool that were
-// added as flags may be followed by "true" or "false" as an argument of its own. Options of nsys's that ask for what is the case anyway are
-// left out. Fails for an option that `app` does not have.
+// Splits at the first argument that is neither an option of `app` nor the value of one, or after "--". Options of type bool that were added as flags may be
+// followed by "true" or "false" as an argument of its own. Options of nsys's that ask for what is done here anyway are left out. Fails for an option that
+// `app` does not have.
 Result<ProgramArguments> split_program(const CLI::App& app, const Arguments& arguments);
 
-// Where the option `name` stands among those in front of the program, as split_program() takes them, also one that `app` does not have;
-// arguments.size() where it is not there.
+// The position of the option `name` among those in front of the program, as split_program() takes them. `app` need not have that option. Returns
+// arguments.size() if it is not there.
 [[nodiscard]] std::size_t place_of_option(const CLI::App& app, const Arguments& arguments, std::string_view name);
 
-// Of candidates that are spelled like `word`, the most similar one; where none is (more than a third of its letters differ), the shortest
-// of those that it abbreviates: "--cuda-memory", "gpukernsum"; else empty.
+// Of candidates that are spelled like `word`, the most similar one. If none is (more than a third of its letters differ), the shortest of those that it
+// abbreviates: "--cuda-memory", "gpukernsum"; else empty.
 [[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace lanescope::cli

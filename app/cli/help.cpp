@@ -3,13 +3,13 @@
 namespace lanescope::cli {
 namespace {
 
-constexpr std::size_t kColumn = 38;      // where descriptions begin
+constexpr std::size_t kColumn = 38;      // start of descriptions
 constexpr std::size_t kLineWidth = 122;  // of a whole line
 
-// Breaks lines at spaces so that none is longer than the width; lines that the text has itself stay.
+// Breaks lines at spaces so that none is longer than the width. Line breaks of the text itself are kept.
 std::string wrapped(const std::string& text, std::size_t width) {
   std::string result;
-  std::size_t line = 0;  // begin of the current one
+  std::size_t line = 0;  // start of the current line
   std::size_t space = std::string::npos;
   for (const char c : text) {
     result += c;
@@ -36,7 +36,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI:
   const std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
   std::string help;
   for (const char c : text)
-    if (c != '\n' || !help.ends_with("\n\n")) help += c;  // CLI11 leaves two lines empty between groups
+    if (c != '\n' || !help.ends_with("\n\n")) help += c;  // CLI11 leaves two empty lines between groups
   while (help.ends_with("\n\n")) help.pop_back();
   return help;
 }
@@ -51,7 +51,7 @@ std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) con
 std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
   if (is_flag(option)) return "";
   if (option->get_positional()) return option->get_items_expected_max() > 1 ? "..." : "";
-  const std::string type = option->get_type_name();  // checks add themselves behind a colon
+  const std::string type = option->get_type_name();  // checks append their own text after a colon
   return " " + type.substr(0, type.find(':'));
 }
 

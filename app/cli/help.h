@@ -1,4 +1,4 @@
-// How a command's help looks: option, what it takes, and behind it what it does and its default.
+// How a command's help looks: the option, the value it takes, then what it does and its default.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -22,7 +22,7 @@
 
 namespace {
 
-// Of a recorder that another machine started. It is taken out of the environment, which programs get.
+// A file name from a variable that another machine set for a recorder. The variable is removed from the environment, which programs inherit.
 std::optional<std::filesystem::path> note_from_afar(const char* variable) {
   const char* const note = std::getenv(variable);
   if (note == nullptr) return std::nullopt;
@@ -57,6 +57,6 @@ int main(int argc, char** argv) {
   std::cout.flush();
   std::fflush(nullptr);
   if (code_note) lanescope::remote::note_code(*code_note, code);
-  if (!discards) lanescope::cli::end_as_told();  // else who keeps it would take the signal for the end of the recorder alone
+  if (!discards) lanescope::cli::end_as_told();  // otherwise whoever keeps the recorder would think that the signal ended only the recorder
   return code;
 }

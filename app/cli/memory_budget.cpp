@@ -16,8 +16,8 @@
 namespace lanescope::cli {
 namespace {
 
-// Segments are decoded on one thread and given up on another: where each has an arena of the C library, what is free lies idle in most, nearly as
-// much as the budget.
+// Segments are decoded on one thread and freed on another. If each thread has an arena of the C library, most of them hold idle free memory, in total nearly
+// as much as the budget.
 void share_freed_memory() {
 #ifdef __GLIBC__
   mallopt(M_ARENA_MAX, 1);

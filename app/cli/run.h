@@ -6,9 +6,9 @@
 
 namespace lanescope::cli {
 
-using Arguments = std::vector<std::string>;  // what stands behind the command's name
+using Arguments = std::vector<std::string>;  // the words after the command's name
 
-// Runs the command that the arguments name (without the program's own name); answers --help and --version. Returns the exit code.
+// Runs the command that the arguments name (without the program's own name); handles --help and --version. Returns the exit code.
 int run(Arguments arguments);
 
 }  // namespace lanescope::cli

@@ -38,12 +38,12 @@ int say(const QString& text, int exit_code) {
   return exit_code;
 }
 
-// The part of Qt that draws without a display says of each window that it can't tell its size to one.
+// Qt's platform plugin without a display reports for each window that it cannot pass on size hints; that message is dropped.
 void say_message(QtMsgType, const QMessageLogContext&, const QString& text) {
   if (!text.contains(u"propagateSizeHints")) say(text + u'\n', 1);
 }
 
-// What panels work out side by side, and give back, is room for what others work out next: each thread would keep its own.
+// Memory that panels free after parallel computations must be reusable by other threads: by default each thread would keep its own.
 void share_freed_memory() {
 #ifdef __GLIBC__
   constexpr int kArenas = 2;
@@ -51,14 +51,15 @@ void share_freed_memory() {
 #endif
 }
 
-// What the command line says, else what was chosen in the window, else what the desktop has.
+// The language of the command line, else the one chosen in the window, else that of the desktop.
 const lanescope::Language& wished_language(const Options& options, const QString& chosen) {
   if (options.language) return *options.language;
   const lanescope::Language* const language = chosen.isEmpty() ? nullptr : lanescope::find_language(chosen.toStdString());
   return language ? *language : lanescope::language_of_environment();
 }
 
-// While Qt looks for a display. Without one it ends the program as if that were damaged; what it says before is kept for who finds out why.
+// Handles messages while Qt looks for a display. Without a display Qt would abort the program: this prints an explanation with Qt's earlier messages and exits
+// instead.
 class DisplayExpected {
  public:
   explicit DisplayExpected(const QStringList& files) {
@@ -88,7 +89,7 @@ class DisplayExpected {
                  : QStringLiteral("The viewer needs a display, and there is none here: neither DISPLAY nor WAYLAND_DISPLAY is set. "),
         1);
     say(instead, 1);
-    std::_Exit(1);  // what follows here is an abort
+    std::_Exit(1);  // Qt would abort after this
   }
 
   static inline QStringList said;
@@ -112,7 +113,7 @@ int take_screenshot(const ScreenshotRequest& request) {
   return problem.isEmpty() ? 0 : say(problem + u'\n', 1);
 }
 
-// Goes on where handling an event needed more memory than there is: the window says so, and lacks what was to be shown.
+// Continues if handling an event ran out of memory: the window reports that, and lacks what was to be shown.
 class Application : public QApplication {
  public:
   using QApplication::QApplication;
@@ -126,7 +127,7 @@ class Application : public QApplication {
 }  // namespace
 
 int run_viewer(int argc, char** argv) {
-  session::keep_inheritance();  // many files can be open at once then
+  session::keep_inheritance();  // so that many files can be open at once
   const auto parsed = parse_options(arguments_of(argc, argv));
   if (const Answer* answer = std::get_if<Answer>(&parsed)) return say(answer->text, answer->exit_code);
   const Options& options = std::get<Options>(parsed);
@@ -137,7 +138,7 @@ int run_viewer(int argc, char** argv) {
 
   lanescope::keep_memory_for_decoding();
   share_freed_memory();
-  int qt_argc = 1;  // the options are ours alone
+  int qt_argc = 1;  // Qt does not get the options
   std::optional<DisplayExpected> expected;
   if (!options.screenshot) expected.emplace(options.files);
   Application application(qt_argc, argv);
@@ -150,11 +151,11 @@ int run_viewer(int argc, char** argv) {
   const Settings settings;
   lanescope::show_in(wished_language(options, settings.language()));
   CatalogueTranslator translator;
-  QTranslator of_qt;  // what Qt itself says
+  QTranslator of_qt;  // Qt's own texts
   const std::string_view code = lanescope::shown_language().code;
   const QLocale locale(QString::fromUtf8(code.data(), static_cast<qsizetype>(code.size())));
   QCoreApplication::installTranslator(&translator);
-  // The last is asked first: words of Qt may be ours, too, with another meaning.
+  // The last one is asked first: texts of Qt may also be ours, with another meaning.
   if (of_qt.load(locale, QStringLiteral("qtbase"), QStringLiteral("_"), QLibraryInfo::path(QLibraryInfo::TranslationsPath)))
     QCoreApplication::installTranslator(&of_qt);
   apply_theme(settings.theme());

@@ -24,13 +24,13 @@ namespace {
 
 constexpr std::array kEndingSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-// Numbers of signals, from their handler to the GUI thread. It is never closed: a handler may be within it.
+// Passes the numbers of signals from their handler to the GUI thread. It is never closed, because a handler may be using it.
 std::atomic<int> signal_input{-1};
 
 void note_signal(int signal) {
   const int before = errno;
   const auto number = static_cast<unsigned char>(signal);
-  static_cast<void>(write(signal_input.load(), &number, 1));  // a pipe that is full has enough of them
+  static_cast<void>(write(signal_input.load(), &number, 1));  // if the pipe is full, it has enough signals
   errno = before;
 }
 
@@ -38,7 +38,7 @@ class Ending {
  public:
   Ending() {
     std::array<int, 2> ends{-1, -1};
-    if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return;  // out of descriptors: signals end it as ever
+    if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return;  // out of descriptors: signals end the process as usual
     signal_output_ = ends[0];
     signal_input.store(ends[1]);
     struct sigaction action {};
@@ -70,7 +70,7 @@ class Ending {
   Ending& operator=(const Ending&) = delete;
 
  private:
-  // 0: none has come.
+  // 0: no signal has arrived.
   [[nodiscard]] int takeSignal() const {
     unsigned char number = 0;
     return read(signal_output_, &number, 1) == 1 ? number : 0;
@@ -79,20 +79,20 @@ class Ending {
   void end(int signal) {
     signal_ = signal;
     finish();
-    QCoreApplication::exit();  // also the loops of dialogs
+    QCoreApplication::exit();  // also ends the loops of dialogs
   }
 
   void finish() const {
     LiveRecording::finishAll([this] { return takeSignal() != 0; });
     for (const QString& file : LiveRecording::filesOfAll()) {
-      Settings().addRecentFile(file);  // where whoever starts the viewer again looks for it
+      Settings().addRecentFile(file);  // so that the user finds it there at the next start
       const QString sentence = tr("The recording is complete: %1").arg(file) + u'\n';
       std::fputs(sentence.toLocal8Bit().constData(), stderr);
     }
   }
 
-  // Where an X server or a Wayland compositor has closed its connection, Qt says so, and ends the process at once: neither windows nor the threads that work
-  // for them can be torn down then. What exit() would call first takes away what recordings need.
+  // If an X server or a Wayland compositor closes its connection, Qt reports that and ends the process immediately: neither windows nor the threads that work
+  // for them can be destroyed then. The functions that exit() calls first would destroy what recordings need.
   static void hear(QtMsgType type, const QMessageLogContext& context, const QString& text) {
     if (the_one_ == nullptr) return;
     the_one_->hear_before_(type, context, text);
@@ -104,10 +104,10 @@ class Ending {
     std::_Exit(1);
   }
 
-  static inline Ending* the_one_ = nullptr;  // null: none, and once the display is gone
+  static inline Ending* the_one_ = nullptr;  // null: there is none, or the display is gone
   std::array<struct sigaction, kEndingSignals.size()> former_{};
   int signal_output_ = -1;
-  int signal_ = 0;  // that ends it
+  int signal_ = 0;  // the signal that ends it
   std::unique_ptr<QSocketNotifier> notifier_;
   QtMessageHandler hear_before_ = nullptr;
 };

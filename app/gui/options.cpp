@@ -47,7 +47,7 @@ std::variant<Options, Answer> parse_options(const QStringList& arguments) {
   Options options;
   ScreenshotRequest picture;
   bool wants_picture = false;
-  QString of_picture;  // an option that is about one
+  QString of_picture;  // an option that only applies to pictures
   for (qsizetype i = 0; i < arguments.size(); ++i) {
     const qsizetype equals = arguments[i].startsWith(u"--") ? arguments[i].indexOf(u'=') : -1;
     const QString name = arguments[i].left(equals);

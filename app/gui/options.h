@@ -17,10 +17,10 @@ struct Options {
   Several several = Several::kBeside;
   OpeningView view;
   std::optional<ScreenshotRequest> screenshot;
-  const Language* language = nullptr;  // null: as the settings or the desktop say
+  const Language* language = nullptr;  // null: the language of the settings or of the desktop
 };
 
-// What the program should say and then end with.
+// A text that the program prints before it ends.
 struct Answer {
   QString text;
   int exit_code = 0;  // 0: to the standard output; else to the standard error

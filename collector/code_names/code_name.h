@@ -1,4 +1,4 @@
-// What a place in code is called.
+// The name of a place in code.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace lanescope::code_names {
 
 struct CodeName {
   std::string function;     // demangled
-  std::string source_file;  // empty when not known
+  std::string source_file;  // empty if not known
   std::uint32_t source_line = 0;
 };
 

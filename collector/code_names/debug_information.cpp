@@ -11,7 +11,7 @@
 namespace lanescope::code_names {
 namespace {
 
-// Where a function is first declared: what was inlined or defined elsewhere refers to it.
+// The first declaration of a function: inlined functions, and functions defined elsewhere, refer to it.
 Dwarf_Die declaration_of(Dwarf_Die function) {
   constexpr int kMaximumSteps = 8;
   for (int step = 0; step < kMaximumSteps; ++step) {
@@ -51,7 +51,7 @@ const char* linkage_name(Dwarf_Die& function) {
   return nullptr;
 }
 
-// What stands before names that are declared in this scope, "a::B::", of what stands before its own.
+// The prefix of names declared in this scope, "a::B::", given the prefix of the scope's own name.
 std::string prefix_within(Dwarf_Die& scope, const std::string& prefix) {
   const char* name = dwarf_diename(&scope);
   switch (dwarf_tag(&scope)) {
@@ -65,7 +65,7 @@ std::string prefix_within(Dwarf_Die& scope, const std::string& prefix) {
   }
 }
 
-// Whether functions, or what was inlined, can lie within this.
+// True if this scope can contain functions or inlined code.
 bool may_hold_functions(Dwarf_Die& scope) {
   switch (dwarf_tag(&scope)) {
     case DW_TAG_subprogram:
@@ -85,7 +85,7 @@ bool may_hold_functions(Dwarf_Die& scope) {
   }
 }
 
-// The part of a scope that holds the address.
+// Finds the part of a scope that contains the address.
 bool descend(Dwarf_Die& scope, Dwarf_Addr address, Dwarf_Die& part) {
   if (dwarf_child(&scope, &part) != 0) return false;
   do {
@@ -97,7 +97,7 @@ bool descend(Dwarf_Die& scope, Dwarf_Addr address, Dwarf_Die& part) {
 }  // namespace
 
 std::string demangled_name(const char* name) {
-  if (!std::string_view(name).starts_with("_Z")) return name;  // a function "f", which would be the mangled type float
+  if (!std::string_view(name).starts_with("_Z")) return name;  // a function named "f" must not be read as the mangled type float
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> readable(abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
   return status == 0 ? readable.get() : name;
@@ -109,7 +109,7 @@ DebugInformation::Unit::Unit(Dwarf_Die& root) {
 }
 
 void DebugInformation::Unit::add_functions_within(Dwarf_Die& scope, const std::string& prefix, int depth) {
-  constexpr int kDeepest = 200;  // of what compilers write; a damaged file may go on
+  constexpr int kDeepest = 200;  // compilers do not nest deeper; a damaged file may
   Dwarf_Die part;
   if (depth > kDeepest || dwarf_child(&scope, &part) != 0) return;
   do {
@@ -138,7 +138,7 @@ std::string DebugInformation::name_of(Dwarf_Die& function) {
   return prefix == unit.prefixes.end() ? name : prefix->second + name;
 }
 
-// libdw's own search (dwarf_getscopes) goes through a whole unit for each address.
+// libdw's own search (dwarf_getscopes) scans a whole unit for each address.
 std::vector<CodeName> DebugInformation::functions_at(Dwfl_Module* file, std::uint64_t address) {
   Dwarf_Addr bias = 0;
   Dwarf_Die* root = dwfl_module_addrdie(file, address, &bias);
@@ -153,7 +153,7 @@ std::vector<CodeName> DebugInformation::functions_at(Dwfl_Module* file, std::uin
   std::vector<Dwarf_Die> scopes{function};
   for (Dwarf_Die part; descend(scopes.back(), place_in_file, part);) scopes.push_back(part);
 
-  CodeName place;  // in the next function outwards
+  CodeName place;  // the current place in the function being reported; set to the place of the call for the next function outwards
   if (Dwarf_Line* line = dwarf_getsrc_die(root, place_in_file)) {
     int number = 0;
     dwarf_lineno(line, &number);

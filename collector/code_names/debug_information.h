@@ -1,4 +1,4 @@
-// Functions, inlined ones too, and source lines of code, from the debug information of one file (DWARF, by libdw).
+// Functions, including inlined ones, and source lines of code, from the debug information of one file (DWARF, by libdw).
 #pragma once
 
 #include <elfutils/libdwfl.h>
@@ -13,10 +13,10 @@
 
 namespace lanescope::code_names {
 
-// Reads the functions of a compilation unit once, when the first of its addresses is asked for.
+// Reads the functions of a compilation unit once, when an address in it is first asked for.
 class DebugInformation {
  public:
-  // Innermost first; a function may lack its name, which is then in the symbol table. Empty where the file says nothing of the address.
+  // Innermost first. A function may have no name here; its name is then in the symbol table. Empty if the file has no information about the address.
   std::vector<CodeName> functions_at(Dwfl_Module* file, std::uint64_t address);
 
  private:
@@ -27,8 +27,8 @@ class DebugInformation {
   struct Unit {
     explicit Unit(Dwarf_Die& root);
     void add_functions_within(Dwarf_Die& scope, const std::string& prefix, int depth);
-    std::vector<CodeRange> ranges;                        // by begin
-    std::unordered_map<Dwarf_Off, std::string> prefixes;  // "a::B::", of functions in scopes that have no linkage name which says so
+    std::vector<CodeRange> ranges;                        // sorted by begin
+    std::unordered_map<Dwarf_Off, std::string> prefixes;  // "a::B::", for functions in scopes without a linkage name, which would include it
   };
 
   Unit& unit_of(Dwarf_Die& root);
@@ -37,7 +37,7 @@ class DebugInformation {
   std::map<Dwarf_Off, Unit> units_;
 };
 
-// As a programmer wrote it; the name itself where it is not a mangled one.
+// The name as a programmer wrote it; `name` itself if it is not mangled.
 [[nodiscard]] std::string demangled_name(const char* name);
 
 }  // namespace lanescope::code_names

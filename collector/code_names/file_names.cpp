@@ -6,14 +6,14 @@
 namespace lanescope::code_names {
 namespace {
 
-// From a place in a section, in bytes; 0 where there is no such section.
+// Bytes from a place to the end of its section; 0 if the place is not in the section.
 std::uint64_t size_to_section_end(Elf* elf, std::size_t section, std::uint64_t place) {
   GElf_Shdr header;
   if (gelf_getshdr(elf_getscn(elf, section), &header) == nullptr || place - header.sh_addr >= header.sh_size) return 0;
   return header.sh_addr + header.sh_size - place;
 }
 
-// libdw itself looks an address up by going through all symbols, of which large libraries have a million.
+// libdw looks up an address by scanning all symbols, and large libraries have a million of them.
 SymbolTable functions_of(Dwfl_Module* file) {
   std::vector<Symbol> symbols;
   const int count = dwfl_module_getsymtab(file);
@@ -26,7 +26,7 @@ SymbolTable functions_of(Dwfl_Module* file) {
     const int type = GELF_ST_TYPE(symbol.st_info);
     const bool may_be_code = type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
     if (name == nullptr || *name == '\0' || !may_be_code || section == SHN_UNDEF || section == SHN_ABS) continue;
-    // STB_LOCAL, STB_GLOBAL, STB_WEAK are 0, 1, 2: of two names the global one is what programmers know.
+    // STB_LOCAL, STB_GLOBAL and STB_WEAK are 0, 1 and 2. If two names fit, the global one is preferred because programmers know it.
     const int binding = GELF_ST_BIND(symbol.st_info);
     const int rank = binding == STB_GLOBAL ? 2 : binding == STB_WEAK ? 1 : 0;
     if (symbol.st_size > 0)
@@ -44,7 +44,7 @@ FileNames::FileNames(const std::string& path, channel::FileDescriptor content, s
       callbacks_{dwfl_build_id_find_elf, dwfl_standard_find_debuginfo, dwfl_offline_section_address, &debug_path_},
       dwfl_(dwfl_begin(&callbacks_)) {
   if (dwfl_ == nullptr) return;
-  // dwfl takes a descriptor of its own over.
+  // dwfl takes ownership of the descriptor that it gets.
   module_ = dwfl_report_elf(dwfl_, path.c_str(), path.c_str(), dup(content.get()), 0, true);
   dwfl_report_end(dwfl_, nullptr, nullptr);
 }

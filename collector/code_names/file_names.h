@@ -1,4 +1,4 @@
-// What the code of one file is called, from its symbol tables and debug information (libdw).
+// Names of the code of one file, from its symbol tables and debug information (libdw).
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace lanescope::code_names {
 
-// Looks at the file once: the file itself, its .gnu_debugdata, and its debug file by build id or debug link.
+// Reads once: the file itself, its .gnu_debugdata, and its debug file by build id or debug link.
 class FileNames {
  public:
-  // `path`: where debug files are looked for that a link in the file names. `debug_folders`: besides the usual ones, separated by colons;
-  // it stays where it is as long as this lives.
+  // `path` is where debug files named by a link in the file are looked for. `debug_folders` are additional folders, separated by colons. The string
+  // must keep its address while this object lives.
   FileNames(const std::string& path, channel::FileDescriptor content, std::string& debug_folders);
   ~FileNames();
   FileNames(const FileNames&) = delete;
   FileNames& operator=(const FileNames&) = delete;
 
-  // Innermost first, where the compiler inlined functions into each other; empty when the address has no name.
+  // Innermost first, if the compiler inlined functions into each other; empty if the address has no name.
   std::vector<CodeName> find(std::uint64_t address);
 
  private:
@@ -32,7 +32,7 @@ class FileNames {
   Dwfl* dwfl_ = nullptr;
   Dwfl_Module* module_ = nullptr;
   DebugInformation debug_information_;
-  std::optional<SymbolTable> functions_;  // as soon as debug information does not name one
+  std::optional<SymbolTable> functions_;  // read when debug information does not name an address
 };
 
 }  // namespace lanescope::code_names

@@ -1,5 +1,5 @@
-// What the recorder and lanescope-code-names say to each other: one message each way, over a SOCK_SEQPACKET socket that is the program's
-// standard input. Neither believes the other's lengths.
+// Messages between the recorder and lanescope-code-names: one request and one answer at a time, over a SOCK_SEQPACKET socket that is the program's
+// standard input. Neither side trusts the other's lengths.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,21 @@
 namespace lanescope::code_names {
 
 inline constexpr std::string_view kProgramName = "lanescope-code-names";
-inline constexpr std::string_view kAsNobody = "nobody";  // second argument of the program, else kAsItIs; the first one is folders of debug files
+inline constexpr std::string_view kAsNobody = "nobody";  // second argument of the program, or kAsItIs; the first argument is the folders of debug files
 inline constexpr std::string_view kAsItIs = "self";
 
-// From the recorder. kOpen brings a descriptor with it (SCM_RIGHTS), and the file's path behind the request; a number is opened once.
+// Sent by the recorder. kOpen is accompanied by a descriptor (SCM_RIGHTS), and followed by the file's path; each number is opened once.
 enum class RequestKind : std::uint32_t { kOpen, kFind };
 struct Request {
   RequestKind kind = RequestKind::kFind;
-  std::uint32_t file = 0;     // number of the file, as the recorder counts
-  std::uint64_t address = 0;  // kFind: as the file's symbols count
+  std::uint32_t file = 0;     // number that the recorder gave the file
+  std::uint64_t address = 0;  // kFind: in the address space of the file's symbols
 };
 inline constexpr std::size_t kMaximumPath = 4096;
 
-// The answer to kOpen is empty; that to kFind has the names: their count, then for each its line, the lengths of both texts, and the texts.
+// The answer to kOpen is empty. The answer to kFind has the number of names, then for each its line, the lengths of both texts, and the texts.
 inline constexpr std::size_t kMaximumNames = 24;
-inline constexpr std::size_t kMaximumText = 2048;  // of each; the rest is left out
+inline constexpr std::size_t kMaximumText = 2048;  // bytes of each text; the rest is cut off
 inline constexpr std::size_t kMaximumAnswer = 4 + kMaximumNames * (3 * 4 + 2 * kMaximumText);
 
 inline std::vector<std::byte> packed(std::span<const CodeName> names) {
@@ -57,7 +57,7 @@ inline std::vector<std::byte> packed(std::span<const CodeName> names) {
   return bytes;
 }
 
-// None where it makes no sense.
+// Nothing if the message is invalid.
 inline std::optional<std::vector<CodeName>> unpacked(std::span<const std::byte> bytes) {
   const auto take_number = [&bytes]() -> std::optional<std::uint32_t> {
     std::uint32_t number = 0;

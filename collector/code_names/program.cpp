@@ -1,7 +1,7 @@
-// lanescope-code-names: says what code is called, for a recorder that does not want to read files of others itself.
+// lanescope-code-names: finds names of code for a recorder that should not read other users' files itself.
 //
-// Files of programs may be made to harm whoever reads them. So this is done in a process that has no rights where the recorder has all, and
-// that the recorder ends when it takes too much time or memory. Its standard input is a socket (messages.h); it ends with it.
+// Files of programs may be crafted to attack their reader. So they are read in a process that has no rights even if the recorder has all, and that
+// the recorder kills if it takes too much time or memory. Its standard input is a socket (messages.h); the process ends with it.
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/prctl.h>
@@ -29,20 +29,21 @@ using lanescope::channel::FileDescriptor;
 
 constexpr int kSocket = STDIN_FILENO;
 
-// None of the rights that it was started with.
+// Gives up all rights that it was started with.
 bool become_nobody() {
   constexpr uid_t kNobody = 65534;
   return setgroups(0, nullptr) == 0 && setresgid(kNobody, kNobody, kNobody) == 0 && setresuid(kNobody, kNobody, kNobody) == 0;
 }
 
-// Where memory is short, as in a small control group, the kernel ends us, and not the recorder, or the program that is recorded: they go on without names.
+// If memory is short, as in a small control group, the kernel should kill this process instead of the recorder or the recorded program: they can go
+// on without names.
 void go_first() {
   const FileDescriptor file(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   static_cast<void>(!write(file.get(), "1000", 4));
 }
 
-// What it never needs. The memory that it takes is watched from outside, which sees what is used of files that are mapped; the limit here
-// is for what comes between two looks. Files count into it that are mapped to be written to, so it leaves room for large ones.
+// Gives up what is never needed. The recorder watches the memory use from outside, where the used parts of mapped files are visible; the limit here
+// covers the time between two looks. It includes files that are mapped writable, so it leaves room for large ones.
 void give_up_rights() {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -54,10 +55,10 @@ void give_up_rights() {
   constexpr rlimit kMostData{std::uint64_t{4} << 30, std::uint64_t{4} << 30};
   setrlimit(RLIMIT_DATA, &kMostData);
   constexpr int kNice = 10;
-  setpriority(PRIO_PROCESS, 0, kNice);  // programs that are recorded come first
+  setpriority(PRIO_PROCESS, 0, kNice);  // recorded programs come first
   sigset_t all;
   sigfillset(&all);
-  sigprocmask(SIG_SETMASK, &all, nullptr);  // the terminal's are for the program
+  sigprocmask(SIG_SETMASK, &all, nullptr);  // signals of the terminal are for the program
 }
 
 struct Message {
@@ -66,7 +67,7 @@ struct Message {
   FileDescriptor file;
 };
 
-// False at the end, and where a message makes no sense.
+// Returns false at the end of input, or if a message is invalid.
 bool receive(Message& message) {
   std::array<char, kMaximumPath> path;
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control;
@@ -99,7 +100,7 @@ int lanescope::code_names::program(int argc, char** argv) {
     std::fputs("lanescope-code-names is started by lanescope.\n", stderr);
     return 2;
   }
-  go_first();  // while the file is ours
+  go_first();  // while this process still owns the file
   if (argv[2] == kAsNobody && !become_nobody()) return 1;
   give_up_rights();
   std::string debug_folders = std::string(":.debug:/usr/lib/debug") + (*argv[1] != '\0' ? ":" : "") + argv[1];

@@ -1,4 +1,4 @@
-// What lanescope-code-names does. Packages of the recorder have it within lanescope (packaging/portable/part_of_lanescope.cpp).
+// The program lanescope-code-names. In packages of the recorder it is a part of lanescope (packaging/portable/part_of_lanescope.cpp).
 #pragma once
 
 namespace lanescope::code_names {

@@ -11,7 +11,7 @@ void sort(std::vector<Symbol>& symbols) {
                    [](const Symbol& a, const Symbol& b) { return std::tie(a.address, a.binding) < std::tie(b.address, b.binding); });
 }
 
-// How many begin at or before the address.
+// Number of symbols that begin at or before the address.
 std::size_t count_until(const std::vector<Symbol>& symbols, std::uint64_t address) noexcept {
   const auto behind = std::upper_bound(symbols.begin(), symbols.end(), address, [](std::uint64_t at, const Symbol& symbol) { return at < symbol.address; });
   return static_cast<std::size_t>(behind - symbols.begin());

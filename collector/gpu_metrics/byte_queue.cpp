@@ -14,7 +14,7 @@ namespace {
 
 int open_nameless(const std::filesystem::path& folder) {
   if (const int file = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); file >= 0) return file;
-  std::string name = (folder / "lanescope-samples-XXXXXX").string();  // of a file system that has no files without a name
+  std::string name = (folder / "lanescope-samples-XXXXXX").string();  // for a file system that does not support O_TMPFILE
   const int file = mkostemp(name.data(), O_CLOEXEC);
   if (file >= 0) unlink(name.c_str());
   return file;
@@ -78,7 +78,7 @@ bool ByteQueue::take(std::vector<std::byte>& piece) {
   in_file_ -= oldest.size;
   if (in_file_ == 0) {
     file_end_ = 0;
-    [[maybe_unused]] const int emptied = ftruncate(file_, 0);  // where it is not, the next pieces write over what is there
+    [[maybe_unused]] const int emptied = ftruncate(file_, 0);  // if this fails, the next pieces overwrite the old content
   } else {
     fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(oldest.offset), static_cast<off_t>(oldest.size));
   }

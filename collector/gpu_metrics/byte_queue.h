@@ -1,4 +1,4 @@
-// Pieces of bytes that wait in the order in which they came: in memory, and beyond a limit in a file without a name, which goes with the
+// A first-in, first-out queue of pieces of bytes. They are kept in memory, and beyond a limit in a file without a name, which disappears with the
 // process. One thread at a time.
 #pragma once
 
@@ -13,8 +13,8 @@ namespace lanescope::gpu_metrics {
 
 struct QueueLimits {
   std::size_t memory = 64u << 20;   // bytes
-  std::uint64_t file = 4ull << 30;  // bytes; as much as it takes, the file leaves free on its disk
-  std::filesystem::path folder;     // of the file; empty: TMPDIR, else /var/tmp, which is on a disk where /tmp is not
+  std::uint64_t file = 4ull << 30;  // bytes; the file leaves at least as much of its disk free as it takes
+  std::filesystem::path folder;     // of the file; empty: TMPDIR, else /var/tmp, which is on a disk even if /tmp is not
 };
 
 class ByteQueue {
@@ -24,16 +24,16 @@ class ByteQueue {
   ByteQueue(const ByteQueue&) = delete;
   ByteQueue& operator=(const ByteQueue&) = delete;
 
-  // False, and nothing has changed, where the limits or the disk leave no room.
+  // Returns false and changes nothing if the limits or the disk leave no room.
   [[nodiscard]] bool put(std::span<const std::byte> piece);
-  // The oldest piece. False where the file does not give it back; it is gone then. Requires: !empty().
+  // Takes the oldest piece. Returns false if it can't be read from the file; the piece is lost then. Requires: !empty().
   [[nodiscard]] bool take(std::vector<std::byte>& piece);
   [[nodiscard]] bool empty() const noexcept { return pieces_.empty(); }
   [[nodiscard]] std::uint64_t bytes_in_file() const noexcept { return in_file_; }
 
  private:
   struct Piece {
-    std::vector<std::byte> bytes;  // empty where it is in the file
+    std::vector<std::byte> bytes;  // empty if the piece is in the file
     std::uint64_t offset = 0;      // in the file
     std::size_t size = 0;
   };

@@ -1,4 +1,4 @@
-// Frames of the sampler on their way to the session: written to a pipe, whole, from any thread.
+// Writes frames of the sampler to a pipe that leads to the session. Frames are written as a whole, from any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ class FrameOutput final : public counters::CounterSink {
 
   void write(proto::FrameType type, const google::protobuf::MessageLite& message) override;
   void diagnose(proto::Severity severity, proto::ComponentState state, std::string_view text);
-  // A frame of no type and no payload: everything that was asked for before has been written.
+  // Writes a frame with no type and no payload. It means that everything asked for before has been written.
   void acknowledge();
   [[nodiscard]] std::uint32_t new_counter_id() override;
 
  private:
   std::mutex mutex_;
   int descriptor_;
-  bool broken_ = false;  // nobody reads any more
+  bool broken_ = false;  // the pipe has no reader any more
   std::uint32_t counters_ = 0;
   std::vector<std::byte> buffer_;
 };

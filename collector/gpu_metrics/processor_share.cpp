@@ -13,7 +13,7 @@
 namespace lanescope::gpu_metrics {
 
 bool set_share(pid_t thread, ProcessorShare share) noexcept {
-  constexpr int kUrgentNiceness = -10;  // nine tenths of a processor that another thread wants, too
+  constexpr int kUrgentNiceness = -10;  // gets nine tenths of a processor that another thread wants too
   static const int own_niceness = getpriority(PRIO_PROCESS, static_cast<id_t>(getpid()));
   const sched_param parameters{};
   if (sched_setscheduler(thread, share == ProcessorShare::kLeftOver ? SCHED_IDLE : SCHED_OTHER, &parameters) != 0) return false;

@@ -10,15 +10,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kLongestPause = 25ms;  // between looks: patience may become shorter meanwhile
-constexpr auto kFramePeriod = 120ms;  // so that somebody who watches sees it several times a second
+constexpr auto kLongestPause = 25ms;  // between looks, because patience may become shorter meanwhile
+constexpr auto kFramePeriod = 120ms;  // a viewer of the live recording gets several updates a second
 
 }  // namespace
 
 Worker::Worker(Job job) : job_(std::move(job)), last_round_(channel::monotonic_now()), thread_([this] { run(); }) {}
 
 Worker::~Worker() {
-  hurry(ProcessorShare::kUsual);  // it may have the mutex, and no processor
+  hurry(ProcessorShare::kUsual);  // the thread may hold the mutex and have no processor
   {
     const std::lock_guard lock(mutex_);
     ends_ = true;
@@ -64,7 +64,7 @@ void Worker::run() {
     if (is_done) last_round_ = channel::monotonic_now();
     changed_.wait_for(lock, job_.period, [this] { return ends_ || answered_ != asked_; });
     const unsigned asked = asked_;
-    is_last = ends_;  // asked for while a round ran, the end has a round of its own
+    is_last = ends_;  // if the end was requested while a round ran, it gets a round of its own
     const bool hands_over = is_last || answered_ != asked;
     lock.unlock();
     is_done = job_.sample(hands_over ? Due::kAll : hurried_.load() ? Due::kUrgent : Due::kNo) == Round::kDone;

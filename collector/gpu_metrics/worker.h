@@ -1,4 +1,4 @@
-// Threads that do what is due every so often, and see to it that none of them waits too long for a processor.
+// Threads that do periodic work, and a watch that prevents them from waiting too long for a processor.
 #pragma once
 
 #include <sys/types.h>
@@ -22,18 +22,18 @@ enum class Due {
   kUrgent,  // it has waited as long as it may
   kAll,     // somebody waits for all of it
 };
-enum class Round { kDone, kPutOff };  // kPutOff: it waits on
+enum class Round { kDone, kPutOff };  // kPutOff: the work continues to wait
 
-// Does a job on a thread of its own, until it is destroyed.
+// Does a job on a thread of its own until it is destroyed.
 class Worker {
  public:
   struct Job {
     std::chrono::milliseconds period;
-    std::function<Round(Due)> sample;  // every period; a job without patience is due only where somebody waits
+    std::function<Round(Due)> sample;  // every period; a job without patience is due only if somebody waits
     std::function<void()> flush;       // several times a second
-    std::function<void()> hand_over;   // where everything up to now is asked for, and at the end
-    // How long `sample` may wait for a processor, or put itself off, since it was last done: the thread takes what others leave meanwhile (see
-    // processor_share.h). While `sample` runs, since it was done before. Where there is no such function, it has a share like any other.
+    std::function<void()> hand_over;   // when everything up to now is asked for, and at the end
+    // How long `sample` may wait for a processor, or put itself off, since it was last done; meanwhile the thread uses only idle processors (see
+    // processor_share.h). While `sample` runs, the time counts from the previous round. Without this function the thread has a usual share.
     std::function<std::chrono::milliseconds()> patience;
   };
 
@@ -43,13 +43,13 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Asks to sample and hand over.
+  // Asks to sample and hand over everything.
   void ask();
-  // Returns once that has been done.
+  // Returns when that has been done.
   void wait_for_answer();
   [[nodiscard]] bool is_patient() const noexcept { return static_cast<bool>(job_.patience); }
   [[nodiscard]] std::chrono::milliseconds patience() const { return job_.patience(); }
-  // Gives the thread a processor where it has waited too long for one. Requires: is_patient(). Never waits.
+  // Gives the thread a processor if it has waited too long for one. Requires: is_patient(). Never blocks.
   void look_after();
 
  private:
@@ -62,16 +62,16 @@ class Worker {
   unsigned asked_ = 0;
   unsigned answered_ = 0;
   bool ends_ = false;
-  std::atomic<std::int64_t> last_round_;  // CLOCK_MONOTONIC ns, when it had been done and began to wait for the next
-  std::atomic<pid_t> thread_number_ = 0;  // of the thread, where it is patient
+  std::atomic<std::int64_t> last_round_;  // CLOCK_MONOTONIC ns at which the last round was done and waiting for the next began
+  std::atomic<pid_t> thread_number_ = 0;  // kernel number of the thread, if it is patient
   std::atomic<bool> hurried_ = false;
   std::thread thread_;  // last: it uses all of the above
 };
 
-// Looks after patient workers, some times in the patience of the least patient.
+// Looks after patient workers, several times within the shortest patience.
 class Watch {
  public:
-  // The workers outlive it.
+  // The workers must outlive the watch.
   explicit Watch(const std::vector<std::unique_ptr<Worker>>& workers);
   ~Watch();
   Watch(const Watch&) = delete;

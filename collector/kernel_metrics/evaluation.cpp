@@ -19,7 +19,7 @@ constexpr std::string_view kDuration = "gpu__time_duration.sum";
 
 constexpr std::size_t kMessageBytes = limits::kWrittenPayloadBytes / 2;
 
-// Columns of a chunk of kernels, whose dictionaries have an entry for each kernel.
+// Columns of a chunk of kernels. Its dictionaries have one entry for each kernel.
 class KernelChunk {
  public:
   KernelChunk() {
@@ -89,7 +89,7 @@ std::uint64_t kind_of(const Counted& counted, const RanKernels& kernels) {
   return channel::launch_kind(counted.kernel, shape);
 }
 
-// Launches whose measuring began and did not come to an end.
+// Launches whose measuring began and did not end.
 class Unended {
  public:
   void begin(Begun&& begun) { kernels_[begun.record.correlation] = std::move(begun.kernel); }
@@ -138,7 +138,7 @@ std::vector<proto::KernelMetrics> cut_for_frames(proto::KernelMetrics whole) {
   std::vector<proto::KernelMetrics> parts{head};
   std::size_t bytes = head.ByteSizeLong();
   const auto part_for = [&](std::size_t more) -> proto::KernelMetrics& {
-    constexpr std::size_t kOfField = 8;  // its number and its size
+    constexpr std::size_t kOfField = 8;  // number and size of the field
     if (bytes + more > kMessageBytes && (parts.back().launches_size() > 0 || parts.back().left_out_size() > 0)) {
       parts.push_back(head);
       bytes = head.ByteSizeLong();
@@ -212,7 +212,7 @@ Evaluated Evaluation::evaluate(const std::filesystem::path& records, std::span<c
   };
   RanKernels kernels = read_kernels(records);
   std::vector<FirstRun> first_run;
-  std::unordered_map<std::uint32_t, proto::MeasuredLaunch*> groups;  // rows stay where they are
+  std::unordered_map<std::uint32_t, proto::MeasuredLaunch*> groups;  // the rows' addresses do not change
   KernelChunk chunk;
   Unended unended;
   const auto add = [&](Counted&& counted) {
@@ -254,7 +254,7 @@ Evaluated Evaluation::evaluate(const std::filesystem::path& records, std::span<c
   if (!chunk.is_empty()) result.kernels.push_back(chunk.take());
   for (const std::filesystem::path& run : further_runs) add_further_run(run, columns, first_run);
   if (!further_runs.empty()) add_rates(metrics);
-  std::map<std::string, std::size_t> missing;  // launches that not all runs had, by kernel
+  std::map<std::string, std::size_t> missing;  // number of launches, by kernel, that some runs did not have
   for (const FirstRun& launch : first_run)
     if (launch.further_runs < further_runs.size()) ++missing[launch.name];
   for (const auto& [kernel, count] : missing)

@@ -1,4 +1,4 @@
-// From what was counted to what it means: values of metrics, and the kernels that were measured as events of the trace.
+// Evaluates what was counted: makes values of metrics, and events of the trace for the measured kernels.
 #pragma once
 
 #include <cstdint>
@@ -22,48 +22,48 @@ namespace lanescope::kernel_metrics {
 struct Evaluated {
   std::vector<proto::KernelMetrics> metrics;
   std::vector<proto::InstructionCounts> instructions;
-  std::vector<proto::CodeObject> code;     // of which something was counted
-  std::vector<proto::EventChunk> kernels;  // of which CUPTI had no times: they begin with their launch, and last as long as was counted
+  std::vector<proto::CodeObject> code;     // code in which something was counted
+  std::vector<proto::EventChunk> kernels;  // kernels without times from CUPTI: they begin with their launch, and last as long as counting took
 };
 
-// As many messages as it takes, each with the first one's chip and metrics.
+// Splits `whole` into as many messages as needed. Each has the chip and metrics of `whole`.
 [[nodiscard]] std::vector<proto::KernelMetrics> cut_for_frames(proto::KernelMetrics whole);
 
-// Adds rates of instructions a cycle that are not there and whose counts and cycles are (groups_of_runs()). NaN where either is not known.
+// Adds missing rates of instructions a cycle if their counts and cycles are present (groups_of_runs()). NaN if a count or the cycles are not known.
 void add_rates(proto::KernelMetrics& metrics);
 
-// Of each launch of a run, by its kind (channel::launch_kind()): the position in the first run of the launch of the same kind and number among its like;
-// kNoLaunch where that had none. O(launches).
+// For each launch of `run`: the position in `first` of the launch with the same kind (channel::launch_kind()) and the same number among launches of
+// that kind; kNoLaunch if `first` has no such launch. O(launches).
 inline constexpr std::size_t kNoLaunch = static_cast<std::size_t>(-1);
 [[nodiscard]] std::vector<std::size_t> match_launches(std::span<const std::uint64_t> first, std::span<const std::uint64_t> run);
 
 class Evaluation {
  public:
-  // `cupti` may be null where the plan is of instructions.
+  // `cupti` may be null if the plan counts instructions.
   Evaluation(const gpu_metrics::CuptiFunctions* cupti, ReadPlan plan) : cupti_(cupti), plan_(std::move(plan)) {}
 
-  // Does now what evaluate() would do first, once for all files: 0.1 s, of NVIDIA's library.
+  // Does in advance what evaluate() needs only once for all files. It takes 0.1 s in NVIDIA's library.
   void prepare() {
     for (std::uint32_t set = 0; set < plan_.sets.size(); ++set) program(set);
   }
-  // Of the file of a process, and of its files in further runs, each of which counted another set of the same launches. Holds the values of all its
-  // launches, and one image at a time.
+  // Evaluates the file of a process, and its files of further runs, each of which counted another set of the same launches. Memory use: the values of
+  // all launches, and one image.
   [[nodiscard]] Evaluated evaluate(const std::filesystem::path& records, std::span<const std::filesystem::path> further_runs = {});
 
  private:
   [[nodiscard]] Evaluated evaluate_instructions(const std::filesystem::path& records) const;
-  using Columns = std::unordered_map<std::string, int>;  // of metrics
+  using Columns = std::unordered_map<std::string, int>;  // column of each metric
   // A launch that was counted in the first run.
   struct FirstRun {
     std::uint64_t kind = 0;  // channel::launch_kind()
     std::string name;
     proto::MeasuredLaunch* launch = nullptr;
-    std::size_t further_runs = 0;  // that counted it as well
+    std::size_t further_runs = 0;  // number of further runs that counted it too
   };
-  // What a further run counted of the first one's launches.
+  // Adds what a further run counted of the first run's launches.
   void add_further_run(const std::filesystem::path& records, const Columns& columns, std::span<FirstRun> first_run);
   const gpu_metrics::MetricProgram& program(std::uint32_t set);
-  // Values of a set, NaN where they are not known; false where CUPTI can't make them.
+  // Computes values of a set; NaN if they are not known. Returns false if CUPTI can't compute them.
   bool make_values(const Counted& counted, std::vector<double>& values);
 
   const gpu_metrics::CuptiFunctions* cupti_;

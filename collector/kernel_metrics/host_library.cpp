@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kNewestMajor = 13;
 
-// Not among the functions that sampling takes.
+// This function is not used by sampling.
 decltype(&::cuptiProfilerHostGetBaseMetrics) get_base_metrics = nullptr;
 
 }  // namespace
@@ -29,7 +29,7 @@ Result<const gpu_metrics::CuptiFunctions*> load_host_library() {
   static const std::optional<gpu_metrics::CuptiFunctions> functions = gpu_metrics::resolve_cupti(library);
   get_base_metrics = reinterpret_cast<decltype(get_base_metrics)>(dlsym(library, "cuptiProfilerHostGetBaseMetrics"));
   if (!functions) return Error{"Counters of kernels can't be read: this CUPTI is older than CUDA 12.6."};
-  // Without a driver this is refused, and what is asked here is answered all the same.
+  // Without a driver this call is refused, but the queries made here are answered nevertheless.
   CUpti_Profiler_Initialize_Params initialize{CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
   functions->initialize(&initialize);
   return &*functions;

@@ -12,11 +12,11 @@
 namespace lanescope::kernel_metrics {
 namespace {
 
-constexpr std::size_t kMostMetrics = 64;          // that InstructionImage::known has bits for
-constexpr std::size_t kMostValues = 256 * 1024;   // of a message: of 10 bytes at most
-constexpr std::size_t kMostNameBytes = 2u << 20;  // of a message, and one name more
+constexpr std::size_t kMostMetrics = 64;          // number of bits of InstructionImage::known
+constexpr std::size_t kMostValues = 256 * 1024;   // in a message; each takes at most 10 bytes
+constexpr std::size_t kMostNameBytes = 2u << 20;  // in a message, exceeded by one name at most
 
-// Takes values from the begin of bytes, as long as there are enough.
+// Takes values from the start of the bytes while there are enough.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -47,7 +47,7 @@ class ByteReader {
   std::span<const std::uint8_t> bytes_;
 };
 
-// Rows of one instruction become one: CUPTI has a record of each metric.
+// Merges the rows of one instruction: CUPTI has a separate record for each metric.
 void add_up(std::vector<channel::InstructionRow>& rows, std::vector<std::uint64_t>& values, std::size_t metrics) {
   std::vector<std::size_t> order(rows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -91,7 +91,7 @@ std::vector<proto::InstructionCounts> instruction_counts(std::span<const std::ui
   const std::size_t most_rows = std::min<std::size_t>(limits::kChunkRows, kMostValues / head.metrics);
   for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
     proto::InstructionCounts& message = messages.emplace_back();
-    std::map<std::uint32_t, std::uint32_t> positions;  // of functions, in this message
+    std::map<std::uint32_t, std::uint32_t> positions;  // of functions in this message
     std::int64_t pc = 0;
     for (std::size_t name_bytes = 0; end < rows.size() && end - begin < most_rows && name_bytes <= kMostNameBytes; ++end) {
       const auto [known, is_new] = positions.try_emplace(rows[end].function, static_cast<std::uint32_t>(message.functions_size()));

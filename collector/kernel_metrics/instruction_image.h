@@ -1,4 +1,4 @@
-// Counts of instructions as the agent wrote them (InstructionImage of collector/channel/kernel_counters.h), as messages of the file.
+// Converts counts of instructions as the agent wrote them (InstructionImage of collector/channel/kernel_counters.h) to messages of the file.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace lanescope::kernel_metrics {
 
-// In as many messages as it takes; metrics that the chip lacks are left out. Empty where the image makes no sense: the program may have
-// written anything. O(bytes).
+// Returns as many messages as needed; metrics that the chip does not have are left out. Empty if the image is invalid: the program may have written
+// anything. O(bytes).
 [[nodiscard]] std::vector<proto::InstructionCounts> instruction_counts(std::span<const std::uint8_t> image, std::span<const std::string> metrics);
 
 }  // namespace lanescope::kernel_metrics

@@ -125,7 +125,7 @@ bool PlanWriter::write(const std::filesystem::path& folder) {
   file.write(bytes_.data(), static_cast<std::streamsize>(bytes_.size()));
   file.close();
   std::error_code failure;
-  // Also for programs that run as another user.
+  // Readable also by programs that run as another user.
   std::filesystem::permissions(unfinished, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write | std::filesystem::perms::others_read,
                                failure);
   if (file && !failure) std::filesystem::rename(unfinished, place, failure);

@@ -1,4 +1,4 @@
-// What is counted, for the processes of a recording: from names of metrics to the plan (collector/channel/kernel_counters.h).
+// What the processes of a recording count: turns names of metrics into the plan (collector/channel/kernel_counters.h).
 #pragma once
 
 #include <filesystem>
@@ -12,29 +12,29 @@
 
 namespace lanescope::kernel_metrics {
 
-// Of these, those that a chip has, in their order. About 5 ms a metric that it lacks, times the logarithm of their number.
+// Those of the metrics that a chip has, in their order. Takes about 5 ms for each metric that it does not have, times the logarithm of their number.
 [[nodiscard]] std::vector<std::string> known_metrics(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics);
 
-// Passes that these take together on a chip; 0 where CUPTI refuses one of them. Needs no GPU.
+// Number of passes that the metrics take together on a chip; 0 if CUPTI refuses one of them. Needs no GPU.
 [[nodiscard]] std::size_t passes_of(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics);
 
 struct OnePassGroups {
-  std::vector<std::vector<std::string>> groups;  // at least one; each begins with what all are to have
-  std::vector<std::string> left_out;             // take several passes each
+  std::vector<std::vector<std::string>> groups;  // at least one; each begins with `always`
+  std::vector<std::string> left_out;             // metrics that take several passes each
 };
-// These metrics in groups of one pass each, in their order, each metric once. Requires: `always` takes one pass.
+// Divides the metrics into groups of one pass each, in their order, each metric once. Requires: `always` takes one pass.
 [[nodiscard]] OnePassGroups groups_of_one_pass(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> always,
                                                std::span<const std::string> metrics);
 
-// The same of what runs of the program count, which know their launches by number: counts of instructions, which take a pass of their own, are in groups
-// without `always`. A rate of them, X.sum.per_cycle_elapsed, is counted as X.sum in one run and as cycles (kCycles) in another, and the evaluation divides.
+// The same for runs of the program, which identify launches by number. Counts of instructions take a pass of their own, so they are in groups without
+// `always`. A rate of them, X.sum.per_cycle_elapsed, is counted as X.sum in one run and as cycles (kCycles) in another, and the evaluation divides.
 inline constexpr char kOfInstructions[] = "smsp__sass_";
 inline constexpr char kPerCycle[] = ".per_cycle_elapsed";
 inline constexpr char kCycles[] = "sm__cycles_elapsed.avg";
 [[nodiscard]] OnePassGroups groups_of_runs(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> always,
                                            std::span<const std::string> metrics);
 
-// A set of the plan, as it is read back.
+// A set of the plan as it is read back.
 struct PlannedSet {
   std::string chip;
   std::uint32_t passes = 0;
@@ -49,11 +49,11 @@ struct ReadPlan {
 class PlanWriter {
  public:
   PlanWriter(channel::CounterReplay replay, const channel::LaunchChoice& choice);
-  // Of a plan by which instructions are counted: these metrics, of which a chip may lack some.
+  // Writes a plan for counting instructions, with these metrics; a chip may not have all of them.
   PlanWriter(std::span<const std::string> instruction_metrics, const channel::LaunchChoice& choice);
   // Requires: CUPTI accepts the metrics.
   void add(const gpu_metrics::CuptiFunctions& cupti, const std::string& chip, std::span<const std::string> metrics);
-  // The file is there whole or not at all.
+  // The file appears complete or not at all.
   [[nodiscard]] bool write(const std::filesystem::path& folder);
 
  private:

@@ -1,7 +1,7 @@
-// lanescope-kernel-metrics: makes the plan of what a recording counts of kernels, and values of what was counted.
+// lanescope-kernel-metrics: makes the plan of what a recording counts of kernels, and computes values from what was counted.
 //
-// A process of its own: it loads the driver's libraries, which a session should not have in it, and NVIDIA's library of metrics, which the
-// recorded program should not.
+// It is a process of its own because it loads the driver's libraries, which a session should not load, and NVIDIA's library of metrics, which the
+// recorded program should not load.
 #include <grp.h>
 #include <poll.h>
 #include <pwd.h>
@@ -39,7 +39,7 @@ constexpr const char* kAlways[] = {"gpu__time_duration.sum"};
 struct Options {
   std::string folder;
   std::vector<std::string> metrics;
-  std::string file;  // of metrics, one a line; --metrics are known to the chip or refused, these left out where it lacks them
+  std::string file;  // of metrics, one a line; those that the chip lacks are left out, while unknown --metrics are an error
   std::string chip;
   std::string replay = "kernel";
   std::vector<std::string> kinds;
@@ -50,10 +50,10 @@ struct Options {
   bool instructions = false;
 };
 
-// Of a run that counted for another recording: what to hand over of it, and as what.
+// Selects what to hand over from a run that counted for another recording, and how to label it.
 struct StandsFor {
-  std::uint32_t process = 0;      // instance number; 0: it is the recording itself
-  std::uint32_t correlation = 0;  // of that launch there
+  std::uint32_t process = 0;      // instance number; 0: the run is the recording itself
+  std::uint32_t correlation = 0;  // of the launch in the other recording
   std::vector<std::uint64_t> known_code;
 };
 
@@ -62,7 +62,7 @@ int fail(const Error& error) {
   return error.kind == ErrorKind::kUsage ? 2 : 1;
 }
 
-// The chip that was named, or those of the machine.
+// Loads for the chip that was named, or for the machine's chips.
 Result<MachineLibrary> load_for(const Options& options) {
   if (options.chip.empty()) return load_for_machine();
   const auto loaded = load_host_library();
@@ -70,7 +70,7 @@ Result<MachineLibrary> load_for(const Options& options) {
   return MachineLibrary{*loaded, {options.chip}};
 }
 
-// What of a set is not counted, for whoever asked for the set. False where it could not be written.
+// Notes which metrics of a set are not counted, for the user who asked for the set. Returns false if the note could not be written.
 bool write_note(const std::string& folder, const std::string& chip, const std::string& replay, std::span<const std::string> left_out) {
   std::ofstream note(std::filesystem::path(folder) / channel::kCounterNoteFile, std::ios::app);
   note << left_out.size() << " metrics of the set take several passes each on the chip " << chip << ", and " << replay
@@ -140,7 +140,7 @@ Result<void> plan(Options& options) {
       writer.add(cupti, chip, metrics);
       continue;
     }
-    // Of a range, instructions of kernels in CUDA graphs would not be counted, and nobody could tell.
+    // For ranges, groups_of_runs() is not used: instructions of kernels in CUDA graphs would not be counted, and nobody would notice.
     const OnePassGroups one_pass =
         options.replay == "application" ? groups_of_runs(cupti, chip, always, metrics) : groups_of_one_pass(cupti, chip, always, metrics);
     for (const std::string& metric : options.metrics)
@@ -154,7 +154,7 @@ Result<void> plan(Options& options) {
   return {};
 }
 
-// What a program left is read with its user's rights, which are all that it can gain by it.
+// Files that a program left are read with its user's rights. So the program gains nothing more than these by what it writes.
 Result<void> become(uid_t user) {
   if (user == geteuid()) return {};
   const struct passwd* const entry = getpwuid(user);
@@ -180,7 +180,7 @@ Result<void> put(std::uint16_t type, std::uint32_t process, const google::protob
   return {};
 }
 
-// Folders of records: the first run's, and those of further ones.
+// The folders of records: that of the first run, then those of further runs.
 std::vector<std::filesystem::path> record_folders(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> folders;
   std::error_code failure;
@@ -191,7 +191,7 @@ std::vector<std::filesystem::path> record_folders(const std::filesystem::path& f
   return folders;
 }
 
-// The plan is there, or it failed, or there is something on standard input.
+// Waits until the plan exists, planning has failed, or standard input has something to read.
 void await_plan(const std::filesystem::path& folder) {
   constexpr int kLook = 20;  // ms
   pollfd input{STDIN_FILENO, POLLIN, 0};
@@ -201,7 +201,7 @@ void await_plan(const std::filesystem::path& folder) {
   }
 }
 
-// Whether a byte comes, and not the end of standard input.
+// Returns true if a byte arrives, false at the end of standard input.
 bool await_word() {
   char word = 0;
   ssize_t count = 0;
@@ -210,7 +210,8 @@ bool await_word() {
   return count == 1;
 }
 
-// Frames of each process: its number stands in their headers. What waits for the word makes ready what takes long, and prints nothing where none comes.
+// Writes frames of each process, with its number in their headers. With kAtWord, slow preparations are done before the word arrives; if it never
+// arrives, nothing is printed.
 enum class Begin { kAtOnce, kAtWord };
 Result<void> evaluate(const std::string& folder, uid_t user, const StandsFor& other, Begin begin) {
   if (begin == Begin::kAtWord) await_plan(folder);
@@ -278,7 +279,8 @@ Result<void> check_machine() {
   return machine ? Result<void>() : machine.error();
 }
 
-// Also for programs that run as another user, whatever this one's umask is. Where the sentence has no room, the file is there, and empty.
+// The file is readable also by programs that run as another user, whatever the umask is. If there is no room for the sentence, the file exists and is
+// empty.
 void write_failure(const std::string& folder, const std::string& sentence) {
   using std::filesystem::perms;
   const std::filesystem::path place = std::filesystem::path(folder) / channel::kCounterFailureFile;
@@ -287,11 +289,11 @@ void write_failure(const std::string& folder, const std::string& sentence) {
   std::filesystem::permissions(place, perms::owner_read | perms::owner_write | perms::others_read, ignored);
 }
 
-// In a process of its own: programs wait for the plan, and are to learn where it can't be had because a library of the driver's faulted.
+// Plans in a child process: programs wait for the plan, and must be told that there will be none if a library of the driver crashes.
 Result<void> plan_apart(Options& options) {
   const pid_t child = fork();
   if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // the session ends us where it does not wait for the plan any more
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // the session kills us if it no longer waits for the plan
     const Result<void> done = plan(options);
     if (!done) write_failure(options.folder, done.error().text);
     _exit(done ? 0 : fail(done.error()));
@@ -309,7 +311,7 @@ Result<void> plan_apart(Options& options) {
 
 int lanescope::kernel_metrics::program(int count, char** arguments) {
   for (const char* injection : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) unsetenv(injection);
-  std::signal(SIGPIPE, SIG_IGN);  // what is told is told to the program as well
+  std::signal(SIGPIPE, SIG_IGN);  // messages are also written for the programs, so a closed pipe must not end this process
   CLI::App app("Plans and evaluates counters of kernels, for lanescope.", "lanescope-kernel-metrics");
   Options options;
   bool queries = false, checks = false;

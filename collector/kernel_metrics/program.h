@@ -1,4 +1,4 @@
-// What lanescope-kernel-metrics does. Packages of the recorder have it within lanescope (packaging/portable/part_of_lanescope.cpp).
+// The program lanescope-kernel-metrics. In packages of the recorder it is a part of lanescope (packaging/portable/part_of_lanescope.cpp).
 #pragma once
 
 namespace lanescope::kernel_metrics {

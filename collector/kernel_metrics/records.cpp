@@ -15,7 +15,7 @@ struct CloseFile {
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
-// Null where it is no regular file: the program may have put anything there, and whoever opens a pipe waits for its writer.
+// Returns null if it is not a regular file: the program may have put anything there, and opening a pipe would wait for its writer.
 File open_regular(const std::filesystem::path& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) return nullptr;
@@ -27,7 +27,7 @@ File open_regular(const std::filesystem::path& path) {
 
 bool read_bytes(std::FILE* file, void* place, std::size_t size) { return std::fread(place, 1, size, file) == size; }
 
-// Of a record: its fixed part, of which the head was read already, and the parts behind it.
+// Reads a record: its fixed part, of which the head was already read, and the parts that follow.
 class RecordReader {
  public:
   RecordReader(std::FILE* file, std::uint64_t bytes) : file_(file), left_(bytes - sizeof(channel::RecordHead)) {}
@@ -77,7 +77,7 @@ bool read(std::FILE* file, const channel::RecordHead& head, Begun& begun) {
   return reader.read_fixed(begun.record) && reader.read_part(begun.record.name_bytes, begun.kernel);
 }
 
-// Behind the record that begins at `begin`. False where the file ends before.
+// Seeks to the end of the record that begins at `begin`. Returns false if the file ends before that.
 bool go_behind(std::FILE* file, std::uint64_t begin, std::uint64_t bytes, std::uint64_t file_size) {
   return bytes <= file_size - begin && fseeko(file, static_cast<off_t>(begin + bytes), SEEK_SET) == 0;
 }
@@ -116,7 +116,7 @@ Ending read_records(const std::filesystem::path& path, const std::function<void(
 RanKernels read_kernels(const std::filesystem::path& path) {
   RanKernels kernels;
   read_records(path, {}, [&kernels](RanKernel&& kernel) {
-    // The agent's own record has no block, and CUPTI's may be written before it: another thread brings that.
+    // The agent's own record has no block. CUPTI's record comes from another thread, so it may be written before the agent's.
     const bool stands_in = !kernel.name.empty() && kernel.record.block[0] == 0;
     const std::uint32_t launch = kernel.record.correlation;
     if (stands_in)

@@ -1,4 +1,4 @@
-// What a process left of its counters (collector/channel/kernel_counters.h), as far as it is whole.
+// Reads the counters that a process left (collector/channel/kernel_counters.h), as far as they are complete.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,7 @@ struct RanKernel {
   std::string name;
 };
 
-enum class Ending { kWhole, kCut };  // kCut: the file ends within a record, or in what is none
+enum class Ending { kWhole, kCut };  // kCut: the file ends within a record, or in bytes that are not a record
 
 struct LoadedCode {
   channel::CodeRecord record;
@@ -34,13 +34,13 @@ struct Begun {
   std::string kernel;  // mangled
 };
 
-// Hands over what the file holds, record by record, in its order; what nobody is to be told of is skipped. The file is a regular one and no
-// link: whatever else is there is empty. Time: linear in its size; memory: that of its largest record.
+// Hands over the records of the file in order; records whose function is empty are skipped. If `file` is a link or not a regular file, it is treated
+// as empty. Time: linear in its size; memory: that of its largest record.
 Ending read_records(const std::filesystem::path& file, const std::function<void(Counted&&)>& counted, const std::function<void(RanKernel&&)>& ran,
                     const std::function<void(LoadedCode&&)>& loaded = {}, const std::function<void(Begun&&)>& begun = {});
 
-// What the file says of the kernel of each launch, by correlation id: CUPTI's record where it is there, whichever of the two came first, else what the
-// agent knew. Without a name where the kernel is an event already.
+// What the file has about the kernel of each launch, by correlation id: CUPTI's record if there is one, even if it came first, else the agent's.
+// Without a name if the kernel is already an event.
 using RanKernels = std::unordered_map<std::uint32_t, RanKernel>;
 RanKernels read_kernels(const std::filesystem::path& file);
 

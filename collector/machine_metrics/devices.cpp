@@ -13,10 +13,10 @@ namespace {
 using std::filesystem::path;
 
 constexpr std::size_t kMostDevices = 64;
-constexpr std::size_t kMostEntries = 4096;  // of a folder: who else but somebody who means harm has more
+constexpr std::size_t kMostEntries = 4096;  // of a folder; only a malicious one has more
 constexpr std::size_t kMostBytes = 1u << 20;
-constexpr std::uint64_t kSector = 512;   // bytes: what /proc/diskstats counts in, whatever the disk has
-constexpr std::uint64_t kLaneBytes = 4;  // what an InfiniBand port's data counters count in
+constexpr std::uint64_t kSector = 512;   // bytes: the unit of /proc/diskstats, whatever sectors the disk has
+constexpr std::uint64_t kLaneBytes = 4;  // bytes: the unit of an InfiniBand port's data counters
 
 constexpr std::array kNetwork{
     Quantity{"received", "B/s", Measure::kPerSecond, "rx_bytes", "Bytes that the interface received.", true},
@@ -38,9 +38,9 @@ constexpr std::array kAdapter{
 };
 constexpr std::array kAdapterFiles{"counters/port_rcv_data",  "counters/port_xmit_data", "counters/port_rcv_packets", "counters/port_xmit_packets",
                                    "counters/port_xmit_wait", "hw_counters/np_cnp_sent", "hw_counters/rp_cnp_handled"};
-constexpr std::size_t kDataCounters = 2;  // the first of them
+constexpr std::size_t kDataCounters = 2;  // the first of them count data
 
-// Of Amazon's adapters (EFA), which have no counters of InfiniBand.
+// Amazon's adapters (EFA), which have no InfiniBand counters.
 constexpr std::array kElastic{
     Quantity{"received", "B/s", Measure::kPerSecond, "rx_bytes", "Bytes that the adapter received.", true},
     Quantity{"sent", "B/s", Measure::kPerSecond, "tx_bytes", "Bytes that the adapter sent.", true},
@@ -62,7 +62,7 @@ constexpr std::array kDisk{
 };
 enum DiskColumn { kReads = 0, kSectorsRead = 2, kWrites = 4, kSectorsWritten = 6, kInFlight = 8, kBusyTime = 9, kDiskColumns = 11 };
 
-// Of a file of the kernel's, which may be of any length or no text.
+// Reads a file of the kernel, which may be of any length or not text.
 std::string text_of(const path& file) {
   std::ifstream input(file, std::ios::binary);
   std::string text;
@@ -80,7 +80,7 @@ std::optional<std::uint64_t> number(std::string_view text) {
   return value;
 }
 
-// Numbers of a line, as many as `count`; empty where there are fewer.
+// The first `count` numbers of a line; empty if there are fewer.
 std::vector<std::uint64_t> numbers(std::istringstream& line, std::size_t count) {
   std::vector<std::uint64_t> values;
   for (std::string word; values.size() < count && line >> word;) {
@@ -110,7 +110,7 @@ struct Candidate {
   bool is_hardware = false;
 };
 
-// Hardware; or all where none of them is.
+// The hardware devices; or all if none is hardware.
 std::vector<Device> chosen(std::vector<Candidate> candidates) {
   const bool has_hardware = std::any_of(candidates.begin(), candidates.end(), [](const Candidate& candidate) { return candidate.is_hardware; });
   std::vector<Device> devices;
@@ -143,7 +143,7 @@ std::vector<Device> networks(const path& root) {
     const path about = root / "sys/class/net" / name;
     const bool is_hardware = is_there(about / "device");
     if (!is_hardware && text_of(about / "operstate").starts_with("down")) continue;
-    const double megabits = static_cast<double>(number(text_of(about / "speed")).value_or(0));  // -1 where it is not known
+    const double megabits = static_cast<double>(number(text_of(about / "speed")).value_or(0));  // -1 if it is not known
     candidates.push_back(
         {{kNetworks,
           name,
@@ -188,7 +188,7 @@ std::vector<Device> disks(const path& root) {
     std::string major, minor, name;
     if (!(words >> major >> minor >> name) || name.find('/') != std::string::npos || name.starts_with('.')) continue;
     const std::vector<std::uint64_t> counted = numbers(words, kDiskColumns);
-    const path about = root / "sys/block" / name;  // partitions have none there
+    const path about = root / "sys/block" / name;  // partitions do not have such a folder
     if (counted.empty() || !is_there(about)) continue;
     const bool is_hardware = is_there(about / "device");
     const bool is_file_or_memory = name.starts_with("loop") || name.starts_with("ram") || name.starts_with("zram");

@@ -1,4 +1,4 @@
-// Devices of the machine and what the kernel has counted of each up to now.
+// Devices of the machine, and what the kernel has counted for each up to now.
 #pragma once
 
 #include <cstdint>
@@ -15,35 +15,35 @@ constexpr const char* kAdapters = "InfiniBand";
 constexpr const char* kElasticAdapters = "EFA";
 constexpr const char* kDisks = "Disks";
 
-// How samples are made of what is counted.
+// How samples are computed from the counts.
 enum class Measure {
-  kPerSecond,  // what was added, for each second
-  kShare,      // what was added, in ms, as a share of the time: %
-  kLevel,      // as it is
+  kPerSecond,  // increase per second
+  kShare,      // increase, in ms, as a share of the elapsed time: %
+  kLevel,      // the value itself
 };
 
 struct Quantity {
-  const char* name;  // behind that of the device
+  const char* name;  // appended to the name of the device
   const char* unit;
   Measure measure;
-  const char* source;  // what the kernel calls it
+  const char* source;  // the kernel's name for it
   const char* description;
-  bool reaches_speed = false;  // of the device's line at most
+  bool reaches_speed = false;  // its maximum is the speed of the device's line
 };
 
 struct Device {
   const char* kind;  // "Network"
-  std::string name;  // "eth0"; of no other one of its kind
+  std::string name;  // "eth0"; unique within its kind
   std::span<const Quantity> quantities;
-  std::vector<std::optional<std::uint64_t>> totals;  // of each; none where the device does not count it
-  double speed = 0;                                  // of its line, B/s; 0 where it is not known
+  std::vector<std::optional<std::uint64_t>> totals;  // one for each quantity; nothing if the device does not count it
+  double speed = 0;                                  // of its line, B/s; 0 if it is not known
 };
 
-// Those that are hardware; where none is (in a container, say), all that are up but the loopback. At most 64.
+// The interfaces of hardware devices; if there are none, as in a container, all that are up except the loopback. At most 64.
 [[nodiscard]] std::vector<Device> networks(const std::filesystem::path& root);
 // Ports of InfiniBand, RoCE and EFA adapters. At most 64.
 [[nodiscard]] std::vector<Device> adapters(const std::filesystem::path& root);
-// Disks that are hardware; where none is, all that hold data but loop devices and memory. At most 64.
+// Hardware disks; if there are none, all that hold data except loop devices and memory. At most 64.
 [[nodiscard]] std::vector<Device> disks(const std::filesystem::path& root);
 
 }  // namespace lanescope::machine_metrics

@@ -13,7 +13,7 @@ namespace {
 
 using attach::Mapping;
 
-// The N of "python3.N" in a path, in its last part or in that of a folder.
+// The N of "python3.N" in a path, in its last part or in the name of a folder.
 std::optional<unsigned> minor_in(std::string_view path) {
   constexpr std::string_view kPrefix = "python3.";
   for (std::size_t at = path.find(kPrefix); at != std::string_view::npos; at = path.find(kPrefix, at + 1)) {
@@ -24,7 +24,7 @@ std::optional<unsigned> minor_in(std::string_view path) {
   return std::nullopt;
 }
 
-// What it is that runs programs in Python as well, but is laid out otherwise; else empty.
+// Says which other implementation of Python the mapping belongs to, whose layout differs; else empty.
 std::string_view other_python(const Mapping& mapping) {
   const std::string_view name = attach::file_name(mapping.path);
   if (name.starts_with("libpypy")) return "it is PyPy";
@@ -36,7 +36,7 @@ bool may_hold_interpreter(const Mapping& mapping, std::string_view executable) {
   return mapping.offset == 0 && mapping.path.starts_with('/') && (mapping.path == executable || name.starts_with("libpython3") || name.starts_with("python"));
 }
 
-// The interpreter's own word where there is one, else what its files are called.
+// The version that the interpreter itself states, else the one in the names of its files.
 std::optional<unsigned> minor_version(const InterpreterFile& file, std::uint64_t bias, std::string_view path, const std::vector<Mapping>& map, Memory& memory) {
   if (file.version != 0)
     if (const auto version = memory.read<std::uint32_t>(bias + file.version); version && *version >> 24 == 3) return *version >> 16 & 0xff;
@@ -57,7 +57,8 @@ Result<Layout> layout_of(const InterpreterFile& file, std::uint64_t bias, std::s
 }  // namespace
 
 const InterpreterFile& InterpreterFinder::file(pid_t process, const std::string& path) {
-  // As the process sees it, in a container; or as we do, where it has changed its root and the kernel's map tells us the path from ours.
+  // The path as the process sees it, for example in a container. Otherwise the path as we see it, if the process has changed its root and the
+  // kernel's map shows the path from ours.
   std::optional<attach::ForeignFile> file = attach::open_file_of(process, path);
   if (!file) file = attach::open_file(path);
   static const InterpreterFile kNone;
@@ -75,7 +76,7 @@ InterpreterSearch InterpreterFinder::find(pid_t process, Memory& memory) {
   if (!map) return search;
   std::error_code ignored;
   std::string executable = std::filesystem::read_symlink("/proc/" + std::to_string(process) + "/exe", ignored).string();
-  if (executable == std::filesystem::read_symlink("/proc/self/exe", ignored)) executable.clear();  // ours, about to become a program
+  if (executable == std::filesystem::read_symlink("/proc/self/exe", ignored)) executable.clear();  // our own child, about to become a program
   for (const Mapping& mapping : *map) {
     if (const std::string_view other = other_python(mapping); !other.empty()) search.refusal = mapping.path + ": " + std::string(other);
     if (!may_hold_interpreter(mapping, executable)) continue;
@@ -84,7 +85,7 @@ InterpreterSearch InterpreterFinder::find(pid_t process, Memory& memory) {
     if (!holder.is_readable && is_library) search.refusal = mapping.path + ": the file can't be read";
     if (!holder.is_readable) continue;
     if (holder.runtime == 0) {
-      // A python that is linked to libpython has none of this itself.
+      // A python that is linked to libpython has no such symbol itself.
       if (is_library) search.refusal = mapping.path + ": it does not say where its state is (no symbol _PyRuntime)";
       continue;
     }

@@ -18,18 +18,18 @@ namespace lanescope::python {
 struct Interpreter {
   Layout layout;
   std::uint64_t runtime = 0;       // the address of _PyRuntime in the process
-  std::vector<AddressRange> loop;  // code of the interpreter's loop, there
+  std::vector<AddressRange> loop;  // code of the interpreter's loop in the process
 };
 
 struct InterpreterSearch {
   std::optional<Interpreter> found;
-  std::string refusal;  // there is one, but it can't be read: why, one clause after its path; else empty
+  std::string refusal;  // if there is an interpreter that can't be read: the reason, one clause that follows its path; else empty
 };
 
-// Looks into files once, however many processes have them.
+// Reads each file once, however many processes map it.
 class InterpreterFinder {
  public:
-  // Files are read as the process sees them, also in a container. O(number of its mappings).
+  // Reads files as the process sees them, also in a container. O(number of its mappings).
   InterpreterSearch find(pid_t process, Memory& memory);
 
  private:

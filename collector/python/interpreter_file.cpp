@@ -13,8 +13,8 @@
 namespace lanescope::python {
 namespace {
 
-constexpr std::uint64_t kMaximumTable = 128u << 20;  // bytes of symbols, or of their names
-constexpr int kMaximumTables = 4;                    // of symbols: files have two at most
+constexpr std::uint64_t kMaximumTable = 128u << 20;  // most bytes of symbols, or of their names
+constexpr int kMaximumTables = 4;                    // most tables of symbols: files have at most two
 constexpr std::string_view kLoop = "_PyEval_EvalFrameDefault";
 
 template <typename Entry>
@@ -29,7 +29,7 @@ std::vector<Entry> read_entries(std::istream& file, std::uint64_t offset, std::u
 
 std::string_view text_at(const std::vector<char>& texts, std::uint64_t offset) {
   if (offset >= texts.size()) return {};
-  constexpr std::size_t kLongest = 256;  // names that are looked for are shorter
+  constexpr std::size_t kLongest = 256;  // the names that are looked for are shorter
   const std::string_view rest(texts.data() + offset, std::min(texts.size() - offset, kLongest));
   return rest.substr(0, rest.find('\0'));
 }
@@ -42,7 +42,7 @@ void add_loop(InterpreterFile& found, const AddressRange& range) {
   found.loop.push_back(range);
 }
 
-// The loop itself, or what the compiler split off it: "….cold", "….cold.12".
+// The loop itself, or the parts that the compiler split off: "….cold", "….cold.12".
 bool is_of_loop(std::string_view name) { return name.starts_with(kLoop) && (name.size() == kLoop.size() || name.substr(kLoop.size()).starts_with(".cold")); }
 
 void read_symbols(std::istream& file, const Elf64_Shdr& table, const Elf64_Shdr& names, InterpreterFile& found) {

@@ -1,4 +1,4 @@
-// What a file that holds CPython (libpython3.*.so, a python3 linked statically, a program that embeds it) says of where things are.
+// Addresses in a file that contains CPython (libpython3.*.so, a statically linked python3, a program that embeds it).
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ struct AddressRange {
   [[nodiscard]] bool contains(std::uint64_t address) const noexcept { return address >= begin && address < end; }
 };
 
-// Addresses as the file counts them; 0 where it does not say.
+// Addresses are those of the file; 0 if the file does not have them.
 struct InterpreterFile {
-  bool is_readable = false;        // it is an ELF file of this machine's sort, and could be read
-  std::uint64_t start = 0;         // of the part of it that lies at its begin
+  bool is_readable = false;        // it is an ELF file for this kind of machine, and could be read
+  std::uint64_t start = 0;         // address of the part that is mapped from the file's start
   std::uint64_t runtime = 0;       // _PyRuntime
   std::uint64_t version = 0;       // Py_Version (3.11 and newer)
-  std::vector<AddressRange> loop;  // _PyEval_EvalFrameDefault, and the seldom used part of it
+  std::vector<AddressRange> loop;  // _PyEval_EvalFrameDefault, and its rarely used part
 };
 
-// Reads the file's symbol tables, if they are not of unlikely size.
+// Reads the file's symbol tables, unless they are implausibly large.
 [[nodiscard]] InterpreterFile read_interpreter_file(const std::string& path);
 
 }  // namespace lanescope::python

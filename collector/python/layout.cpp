@@ -10,14 +10,14 @@ namespace lanescope::python {
 namespace {
 
 constexpr std::uint8_t kFirstOwnerOfC = 3;         // FRAME_OWNED_BY_CSTACK (3.12, 3.13), FRAME_OWNED_BY_INTERPRETER (newer)
-constexpr std::uint32_t kMaximumSize = 16 * 1024;  // of what is read of one structure, bytes
+constexpr std::uint32_t kMaximumSize = 16 * 1024;  // most bytes that are read of one structure
 constexpr unsigned kLastKnown = 15;
 
 std::uint32_t size_for(std::initializer_list<std::int64_t> offsets) {
   return static_cast<std::uint32_t>(std::max(offsets)) + static_cast<std::uint32_t>(sizeof(std::uint64_t));
 }
 
-// Bytes that have to be read to have every field.
+// Sets the bytes to read so that every field is included.
 void set_sizes(Layout& layout) {
   layout.thread_size = size_for({layout.thread_next, layout.thread_interpreter, layout.thread_number, layout.thread_frame});
   layout.frame_size =
@@ -26,7 +26,7 @@ void set_sizes(Layout& layout) {
       {layout.object_type, layout.object_count, layout.code_name, layout.code_file, layout.code_first_line, layout.code_line_table, layout.code_copies});
 }
 
-// Frames that are Python objects of their own (PyFrameObject).
+// Layout of versions whose frames are Python objects (PyFrameObject).
 Layout layout_with_frame_objects() {
   Layout layout;
   layout.runtime_interpreters = 32;
@@ -110,7 +110,7 @@ Layout layout_3_12() {
   return layout;
 }
 
-// Takes the numbers of _Py_DebugOffsets one after the other.
+// Takes the numbers of _Py_DebugOffsets in order.
 class Offsets {
  public:
   explicit Offsets(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -120,7 +120,7 @@ class Offsets {
     at_ += sizeof(value);
     return static_cast<std::uint32_t>(value);
   }
-  // The rest of a group may say how large structures are, which is no offset.
+  // Skips numbers. Skipped numbers of a group may be sizes of structures, which are not offsets.
   void skip(std::size_t count) { at_ += count * sizeof(std::uint64_t); }
   [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
 
@@ -204,7 +204,7 @@ Result<Layout> layout_by_offsets(std::span<const std::byte> bytes) {
   offsets.skip(3);
   layout.code_instructions = offsets.take();
   if (since_3_14) layout.code_copies = offsets.take();
-  layout.object_count = offsets.take();  // it follows what all objects have
+  layout.object_count = offsets.take();  // it follows the fields that all objects have
   layout.object_type = offsets.take();
   offsets.skip(1);
   layout.type_name = offsets.take();
@@ -218,9 +218,9 @@ Result<Layout> layout_by_offsets(std::span<const std::byte> bytes) {
   layout.text_state = offsets.take();
   layout.text_length = offsets.take();
   layout.text_ascii_data = offsets.take();
-  constexpr std::uint32_t kOfNotAscii = 16;  // UTF-8's length and address, which PyCompactUnicodeObject has in addition
+  constexpr std::uint32_t kOfNotAscii = 16;  // length and address of the UTF-8 text, which PyCompactUnicodeObject has in addition
   layout.text_data = layout.text_ascii_data + kOfNotAscii;
-  constexpr std::uint32_t kByte = 8;  // which can be written atomically, as a part of one can't
+  constexpr std::uint32_t kByte = 8;  // a whole byte can be written atomically, a part of one can't
   if (is_free_threaded && since_3_14) layout.text_kind_shift = kByte;
   if (!offsets.is_whole()) return Error{"its description of itself (_Py_DebugOffsets) makes no sense"};
   set_sizes(layout);

@@ -11,7 +11,7 @@
 
 namespace lanescope::python {
 
-// What is to be read, and whether it was.
+// A piece of memory to read, and whether it was read.
 struct Piece {
   std::uint64_t address = 0;
   std::span<std::byte> into;
@@ -21,7 +21,7 @@ struct Piece {
 class Memory {
  public:
   virtual ~Memory() = default;
-  // All pieces at once, as far as that goes: in their order, within microseconds of each other. A piece is read whole or not at all.
+  // Reads all pieces that can be read, in their order, within microseconds of each other. A piece is read completely or not at all.
   virtual void read(std::span<Piece> pieces) = 0;
 
   bool read(std::uint64_t address, std::span<std::byte> into) {
@@ -42,7 +42,7 @@ class ProcessMemory final : public Memory {
   explicit ProcessMemory(pid_t process) : process_(process) {}
   using Memory::read;
   void read(std::span<Piece> pieces) override;
-  // Of the last call that read nothing: EPERM where we may not, ESRCH where the process is gone.
+  // Error of the last call that read nothing: EPERM if we may not read, ESRCH if the process has ended.
   [[nodiscard]] int last_error() const noexcept { return last_error_; }
 
  private:
@@ -50,7 +50,7 @@ class ProcessMemory final : public Memory {
   int last_error_ = 0;
 };
 
-// A field of a structure that was read; zero where it lies outside.
+// A field of a structure that was read; zero if the field is not within the bytes.
 template <typename Value>
 Value field(std::span<const std::byte> structure, std::uint64_t offset) {
   Value value{};

@@ -10,11 +10,11 @@
 namespace lanescope::python {
 namespace {
 
-constexpr std::int64_t kFirstInterval = 5'000'000;     // ns between looks for an interpreter, at first: programs that begin load it soon
-constexpr std::int64_t kLastInterval = 1'000'000'000;  // ... and in the end
+constexpr std::int64_t kFirstInterval = 5'000'000;     // ns between looks for an interpreter, at first: new programs load it soon
+constexpr std::int64_t kLastInterval = 1'000'000'000;  // ... and later
 constexpr std::int64_t kKept = 10'000'000'000;         // ns for which readings are kept
-constexpr std::size_t kMostBytes = 64u << 20;          // of readings that are kept of one program: fewer seconds where stacks are many and deep
-constexpr std::uint64_t kSenselessReadings = 200;      // stacks that make no sense, before the first that does: it is another layout
+constexpr std::size_t kMostBytes = 64u << 20;          // of readings kept for one program: fewer seconds if stacks are many and deep
+constexpr std::uint64_t kSenselessReadings = 200;      // this many invalid stacks before the first valid one mean that the layout is another one
 
 }  // namespace
 
@@ -65,7 +65,7 @@ void Program::lose_interpreter(std::int64_t now) {
 std::optional<std::string> Program::read_threads(std::int64_t now) {
   const StackReader::Outcome outcome = reader_->read(threads_);
   if (outcome == StackReader::Outcome::kUnreadable) {
-    lose_interpreter(now);  // the process ends, or has become another program
+    lose_interpreter(now);  // the process is ending, or has become another program
     if (memory_.last_error() != EPERM || has_refused_) return std::nullopt;
     has_refused_ = true;
     return refusal(
@@ -77,7 +77,7 @@ std::optional<std::string> Program::read_threads(std::int64_t now) {
   has_read_ = has_read_ || std::any_of(threads_.begin(), threads_.end(), [](const ThreadStack& each) { return !each.stack.empty(); });
   if (!has_read_ && reader_->nonsense() >= kSenselessReadings) {
     const unsigned minor = reader_->layout().minor;
-    reader_.reset();  // what was dropped were no stacks
+    reader_.reset();  // what was dropped were not stacks
     next_look_ = now + kLastInterval;
     if (has_refused_) return std::nullopt;
     has_refused_ = true;

@@ -1,4 +1,4 @@
-// One process that is watched: whether it runs an interpreter, and what its threads were seen to do.
+// One watched process: whether it runs an interpreter, and what its threads were seen to do.
 #pragma once
 
 #include <sys/types.h>
@@ -24,8 +24,8 @@ class Program {
 
   [[nodiscard]] pid_t process() const noexcept { return process_; }
 
-  // Of the sampler's thread.
-  // Looks for an interpreter if it is time to, and reads its threads if there is one. A sentence where that will never work.
+  // Only on the sampler's thread:
+  // Looks for an interpreter if it is time to, and reads its threads if there is one. Returns a sentence if reading will never work.
   std::optional<std::string> read(std::int64_t now, InterpreterFinder& finder, FunctionTable& functions);
   // The process may have become another program.
   void look_anew();
@@ -34,7 +34,7 @@ class Program {
   [[nodiscard]] std::uint64_t readings() const noexcept { return readings_; }
   [[nodiscard]] std::uint64_t torn() const noexcept { return torn_ + (reader_ ? reader_->torn() : 0); }
 
-  // Of any thread.
+  // On any thread:
   [[nodiscard]] std::shared_ptr<const Stack> at(std::uint32_t thread, std::int64_t time, std::int64_t distance,
                                                 const std::function<bool(std::int64_t time)>& counts) const;
   [[nodiscard]] std::shared_ptr<const Stack> within(std::uint32_t thread, std::int64_t from, std::int64_t until) const;
@@ -50,13 +50,13 @@ class Program {
   pid_t process_;
   ProcessMemory memory_;
   ThreadNumbers numbers_;
-  std::unique_ptr<StackReader> reader_;  // null: no interpreter that can be read is known
+  std::unique_ptr<StackReader> reader_;  // null: no interpreter is known that can be read
   std::int64_t next_look_ = 0;
   std::int64_t between_looks_ = 0;
   bool has_refused_ = false;
-  bool has_read_ = false;  // this interpreter's stacks made sense once
+  bool has_read_ = false;  // at least one stack of this interpreter was valid
   std::uint64_t readings_ = 0;
-  std::uint64_t torn_ = 0;  // of interpreters before this one
+  std::uint64_t torn_ = 0;  // for earlier interpreters
   std::vector<ThreadStack> threads_;
 
   mutable std::mutex mutex_;

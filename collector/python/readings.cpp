@@ -6,7 +6,7 @@ namespace lanescope::python {
 namespace {
 
 std::size_t bytes_of(const Stack& stack) {
-  constexpr std::size_t kOverhead = 768;  // of a reading: a deque has room for 64 times from the begin on
+  constexpr std::size_t kOverhead = 768;  // of a reading: a new deque has room for 64 times
   return stack.size() * sizeof(Frame) + kOverhead;
 }
 

@@ -1,4 +1,4 @@
-// Parts of a function that the compiler put elsewhere in the file, as it does with what it takes to be seldom used.
+// Parts of a function that the compiler placed elsewhere in the file, because it expects them to be rarely used.
 #pragma once
 
 #include <elf.h>
@@ -11,8 +11,8 @@
 
 namespace lanescope::python {
 
-// Code with unwind information of its own into whose middle the function jumps several times: where the file has no symbols, nothing else
-// tells of it. Needs no symbols. None for processors other than x86-64. O(size of the function × log number of functions).
+// Finds pieces of code with their own unwind information into whose middle the function jumps several times. This works without symbols; a file
+// without symbols has no other hint. Empty for processors other than x86-64. O(size of the function × log number of functions).
 [[nodiscard]] std::vector<AddressRange> find_parts_elsewhere(std::istream& file, std::span<const Elf64_Phdr> segments, const AddressRange& function);
 
 }  // namespace lanescope::python

@@ -6,7 +6,7 @@
 namespace lanescope::python {
 namespace {
 
-constexpr std::size_t kThreadStructure = 1024;  // bytes of it in which the number is (glibc: 720, musl: 48 or 56)
+constexpr std::size_t kThreadStructure = 1024;  // bytes of it that contain the number (glibc: at 720, musl: at 48 or 56)
 
 }  // namespace
 
@@ -18,7 +18,7 @@ std::optional<std::uint64_t> ThreadNumbers::find_offset(std::span<const std::uin
   for (std::size_t i = 0; i < threads.size(); ++i) pieces.push_back({threads[i], std::span(structures[i])});
   memory_.read(pieces);
   numbers_.look();
-  std::size_t most = threads.size() / 2;  // some may be of threads that have ended
+  std::size_t most = threads.size() / 2;  // some may belong to threads that have ended
   std::optional<std::uint64_t> best;
   for (std::uint64_t offset = 0; offset < kThreadStructure; offset += sizeof(std::uint32_t)) {
     std::set<std::uint32_t> numbers;

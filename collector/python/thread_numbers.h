@@ -1,4 +1,4 @@
-// Numbers of threads as the kernel gives them to us, from what an interpreter knows of its threads.
+// Our kernel numbers of threads, from what an interpreter knows about its threads.
 #pragma once
 
 #include <sys/types.h>
@@ -17,10 +17,10 @@ class ThreadNumbers {
  public:
   ThreadNumbers(pid_t process, Memory& memory) : memory_(memory), numbers_(process) {}
 
-  // Of numbers as threads know them themselves, which differ from ours in a container. 0 where there is no such thread.
+  // Converts a number that a thread has for itself, which differs from ours in a container. 0 if there is no such thread.
   std::uint32_t of_native(std::uint64_t own);
-  // Of pthread_t, which is where the C library keeps a thread's own number: found by looking for a place that holds one in all of them.
-  // In the order given; 0 where not known.
+  // Converts values of pthread_t, which are addresses of the C library's structures of threads. The offset of the thread's own number is found by
+  // searching for the offset that has one in most of them. In the order given; 0 if not known.
   std::vector<std::uint32_t> of_pthreads(std::span<const std::uint64_t> threads);
 
  private:

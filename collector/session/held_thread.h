@@ -1,4 +1,4 @@
-// A thread that is there before it is known what it will do: where the system has no more threads, that shows before anything has begun.
+// A thread that is made before it is known what it will do, so that a lack of threads shows before anything has started.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,9 @@ namespace lanescope::session {
 
 class HeldThread {
  public:
-  // Throws std::system_error where there are no threads left.
+  // Throws std::system_error if there are no threads left.
   HeldThread() : thread_([work = work_.get_future()]() mutable { work.get()(); }) {}
-  // Waits for its end.
+  // Waits for the end of the work.
   ~HeldThread() {
     if (!begun_) work_.set_value([] {});
     thread_.join();
@@ -19,7 +19,7 @@ class HeldThread {
   HeldThread(const HeldThread&) = delete;
   HeldThread& operator=(const HeldThread&) = delete;
 
-  // Once.
+  // Must be called at most once.
   void begin(std::function<void()> work) {
     begun_ = true;
     work_.set_value(std::move(work));

@@ -9,20 +9,20 @@ namespace {
 
 enum class Switch {
   kNone,      // it always marks its calls
-  kVariable,  // by variables of its environment, where they have a level
-  kMarker,    // what marks them in its place is loaded in front of it, or by it
+  kVariable,  // if variables of its environment have a level
+  kMarker,    // by a library of ours that is loaded in front of it, or by it
 };
 
 struct Library {
   std::string_view trace;
   const char* domain;
-  std::array<const char*, 3> variables;  // null: fewer
+  std::array<const char*, 3> variables;  // null: fewer than three
   const char* level;
   Switch on;
   MarkedLibrary marked = {};  // kMarker
 };
 
-// Level 1: calls that work; 2: all calls. cuSPARSE marks nothing at level 1.
+// Level 1 marks calls that do work, level 2 all calls. cuSPARSE marks nothing at level 1.
 constexpr std::array kLibraries{
     Library{"nccl", "NCCL", {}, nullptr, Switch::kNone},
     Library{"cublas", "cuBLAS", {"CUBLAS_NVTX_LEVEL", "CUBLASLT_NVTX_LEVEL", "CUBLASXT_NVTX_LEVEL"}, "1", Switch::kVariable},

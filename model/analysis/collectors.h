@@ -1,4 +1,4 @@
-// What rules collect while the work of GPUs goes by: all that are answered together go through it once. Internal to model/analysis.
+// What rules collect in one pass over the work of GPUs: all rules that are answered together share the pass. Internal to model/analysis.
 #pragma once
 
 #include <algorithm>
@@ -15,29 +15,30 @@
 
 namespace lanescope::analysis {
 
-// Looks at all operations in the time of a context, and then has what was collected.
+// Looks at all operations in the time of a context, and then keeps what was collected.
 //
-// Rules say beforehand what they will ask for (Rule::collect), and those collectors go through the work together. What is asked for and was not wanted goes
-// through it alone. A collector is made of (const RuleContext&, const Key&), keeps nothing of the context but what it shares, and is not changed afterwards.
+// Rules say in advance what they will ask for (Rule::collect), and those collectors go through the work together. A collector that is asked for without
+// being wanted before goes through it alone. A collector is constructed from (const RuleContext&, const Key&), keeps nothing of the context except
+// shared data, and is not changed afterwards.
 //
-// Threads: any, but for want() and collect(), which come before all others.
+// Threads: any, except that want() and collect() must come before all other calls.
 class SharedCollectors {
  public:
-  using Key = std::vector<std::int64_t>;  // what tells two of a kind apart
+  using Key = std::vector<std::int64_t>;  // distinguishes two collectors of a kind
 
   template <typename Collector>
   void want(const RuleContext& context, const Key& key = {}) {
     Entry& entry = entry_of(typeid(Collector), key);
     if (!entry.collector) entry.collector = std::make_unique<Collector>(context, key);
   }
-  // Another one, which whoever has it asks for what it collected.
+  // Adds another visitor, which its owner asks for what it collected.
   void want(OperationVisitor& other) {
     if (std::find(others_.begin(), others_.end(), &other) == others_.end()) others_.push_back(&other);
   }
-  // Those that are wanted go through the work. When asked to stop, it ends early.
+  // The wanted collectors go through the work. When asked to stop, it ends early.
   void collect(const RuleContext& context);
 
-  // O(operations) where it was not wanted, and is asked for the first time.
+  // O(operations) if it was not wanted before, and is asked for the first time.
   template <typename Collector>
   const Collector& of(const RuleContext& context, const Key& key = {}) {
     Entry& entry = entry_of(typeid(Collector), key);
@@ -63,7 +64,7 @@ class SharedCollectors {
 
   std::vector<OperationVisitor*> others_;
   std::mutex mutex_;
-  std::map<std::pair<std::type_index, Key>, Entry> entries_;  // which stay where they are
+  std::map<std::pair<std::type_index, Key>, Entry> entries_;  // whose addresses stay
 };
 
 }  // namespace lanescope::analysis

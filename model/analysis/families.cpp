@@ -14,7 +14,7 @@ FamilyId Families::of_name(NameId name) {
   if (text.empty()) text = "(unnamed)";
   if (2 * texts_.size() >= slots_.size()) grow();
   const std::uint64_t hash = std::hash<std::string>()(text);
-  std::size_t slot = hash & (slots_.size() - 1);  // their number is a power of two
+  std::size_t slot = hash & (slots_.size() - 1);  // the number of slots is a power of two
   for (; slots_[slot] != kNone; slot = (slot + 1) & (slots_.size() - 1))
     if (hashes_[slots_[slot]] == hash && texts_[slots_[slot]] == text) return family = slots_[slot];
   family = slots_[slot] = static_cast<FamilyId>(texts_.size());

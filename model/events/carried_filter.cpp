@@ -11,7 +11,7 @@
 namespace lanescope {
 namespace {
 
-// Of a run that is compared; of a trace that compares none, of the first, to which others come.
+// The run and key of a track. In a trace that compares no runs, it is the first run, to which others are added.
 using RunTrack = std::pair<std::string, TrackKey>;
 
 RunTrack run_track(const Trace& trace, TrackId track) {
@@ -22,7 +22,7 @@ RunTrack run_track(const Trace& trace, TrackId track) {
 
 StreamName stream_of(const TrackKey& key) { return {key.process, key.context, key.stream}; }
 
-// The first track for which it is true and which is in the other trace, there.
+// Finds the first track that fulfils the condition and exists in the other trace; returns its place there.
 template <typename Condition>
 std::optional<TrackId> place_of_first(const Trace& from, const TrackPlace& place, Condition condition) {
   for (TrackId track = 0; track < from.tracks().size(); ++track)
@@ -31,7 +31,7 @@ std::optional<TrackId> place_of_first(const Trace& from, const TrackPlace& place
   return std::nullopt;
 }
 
-// None where what the value names is not there.
+// None if the named thing does not exist there.
 std::optional<ColumnValue> carried(const ColumnValue& value, const Trace& from, const Trace& to, const TrackPlace& place) {
   if (!is_of_track(value.column) || value.text.empty()) return value;
   const std::vector<std::string> texts = track_texts(from, value.column);

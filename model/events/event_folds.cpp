@@ -9,9 +9,9 @@
 namespace lanescope {
 namespace {
 
-constexpr std::size_t kEventsBetweenLooks = 4096;  // at whether to stop
+constexpr std::size_t kEventsBetweenLooks = 4096;  // between checks of the stop token
 
-// Families by number; each name is looked at once.
+// Numbers of families; each name is examined once.
 class FamilyNumbers {
  public:
   explicit FamilyNumbers(const Trace& trace) : trace_(trace), of_name_(trace.name_count(), kNone) {}
@@ -29,7 +29,7 @@ class FamilyNumbers {
   const Trace& trace_;
   std::vector<std::uint32_t> of_name_;
   std::unordered_map<std::string, std::uint32_t> numbers_;
-  std::vector<const std::string*> texts_;  // keys of numbers_, which stay where they are
+  std::vector<const std::string*> texts_;  // keys of numbers_, whose addresses are stable
 };
 
 enum class Kept { kAllEvents, kFirstEvents };

@@ -13,11 +13,11 @@
 namespace lanescope {
 namespace {
 
-constexpr std::size_t kEventsAtOnce = 1u << 14;  // that are read before the next look at whether to stop
+constexpr std::size_t kEventsAtOnce = 1u << 14;  // read between checks of the stop token
 
 bool is_family(PivotColumn column) noexcept { return column == PivotColumn::kFamily || column == PivotColumn::kNvtxFamily; }
 
-// The column of an events table whose values these are.
+// The column of an events table with the same values.
 EventColumn event_column_of(PivotColumn column) noexcept {
   switch (column) {
     case PivotColumn::kName:
@@ -65,13 +65,14 @@ std::string text_of(const EventValues& values, EventRef event, PivotColumn colum
   return is_family(column) ? name_family(text) : text;
 }
 
-// Names are looked at once each. Those of calls of CUDA are shown without a suffix, which others of the same text keep.
+// Each name is examined once. Names of CUDA calls are shown without a suffix; other events keep it.
 std::size_t place_of_name(const Trace& trace, EventRef event) {
   const bool is_call = trace.track_of(event.lane).key.kind == TrackKind::kCudaApi;
   return 2 * std::size_t{listed_name(trace, event)} + (is_call ? 1 : 0);
 }
 
-// The different values of a column, numbered as they come. What stands for a value in the trace (a name, a track, a detail) is looked up once.
+// The different values of a column, numbered in the order of their first occurrence. Each id in the trace that stands for a value (a name, a track, a detail)
+// is looked up once.
 class ColumnNumbers {
  public:
   ColumnNumbers(const EventValues& values, PivotColumn column, const std::stop_token& stop) : values_(values), trace_(values.trace()), column_(column) {
@@ -80,7 +81,7 @@ class ColumnNumbers {
       return;
     }
     const bool is_name = column == PivotColumn::kName || column == PivotColumn::kFamily;
-    const bool is_shape = column == PivotColumn::kGrid || column == PivotColumn::kBlock;  // of which numbers tell the size alone
+    const bool is_shape = column == PivotColumn::kGrid || column == PivotColumn::kBlock;  // numbers give only the size of these
     if (is_name)
       of_place_.assign(2 * trace_.name_count(), kNone);
     else if (column == PivotColumn::kKind)
@@ -120,7 +121,7 @@ class ColumnNumbers {
         if (detail >= of_place_.size()) of_place_.resize(detail + std::size_t{1}, kNone);
         return number_at(detail, event);
       }
-      default:  // of the track
+      default:  // columns of the track
         return of_place_[static_cast<std::size_t>(&track - trace_.tracks().data())];
     }
   }
@@ -142,7 +143,7 @@ class ColumnNumbers {
   std::unordered_map<std::int64_t, std::uint32_t> of_read_;
   std::vector<std::int64_t> read_;
   std::unordered_map<std::string, std::uint32_t> numbers_;
-  std::vector<const std::string*> texts_;  // keys of numbers_, which stay where they are
+  std::vector<const std::string*> texts_;  // keys of numbers_, whose addresses are stable
 };
 
 }  // namespace
@@ -150,9 +151,9 @@ class ColumnNumbers {
 struct PivotSums::State {
   const Trace* trace;
   std::vector<std::unique_ptr<ColumnNumbers>> columns;
-  // What the columns up to one say together: number of what those before it say, and of what it says itself.
-  std::vector<std::unordered_map<std::uint64_t, std::uint32_t>> together;  // one for each column behind the first
-  std::unordered_map<std::uint32_t, std::uint32_t> group_of;               // by what all columns say together
+  // Combines the columns up to one: from the number of the combination before it and the number of its own value.
+  std::vector<std::unordered_map<std::uint64_t, std::uint32_t>> together;  // one for each column after the first
+  std::unordered_map<std::uint32_t, std::uint32_t> group_of;               // by the combination of all columns
   std::vector<PivotGroup> groups;
 };
 
@@ -236,23 +237,23 @@ struct HasValues::State {
   explicit State(const Trace& of) : trace(of), values(std::shared_ptr<const Trace>(std::shared_ptr<const Trace>(), &of), EventScope()) {}
 
   const Trace& trace;
-  EventValues values;                  // of no lanes: rows and gaps are not asked for
-  std::vector<ColumnValue> of_events;  // that have to be asked of each
+  EventValues values;                  // without lanes: rows and gaps are not needed
+  std::vector<ColumnValue> of_events;  // values that have to be checked for each event
   std::vector<std::uint8_t> tracks;    // by id
-  std::vector<std::uint8_t> names;     // by place_of_name(); none where names do not matter
-  // The NVTX range around an event, where that matters: by name, and whether it may have none.
+  std::vector<std::uint8_t> names;     // by place_of_name(); empty if names do not matter
+  // The NVTX range around an event, if that matters: by name, and whether there may be none.
   std::optional<RangeFinder> ranges;
   std::vector<std::uint8_t> range_names;
   bool may_be_outside = true;
 
   bool may_hold(const Track& track) const { return tracks[static_cast<std::size_t>(&track - trace.tracks().data())] != 0; }
-  // The columns but for those of NVTX ranges.
+  // Checks the columns except those of NVTX ranges.
   bool has(EventRef event) const {
     if (!may_hold(trace.track_of(event.lane))) return false;
     if (!names.empty() && names[place_of_name(trace, event)] == 0) return false;
     return std::all_of(of_events.begin(), of_events.end(), [&](const ColumnValue& value) { return text_of(values, event, value.column) == value.text; });
   }
-  // `range`: the innermost around the event; not valid where there is none.
+  // `range`: the innermost range around the event; invalid if there is none.
   bool has_around(EventRef range) const { return range.valid() ? range_names[trace.lane(range.lane).name(range.index)] != 0 : may_be_outside; }
 };
 

@@ -16,7 +16,7 @@
 namespace lanescope {
 namespace {
 
-// Every name of a kind gets a dense number on its first mention.
+// Gives every name of a kind a dense number at its first occurrence.
 class Groups {
  public:
   Groups(const Trace& trace, Grouping grouping) : trace_(trace), number_(trace.name_count() * kEventKindCount, kNone) {
@@ -34,7 +34,7 @@ class Groups {
   [[nodiscard]] const std::vector<std::pair<EventKind, NameId>>& members() const noexcept { return members_; }
 
  private:
-  // The name that came first of those that are of one family.
+  // The name of a family that occurred first.
   NameId first_of_family(NameId name) {
     NameId& first = first_of_family_[name];
     if (first == kNone) first = families_.try_emplace(name_family(trace_.name(name)), name).first->second;
@@ -42,13 +42,13 @@ class Groups {
   }
 
   const Trace& trace_;
-  std::vector<NameId> first_of_family_;  // by name; empty where names stand for themselves
+  std::vector<NameId> first_of_family_;  // by name; empty if names are not grouped
   std::unordered_map<std::string, NameId> families_;
   std::vector<std::uint32_t> number_;
   std::vector<std::pair<EventKind, NameId>> members_;
 };
 
-// Counts durations by name as they come.
+// Collects durations by name as they arrive.
 class ByName {
  public:
   ByName(const Trace& trace, Grouping grouping) : trace_(trace), groups_(trace, grouping) {}
@@ -116,7 +116,7 @@ class ByName {
   std::vector<Entry> entries_;
 };
 
-// Asks for all durations twice rather than keep them: there may be as many as events of the trace. `for_each` calls what it is given with each.
+// Reads all durations twice instead of keeping them, because there may be as many as events of the trace. `for_each` calls its argument with each duration.
 template <typename ForEach>
 DurationHistogram histogram_of(ForEach for_each, std::size_t bins) {
   DurationHistogram histogram;
@@ -128,7 +128,7 @@ DurationHistogram histogram_of(ForEach for_each, std::size_t bins) {
     largest = std::max(largest, duration);
   });
   if (!any || bins == 0) return histogram;
-  const double low = static_cast<double>(std::max<Nanoseconds>(smallest, 1));  // events of no duration fall into the first bin
+  const double low = static_cast<double>(std::max<Nanoseconds>(smallest, 1));  // events without duration fall into the first bin
   const double high = std::max(static_cast<double>(largest), low);
   if (high == low) bins = 1;
   const double factor = bins > 1 ? std::log(high / low) / static_cast<double>(bins) : 1;
@@ -190,7 +190,7 @@ class WindowSums {
   }
 
  private:
-  // Whether the head says all: of which names its events are, and of which kind.
+  // Adds the sums of a segment's head. Returns false if the head does not tell all names of its events and their kind.
   bool add_head(LaneId id, EventIndex begin, std::span<const NameTime> names) {
     const TrackKind kind = trace_.track_of(id).key.kind;
     const bool named_by_functions = kind == TrackKind::kCpuSamples || kind == TrackKind::kBacktraces;
@@ -259,7 +259,7 @@ DurationHistogram duration_histogram(const Trace& trace, const EventStream& even
 
 namespace {
 
-// Whether an event is of a kind and name, or of its family.
+// True if an event is of a kind and name, or of the name's family.
 class IsNamed {
  public:
   IsNamed(const Trace& trace, EventKind kind, NameId name, Grouping grouping) : trace_(trace), kind_(kind), is_wanted_(trace.name_count()) {

@@ -12,15 +12,15 @@
 
 namespace lanescope {
 
-// Asks for pages of 2 MB for memory that has not been written yet: it is then cleared by the hundred megabytes instead of page by page,
-// which is most of the time that sorting takes otherwise.
+// Asks for pages of 2 MB for memory that has not been written yet: it is then cleared in large pieces instead of page by page, which would take most of the
+// time of sorting.
 inline void prefer_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef __linux__
   constexpr std::uintptr_t kPage = 4096, kWorthIt = 8u << 20;
   if (bytes < kWorthIt) return;
   const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(memory) + kPage - 1) / kPage * kPage;
   const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / kPage * kPage;
-  (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // where there are none, all works as well
+  (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // if there are no such pages, everything works as well
 #endif
 }
 

@@ -13,10 +13,10 @@ namespace lanescope {
 namespace {
 
 constexpr Nanoseconds kNotEnough = std::numeric_limits<Nanoseconds>::max();
-constexpr std::uint64_t kMostEvents = std::uint64_t{600} << 16;  // to be read: a second or two
-constexpr std::uint64_t kMostLooks = 20'000'000;                 // at lanes, for what lies in front of an event there
+constexpr std::uint64_t kMostEvents = std::uint64_t{600} << 16;  // that may be read: a second or two
+constexpr std::uint64_t kMostLooks = 20'000'000;                 // at other lanes, for the event before
 
-// How long a lane rests, by its outline: one part for many events.
+// Idle times of a lane, from its outline, which has one part for many events.
 class Rests {
  public:
   explicit Rests(const Lane& lane) : end_(lane.extent().end) {
@@ -29,13 +29,13 @@ class Rests {
     }
   }
 
-  // Where parts begin: behind `from`, before `until`.
+  // The begins of parts: after `from`, before `until`.
   [[nodiscard]] std::span<const Nanoseconds> starts_between(Nanoseconds from, Nanoseconds until) const {
     const std::size_t first = before(from + 1);
     return std::span(starts_).subspan(first, std::max(before(until), first) - first);
   }
-  // No stretch without events that ends in [from, until] is longer; none where that is not known, since nothing lies before `from`. Gives up
-  // once it may be as long as `enough`.
+  // Upper bound of the length of stretches without events that end in [from, until]; none if unknown, because nothing lies before `from`. Stops when it may be
+  // as long as `enough`.
   [[nodiscard]] std::optional<Nanoseconds> longest(Nanoseconds from, Nanoseconds until, Nanoseconds enough) const {
     std::size_t part = before(from);
     if (part == 0) return std::nullopt;
@@ -46,7 +46,7 @@ class Rests {
   }
 
  private:
-  // How many parts begin before t.
+  // Number of parts that begin before t.
   [[nodiscard]] std::size_t before(Nanoseconds t) const {
     return static_cast<std::size_t>(std::lower_bound(starts_.begin(), starts_.end(), t) - starts_.begin());
   }
@@ -55,7 +55,7 @@ class Rests {
   std::vector<Nanoseconds> starts_, rests_;
 };
 
-// Events of a segment, and how long their gaps are at most.
+// Events of a segment, and an upper bound of their gaps.
 struct Piece {
   Nanoseconds most = 0;
   Stretch events;
@@ -98,7 +98,7 @@ class LongestGaps {
     return *known;
   }
 
-  // The most promising first. The first event of a lane stands by itself: its own lane does not bound its gap.
+  // The most promising first. The first event of a lane is a piece of its own, because its own lane does not bound its gap.
   std::vector<Piece> pieces() {
     std::vector<Piece> pieces;
     for (const Stretch& stretch : passage_.stretches()) {
@@ -115,7 +115,7 @@ class LongestGaps {
         const std::size_t s = begin / LaneSegment::kCapacity;
         const EventIndex end = std::min<EventIndex>(stretch.last, static_cast<EventIndex>(s + 1) * LaneSegment::kCapacity);
         const Nanoseconds until = s + 1 < lane.segment_count() ? lane.segment_start(s + 1) : lane.extent().end;
-        // The first part has what lies in front of all its events but the very first of the lane.
+        // The first part contains what lies before all its events, except the very first of the lane.
         const Nanoseconds from = s == 0 ? lane.segment_start(0) + 1 : lane.segment_start(s);
         const Nanoseconds own = rests(stretch.lane).longest(from, until, kNotEnough).value_or(kNotEnough);
         const Nanoseconds most = std::min(own, least_of_others(stretch.lane, from, until, own).value_or(own));
@@ -127,7 +127,7 @@ class LongestGaps {
     return pieces;
   }
 
-  // A bound from the other lanes of the row; none where nothing of them lies before.
+  // A bound from the other lanes of the row; none if nothing of them lies before.
   std::optional<Nanoseconds> least_of_others(LaneId lane, Nanoseconds from, Nanoseconds until, Nanoseconds least) {
     std::optional<Nanoseconds> bound;
     for (const LaneId other : values_.row_of(lane)) {
@@ -146,11 +146,11 @@ class LongestGaps {
     const auto offset = static_cast<EventIndex>(s * LaneSegment::kCapacity);
     const Nanoseconds first_start = lane.segment_start(s);
     const Nanoseconds until = s + 1 < lane.segment_count() ? lane.segment_start(s + 1) : lane.extent().end + 1;
-    std::vector<Nanoseconds> borders{first_start};  // of its parts
+    std::vector<Nanoseconds> borders{first_start};  // borders of its parts
     for (const Nanoseconds start : rests(events.lane).starts_between(first_start, until)) borders.push_back(start);
     borders.push_back(until);
     std::shared_ptr<const LaneSegment> segment;
-    std::vector<std::pair<Nanoseconds, EventIndex>> near;  // time since the event before on the lane
+    std::vector<std::pair<Nanoseconds, EventIndex>> near;  // time since the previous event on the lane
     for (std::size_t part = 0; part + 1 < borders.size(); ++part) {
       const Nanoseconds begin = borders[part], end = borders[part + 1];
       if (is_known()) {
@@ -194,7 +194,7 @@ class LongestGaps {
   std::size_t count_;
   const std::stop_token& stop_;
   std::map<LaneId, std::unique_ptr<const Rests>> rests_;
-  std::priority_queue<Found> first_;  // the last of the table on top
+  std::priority_queue<Found> first_;  // the last one of the table on top
   std::vector<EventRef> passed_;
   std::uint64_t read_ = 0, looks_ = 0;
 };

@@ -8,16 +8,16 @@
 namespace lanescope {
 namespace {
 
-constexpr std::size_t kLookedAtOnce = 1u << 14;  // events between two looks at the stop token
+constexpr std::size_t kLookedAtOnce = 1u << 14;  // events between two checks of the stop token
 
-// One byte a name: whether it contains the text.
+// One byte per name: whether it contains the text.
 std::vector<std::uint8_t> matching_names(const Trace& trace, std::string_view part) {
   std::vector<std::uint8_t> matches(trace.name_count());
   for (std::size_t i = 0; i < matches.size(); ++i) matches[i] = name_matches(trace.name(static_cast<NameId>(i)), part) ? 1 : 0;
   return matches;
 }
 
-// One byte a call node: whether a function of the chain has a matching name.
+// One byte per call node: whether a function of the chain has a matching name.
 std::vector<std::uint8_t> matching_chains(const Trace& trace, const std::vector<std::uint8_t>& names) {
   const CallStacks& stacks = trace.call_stacks();
   std::vector<std::uint8_t> matches(stacks.node_count());

@@ -1,4 +1,4 @@
-// What a filter lets through of some lanes. Internal to model/events.
+// The events of some lanes that pass a filter. Internal to model/events.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace lanescope {
 struct Stretch {
   LaneId lane;
   EventIndex first, last;
-  bool chained;  // whether its events have call chains, the names of which count as well
+  bool chained;  // its events have call chains, whose names count as well
 };
 
 inline std::size_t event_count(std::span<const Stretch> stretches) noexcept {
@@ -38,9 +38,9 @@ class Passage {
   Passage(const Trace& trace, std::span<const LaneId> lanes, const EventFilter& filter);
 
   [[nodiscard]] const std::vector<Stretch>& stretches() const noexcept { return stretches_; }
-  // Where all pass, and it is so known how many.
+  // For the case that all events pass, so that their number is known.
   void reserve_for_all(std::vector<EventRef>& events, std::size_t most) const;
-  // Appends what passes of a part of a stretch, until there are more than `most`.
+  // Appends the passing events of a part of a stretch, until there are more than `most`.
   void gather(const Stretch& stretch, std::vector<EventRef>& into, const std::stop_token& stop, std::size_t most) const;
 
  private:
@@ -50,9 +50,9 @@ class Passage {
 
   const Trace& trace_;
   const EventFilter& filter_;
-  std::vector<std::uint8_t> names_;      // by id: whether it has the text; none where any will do
+  std::vector<std::uint8_t> names_;      // by id: whether it has the text; empty if any name passes
   std::vector<std::uint8_t> chains_;     // the same by call node
-  std::optional<HasValues> has_values_;  // none where the filter has none
+  std::optional<HasValues> has_values_;  // none if the filter has no values
   std::vector<Stretch> stretches_;
 };
 

@@ -10,7 +10,7 @@
 namespace lanescope {
 namespace {
 
-// The range that began last of each of some lanes, and which of them that are still open is the innermost.
+// The last range that began on each of some lanes; finds the innermost one that is still open.
 class OpenRanges {
  public:
   explicit OpenRanges(std::size_t lanes) {
@@ -32,8 +32,8 @@ class OpenRanges {
     EventIndex index = kNone;
     Nanoseconds start = INT64_MIN;
   };
-  // Of lanes from `first` up to `last`, the one that began last and ends at `until` or later, and of those that began at once, the one of the last
-  // lane; `best` where that began later.
+  // Of the lanes [first, last), the range that began last and ends at `until` or later; among ranges that began together, the one of the last lane. Keeps
+  // `best` if that began later.
   void find(std::size_t first, std::size_t last, Nanoseconds until, Innermost& best) const { look(1, 0, leaves_, first, last, until, best); }
 
  private:
@@ -50,15 +50,15 @@ class OpenRanges {
       return;
     }
     const std::size_t middle = (begin + end) / 2;
-    look(2 * node + 1, middle, end, first, last, until, best);  // deeper lanes began later: mostly nothing is left to look for then
+    look(2 * node + 1, middle, end, first, last, until, best);  // deeper lanes began later, so mostly nothing is left to search then
     look(2 * node, begin, middle, first, last, until, best);
   }
 
   std::size_t leaves_ = 1;
-  std::vector<Node> nodes_;  // a complete binary tree, the root at 1: latest start and latest end of what lies below
+  std::vector<Node> nodes_;  // a complete binary tree, the root at 1: latest start and latest end of the leaves below
 };
 
-// The events of a lane of ranges, by start.
+// Iterates over the events of a lane of ranges, by start.
 struct Cursor {
   const Lane* lane;
   EventIndex next;
@@ -96,7 +96,7 @@ void RangeFinder::find(std::span<const EventRef> events, std::span<EventRef> ran
     const Lane& lane = trace.lane(call.lane);
     const Nanoseconds start = lane.start(call.index);
     if (start == INT64_MAX) continue;
-    const Nanoseconds inside = start + 1;  // a range encloses the instant at which a call begins, and another range whole
+    const Nanoseconds inside = start + 1;  // a range encloses the instant at which a call begins; it must enclose another range completely
     asked_of_thread[thread].push_back({i, call.lane, start, kind == TrackKind::kNvtxRanges ? std::max(inside, lane.end(call.index)) : inside});
   }
   for (auto& [thread, asked] : asked_of_thread) find_on_thread(ranges_of_thread_.at(thread), asked, events, ranges);
@@ -109,7 +109,7 @@ void RangeFinder::find_on_thread(const std::vector<const Track*>& tracks, std::v
   const Nanoseconds from = earliest->start, until = latest->start;
   std::vector<LaneId> lanes;
   struct Place {
-    std::size_t lane, end_of_track;  // numbers in `lanes`
+    std::size_t lane, end_of_track;  // indices in `lanes`
   };
   std::unordered_map<LaneId, Place> places;
   std::uint64_t passed = 0;
@@ -129,7 +129,7 @@ void RangeFinder::find_on_thread(const std::vector<const Track*>& tracks, std::v
 
   OpenRanges open(lanes.size());
   std::vector<Cursor> cursors;
-  using Next = std::pair<Nanoseconds, std::size_t>;  // start, and number in `lanes`
+  using Next = std::pair<Nanoseconds, std::size_t>;  // start, and index in `lanes`
   std::priority_queue<Next, std::vector<Next>, std::greater<>> next;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     const Lane& lane = trace.lane(lanes[i]);

@@ -10,10 +10,10 @@ void gaps_before(const EventValues& values, std::span<const EventRef> events, st
   const Trace& trace = values.trace();
   struct OfLane {
     EventIndex first = kNone, last = 0;
-    std::vector<std::int64_t> gaps;  // from the first on; none where each is asked for
+    std::vector<std::int64_t> gaps;  // from the first on; empty if each is asked for separately
   };
   std::unordered_map<LaneId, OfLane> lanes;
-  std::unordered_map<LaneId, std::uint64_t> rows;  // by their first lanes: how many events are asked for
+  std::unordered_map<LaneId, std::uint64_t> rows;  // number of requested events, by the first lane of the row
   for (const EventRef event : events) {
     if (!has_gaps(trace.track_of(event.lane).key.kind)) continue;
     OfLane& lane = lanes[event.lane];

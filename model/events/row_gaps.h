@@ -13,8 +13,8 @@
 
 namespace lanescope {
 
-// Calls take(lane, index, gap) for the events of one row that start within [from, until], by start, outer lanes first; kMissing for the first of
-// the row. Holds a segment of each of its lanes.
+// Calls take(lane, index, gap) for the events of one row that start within [from, until], by start, outer lanes first; the gap is kMissing for the first event
+// of the row. Keeps one segment of each lane in memory.
 template <typename Take>
 void sweep_gaps(const Trace& trace, std::span<const LaneId> row, Nanoseconds from, Nanoseconds until, Take take) {
   struct Cursor {
@@ -25,7 +25,7 @@ void sweep_gaps(const Trace& trace, std::span<const LaneId> row, Nanoseconds fro
     std::shared_ptr<const LaneSegment> segment;
     Nanoseconds start = 0, end = 0;
 
-    // False where there is no event any more.
+    // False if there are no more events.
     bool read() {
       if (next == lane->size()) return false;
       if (!segment || next % LaneSegment::kCapacity == 0) segment = lane->segment(next / LaneSegment::kCapacity);
@@ -47,7 +47,7 @@ void sweep_gaps(const Trace& trace, std::span<const LaneId> row, Nanoseconds fro
   while (!heap.empty() && heap.front().start <= until) {
     std::pop_heap(heap.begin(), heap.end(), later);
     Cursor& earliest = heap.back();
-    // Events that lie before everything else on the row need no look at the other lanes.
+    // For events before everything else on the row, the other lanes need not be checked.
     const Nanoseconds others = heap.size() > 1 ? heap.front().start : INT64_MAX;
     bool is_more = true;
     do {
@@ -62,8 +62,8 @@ void sweep_gaps(const Trace& trace, std::span<const LaneId> row, Nanoseconds fro
   }
 }
 
-// numbers[i] becomes the gap before events[i], ColumnReader::kMissing where there is none. Events that come together mostly lie near each other, so that
-// one sweep over each row finds what is in front of all of them. Requires: equal sizes.
+// Sets numbers[i] to the gap before events[i], or to ColumnReader::kMissing if there is none. Events of one call mostly lie near each other, so one sweep over
+// each row finds the gaps before all of them. Requires: equal sizes.
 void gaps_before(const EventValues& values, std::span<const EventRef> events, std::span<std::int64_t> numbers);
 
 }  // namespace lanescope

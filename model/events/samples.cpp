@@ -24,7 +24,7 @@ std::int64_t nth_of(Counted samples, std::uint64_t rank) {
   return 0;
 }
 
-// The one before it. Requires: nth_of() was asked for.
+// The sample before it. Requires: nth_of() was called before.
 std::int64_t before_nth(Plain samples, std::uint64_t rank) { return *std::max_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(rank)); }
 std::int64_t before_nth(Counted samples, std::uint64_t rank) { return nth_of(samples, rank - 1); }
 
@@ -34,7 +34,7 @@ double median_of(All samples, std::uint64_t size) {
   return size % 2 == 0 ? (middle + static_cast<double>(before_nth(samples, size / 2))) / 2 : middle;
 }
 
-// By digits of 11 bits from the lowest on: their differences from the least have few.
+// Radix sort with digits of 11 bits, lowest first: the differences from the least sample have few digits.
 void sort(std::vector<std::int64_t>& samples) {
   constexpr unsigned kBits = 11;
   constexpr std::size_t kDigits = std::size_t{1} << kBits;
@@ -54,14 +54,14 @@ void sort(std::vector<std::int64_t>& samples) {
   }
 }
 
-// The different ones, ascending, and how often each is there. Most durations are less than some ten microseconds: those near the least are counted in a
+// The different values in ascending order, and the count of each. Most durations are less than some ten microseconds: values near the least are counted in a
 // table, and only the others are sorted. Requires: there are some. Leaves `samples` in any state.
 std::vector<Samples::Counted> counted(std::vector<std::int64_t>& samples) {
   constexpr std::uint64_t kNear = 1u << 16;
   const std::int64_t least = *std::min_element(samples.begin(), samples.end());
-  std::vector<std::uint32_t> near(kNear + 1);  // the last: all others
+  std::vector<std::uint32_t> near(kNear + 1);  // the last element: all others
   std::size_t far = 0;
-  for (const std::int64_t sample : samples) {  // without a branch, which would not be foreseen
+  for (const std::int64_t sample : samples) {  // without a branch, which could not be predicted
     const std::uint64_t above = static_cast<std::uint64_t>(sample) - static_cast<std::uint64_t>(least);
     ++near[std::min(above, kNear)];
     samples[far] = sample;

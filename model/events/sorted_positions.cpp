@@ -15,9 +15,9 @@
 namespace lanescope {
 namespace {
 
-constexpr std::size_t kWorthThreads = 1u << 18;  // numbers that one thread takes about a millisecond for
+constexpr std::size_t kWorthThreads = 1u << 18;  // numbers that take one thread about a millisecond
 
-// Keys that sort ascending as wanted: missing values come last in both directions. Smallest key 0, so that few bits are in use.
+// Keys that sort in the wanted order: missing values come last in both directions. The smallest key is 0, so that few bits are used.
 class SortKeys {
  public:
   SortKeys(std::span<const std::int64_t> numbers, SortDirection direction) : direction_(direction) {
@@ -42,9 +42,8 @@ class SortKeys {
   std::int64_t largest_ = INT64_MIN;
 };
 
-// Sorts distinct 64-bit values of which those that agree above the lowest bits stand in order already. From the top digit down while they
-// are more than fit into the cache, so that memory is walked through as few times as there are large parts; within the cache from the
-// lowest digit up.
+// Sorts distinct 64-bit values; values that differ only in the lowest bits are in order already. Starts with the highest digit while the parts do not fit into
+// the cache, so that memory is read as few times as there are large parts; within the cache it starts with the lowest digit.
 class RadixSort {
  public:
   RadixSort(int lowest_bit, std::stop_token stop) : lowest_bit_(lowest_bit), stop_(std::move(stop)) {}
@@ -57,8 +56,8 @@ class RadixSort {
  private:
   static constexpr int kDigitBits = 8;
   static constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
-  static constexpr std::size_t kFew = 256;           // that a comparison sort is as fast for
-  static constexpr std::size_t kInCache = 1u << 15;  // values, which with as many spare ones fit into a core's own cache
+  static constexpr std::size_t kFew = 256;           // for which a comparison sort is as fast
+  static constexpr std::size_t kInCache = 1u << 15;  // values that, with as many spare ones, fit into a core's own cache
   using Counts = std::array<std::size_t, kDigits>;
   enum class Result { kInPlace, kInSpare };
   struct Part {
@@ -111,7 +110,7 @@ class RadixSort {
     put(part, result);
   }
 
-  // As sort_part(), on two threads.
+  // Same as sort_part(), on two threads.
   void sort_large(const Part& part, int top_bit, Result result) const {
     if (part.size < kWorthThreads || top_bit <= lowest_bit_) return sort_part(part, top_bit, result);
     const int shift = std::max(lowest_bit_, top_bit - kDigitBits);
@@ -160,7 +159,7 @@ void in_two_parts(std::size_t size, const std::function<void(std::size_t begin, 
 
 LargeArray<std::uint32_t> sorted_positions(LargeArray<std::int64_t> numbers, SortDirection direction, std::stop_token stop) {
   const SortKeys key(numbers.span(), direction);
-  // Key and position in one word. Where that is too narrow, keys lose their lowest bits, and what then looks alike is sorted after.
+  // Key and position in one word. If that is too narrow, keys lose their lowest bits, and keys that then look equal are sorted afterwards.
   const std::size_t size = numbers.size();
   const int position_bits = std::bit_width(size);
   const int lost_bits = std::max(0, key.bits() + position_bits - 64);

@@ -13,19 +13,19 @@ namespace lanescope {
 namespace {
 
 struct Record {
-  std::uint64_t rank;  // ascends in the order that is wanted
+  std::uint64_t rank;  // ascends in the wanted order
   EventRef event;
 };
 static_assert(sizeof(Record) == 16 && std::is_trivially_copyable_v<Record> && std::is_trivially_copyable_v<EventRef>);
 
-constexpr std::uint64_t kBytesPerSorted = 48;  // an event, its number, and what sorting takes
-constexpr std::size_t kFewest = 4;             // records of a run, and of what is read of it at once
+constexpr std::uint64_t kBytesPerSorted = 48;  // an event, its number, and the memory for sorting
+constexpr std::size_t kFewest = 4;             // records of a run, and of the part of it that is read at once
 
 std::unique_ptr<ScratchFile> scratch_in(const std::filesystem::path& folder) {
   return std::make_unique<ScratchFile>(folder, "Ordering takes 24 bytes for each event for a while.");
 }
 
-// Appends values to a file, many at once.
+// Appends values to a file in large blocks.
 template <typename Value>
 class Appender {
  public:
@@ -46,7 +46,7 @@ class Appender {
   std::vector<Value> values_;
 };
 
-// Sorted records, one run behind the other in a file.
+// Runs of sorted records, one after the other in a file.
 class Runs {
  public:
   Runs(const ColumnReader& reader, SortDirection direction, const OrderRoom& room)
@@ -56,7 +56,7 @@ class Runs {
         events_per_run_(std::max<std::size_t>(kFewest, room.memory_bytes / kBytesPerSorted)),
         file_(scratch_in(room.folder)) {}
 
-  // Takes what comes next by start: of equal records, those of an earlier run come first.
+  // Adds the next events by start: of equal records, those of an earlier run come first.
   Result<void> add(std::span<const EventRef> events, const std::stop_token& stop) {
     while (!events.empty()) {
       const std::size_t count = std::min(events.size(), events_per_run_ - waiting_.size());
@@ -68,7 +68,7 @@ class Runs {
     return {};
   }
 
-  // Calls take(event) for each in order. No event may be added any more.
+  // Calls take(event) for each in order. After that, no event may be added.
   template <typename Take>
   Result<void> merge(const std::stop_token& stop, Take take) {
     if (Result<void> written = write_run(stop); !written) return written;
@@ -102,8 +102,8 @@ class Runs {
 
  private:
   struct Run {
-    std::uint64_t next, end;      // bytes of the file that were not read yet
-    std::vector<Record> records;  // some that were; none behind the last
+    std::uint64_t next, end;      // range of bytes in the file that were not read yet
+    std::vector<Record> records;  // some records that were read; empty after the last
     std::size_t at;
     [[nodiscard]] const Record& front() const noexcept { return records[at]; }
   };
@@ -137,19 +137,19 @@ class Runs {
   SortDirection direction_;
   std::uint64_t memory_;
   std::size_t events_per_run_;
-  std::size_t at_once_ = kFewest;  // records of a run in memory while they are merged
+  std::size_t at_once_ = kFewest;  // records of each run in memory during the merge
   std::unique_ptr<ScratchFile> file_;
-  std::vector<std::uint64_t> begins_;  // of runs in the file
-  std::vector<EventRef> waiting_;      // for a run
+  std::vector<std::uint64_t> begins_;  // begins of runs in the file
+  std::vector<EventRef> waiting_;      // for the next run
 };
 
 }  // namespace
 
 namespace {
 
-constexpr std::uint64_t kStep = 1u << 16;  // events from one call of progress to the next
+constexpr std::uint64_t kStep = 1u << 16;  // events between calls of progress
 
-// Writes the order while it comes to be known.
+// Writes the order as it is determined.
 class Written {
  public:
   Written(ScratchFile& order, std::uint64_t count, const OrderListener& listener)
@@ -172,7 +172,7 @@ class Written {
   std::vector<EventRef> first_;
 };
 
-// The first page where heads of segments lead to it; else none.
+// The first page if heads of segments lead to it; else none.
 std::optional<std::vector<EventRef>> first_page(const EventValues& values, const EventStream& events, EventColumn column, SortDirection direction,
                                                 const OrderListener& listener, const std::stop_token& stop) {
   if (!listener.first || direction != SortDirection::kDescending) return std::nullopt;
@@ -240,12 +240,12 @@ Result<void> StoredOrder::read(std::uint64_t first, std::span<EventRef> into) co
 }
 
 Result<std::optional<std::uint64_t>> StoredOrder::find(const EventValues& values, EventRef event) const {
-  constexpr std::uint64_t kMostEqual = 1'000'000;  // events that are gone through one by one
+  constexpr std::uint64_t kMostEqual = 1'000'000;  // events that are searched one by one
   if (column_ == EventColumn::kNvtxRange) return find_between(0, std::min(size(), kMostEqual), event);
-  // A reader of these columns goes through all events first.
+  // A reader of these columns would read all events first.
   const bool asks_for_each = column_ == EventColumn::kGapBefore || column_ == EventColumn::kQueueTime;
   const ColumnReader reader(values, asks_for_each ? EventColumn::kStart : column_);
-  // Events of equal rank stand by start.
+  // Events of equal rank are ordered by start.
   const auto place_of = [&](EventRef one) {
     std::int64_t number = ColumnReader::kMissing;
     if (asks_for_each)

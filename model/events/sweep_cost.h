@@ -1,4 +1,4 @@
-// Whether to ask for each event, or to sweep over all that lie between them. Internal to model/events.
+// Decides between asking for each event and sweeping over everything between them. Internal to model/events.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,8 @@
 
 namespace lanescope {
 
-// Events that a sweep may pass where so many are asked for, of which each would be looked for in so many lanes: beyond, a search for each takes less.
+// The number of events that a sweep may pass for `events` requested events, each of which would be searched in `lanes` lanes: beyond that, searching for each
+// is cheaper.
 [[nodiscard]] inline std::uint64_t swept_for(std::uint64_t events, std::uint64_t lanes) noexcept {
   constexpr std::uint64_t kLeast = 8;
   return events * std::max(kLeast, lanes);

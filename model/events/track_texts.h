@@ -1,4 +1,4 @@
-// Texts of what all events of a track share. Internal to model/events.
+// Texts of properties that all events of a track share. Internal to model/events.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace lanescope {
 
-// Whether the column says the same of all events of a track.
+// True if the column has the same value for all events of a track.
 [[nodiscard]] bool is_of_track(PivotColumn column) noexcept;
 
-// One for each track, as ColumnValue has it. Requires: is_of_track(column). O(tracks · log tracks).
+// One text for each track, as in ColumnValue. Requires: is_of_track(column). O(tracks · log tracks).
 [[nodiscard]] std::vector<std::string> track_texts(const Trace& trace, PivotColumn column);
 
 }  // namespace lanescope

@@ -12,7 +12,7 @@ std::vector<EventRef> events_in_order(const Trace& trace, const Track& track, co
     return trace.lane(a.lane).duration(a.index) > trace.lane(b.lane).duration(b.index);
   };
   std::vector<EventRef> events;
-  std::vector<std::ptrdiff_t> ends{0};  // of runs that are in order: one a lane, then two, four, ... lanes
+  std::vector<std::ptrdiff_t> ends{0};  // of sorted runs: first one for each lane, then for two, four, ... lanes
   for (const LaneId id : track.lanes) {
     const auto [first, last] = selection.events(trace, id);
     const auto others = more.find(id);

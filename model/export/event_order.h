@@ -1,4 +1,4 @@
-// The events of one track in the order of time. Internal to model/export.
+// The events of one track in order of time. Internal to model/export.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace lanescope::exporters {
 
-// Events of a trace, by lane: ascending, each once.
+// Events of a trace by lane, ascending without duplicates.
 using EventsByLane = std::map<LaneId, std::vector<EventIndex>>;
 
-// By start, outer before inner: those of the selection, and more, of which it has none. O(n log lanes).
+// By start, outer before inner: the events of the selection and those in `more`, which are not in the selection. O(n log lanes).
 [[nodiscard]] std::vector<EventRef> events_in_order(const Trace& trace, const Track& track, const ExportSelection& selection, const EventsByLane& more = {});
 
-// Which lane of its track each is, counted from 0: the depth of a range. O(lanes log lanes) to make.
+// The position of each lane in its track, from 0: the depth of a range. Construction is O(lanes log lanes).
 class LanePositions {
  public:
   explicit LanePositions(std::span<const Track> tracks);

@@ -22,14 +22,14 @@ std::vector<EventRef> selected_events(const EventValues& values, const ExportSel
   return gather_by_start(values.trace(), lanes, filter, selection.stop);
 }
 
-// Of a part that was saved, which events count (SavedPart); of whole recordings, none is asked.
+// True for events that count as part of a saved part (SavedPart), and for all events of whole recordings.
 bool is_counted(const Trace& trace, EventRef event) {
   const std::optional<SavedPart> saved = saved_part_of(trace, part_of(trace, trace.track_of(event.lane)));
   const Lane& lane = trace.lane(event.lane);
   return !saved || saved->time.takes({lane.start(event.index), lane.end(event.index)});
 }
 
-// Of a state or sample of a thread, the processor that it ran on; kNone where that is not known, and of all else.
+// The processor of a state or sample of a thread; kNone if it is unknown, and for all other events.
 std::uint32_t processor_of(const Trace& trace, EventRef ref) {
   const DetailId detail = trace.lane(ref.lane).detail(ref.index);
   switch (trace.track_of(ref.lane).key.kind) {
@@ -74,7 +74,7 @@ void write_work(const Trace& trace, EventKind kind, const Event& event, JsonWrit
   }
 }
 
-// "main;work;leaf": as scripts for flame graphs take them.
+// "main;work;leaf": the format of flame graph scripts.
 std::string folded_chain(const Trace& trace, CallNodeId chain) {
   std::string folded;
   const CallStacks& stacks = trace.call_stacks();

@@ -11,7 +11,7 @@ namespace {
 
 bool is_plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f && c != '"' && c != '\\'; }
 
-// Whether JSON says the text as it stands. Without a branch for each character, so that compilers make vectors of them.
+// True if JSON needs no escapes for the text. There is no branch for each character, so that compilers can vectorize the loop.
 bool is_plain(std::string_view text) {
   constexpr std::size_t kBlock = 64;
   for (; text.size() >= kBlock; text.remove_prefix(kBlock)) {

@@ -1,4 +1,4 @@
-// Writes JSON objects into a buffer that goes to a consumer piece by piece. Internal to model/export.
+// Writes JSON objects into a buffer that is passed to a consumer piece by piece. Internal to model/export.
 #pragma once
 
 #include <array>
@@ -15,16 +15,16 @@ class JsonWriter {
  public:
   explicit JsonWriter(const TextConsumer& write) : write_(write) {}
 
-  // Text as it is.
+  // Appends text unchanged.
   JsonWriter& raw(std::string_view text) {
     buffer_ += text;
     return *this;
   }
   JsonWriter& string(std::string_view text);  // quoted and escaped; broken UTF-8 is replaced
-  JsonWriter& key(std::string_view name);     // with a comma in front where one is due
+  JsonWriter& key(std::string_view name);     // with a comma in front if necessary
   JsonWriter& open(char bracket);
   JsonWriter& close(char bracket);
-  JsonWriter& element();  // a comma, where one is due
+  JsonWriter& element();  // writes a comma if necessary
 
   template <std::integral Number>
   JsonWriter& field(std::string_view name, Number value) {
@@ -35,14 +35,14 @@ class JsonWriter {
   JsonWriter& field(std::string_view name, std::string_view value) { return key(name).string(value); }
   JsonWriter& field(std::string_view name, const char* value) { return field(name, std::string_view(value)); }
   JsonWriter& field(std::string_view name, const std::uint32_t (&extent)[3]);
-  // ns as µs with three decimals: exact.
+  // Writes ns as µs with three decimals, exactly.
   JsonWriter& microseconds(std::string_view name, std::int64_t nanoseconds);
 
-  // The same of a point in time, from the origin on, which is 0 at first: Perfetto leaves out what comes before 0.
+  // The same for a point in time, relative to the origin, whose default is 0. Perfetto ignores events before 0.
   JsonWriter& timestamp(std::string_view name, std::int64_t nanoseconds) { return microseconds(name, nanoseconds - origin_); }
   void set_origin(std::int64_t nanoseconds) noexcept { origin_ = nanoseconds; }
 
-  // Passes on what has gathered where that is much. False once the consumer has refused.
+  // Passes the buffer to the consumer if it is large. Returns false once the consumer has refused.
   bool flush_some() { return buffer_.size() < kPiece ? good_ : flush(); }
   bool flush();
 

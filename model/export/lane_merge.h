@@ -1,4 +1,4 @@
-// The events of several lanes in the order of time, one by one. Internal to model/export.
+// Merges the events of several lanes in order of time. Internal to model/export.
 #pragma once
 
 #include <queue>
@@ -23,7 +23,7 @@ class LaneMerge {
     Nanoseconds start;
     Nanoseconds duration;
     EventRef event;
-    EventIndex end;  // one behind the lane's last that is wanted
+    EventIndex end;  // one behind the lane's last selected event
     [[nodiscard]] bool is_behind(const Head& other) const noexcept {
       if (start != other.start) return start > other.start;
       if (duration != other.duration) return duration < other.duration;

@@ -32,7 +32,7 @@ void add_counters(const Trace& trace, const ExportSelection& selection, ForeignF
   if (counters > 0) add(list, number_of(values, "value") + " of " + number_of(counters, "counter"));
 }
 
-// As a .trace file has them.
+// Records of kernels as .trace files contain them.
 void add_records_of_kernels(const Trace& trace, const ExportSelection& selection, std::string& list) {
   if (trace.kernel_records().empty()) return;
   std::uint64_t measured = 0, samples = 0, counted = 0;
@@ -61,7 +61,7 @@ void add_records_of_kernels(const Trace& trace, const ExportSelection& selection
   if (samples > 0) add(list, number_of(samples, "PC sample"));
 }
 
-// Of the functions in call chains.
+// Source lines of the functions in call chains.
 void add_source_lines(const Trace& trace, std::string& list) {
   const CallStacks& stacks = trace.call_stacks();
   std::uint64_t lines = 0;

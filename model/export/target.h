@@ -1,4 +1,4 @@
-// Where an export is written. Internal to model/export.
+// The destination of an export. Internal to model/export.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@
 
 namespace lanescope::exporters {
 
-// The result of write(file), which fills a new file beside `path` that takes its place once it is whole. Where that fails, nothing is left
-// of it, and what was at `path` stays.
+// Returns the result of write(file), which fills a new file beside `path`. The file takes its place when it is complete. After a failure nothing of it
+// remains, and the file at `path` is unchanged.
 template <typename Write>
 std::invoke_result_t<Write, NewFile&> write_beside(const std::filesystem::path& path, Overwrite overwrite, Readers readers, Write write) {
   auto file = NewFile::create(path, overwrite, readers);

@@ -15,12 +15,11 @@
 namespace lanescope {
 namespace {
 
-constexpr int kCompressionLevel = 3;  // zstd's own default
+constexpr int kCompressionLevel = 3;  // zstd's default
 constexpr std::size_t kChecksummedHeaderBytes = offsetof(FrameHeader, checksum);
 
-// What a C library works with, lent for one frame. One that was given back serves the next: to make it takes longer than many frames do.
-// Not one for each thread, which would be freed with it: glibc ends the program where memory lacks to remember that. Throws std::bad_alloc
-// where there is no memory for another.
+// A context of a C library, lent for one frame. A returned context is reused, because creating one takes longer than many frames. Contexts are not
+// thread-local: glibc ends the program if it lacks memory to register their destructors. Throws std::bad_alloc if there is no memory for another context.
 template <typename State, State* (*create)(), auto destroy>
 class Loan {
  public:
@@ -44,7 +43,7 @@ class Loan {
   [[nodiscard]] State* get() const noexcept { return state_; }
 
  private:
-  static constexpr std::size_t kMostKept = 16;  // as many threads as work on frames at once
+  static constexpr std::size_t kMostKept = 16;  // the number of threads that process frames at once
   struct Pool {
     std::mutex mutex;
     std::array<State*, kMostKept> unused{};
@@ -69,7 +68,7 @@ std::uint64_t checksum_of(const FrameHeader& header, std::span<const std::byte> 
 
 namespace {
 
-// Completes the frame that begins at `header_at`, whose stored payload is what follows its header.
+// Completes the frame that begins at `header_at`; its stored payload follows the header.
 void seal(FrameHeader header, std::size_t header_at, std::size_t raw_size, std::vector<std::byte>& out) {
   const std::span stored = std::span(out).subspan(header_at + sizeof(FrameHeader));
   header.magic = kFrameMagic;
@@ -135,7 +134,7 @@ Result<std::string> open_frame(const FrameView& frame) {
   const Loan<ZSTD_DCtx, ZSTD_createDCtx, ZSTD_freeDCtx> decompressor;
   std::string payload(header.raw_size, '\0');
   const std::size_t size = ZSTD_decompressDCtx(decompressor.get(), payload.data(), payload.size(), frame.stored.data(), frame.stored.size());
-  if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) throw std::bad_alloc();  // the frame may well be sound
+  if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) throw std::bad_alloc();  // the frame may be sound
   if (ZSTD_isError(size) || size != header.raw_size) return other_size;
   return payload;
 }

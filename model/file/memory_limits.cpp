@@ -15,11 +15,11 @@ constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 constexpr const char* kOwnGroups = "/proc/self/cgroup";
 constexpr const char* kGroups = "/sys/fs/cgroup";
 
-// Of a file that holds one number.
+// Reads a file that contains one number.
 std::uint64_t number_in(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::uint64_t number = 0;
-  return file >> number ? number : kUnknown;  // "max" is none
+  return file >> number ? number : kUnknown;  // "max" means no limit
 }
 
 std::uint64_t available_on_machine() {
@@ -42,7 +42,7 @@ std::uint64_t left_by(std::uint64_t limit, std::uint64_t used) {
 
 enum class GroupVersion { kFirst, kSecond };
 
-// The least that `number` says of our groups and those around them, as far as they are in sight.
+// The least `number` of our groups and their parents, as far as they are visible.
 template <typename Number>
 std::uint64_t least_of_control_groups(const std::filesystem::path& own, const std::filesystem::path& root, const Number& number) {
   std::uint64_t least = kUnknown;
@@ -65,7 +65,7 @@ std::uint64_t limit_of(const std::filesystem::path& group, GroupVersion version)
   return number_in(group / (version == GroupVersion::kSecond ? "memory.max" : "memory.limit_in_bytes"));
 }
 
-// Of files that were read, which the kernel gives up where memory is wanted.
+// Bytes of the file cache, which the kernel releases if memory is needed.
 std::uint64_t cached_files(const std::filesystem::path& group, GroupVersion version) {
   const std::string prefix = version == GroupVersion::kSecond ? "" : "total_";
   std::ifstream statistics(group / "memory.stat");
@@ -78,7 +78,7 @@ std::uint64_t cached_files(const std::filesystem::path& group, GroupVersion vers
 std::uint64_t left_by_control_groups() {
   return least_of_control_groups(kOwnGroups, kGroups, [](const std::filesystem::path& group, GroupVersion version) {
     const std::uint64_t limit = limit_of(group, version);
-    if (limit == kUnknown) return kUnknown;  // most groups: the kernel has to add up what memory.stat says
+    if (limit == kUnknown) return kUnknown;  // the usual case; reading memory.stat is expensive for the kernel
     std::uint64_t used = number_in(group / (version == GroupVersion::kSecond ? "memory.current" : "memory.usage_in_bytes"));
     if (used != kUnknown) used -= std::min(used, cached_files(group, version));
     return left_by(limit, used);

@@ -15,15 +15,15 @@
 namespace lanescope {
 namespace {
 
-// What an entry of a repeated field takes beside itself: a pointer to it, twice while the array of these grows, and the allocator's own.
+// Bytes for an entry of a repeated field in addition to its content: a pointer, twice while the array grows, and the allocator's overhead.
 constexpr std::uint64_t kMessageEntryBytes = 32;
 constexpr std::uint64_t kTextBytes = 32;    // of a std::string
-constexpr std::uint64_t kFieldBytes = 8;    // of a message, for each field that its type has: mostly numbers
-constexpr std::uint64_t kColumnBytes = 16;  // and for each that is repeated
+constexpr std::uint64_t kFieldBytes = 8;    // of a message, for each field of its type; mostly numbers
+constexpr std::uint64_t kColumnBytes = 16;  // and for each repeated field
 constexpr std::uint64_t kMessageBytes = 32;
-constexpr std::uint64_t kUnknownBytes = 32;  // of a field that this version does not know; protobuf keeps it
+constexpr std::uint64_t kUnknownBytes = 32;  // for a field that this version does not know, because protobuf keeps it
 
-// A type of messages, as far as sizes go.
+// The properties of a message type that determine sizes.
 struct Shape {
   enum class Kind : std::uint8_t { kNotKnown, kNumber, kColumn, kText, kTexts, kMessage, kMessages };
   struct Field {
@@ -38,7 +38,7 @@ struct Shape {
   bool has_columns = false;
 };
 
-// Fields of the messages that describe a schema, and their values, as google/protobuf/descriptor.proto numbers them.
+// Fields of the messages that describe a schema, and their values, numbered as in google/protobuf/descriptor.proto.
 namespace schema {
 enum FileSet : std::uint32_t { kFile = 1 };
 enum File : std::uint32_t { kPackage = 2, kMessageType = 4 };
@@ -95,7 +95,7 @@ std::uint8_t packed_width_of(std::uint64_t type) {
   }
 }
 
-// The shapes of all types of the schema, by name.
+// The shapes of all types in the schema, by name.
 class Shapes {
  public:
   explicit Shapes(std::string_view files) {
@@ -132,7 +132,7 @@ class Shapes {
   void add_field(Shape& shape, std::string_view description) {
     std::uint64_t number = 0, type = 0;
     bool repeated = false;
-    std::string_view message;  // its name, with a dot in front
+    std::string_view message;  // its name, with a leading dot
     for (WireReader reader(description); const auto field = reader.next();) {
       if (field->number == schema::kNumber) number = field->value;
       if (field->number == schema::kLabel) repeated = field->value == schema::kRepeated;
@@ -240,7 +240,7 @@ MessageSize measure_message(std::string_view type, std::string_view payload, std
 FrameContent content_of(std::uint16_t frame_type, std::string_view payload) {
   const std::string_view type = message_of_frame(frame_type);
   if (type.empty()) return {};
-  // All lie in the payload: none is more than it has bytes.
+  // Everything lies in the payload, so no number exceeds its size.
   const MessageSize size = measured<Columns::kPassedOver>(type, payload, limits::kDecodedFrameBytes);
   return {static_cast<std::uint32_t>(payload.size()), static_cast<std::uint32_t>(size.entries), static_cast<std::uint32_t>(size.text_bytes)};
 }

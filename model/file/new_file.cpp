@@ -29,7 +29,7 @@ Error not_created(const std::filesystem::path& path, int reason) {
   return {"Can't create " + path.string() + ": " + std::strerror(reason) + ". Give another place."};
 }
 
-// What remove_new_files() reads.
+// The list that remove_new_files() reads.
 struct Unfinished {
   enum : int { kFree, kChanging, kUsed };
   std::atomic<int> state{kFree};
@@ -52,7 +52,7 @@ Unfinished* note_unfinished(int folder, const std::string& name) {
   return nullptr;
 }
 
-// A name that nobody else can have made ready.
+// An unguessable name, which nobody can have created before.
 std::string name_beside(const std::string& name) {
   constexpr std::size_t kLongest = 200;
   std::uint64_t number = 0;
@@ -61,18 +61,18 @@ std::string name_beside(const std::string& name) {
   std::snprintf(text.data(), text.size(), ".%016llx.partial", static_cast<unsigned long long>(number));
   std::size_t end = std::min(kLongest, name.size());
   while (end > 0 && end < name.size() && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80)
-    --end;  // not within a character: some file systems refuse that
+    --end;  // do not cut within a character, because some file systems refuse that
   return name.substr(0, end) + text.data();
 }
 
-// What is in the way at a place.
+// The existing object at a place.
 struct Occupant {
   bool is_there = false;
   mode_t permissions = 0;
   bool is_ours = false;
 };
 
-// Whether a link stands for a file that a process has open, as /dev/stdout leads to one.
+// True if a link represents an open file of a process, as /dev/stdout does.
 bool is_of_open_file(const std::filesystem::path& link) {
   const int opened = open(link.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
   struct statfs facts {};
@@ -81,7 +81,7 @@ bool is_of_open_file(const std::filesystem::path& link) {
   return is_in_proc;
 }
 
-// Follows our own links. Fails where something is there that can't be replaced, or may not be.
+// Follows our own links. Fails if something is there that can't or must not be replaced.
 Result<Occupant> look_at(std::filesystem::path& path, Overwrite overwrite) {
   const std::filesystem::path given = path;
   for (int links = 0; links <= kMostLinks; ++links) {
@@ -102,7 +102,7 @@ Result<Occupant> look_at(std::filesystem::path& path, Overwrite overwrite) {
   return Error{path.string() + " is a link that leads to too many others. Give another name."};
 }
 
-// Whether a writer has locked it, as a recorder locks its file. `name` in a folder, or a path with AT_FDCWD.
+// True if a writer has locked it, as a recorder locks its file. `name` is in the folder, or is a path with AT_FDCWD.
 bool is_locked(int folder, const char* name) {
   const int file = openat(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
   if (file < 0) return false;
@@ -121,8 +121,8 @@ struct NewFile::State {
   std::filesystem::path path;
   Overwrite overwrite = Overwrite::kRefuse;
   std::string name;                   // in its folder, until it takes its place
-  std::optional<mode_t> permissions;  // that it gets with its place: of the one that is replaced; until then its owner reads and writes it
-  int folder = -1;                    // kept open: its path may come to lead elsewhere
+  std::optional<mode_t> permissions;  // set when it takes its place, from the replaced file; until then its owner can read and write it
+  int folder = -1;                    // kept open, because its path may lead elsewhere later
   int descriptor = -1;
   Unfinished* entry = nullptr;
   bool is_there = false;  // under `name`
@@ -139,12 +139,12 @@ struct NewFile::State {
     entry = nullptr;
   }
   [[nodiscard]] std::string own_path() const { return "/proc/self/fd/" + std::to_string(descriptor); }
-  // A file that has no name goes with its last descriptor, however this process ends. Not every file system has such files.
+  // A file without a name disappears with its last descriptor, however this process ends. Not every file system supports such files.
   bool open_without_name(mode_t mode) {
     descriptor = openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
     if (descriptor < 0) return false;
     if (access(own_path().c_str(), F_OK) == 0) return true;
-    close(std::exchange(descriptor, -1));  // without /proc it could get no name
+    close(std::exchange(descriptor, -1));  // without /proc it could not get a name
     return false;
   }
   bool open_with_name(mode_t mode) {
@@ -166,7 +166,7 @@ struct NewFile::State {
     if (overwrite == Overwrite::kAllow) return renameat(folder, name.c_str(), folder, place.c_str()) == 0;
     if (renameat2(folder, name.c_str(), folder, place.c_str(), RENAME_NOREPLACE) == 0) return true;
     if (errno != EINVAL && errno != ENOSYS) return false;
-    // The file system knows no such rename: a link fails where something is there.
+    // The file system does not support this rename. A link fails if something is there.
     if (linkat(folder, name.c_str(), folder, place.c_str(), 0) == 0) return unlinkat(folder, name.c_str(), 0) == 0;
     return (errno == EPERM || errno == EOPNOTSUPP) && faccessat(folder, place.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
            renameat(folder, name.c_str(), folder, place.c_str()) == 0;
@@ -191,7 +191,7 @@ bool NewFile::has_taken_place() const noexcept { return state_->has_taken_place;
 
 void keep_new_files_to(Readers readers) noexcept {
   permitted.fetch_and(readers.permitted);
-  // Who may read a file may look into the folders of its kind, for which alone the bits to execute matter here.
+  // Users who may read a file may also search folders with the same permissions. The execute bits only matter for folders here.
   const mode_t may_read = readers.permitted & 0044;
   const mode_t kept = readers.permitted | may_read >> 2;
   umask(umask(077) | (~kept & 077));
@@ -208,10 +208,10 @@ Result<NewFile> NewFile::create(const std::filesystem::path& path, Overwrite ove
   const std::filesystem::path parent = state->path.parent_path();
   const char* folder = parent.empty() ? "." : parent.c_str();
   state->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (state->folder < 0) state->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);  // one that we may not list
+  if (state->folder < 0) state->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);  // for a folder that we may not list
   if (state->folder < 0) return not_created(path, errno);
   state->name = name_beside(state->path.filename());
-  const mode_t mode = 0666 & (readers.permitted | 0600);  // less the umask
+  const mode_t mode = 0666 & (readers.permitted | 0600);  // minus the umask
   if (!state->open_without_name(mode) && !state->open_with_name(mode)) return not_created(path, errno);
   if (occupant->is_there && occupant->is_ours) {
     state->permissions = occupant->permissions & (readers.permitted | 0700);
@@ -247,7 +247,7 @@ Result<void> NewFile::take_place(LockOfPlace lock) {
   state.is_there = false;
   state.has_taken_place = true;
   state.forget();
-  fsync(state.folder);  // not every file system knows it; the file itself is there
+  fsync(state.folder);  // not every file system supports it; the file itself is there
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Links at places where something is to be written. Internal to model/file.
+// Links at places for new files. Internal to model/file.
 #pragma once
 
 #include <filesystem>
@@ -6,11 +6,11 @@
 
 namespace lanescope {
 
-inline constexpr int kMostLinks = 8;  // that are followed one after the other
+inline constexpr int kMostLinks = 8;  // followed one after another
 
 enum class LinksOf { kThisUser, kThisUserAndRoot };
 
-// Where a link leads that belongs to one of these, read from the link that was looked at. Nothing where it is no such link.
+// The target of a link that belongs to one of the trusted users, read from the link that was checked. Nothing if it is no such link.
 [[nodiscard]] std::optional<std::filesystem::path> target_of_link(const std::filesystem::path& path, LinksOf trusted);
 
 }  // namespace lanescope

@@ -26,7 +26,7 @@ ScratchFile::~ScratchFile() {
 Result<void> ScratchFile::make() {
   descriptor_ = open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor_ >= 0) return {};
-  // Not every file system knows files without names.
+  // Not every file system supports files without names.
   std::string name = (folder_ / ".lanescope.XXXXXX").string();
   descriptor_ = mkostemp(name.data(), O_CLOEXEC);
   if (descriptor_ < 0) return Error{"A temporary file can't be made in " + folder_.string() + ": " + std::strerror(errno) + "."};
@@ -62,7 +62,7 @@ Result<void> ScratchFile::sync() {
 }
 
 Result<void> ScratchFile::map_over(std::span<std::byte> memory, std::uint64_t offset) const {
-  // Called as such, since ThreadSanitizer would take mmap() for a write to what others read.
+  // A direct system call, because ThreadSanitizer would treat mmap() as a write to memory that other threads read.
   const long mapped = syscall(SYS_mmap, memory.data(), memory.size(), PROT_READ, MAP_SHARED | MAP_FIXED, descriptor_, static_cast<off_t>(offset));
   if (mapped != -1) return {};
   return Error{"A temporary file in " + folder_.string() + " can't be mapped: " + std::strerror(errno) + ". " + need_};

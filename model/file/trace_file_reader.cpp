@@ -19,7 +19,7 @@ struct ForeignFormat {
   std::string_view sentence;
 };
 
-// Files that users are likely to hand over by mistake.
+// Files that users are likely to pass by mistake.
 constexpr ForeignFormat kForeignFormats[] = {
     {"SQLite format 3", " is an SQLite database, not a .trace file. Convert it with: lanescope import "},
     {"\x1f\x8b", " is a gzip file, not a .trace file. If it holds a PyTorch or Chrome trace, convert it with: lanescope import "},
@@ -28,9 +28,9 @@ constexpr ForeignFormat kForeignFormats[] = {
 };
 
 constexpr std::size_t kBlockBytes = 1u << 20;                                 // read at once
-constexpr std::size_t kHeadBytes = sizeof(FileHeader) + sizeof(FrameHeader);  // by which a file is known again
+constexpr std::size_t kHeadBytes = sizeof(FileHeader) + sizeof(FrameHeader);  // by which a file is recognized
 
-// Bytes of the file, and who keeps them.
+// Bytes of the file, and their owner.
 struct Bytes {
   std::span<const std::byte> span;
   std::shared_ptr<const void> owner;
@@ -53,28 +53,28 @@ std::string FileCondition::sentence() const {
   return text;
 }
 
-// Nothing is mapped: to touch what another program has cut off a mapped file ends the process that reads it.
+// Nothing is mapped: if another program truncates a mapped file, access to the missing part ends this process.
 struct TraceFileReader::State {
   std::filesystem::path path;
   int descriptor = -1;
-  std::uint64_t size = 0;  // at the last look
+  std::uint64_t size = 0;  // when it was last examined
   std::uint64_t at = sizeof(FileHeader);
   std::uint64_t searched = 0;  // bytes behind damage
   FileCondition condition;
-  std::vector<std::byte> head;  // as it was when the file was opened
+  std::vector<std::byte> head;  // when the file was opened
 
-  // The part of the file that was read last.
+  // The most recently read part of the file.
   std::shared_ptr<std::byte[]> block;
   std::uint64_t block_at = 0;
   std::size_t block_bytes = 0;
-  std::vector<std::byte> candidate;       // what may be a frame, where it does not lie in the block
-  std::optional<TraceIndex> known_index;  // read where frames are damaged
+  std::vector<std::byte> candidate;       // bytes of a possible frame that is not in the block
+  std::optional<TraceIndex> known_index;  // read if frames are damaged
 
   ~State() {
     if (descriptor >= 0) close(descriptor);
   }
 
-  // How many bytes there are of those asked for.
+  // Returns the number of requested bytes that the file has.
   std::size_t read(std::uint64_t position, std::span<std::byte> into) {
     std::size_t done = 0;
     while (done < into.size()) {
@@ -94,7 +94,7 @@ struct TraceFileReader::State {
     return read(0, now) == now.size() && now == head;
   }
 
-  // Bytes [position, position + bytes), as far as the file has them; or these and what of the block lies behind.
+  // Bytes [position, position + bytes), as far as the file has them, or these and the rest of the block.
   enum class Extent { kAsked, kRestOfBlock };
   Bytes view(std::uint64_t position, std::size_t bytes, Extent extent = Extent::kAsked) {
     if (position < block_at || position + bytes > block_at + block_bytes) {
@@ -102,7 +102,7 @@ struct TraceFileReader::State {
       block = std::make_shared_for_overwrite<std::byte[]>(wanted);
       block_at = position;
       block_bytes = read(position, {block.get(), wanted});
-      // Else frames of two recordings would be taken for one.
+      // Otherwise frames of two recordings would be combined.
       if (!is_the_file_that_was_opened()) {
         condition.changed = true;
         block_bytes = 0;
@@ -113,7 +113,7 @@ struct TraceFileReader::State {
     return {std::span<const std::byte>(block.get() + from, extent == Extent::kAsked ? std::min(bytes, rest) : rest), block};
   }
 
-  // Whether the file has another size than at the last look. One that became shorter was changed by another program.
+  // Returns true if the file's size has changed. If it became shorter, another program changed it.
   bool look_again() {
     struct stat status {};
     if (fstat(descriptor, &status) != 0) return false;
@@ -125,7 +125,7 @@ struct TraceFileReader::State {
     return differs;
   }
 
-  // The frame whose header begins at `position`, where that is whole and its sizes are possible.
+  // The frame whose header begins at `position`, if the header is complete and its sizes are possible.
   std::optional<FrameView> frame_at(std::uint64_t position) {
     if (position > size || size - position < sizeof(FrameHeader)) return std::nullopt;
     const Bytes header = view(position, sizeof(FrameHeader));
@@ -151,15 +151,14 @@ struct TraceFileReader::State {
     return std::memcmp(trailer.magic, kTrailerMagic, sizeof(kTrailerMagic)) == 0;
   }
 
-  // Whether the file is finished, though no frame is sound from here to its trailer: its index is damaged.
+  // True if the file is finished although no frame is sound from here to its trailer: its index is damaged.
   bool ends_behind_damage() { return size > sizeof(FileTrailer) && at < size - sizeof(FileTrailer) && trailer_at(size - sizeof(FileTrailer)); }
 
   TraceIndex index() {
     return read_index(size, [this](std::uint64_t position, std::span<std::byte> into) { return read(position, into) == into.size(); });
   }
 
-  // Takes [at, end), in which no frame is sound, for damaged. The index says how many frames that are; where it is damaged itself, nobody knows, and it counts
-  // as one.
+  // Marks [at, end), which contains no sound frame, as damaged. The index gives the number of frames; if the index is damaged, they count as one.
   void skip_damage(std::uint64_t end) {
     if (!known_index) known_index = index();
     const auto lies_before = [](const IndexedFrame& frame, std::uint64_t position) { return frame.offset < position; };
@@ -171,7 +170,7 @@ struct TraceFileReader::State {
     at = end;
   }
 
-  // Whether a sound frame begins at `position`, which lies in the block. Adds what it looks at to `searched`.
+  // True if a sound frame begins at `position`, which lies in the block. Adds the bytes that it examines to `searched`.
   bool is_sound_at(std::uint64_t position) {
     const std::span<const std::byte> rest = view(position, 1, Extent::kRestOfBlock).span;
     FrameView frame;
@@ -193,7 +192,7 @@ struct TraceFileReader::State {
     return frame_is_sound(frame);
   }
 
-  // The next position at or after `from` where a sound frame begins.
+  // The next position, from `from` on, where a sound frame begins.
   std::optional<std::uint64_t> resynchronize(std::uint64_t from) {
     const std::uint32_t magic = kFrameMagic;
     const std::uint64_t budget = limits::budget_of(size).searched;
@@ -217,7 +216,7 @@ struct TraceFileReader::State {
       }
       ++from;
     }
-    searched = searched_before;  // a file that grows is searched again from here
+    searched = searched_before;  // a growing file is searched again from here
     return std::nullopt;
   }
 };
@@ -234,7 +233,7 @@ std::uint64_t TraceFileReader::position() const noexcept { return state_->at; }
 Result<TraceFileReader> TraceFileReader::open(const std::filesystem::path& path) {
   auto state = std::make_unique<State>();
   state->path = path;
-  state->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO would be waited for
+  state->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // without O_NONBLOCK, a FIFO would block
   if (state->descriptor < 0) return Error{"Can't open " + path.string() + ": " + std::strerror(errno) + "."};
   struct stat status {};
   if (fstat(state->descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return Error{path.string() + " is not a file. Give the path of a .trace file."};
@@ -264,7 +263,7 @@ std::vector<FrameView> TraceFileReader::indexed(std::span<const std::uint16_t> t
   std::vector<FrameView> frames;
   for (const TraceIndex::Entry& entry : state_->index().entries) {
     if (std::find(types.begin(), types.end(), entry.type) == types.end()) continue;
-    // Of its own, so that a few frames of a large file do not keep all that lies around them.
+    // Separate memory, so that a few frames of a large file do not keep everything around them.
     const std::size_t bytes = sizeof(FrameHeader) + entry.stored_size;
     auto memory = std::make_shared_for_overwrite<std::byte[]>(bytes);
     if (state_->read(entry.offset, {memory.get(), bytes}) < bytes) break;
@@ -335,7 +334,7 @@ std::optional<FrameView> TraceFileReader::next() {
       continue;
     }
     if (!resumed) {
-      // Nothing sound behind: a write that was cut off, or is not complete yet.
+      // No sound frame follows: a write was interrupted, or is not complete yet.
       state.condition.unread_bytes = state.size > state.at ? state.size - state.at : 0;
       return std::nullopt;
     }

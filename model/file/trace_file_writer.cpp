@@ -23,8 +23,8 @@ const char* what_to_do(int reason) {
   return "free some space, or write to another disk.";
 }
 
-constexpr std::size_t kBeginning = 256;         // bytes by which a recording is known: its header, and when it began
-constexpr std::uint64_t kIndexEntryBytes = 48;  // at most, of one frame
+constexpr std::size_t kBeginning = 256;         // bytes that identify a recording: its header, and its begin
+constexpr std::uint64_t kIndexEntryBytes = 48;  // for one frame, at most
 constexpr std::uint64_t kIndexBytes = sizeof(FrameHeader) + sizeof(FileTrailer) + 64;
 
 class Descriptor {
@@ -46,7 +46,7 @@ class Descriptor {
   int number_ = -1;
 };
 
-// What is to be replaced: to be locked, it is opened for writing where that is allowed.
+// The file to be replaced. It is opened for writing if permitted, so that it can be locked.
 Descriptor opened_to_lock(const std::filesystem::path& path) {
   constexpr int kHow = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   Descriptor file(::open(path.c_str(), O_RDWR | kHow));
@@ -59,17 +59,17 @@ bool is_at(int descriptor, const std::filesystem::path& path) {
   return fstat(descriptor, &ours) == 0 && lstat(path.c_str(), &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-// What a reader takes to read frames, in the terms of limits.h.
+// The resources that a reader needs for frames, in the terms of limits.h.
 //
-// Payloads, events and entries are counted as readers count them. How much memory a frame takes only a reader knows: events take what they take
-// on lanes; what a payload holds beyond their columns, its texts, and all of a payload without events, are kept in one to three copies, of which
-// four are counted; an entry takes its place in tables. Too much costs little: a byte of padding for 48 of what is counted.
+// Payloads, events and entries are counted as readers count them. The exact memory of a frame is known only to a reader, so it is estimated. Events count with
+// their size on lanes. The rest of a payload (its texts, and a whole payload without events) is stored in one to three copies, and counted as four. An entry
+// takes its place in tables. Overestimates are cheap: one byte of padding for 48 counted bytes.
 using Taken = limits::FileBudget;
 
 constexpr std::uint64_t kCopies = 4;
 constexpr std::uint64_t kEntryMemory = 64;
 
-// The most that a frame can hold, by its header.
+// The maximum content of a frame, by its header.
 FrameContent most_content(const FrameHeader& header) {
   constexpr std::uint32_t kShortestEntry = 2;  // bytes
   if (message_of_frame(header.type).empty()) return {};
@@ -77,8 +77,8 @@ FrameContent most_content(const FrameHeader& header) {
 }
 
 Taken taken(const FrameContent& content, std::uint64_t events) {
-  constexpr std::uint64_t kEventPayload = 40;  // bytes in the columns of an event, at most about
-  if (content.unpacked == 0) return {};        // what is damaged, readers skip
+  constexpr std::uint64_t kEventPayload = 40;  // approximate maximum of bytes in the columns of an event
+  if (content.unpacked == 0) return {};        // readers skip damaged frames
   const std::uint64_t of_events = std::min<std::uint64_t>(content.unpacked, kEventPayload * events);
   const std::uint64_t copied = std::max<std::uint64_t>(content.text_bytes, content.unpacked - of_events);
   return {.unpacked = content.unpacked,
@@ -94,11 +94,11 @@ Taken operator-(const Taken& a, const Taken& b) {
   return {.unpacked = a.unpacked - b.unpacked, .entries = a.entries - b.entries, .events = a.events - b.events, .memory = a.memory - b.memory};
 }
 
-// Of a path that begins in this folder, or of the descriptor itself where it is empty.
+// For a path relative to this folder, or for the descriptor itself if the path is empty.
 std::optional<FileIdentity> ask_identity(int folder, const char* path) {
   struct statx facts {};
   constexpr unsigned kWanted = STATX_INO | STATX_BTIME;
-  if (syscall(SYS_statx, folder, path, AT_EMPTY_PATH, kWanted, &facts) == 0) {  // statx() is younger than C libraries that we run with
+  if (syscall(SYS_statx, folder, path, AT_EMPTY_PATH, kWanted, &facts) == 0) {  // statx() is newer than C libraries that we support
     const bool says_when = (facts.stx_mask & STATX_BTIME) != 0;
     return FileIdentity{makedev(facts.stx_dev_major, facts.stx_dev_minor), facts.stx_ino,
                         says_when ? facts.stx_btime.tv_sec * 1'000'000'000 + facts.stx_btime.tv_nsec : 0};
@@ -116,32 +116,32 @@ Error being_written(const std::filesystem::path& path) {
 
 struct TraceFileWriter::State {
   std::filesystem::path path;
-  Descriptor own;                 // where the file was made at its place
-  std::optional<NewFile> beside;  // where it replaces another, or is to be put in its place
+  Descriptor own;                 // if the file was created at its place
+  std::optional<NewFile> beside;  // if the file replaces another, or is to be moved to its place
   Descriptor replaced;            // until then
   FileLock lock_of_replaced = FileLock::kNone;
-  int descriptor = -1;  // of either
+  int descriptor = -1;  // of the file in use
   std::uint64_t size = 0;
   std::vector<std::byte> beginning;  // of a new file
   bool was_cut = false;              // before something was appended
-  // Of a finished file that is added to: what comes from here on is not in it before finish().
+  // For a finished file that is extended: appended frames are not in the file before finish().
   struct Addition {
-    std::uint64_t begin = 0;       // where its index was
-    std::vector<std::byte> index;  // which is there until then
+    std::uint64_t begin = 0;       // position of its index
+    std::vector<std::byte> index;  // the index, which stays there until then
     std::vector<std::byte> bytes = {};
   };
   std::optional<Addition> addition;
   std::vector<TraceIndex::Entry> index;
-  std::uint64_t head_bytes = 0;        // of segments, in the index
+  std::uint64_t head_bytes = 0;        // of segments' heads in the index
   std::vector<FrameContent> contents;  // of each frame in the index
-  std::vector<std::size_t> unopened;   // of which that is the most that their headers let them hold
-  bool opens_frames = false;           // as soon as they come, where their contents are not given
-  Taken all_taken;                     // to read what is there
+  std::vector<std::size_t> unopened;   // frames in `contents` with the maximum by their headers
+  bool opens_frames = false;           // opens appended frames whose contents are not given
+  Taken all_taken;                     // to read the file so far
 
-  // Whoever brings the file to its place does so when it is whole.
+  // True if the caller moves the file to its place when it is complete.
   [[nodiscard]] bool is_of_others() const noexcept { return !own.valid() && !beside; }
 
-  // 0, or why not all of it could be written.
+  // Returns 0, or the errno of the failure.
   [[nodiscard]] int put(std::span<const std::byte> bytes, std::uint64_t at) const {
     while (!bytes.empty()) {
       const ssize_t written = pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(at));
@@ -179,14 +179,14 @@ struct TraceFileWriter::State {
     return fstat(descriptor, &facts) == 0 && static_cast<std::uint64_t>(facts.st_size) < size;
   }
 
-  // Whether what was written is there still, as far as that is known without reading it all.
+  // Checks that the written data is still there, as far as that is known without reading everything.
   [[nodiscard]] Whereabouts::Kind kind_in_place() const {
     std::vector<std::byte> there(beginning.size());
     if (read_back(0, there) < there.size() || there != beginning) return Whereabouts::kOverwritten;
     return was_cut || is_cut() ? Whereabouts::kCut : Whereabouts::kInPlace;
   }
 
-  // Puts what was added in the place of the old index, once there is room for it. Where that fails, the file is as it was.
+  // Writes the appended frames over the old index, once there is room for them. After a failure, the file is unchanged.
   Result<void> write_addition() {
     const Addition added = std::move(*addition);
     addition.reset();
@@ -203,7 +203,7 @@ struct TraceFileWriter::State {
     return {};
   }
 
-  // Bytes of what was written, as many as there are.
+  // Reads back written bytes; returns their number.
   [[nodiscard]] std::size_t read_back(std::uint64_t offset, std::span<std::byte> into) const {
     if (addition && offset >= addition->begin) {
       const auto from = std::min<std::uint64_t>(offset - addition->begin, addition->bytes.size());
@@ -224,14 +224,14 @@ struct TraceFileWriter::State {
 
   [[nodiscard]] Taken taken_by(std::size_t position) const { return taken(contents[position], index[position].event_count); }
 
-  // Adds what a file that is reopened holds. Small ones are opened where that is needed.
+  // Counts the frame of a reopened file by its maximum. Frames of small files are opened if necessary.
   void count_at_most(const FrameHeader& header) {
     unopened.push_back(contents.size());
     contents.push_back(most_content(header));
     all_taken = all_taken + taken(contents.back(), header.event_count);
   }
 
-  // The most that headers allow is soon more than a file may hold that is not small. From then on it is known exactly.
+  // The maximum by headers soon exceeds the limits of a file that is not small. From then on, contents are determined exactly.
   void open_frames() {
     opens_frames = true;
     for (const std::size_t position : unopened) {
@@ -243,7 +243,7 @@ struct TraceFileWriter::State {
     unopened.clear();
   }
 
-  // Of whole frames, back to back.
+  // `frames` contains whole frames, one after another.
   static FrameView first_of(std::span<const std::byte> frames) {
     FrameView frame;
     std::memcpy(&frame.header, frames.data(), sizeof(frame.header));
@@ -251,19 +251,19 @@ struct TraceFileWriter::State {
     return frame;
   }
 
-  // What becomes of frames that are added to what is there.
+  // The result of appending frames.
   struct Foreseen {
     struct Padding {
       std::size_t at;  // in front of the frame that begins there
       std::uint64_t bytes;
     };
     std::vector<Padding> padding;
-    std::vector<FrameContent> contents;  // of each frame that is not padding itself
-    std::size_t frames = 0;              // with padding
+    std::vector<FrameContent> contents;  // of each frame except padding
+    std::size_t frames = 0;              // including padding
     std::uint64_t bytes = 0;             // likewise
-    Taken taken;                         // by all that is in the file then
+    Taken taken;                         // by everything in the file afterwards
   };
-  // Readers would refuse a frame that says very much in few bytes: it gets padding in front.
+  // Readers would refuse a frame with very much content in few bytes, so it gets padding in front.
   [[nodiscard]] Foreseen foresee(std::span<const FrameRun> runs) {
     Foreseen foreseen{.taken = all_taken};
     std::size_t at = 0;
@@ -281,7 +281,7 @@ struct TraceFileWriter::State {
           return foresee(runs);
         }
         if (wanted_bytes > size + foreseen.bytes) {
-          constexpr std::uint64_t kLeast = 64u << 10;  // so that there are few of them
+          constexpr std::uint64_t kLeast = 64u << 10;  // so that there are few paddings
           const std::uint64_t padding = std::max(wanted_bytes - size - foreseen.bytes, kLeast);
           const std::size_t frames_of_it = (padding + kMaximumPayloadBytes - 1) / kMaximumPayloadBytes;
           foreseen.padding.push_back({at, padding});
@@ -353,9 +353,9 @@ Result<TraceFileWriter> TraceFileWriter::create(const std::filesystem::path& pat
   state->own = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kMost & (readers.permitted | 0600)));
   state->path = path;
   state->descriptor = state->own.get();
-  if (state->own.valid() && own_lock(state->descriptor) == FileLock::kOthers) return being_written(path);  // by one that came in between
+  if (state->own.valid() && own_lock(state->descriptor) == FileLock::kOthers) return being_written(path);  // by a process that came in between
   if (!state->own.valid()) {
-    // Says why, where that is not that something is there.
+    // Reports the reason, unless the reason is that something exists there.
     auto file = NewFile::create(path, overwrite, readers);
     if (!file) return file.error();
     state->beside.emplace(std::move(*file));
@@ -415,7 +415,7 @@ Result<TraceFileWriter> TraceFileWriter::reopen(const std::filesystem::path& pat
     if (pread(state->descriptor, &header, sizeof(header), static_cast<off_t>(frame.offset)) != static_cast<ssize_t>(sizeof(header))) return unfinished;
     state->count_at_most(header);
   }
-  // A long recording is not decompressed for what is added: all that its size allows counts as taken, and what comes is measured.
+  // A long recording is not decompressed before frames are appended. Everything that its size permits counts as taken, and new frames are measured.
   constexpr std::uint64_t kLong = 4 * limits::kSmallFileBytes;
   if (index.begin > kLong) {
     state->all_taken = limits::budget_of(index.begin);
@@ -438,7 +438,7 @@ Result<void> TraceFileWriter::append(std::span<const std::byte> frames, std::spa
   const std::uint64_t begin = state_->size;
   if (auto written = state_->write_all(frames.data(), frames.size()); !written) return written;
   bool has_events = false;
-  std::size_t number = 0;  // of those that are not padding
+  std::size_t number = 0;  // of frames except padding
   for (std::size_t at = 0; at + sizeof(FrameHeader) <= frames.size();) {
     const FrameHeader header = State::first_of(frames.subspan(at)).header;
     const bool is_padding = header.type == proto::FRAME_PADDING;
@@ -481,7 +481,7 @@ Result<void> TraceFileWriter::finish() {
   if (Result<void> written = state_->write_all(tail.data(), tail.size()); !written) return written;
   if (state_->addition)
     if (Result<void> written = state_->write_addition(); !written) return written;
-  // Behind it lie parts of frames over which others were written.
+  // Parts of overwritten frames lie behind the end.
   if (ftruncate(state_->descriptor, static_cast<off_t>(state_->size)) != 0)
     return Error{"Can't write to " + state_->path.string() + ": " + std::strerror(errno) + "."};
   return state_->take_place();
@@ -497,7 +497,7 @@ Whereabouts TraceFileWriter::whereabouts() const {
   if (!ours || fstat(state_->descriptor, &facts) != 0 || facts.st_nlink == 0) return {Whereabouts::kRemoved, {}};
   std::error_code unknown;
   std::filesystem::path now = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(state_->descriptor), unknown);
-  if (unknown || identity_of(now) != ours) now.clear();  // of several names, one that is gone
+  if (unknown || identity_of(now) != ours) now.clear();  // this one of several names no longer exists
   return {Whereabouts::kMoved, std::move(now)};
 }
 

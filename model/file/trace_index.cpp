@@ -44,7 +44,7 @@ std::optional<Entry> entry_of(std::string_view message) {
   return reader.sound() ? std::optional(entry) : std::nullopt;
 }
 
-// As a field of the message Index, of which the head is a message already.
+// Writes it as a field of the message Index; the head is already an encoded message.
 void append_entry(const Entry& entry, std::string& payload) {
   proto::IndexEntry message;
   message.set_offset(entry.offset);
@@ -57,7 +57,7 @@ void append_entry(const Entry& entry, std::string& payload) {
   append_field(proto::Index::kEntriesFieldNumber, bytes, payload);
 }
 
-// Adds the entries of one index frame. `end` is where the frame of the last entry ends, and the next one begins: who reads by the index reads all.
+// Adds the entries of one index frame. `end` is the end of the last entry's frame, where the next one must begin, so that the index covers all frames.
 bool add_entries(std::string_view payload, std::uint64_t index_begin, std::uint64_t& end, std::vector<Entry>& entries) {
   WireReader reader(payload);
   while (const auto field = reader.next()) {

@@ -8,7 +8,7 @@
 namespace lanescope {
 
 std::size_t varints_in(std::string_view packed) noexcept {
-  // Eight bytes at once: the highest bit of one says that another of its number follows.
+  // Processes eight bytes at once. The highest bit of a byte says that another byte of its number follows.
   constexpr std::uint64_t kHighest = 0x8080808080808080, kOnes = 0x0101010101010101;
   std::size_t count = 0;
   for (; packed.size() >= sizeof(std::uint64_t); packed.remove_prefix(sizeof(std::uint64_t))) {

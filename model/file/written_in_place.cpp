@@ -15,7 +15,7 @@
 namespace lanescope {
 namespace {
 
-// Names that root alone gives, and that lead to devices or to what a process has open.
+// Names that only root assigns, for devices and for open files of a process.
 bool is_of_system(const std::filesystem::path& path) {
   if (path != path.lexically_normal()) return false;
   const std::filesystem::path folder = path.parent_path();
@@ -25,7 +25,7 @@ bool is_of_system(const std::filesystem::path& path) {
 
 bool is_written_in_place(mode_t mode) { return !S_ISREG(mode) && !S_ISDIR(mode) && !S_ISLNK(mode); }
 
-// A pipe, as soon as somebody reads it; else what open() does.
+// Opens a pipe as soon as somebody reads it; for other files the same as open().
 int open_when_read(const std::filesystem::path& path, int flags) {
   constexpr int kAttempts = 40;
   constexpr timespec kPause{0, 50'000'000};
@@ -38,7 +38,7 @@ int open_when_read(const std::filesystem::path& path, int flags) {
   return descriptor;
 }
 
-// What was looked at, and nothing that has taken its place.
+// Opens what was checked, and fails if something else has taken its place.
 Result<std::optional<int>> open_seen(const std::filesystem::path& path, const struct stat& seen, int flags) {
   const int descriptor = open_when_read(path, flags);
   if (descriptor < 0 && errno == ENXIO) return Error{path.string() + " can't be written: nobody reads from it."};
@@ -48,7 +48,7 @@ Result<std::optional<int>> open_seen(const std::filesystem::path& path, const st
     close(descriptor);
     return Error{path.string() + " was replaced just now. Give another name."};
   }
-  fcntl(descriptor, F_SETFL, 0);  // and then waits for its reader
+  fcntl(descriptor, F_SETFL, 0);  // from now on, writes block until the reader is ready
   return std::optional<int>(descriptor);
 }
 

@@ -19,7 +19,7 @@ namespace {
 using kernels::KernelMetrics;
 using kernels::ProfiledKernel;
 
-// Shares that sections show, of the kernels of one GPU, each for the time of its kernel.
+// Percentages that sections show, for the kernels of one GPU, each for the time of its kernel.
 struct ShareSeries {
   std::vector<Nanoseconds> times;
   std::map<std::pair<std::string_view, std::string>, std::vector<std::int64_t>> columns;  // by section and label
@@ -58,7 +58,7 @@ struct ShareSeries {
   static constexpr double kMost = 1e9;
 };
 
-// Its counters, as if they had been read by a launch of this number. What says of the launch and of its GPU is told by the trace itself.
+// The kernel's counters, as if a launch of this number had read them. The trace itself contains the properties of the launch and of its GPU.
 MeasuredLaunch measured_launch(TraceBuilder& builder, const std::vector<std::uint32_t>& ids, const ProfiledKernel& kernel) {
   MeasuredLaunch launch;
   launch.replay = KernelReplay::kKernel;
@@ -83,8 +83,8 @@ Result<std::shared_ptr<const Trace>> import_ncu_csv(const std::filesystem::path&
   const Result<NcuTable> table = read_ncu_csv(path, progress);
   if (!table) return table.error();
   const KernelMetrics& metrics = table->metrics;
-  constexpr Nanoseconds kUnknown = 1'000;              // ns, of a kernel whose time was not measured
-  constexpr Nanoseconds kLongest = 3'600'000'000'000;  // of one that is said to take longer than an hour
+  constexpr Nanoseconds kUnknown = 1'000;              // ns, for a kernel without a measured time
+  constexpr Nanoseconds kLongest = 3'600'000'000'000;  // for a kernel with a claimed time of more than an hour
   TraceBuilder builder;
   const std::vector<std::uint32_t> ids = metric_ids(builder, metrics);
   std::uint32_t number = 0;

@@ -38,7 +38,7 @@ namespace {
 struct Candidate {
   const std::filesystem::path& path;
   std::string_view head;  // the file's first bytes
-  std::string unpacked;   // the first bytes of what is in it, where it is gzip; else empty
+  std::string unpacked;   // the first bytes of the unpacked content if it is gzip; else empty
   [[nodiscard]] bool named(std::string_view extension) const { return path.extension() == extension; }
 };
 
@@ -49,13 +49,13 @@ bool is_nsys(const Candidate& file) { return file.head.starts_with(kSqliteMagic)
 bool is_ncu_csv(const Candidate& file) { return looks_like_ncu_csv(file.head) || looks_like_ncu_csv(file.unpacked); }
 bool is_json(const Candidate& file) { return looks_like_chrome_json(file.head) && !file.named(".hatchet"); }
 
-// A profile of pprof begins with a type of value: a short message of two numbers.
+// A pprof profile begins with a value type: a short message of two numbers.
 bool is_pprof(std::string_view bytes) { return bytes.size() > 5 && bytes.starts_with("\x0a\x04\x08") && bytes[4] == '\x10'; }
 
-constexpr std::string_view kNcuReportMagic("NVR\0", 4);  // as Nsight Compute 2025.3.1 writes reports
+constexpr std::string_view kNcuReportMagic("NVR\0", 4);  // in reports of Nsight Compute 2025.3.1
 constexpr std::string_view kNsysReportMagic = "NVIDIA Tegra Profiler Report";
 
-// Formats that can be read, beside Lanescope's own. A new one is a line here and a line in kReadableNames.
+// Formats that can be read, in addition to Lanescope's own. A new format needs a line here and a line in kReadableNames.
 struct Reader {
   bool (*recognizes)(const Candidate&);
   Result<std::shared_ptr<const Trace>> (*open)(const std::filesystem::path&, const LoadProgress&);
@@ -72,7 +72,7 @@ constexpr std::array kReadableNames = {
     TraceFileFormat{"Nsight Compute CSV", "*.csv"},
 };
 
-// Formats that are known but can't be read: what the file is and how to convert it, with FILE standing for its path.
+// Known formats that can't be read: what the file is and how to convert it; FILE stands for its path.
 struct ForeignFormat {
   bool (*recognizes)(const Candidate&);
   std::string_view explanation;
@@ -150,7 +150,7 @@ std::string advice_about_folder(const std::filesystem::path& path) {
 }
 
 Result<std::shared_ptr<const Trace>> open_recognized(const std::filesystem::path& path, const LoadProgress& progress, EventPlace place) {
-  std::error_code ignored;  // where nothing can be said of the path, opening it says why
+  std::error_code ignored;  // if the path can't be examined, opening it reports why
   const std::filesystem::file_status status = std::filesystem::status(path, ignored);
   if (std::filesystem::is_directory(status)) {
     if (is_folder_of_tables(path))
@@ -162,7 +162,7 @@ Result<std::shared_ptr<const Trace>> open_recognized(const std::filesystem::path
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     return Error{path.string() + " is no file but a pipe or a device, which can't be read from its beginning again. Save what comes from it, and open that."};
   std::array<char, 4096> head;
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // some files of the kernel have their readers wait
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // without O_NONBLOCK, some files of the kernel make their readers wait
   if (descriptor < 0) return Error{path.string() + " can't be opened: " + std::strerror(errno) + "."};
   const ssize_t size = pread(descriptor, head.data(), head.size(), 0);
   close(descriptor);
@@ -174,7 +174,7 @@ Result<std::shared_ptr<const Trace>> open_recognized(const std::filesystem::path
     if (reader.recognizes(file)) return reader.open(path, progress);
   for (const ForeignFormat& format : kForeignFormats)
     if (format.recognizes(file)) return Error{explained(format, path)};
-  if (begin.empty() || file.named(".trace")) return load_trace(path, progress);  // says what is wrong with it
+  if (begin.empty() || file.named(".trace")) return load_trace(path, progress);  // reports what is wrong with the file
   return Error{path.string() +
                " is no trace that can be read. What can: .trace files, Nsight Systems' SQLite (nsys export -t sqlite REPORT), JSON of Chrome and "
                "of PyTorch's profiler, also as gzip, CSV of Nsight Compute (ncu --import REPORT --csv --page raw)."};
@@ -188,8 +188,8 @@ Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& pat
   try {
     return open_recognized(path, progress, place);
   } catch (const std::bad_alloc&) {
-  } catch (const std::length_error&) {  // a container that could hold no more
-  } catch (const std::system_error&) {  // a thread for which there was no room
+  } catch (const std::length_error&) {  // a container can't grow further
+  } catch (const std::system_error&) {  // a thread can't be started
   }
   return Error{"There is not enough memory to read " + path.string() + ". Close other programs, or read it on a machine that has more."};
 }
@@ -199,7 +199,7 @@ Result<std::vector<std::filesystem::path>> trace_files(std::span<const std::file
   for (const std::filesystem::path& path : paths) {
     std::error_code unreadable;
     if (!std::filesystem::is_directory(path, unreadable) || is_folder_of_tables(path)) {
-      files.push_back(path);  // opening it says what it is
+      files.push_back(path);  // opening it reports what it is
       continue;
     }
     const std::size_t before = files.size();
@@ -214,7 +214,7 @@ Result<std::vector<std::filesystem::path>> trace_files(std::span<const std::file
 
 namespace {
 
-// The rank that all processes of a trace have that have one.
+// The rank of a trace's processes, if all processes with a rank have the same.
 std::optional<std::uint32_t> rank_of(const Trace& trace) {
   std::optional<std::uint32_t> rank;
   for (const Process& process : trace.processes()) {
@@ -224,7 +224,7 @@ std::optional<std::uint32_t> rank_of(const Trace& trace) {
   return rank;
 }
 
-// Names of the files; their paths where two have one name.
+// Names of the files; if two have the same name, their paths.
 std::vector<std::string> names_of(std::span<const std::filesystem::path> paths) {
   std::vector<std::string> names;
   for (const std::filesystem::path& path : paths) names.push_back(path.filename().string());
@@ -240,24 +240,24 @@ struct Rank {
   std::shared_ptr<const Trace> trace;
 };
 
-// What was read of several files, each in the place of its path.
+// The results of reading several files, in the order of their paths.
 struct ReadFiles {
   explicit ReadFiles(std::size_t count, Unreadable of_unreadable) : unreadable(of_unreadable), traces(count) {}
 
   Unreadable unreadable;
-  std::vector<std::shared_ptr<const Trace>> traces;  // null where it could not be read
-  std::map<std::size_t, Error> errors;               // why, by file
+  std::vector<std::shared_ptr<const Trace>> traces;  // null if it could not be read
+  std::map<std::size_t, Error> errors;               // by file
 
-  // Whether no other needs to be read.
+  // True if no further file needs to be read.
   [[nodiscard]] bool is_over() const { return unreadable == Unreadable::kFails && !errors.empty(); }
-  // The first error, where those that were read are no answer without it.
+  // The first error, if the files that were read are not sufficient.
   [[nodiscard]] Result<void> result() const {
     if (errors.empty() || (unreadable == Unreadable::kIsLeftOut && errors.size() < traces.size())) return {};
     return errors.begin()->second;
   }
 };
 
-// Reads several at once, on all cores: few of them keep a core busy whose events stay in the files.
+// Reads several files at once, on all cores, because files whose events stay in them use little of a core.
 Result<void> read_all_heads(std::span<const std::filesystem::path> paths, const LoadProgress& progress, ReadFiles& read) {
   std::mutex mutex;
   std::size_t done = 0;
@@ -270,7 +270,7 @@ Result<void> read_all_heads(std::span<const std::filesystem::path> paths, const 
   parallel_for(paths.size(), [&](std::size_t i) {
     {
       const std::lock_guard lock(mutex);
-      if (read.is_over()) return;  // those before have begun: of them, the first is told
+      if (read.is_over()) return;  // earlier files have been started, and the first error among them is reported
     }
     if (!goes_on()) return;
     const LoadProgress of_one = [&](double, const std::shared_ptr<const Trace>&) { return goes_on() ? LoadStep::kContinue : LoadStep::kCancel; };
@@ -286,7 +286,7 @@ Result<void> read_all_heads(std::span<const std::filesystem::path> paths, const 
   return read.result();
 }
 
-// Reads those that are not there yet, or, where all shall be in memory, not there.
+// Reads the traces that are missing or, with kInMemory, whose events are not in memory.
 Result<void> read_all(std::span<const std::filesystem::path> paths, EventPlace place, const LoadProgress& progress, ReadFiles& read) {
   if (place == EventPlace::kInFile) return read_all_heads(paths, progress, read);
   auto& traces = read.traces;
@@ -307,8 +307,7 @@ Result<void> read_all(std::span<const std::filesystem::path> paths, EventPlace p
   return read.result();
 }
 
-// What a file has of its recording: how many events of each row and kind, and which counters, as each file of the recording would have them,
-// whatever its own numbers for them are.
+// The content of a file's recording: the number of events for each row and kind, and the counters, in terms that are independent of the file's own numbering.
 class RowsOfRecording {
  public:
   explicit RowsOfRecording(const Trace& trace) : trace_(trace) {
@@ -337,8 +336,8 @@ class RowsOfRecording {
   }
 
  private:
-  using ProcessKey = std::pair<std::uint32_t, Nanoseconds>;  // number and start
-  using GpuKey = std::pair<std::uint32_t, std::string>;      // its UUID; where there is none, CUDA's number and its name
+  using ProcessKey = std::pair<std::uint32_t, Nanoseconds>;  // pid and start
+  using GpuKey = std::pair<std::uint32_t, std::string>;      // its UUID; without one, CUDA's number and its name
   [[nodiscard]] ProcessKey process(ProcessId id) const {
     return id < trace_.processes().size() ? ProcessKey(trace_.processes()[id].pid, trace_.processes()[id].start) : ProcessKey(kNone, 0);
   }
@@ -354,8 +353,8 @@ class RowsOfRecording {
   std::set<std::tuple<ProcessKey, GpuKey, std::string, std::string>> counters_;
 };
 
-// Whether a file holds what another one holds, too, as far as can be told without comparing events: they began in the same nanosecond of the same
-// clocks, and the other has all of its processes, all of its rows and all of its time.
+// True if one file contains everything of another, as far as that is known without comparing events: both began in the same nanosecond of the same clocks, and
+// the other has all its processes, rows and time.
 bool is_of_same_recording(const Trace& part, const Trace& whole) {
   const auto origin = [](const Trace& trace) {
     const Provenance& from = trace.provenance();
@@ -365,7 +364,7 @@ bool is_of_same_recording(const Trace& part, const Trace& whole) {
     return std::any_of(whole.processes().begin(), whole.processes().end(),
                        [&](const Process& other) { return other.pid == process.pid && other.start == process.start; });
   };
-  // PyTorch's profiles of all ranks count from one time, and their processes may have one number, each in its container.
+  // PyTorch's profiles of all ranks count from one time, and in containers their processes may have the same pid.
   const bool is_dated = part.provenance().format == "Lanescope" && (part.provenance().utc_epoch != 0 || part.provenance().monotonic_epoch != 0);
   const TimeRange a = part.extent(), b = whole.extent();
   return is_dated && origin(part) == origin(whole) && !part.processes().empty() && std::all_of(part.processes().begin(), part.processes().end(), has) &&
@@ -374,7 +373,7 @@ bool is_of_same_recording(const Trace& part, const Trace& whole) {
 
 constexpr std::string_view kSameRecording = " is left out: it holds the same recording as ";
 
-// Of files with the same recording, the one that has most of it; of equals one whose events stay in the file, then the first.
+// Of files with the same recording, chooses the one with most of it; among equals one whose events stay in the file, then the first.
 class DistinctRecordings {
  public:
   DistinctRecordings(std::span<const std::filesystem::path> paths, const ReadFiles& read) {
@@ -384,7 +383,7 @@ class DistinctRecordings {
       if (read.traces[i]) by_worth.push_back(i);
     const auto worth = [&](std::size_t i) { return std::pair(read.traces[i]->event_count(), !holds_events(*read.traces[i])); };
     std::stable_sort(by_worth.begin(), by_worth.end(), [&](std::size_t a, std::size_t b) { return worth(a) > worth(b); });
-    // By what they began as: a job of a thousand ranks is not compared pair by pair.
+    // Grouped by epoch, so that a job of a thousand ranks is not compared pair by pair.
     std::map<std::pair<std::int64_t, Nanoseconds>, std::vector<std::size_t>> chosen_by_epoch;
     for (const std::size_t i : by_worth) {
       const Trace& trace = *read.traces[i];
@@ -401,7 +400,7 @@ class DistinctRecordings {
   }
 
   [[nodiscard]] const std::vector<std::size_t>& chosen() const noexcept { return chosen_; }  // in the order of paths
-  [[nodiscard]] const std::vector<std::string>& same() const noexcept { return same_; }      // a sentence for each that was not
+  [[nodiscard]] const std::vector<std::string>& same() const noexcept { return same_; }      // a sentence for each file that was not chosen
 
  private:
   std::vector<std::size_t> chosen_;
@@ -417,7 +416,7 @@ std::vector<TraceRemark> remarks_on(std::span<const std::string> same, std::span
   return remarks;
 }
 
-// Does work that can be stopped, while progress is asked from another thread whether to go on.
+// Does work that can be stopped, while another thread asks progress whether to continue.
 template <typename Work>
 void do_asking(const LoadProgress& progress, const Work& work) {
   using namespace std::chrono_literals;
@@ -432,23 +431,23 @@ void do_asking(const LoadProgress& progress, const Work& work) {
       while (!ended.wait_for(lock, end, 50ms, [] { return false; }) && !end.stop_requested())
         if (progress(1, nullptr) == LoadStep::kCancel) return void(stopped.request_stop());
     });
-  } catch (const std::system_error&) {  // no room for a thread: then nobody is asked
+  } catch (const std::system_error&) {  // if no thread can be started, progress is not asked
   }
   work(stopped.get_token());
 }
 
-// Several files as one trace. Their clocks are set once, whether their events are in memory by then or not.
+// Several files as one trace. Their clocks are aligned once, independent of where their events are.
 class Ranks {
  public:
   explicit Ranks(std::span<const std::filesystem::path> paths) : paths_(paths), names_(names_of(paths)) {}
 
-  // Null when asked to stop.
+  // Returns null after a stop request.
   std::shared_ptr<const Trace> combined(std::span<const std::shared_ptr<const Trace>> read, const std::stop_token& stop) {
     const std::vector<Rank> ranks = ranks_of(read);
     if (clocks_.empty()) clocks_ = align_clocks(traces_of(ranks), stop);
     return clocks_.empty() ? nullptr : combined_by(clocks_, ranks, stop);
   }
-  // The same before events are asked how clocks stand to each other. Null where none need be: clocks are set then; and when asked to stop.
+  // The same before clocks are compared by events. Returns null if no comparison is necessary, because then the clocks are aligned, and after a stop request.
   std::shared_ptr<const Trace> combined_at_once(std::span<const std::shared_ptr<const Trace>> read, const std::stop_token& stop) {
     const std::vector<Rank> ranks = ranks_of(read);
     std::vector<ClockAlignment> clocks = align_clocks_at_once(traces_of(ranks));
@@ -485,11 +484,11 @@ class Ranks {
 
   std::span<const std::filesystem::path> paths_;
   std::vector<std::string> names_;
-  std::vector<ClockAlignment> clocks_;  // of the ranks in their order; none: not set yet
+  std::vector<ClockAlignment> clocks_;  // of the ranks in order; empty: not aligned yet
 };
 
-// Whether events of all traces that are in files shall be in memory. They are copied when they are combined, so that they take as much again
-// for a while; and who has very many wants to see them now.
+// True if the events of all traces that are in files are to be read into memory. Combining copies them, so that they temporarily take twice the memory. For
+// very many events, users prefer to see the trace at once.
 bool fit_into_memory(std::span<const std::shared_ptr<const Trace>> traces) {
   constexpr std::uint64_t kEventBytes = 24;
   std::uint64_t events = 0;

@@ -9,7 +9,7 @@
 namespace lanescope::kernels {
 namespace {
 
-// Of durations with their numbers.
+// `durations` has the number of each launch.
 std::uint64_t typical_of(std::vector<std::pair<Nanoseconds, std::uint64_t>> durations) {
   constexpr std::size_t kTenth = 10;
   const std::size_t median = (durations.size() - 1) / 2, around = durations.size() / kTenth;
@@ -24,7 +24,7 @@ std::uint64_t typical_of(std::vector<std::pair<Nanoseconds, std::uint64_t>> dura
 }  // namespace
 
 std::vector<LaunchKind> launch_kinds(const Trace& trace, const std::function<bool(const KernelNameOf&)>& is_chosen, std::uint64_t skip) {
-  std::unordered_map<DetailId, bool> chosen;  // by detail, which has the names
+  std::unordered_map<DetailId, bool> chosen;  // by detail, which contains the names
   std::vector<std::pair<Nanoseconds, EventRef>> launches;
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kKernels) continue;
@@ -46,7 +46,7 @@ std::vector<LaunchKind> launch_kinds(const Trace& trace, const std::function<boo
   using Key = std::tuple<ProcessId, NameId, std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::uint32_t>;
   struct Found {
     LaunchKind kind;
-    std::vector<std::pair<Nanoseconds, std::uint64_t>> durations;  // with the number
+    std::vector<std::pair<Nanoseconds, std::uint64_t>> durations;  // with the launch's number
   };
   std::map<Key, Found> kinds;
   for (std::size_t i = 0; i < launches.size(); ++i) {
@@ -71,7 +71,7 @@ std::vector<LaunchKind> launch_kinds(const Trace& trace, const std::function<boo
     found.kind.typical = typical_of(std::move(found.durations));
     result.push_back(found.kind);
   }
-  // By names, where times are equal: their numbers differ from recording to recording.
+  // Equal times are sorted by name, because name ids differ between recordings.
   std::stable_sort(result.begin(), result.end(), [&trace](const LaunchKind& a, const LaunchKind& b) {
     if (a.time != b.time) return a.time > b.time;
     return a.process != b.process ? a.process < b.process : trace.name(a.detail.mangled_name) < trace.name(b.detail.mangled_name);

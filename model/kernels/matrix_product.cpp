@@ -18,13 +18,13 @@ bool has_any(std::string_view text, const std::array<std::string_view, count>& p
 }
 
 constexpr std::array<std::string_view, 6> kProducts{"gemm", "fprop", "dgrad", "wgrad", "convolve", "scudnn"};
-// cuDNN's gradients of convolutions name their type as the first argument of a template, readable or mangled.
+// cuDNN's gradients of convolutions have their type as the first template argument, readable or mangled.
 constexpr std::array<std::string_view, 7> kFp32{"sgemm", "simt_s", "_ffma", "f32f32_f32f32", "scudnn", "_engine<float", "_engineif"};
 constexpr std::array<std::string_view, 9> kTensor{"tensorop", "tf32", "bf16", "s884", "s1688", "s16816", "hmma", "gmma", "fp16"};
 
-// Attention of PyTorch and of FlashAttention has CUTLASS' products within its template's arguments.
+// Attention kernels of PyTorch and FlashAttention contain CUTLASS' products in their template arguments.
 constexpr std::array<std::string_view, 3> kAttention{"attention", "fmha", "flash"};
-// What names have of the format of what is multiplied; the first that is there. Of TF32, CUTLASS and Ampere's cuBLAS say only that tensor cores take FP32.
+// Parts of names that tell the input format; the first match counts. For TF32, CUTLASS and Ampere's cuBLAS only say that tensor cores take FP32.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kFormats{{{"tf32", "TF32"},
                                                                                   {"bf16", "BF16"},
                                                                                   {"e4m3", "FP8"},
@@ -38,7 +38,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kFormats
                                                                                   {"dgemm", "FP64"},
                                                                                   {"tensorop_s1688gemm", "TF32"}}};
 
-// Of cuBLAS for Hopper and newer: "nvjet_" or "nvjet_sm90_", and a letter for the format of each matrix and of the sum.
+// Names of cuBLAS for Hopper and newer: "nvjet_" or "nvjet_sm90_", and a letter for the format of each matrix and of the sum.
 constexpr std::string_view kNvjet = "nvjet_";
 constexpr std::array<std::pair<char, std::string_view>, 3> kNvjetFormats{{{'t', "BF16"}, {'h', "FP16"}, {'q', "FP8"}}};
 
@@ -75,8 +75,8 @@ struct Capability {
   std::uint32_t major, minor;
   TensorCores cores;
 };
-// Dense rates of the white papers of V100, Turing, A100, GA102, Ada, H100 and Blackwell, over FP32's. Of one major number, the first entry also
-// stands for minor numbers that are not here.
+// Dense rates relative to FP32, from the white papers of V100, Turing, A100, GA102, Ada, H100 and Blackwell. The first entry of a major number is also used
+// for minor numbers that are not listed.
 constexpr std::array kCapabilities{
     Capability{7, 0, {TensorFormat::kFp16, 8}},  Capability{7, 5, {TensorFormat::kFp16, 8}},  Capability{8, 0, {TensorFormat::kTf32, 8}},
     Capability{8, 6, {TensorFormat::kBf16, 2}},  Capability{8, 9, {TensorFormat::kBf16, 2}},  Capability{9, 0, {TensorFormat::kTf32, 8}},

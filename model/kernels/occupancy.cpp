@@ -6,12 +6,12 @@
 namespace lanescope::kernels {
 namespace {
 
-constexpr std::uint32_t kRegisterUnit = 256;   // registers that a warp takes at a time
-constexpr std::uint32_t kRegisters = 65'536;   // of a multiprocessor, of all compute capabilities from 5.0 on
+constexpr std::uint32_t kRegisterUnit = 256;   // allocation unit of registers for a warp
+constexpr std::uint32_t kRegisters = 65'536;   // of a multiprocessor, for all compute capabilities since 5.0
 constexpr std::uint32_t kMostThreads = 1024;   // of a block
 constexpr std::uint32_t kMostRegisters = 255;  // of a thread
 constexpr std::uint64_t kKibibyte = 1024;
-// Of compute capability 9.0, as its driver says and its hardware does: tests/gpu/clusters.sh.
+// For compute capability 9.0, according to its driver and measured on its hardware: tests/gpu/clusters.sh.
 constexpr std::uint32_t kBlocksInClustersOf90 = 8;
 
 constexpr std::array<std::uint32_t, 6> kSplitsOf70{0, 8, 16, 32, 64, 96};
@@ -25,10 +25,10 @@ struct Capability {
   std::uint32_t minor;
   std::uint32_t warps;
   std::uint32_t blocks;
-  std::span<const std::uint32_t> splits;  // the last one is the largest
+  std::span<const std::uint32_t> splits;  // the last is the largest
 };
-// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", and cuda_occupancy.h of CUDA 13.0. Of one major number, the
-// first entry also stands for minor numbers that are not here.
+// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", and cuda_occupancy.h of CUDA 13.0. The first entry of a major number is also
+// used for minor numbers that are not listed.
 constexpr std::array kCapabilities{
     Capability{7, 0, 64, 32, kSplitsOf70},  Capability{7, 5, 32, 16, kSplitsOf75},  Capability{8, 6, 48, 16, kSplitsOf86},
     Capability{8, 0, 64, 32, kSplitsOf80},  Capability{8, 7, 48, 16, kSplitsOf80},  Capability{8, 9, 48, 24, kSplitsOf86},
@@ -51,14 +51,14 @@ constexpr Integer rounded_up(Integer value, Integer unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-// Bytes that one block takes.
+// Bytes for one block.
 std::uint64_t allocated_shared_memory(std::uint64_t asked, const Multiprocessor& multiprocessor) {
   return rounded_up<std::uint64_t>(asked + multiprocessor.reserved_shared_memory, multiprocessor.shared_memory_unit);
 }
 
 std::uint64_t asked_shared_memory(const KernelDetail& kernel) { return std::uint64_t{kernel.static_shared_memory} + kernel.dynamic_shared_memory; }
 
-// Bytes of a multiprocessor: as the driver set them for this launch where the trace has that and it makes sense, else as many as can be.
+// Bytes of a multiprocessor: as the driver set them for this launch if the trace has a plausible value, else the maximum.
 std::uint64_t split_of(const KernelDetail& kernel, const Multiprocessor& multiprocessor, std::uint64_t block) {
   const std::uint64_t set = kernel.shared_memory_executed;
   return set >= block && set > 0 && set <= multiprocessor.shared_memory ? set : multiprocessor.shared_memory;
@@ -68,7 +68,7 @@ std::uint32_t blocks_by_registers(std::uint32_t registers, std::uint32_t warps_o
   if (registers == 0 || multiprocessor.registers == 0) return kUnlimited;
   if (registers > kMostRegisters + 1) return 0;
   const std::uint32_t of_warp = rounded_up(registers * kWarpSize, kRegisterUnit);
-  // A launch is checked as if each partition took as many warps of a block.
+  // A launch is checked as if each partition had the same number of a block's warps.
   if (of_warp * rounded_up(warps_of_block, multiprocessor.partitions) > multiprocessor.registers) return 0;
   const std::uint32_t warps = multiprocessor.registers / multiprocessor.partitions / of_warp * multiprocessor.partitions;
   return warps / warps_of_block;
@@ -93,13 +93,13 @@ std::optional<Occupancy> occupancy_of(std::uint64_t threads, const KernelDetail&
   return result;
 }
 
-// Goes through what some things of a launch could be, the others as they are.
+// Searches values of some properties of a launch; the others stay unchanged.
 class ReliefSearch {
  public:
   ReliefSearch(const KernelDetail& kernel, const Multiprocessor& multiprocessor, const Occupancy& now, const std::vector<Relief::Change>& changes)
       : kernel_(kernel), multiprocessor_(multiprocessor), now_(now), changes_(changes) {}
 
-  // None where these changes do not help.
+  // Nothing if these changes do not help.
   std::optional<Relief> smallest() {
     const auto threads = static_cast<std::uint32_t>(threads_of_block(kernel_));
     const std::uint32_t first = has(Relief::Change::kBlockSize) ? kWarpSize : threads, last = has(Relief::Change::kBlockSize) ? kMostThreads : threads;
@@ -111,7 +111,7 @@ class ReliefSearch {
   }
 
  private:
-  // What a launch would be. Where it comes to how much differs from now, the larger value is the nearer one, and of splits the smaller.
+  // A possible launch. Of two candidates, the one with more registers, then more shared memory, then the smaller split is nearer to the present launch.
   struct Candidate {
     std::uint32_t registers = 0;
     std::uint64_t shared_memory = 0;  // of a block
@@ -142,14 +142,14 @@ class ReliefSearch {
     KernelDetail changed = kernel_;
     for (std::uint32_t registers = std::min(kernel_.registers_per_thread, kMostRegisters) / kUnit * kUnit; registers >= kFewest; registers -= kUnit) {
       changed.registers_per_thread = registers;
-      if (try_shared_memory(changed, threads)) return;  // still fewer are further away
+      if (try_shared_memory(changed, threads)) return;  // even fewer would be further away
     }
   }
 
-  // Whether that helps.
+  // Returns true if that helps.
   bool try_shared_memory(KernelDetail changed, std::uint32_t threads) {
     if (has(Relief::Change::kSharedMemory)) {
-      // As much as leaves room for the fewest blocks that hold more warps; the driver is free to set the split anew then.
+      // The largest size that leaves room for the fewest blocks with more warps; the driver may then choose another split.
       const std::uint64_t blocks = std::uint64_t{now_.blocks} * now_.warps_of_block / ((threads + kWarpSize - 1) / kWarpSize) + 1;
       const std::uint64_t room = multiprocessor_.shared_memory / blocks / multiprocessor_.shared_memory_unit * multiprocessor_.shared_memory_unit;
       if (room < multiprocessor_.reserved_shared_memory || room - multiprocessor_.reserved_shared_memory >= asked_shared_memory(kernel_)) return false;
@@ -256,7 +256,7 @@ std::vector<Relief> reliefs(const KernelDetail& kernel, const Multiprocessor& mu
   using Changes = std::vector<Relief::Change>;
   constexpr auto kRegisters = Relief::Change::kRegisters, kSharedMemory = Relief::Change::kSharedMemory, kSplit = Relief::Change::kSplit,
                  kBlockSize = Relief::Change::kBlockSize;
-  // Fewer things before more.
+  // Fewer changes come before more.
   const std::array<Changes, 11> all{Changes{kRegisters},
                                     Changes{kSharedMemory},
                                     Changes{kSplit},
@@ -325,7 +325,7 @@ double Waves::tail_share() const noexcept {
 double Waves::idle_multiprocessors() const noexcept { return blocks >= multiprocessors ? 0 : 1 - static_cast<double>(blocks) / multiprocessors; }
 
 std::optional<Waves> waves(const KernelDetail& kernel, const Gpu& gpu, const Occupancy& occupancy) {
-  constexpr std::uint64_t kFindRoom = 2;  // blocks of a cluster that always do
+  constexpr std::uint64_t kFindRoom = 2;  // blocks of a cluster that always find room
   const std::uint64_t cluster = blocks_of_cluster(kernel);
   std::optional<Waves> result = waves_of_clusters(kernel, gpu, std::uint64_t{gpu.multiprocessor_count} * occupancy.blocks / cluster);
   if (result && cluster > kFindRoom) result->places = Waves::Places::kAtMost;

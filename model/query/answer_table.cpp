@@ -13,8 +13,8 @@ namespace {
 
 using stats::Unit;
 
-constexpr std::size_t kTextOverhead = 96;  // of a text that is kept: its entry in the map and in the table
-constexpr std::size_t kShownBytes = 32;    // of a value that is no text
+constexpr std::size_t kTextOverhead = 96;  // for each stored text: its entry in the map and in the table
+constexpr std::size_t kShownBytes = 32;    // for a value that is not a text
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -28,7 +28,7 @@ Unit unit_of_declaration(std::string_view type) {
   return Unit::kNumber;
 }
 
-// Of what keeps the unit of what it is of: "sum(k.duration)", "duration_ns"; and of what is called as times are in the tables.
+// Recognizes functions that keep the unit of their argument: "sum(k.duration)"; names that end with "_ns"; and names of times in the tables.
 Unit unit_of_title(std::string_view title) {
   const std::string text = lower(title);
   if (text.ends_with("_ns") || text == "start" || text == "end" || text == "duration") return Unit::kNanoseconds;

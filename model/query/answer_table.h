@@ -1,4 +1,4 @@
-// Makes a table of the rows that a statement yields, of which every value has a type of its own. Internal to model/query.
+// Makes a table from the rows of a statement, in which each value has its own type. Internal to model/query.
 #pragma once
 
 #include <sqlite3.h>
@@ -15,25 +15,25 @@ namespace lanescope::query {
 
 class AnswerTable {
  public:
-  // Of a statement that is prepared.
+  // `statement` must be prepared.
   explicit AnswerTable(sqlite3_stmt* statement);
 
   void add_row(sqlite3_stmt* statement);
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }  // that it takes, roughly
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }  // approximate size
 
-  // A column of whole numbers, of numbers where one is a fraction, of texts where one is a text. Leaves nothing here.
+  // Makes the table: a column has integers, numbers if one value is a fraction, or texts if one value is a text. The builder is empty afterwards.
   [[nodiscard]] stats::Table take();
 
  private:
-  using Value = std::variant<std::monostate, std::int64_t, double, stats::TextId>;  // the first: null
+  using Value = std::variant<std::monostate, std::int64_t, double, stats::TextId>;  // the first type: null
   struct Column {
     std::string title;
     stats::Unit unit = stats::Unit::kNone;
     std::vector<Value> values;
     bool has_texts = false, has_reals = false;
   };
-  // A further "name" is "name:1", as SQLite calls it in tables that it makes: where columns go by their names, as in JSON, none may hide another.
+  // A further "name" becomes "name:1", as in tables that SQLite creates. If columns are identified by name, as in JSON, none may hide another.
   [[nodiscard]] std::string own_title(std::string title) const;
   stats::TextId keep(std::string text);
   [[nodiscard]] Value value_of(sqlite3_stmt* statement, int index);

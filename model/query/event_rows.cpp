@@ -9,7 +9,7 @@
 namespace lanescope::query {
 namespace {
 
-constexpr std::uint32_t kEventsBetweenLooks = 1u << 12;  // at the token that asks to stop
+constexpr std::uint32_t kEventsBetweenLooks = 1u << 12;  // between checks of the stop token
 
 }  // namespace
 
@@ -35,14 +35,14 @@ std::uint32_t RowSource::depth(LaneId lane) {
   return depths_[lane];
 }
 
-// The events of several lanes in the order of time: by start, outer before inner, then by the order of the lanes.
+// The events of several lanes in order of time: by start, outer before inner, then by the order of the lanes.
 struct EventRows::Heads {
   struct Head {
     Nanoseconds start;
     Nanoseconds duration;
     EventRef event;
-    EventIndex end;                                                   // one behind the lane's last that is wanted
-    [[nodiscard]] bool operator<(const Head& other) const noexcept {  // comes later: the queue has its greatest in front
+    EventIndex end;                                                   // one behind the lane's last selected event
+    [[nodiscard]] bool operator<(const Head& other) const noexcept {  // true if it comes later, because a priority queue has its greatest element in front
       return std::tuple(other.start, duration, other.event.lane) < std::tuple(start, other.duration, event.lane);
     }
   };
@@ -110,7 +110,7 @@ const EventRow& EventRows::row_for(const EventColumnSource& column) {
   return *row_;
 }
 
-// Ranges come by start, outer before inner.
+// Ranges are visited by start, outer before inner.
 void EventRows::find_parent() {
   if (row_->track.key.kind != TrackKind::kNvtxRanges) return;
   const std::size_t depth = row_->depth;

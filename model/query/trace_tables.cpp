@@ -61,7 +61,7 @@ struct VirtualTable : sqlite3_vtab {
   double rows = 0;  // at most
 };
 
-// How rows are looked up: bits of a plan.
+// How rows are looked up; bits of a plan.
 enum Plan { kFrom = 1, kUntil = 2, kCorrelation = 4, kAt = 8 };  // kAt: one argument is both bounds
 
 void give_text(sqlite3_context* context, std::string_view text, sqlite3_destructor_type lives) {
@@ -77,7 +77,7 @@ void give(sqlite3_context* context, ColumnType type, std::int64_t cell) {
     sqlite3_result_int64(context, cell);
 }
 
-// Goes through the rows of one table.
+// Iterates over the rows of one table.
 class Rows {
  public:
   virtual ~Rows() = default;
@@ -102,7 +102,7 @@ class RowsOfEvents : public Rows {
     if (!cell) return sqlite3_result_null(context);
     if (column.type != ColumnType::kText) return give(context, column.type, *cell);
     const Trace& trace = rows_.row().trace;
-    if (column.text == nullptr) return give_text(context, trace.name(static_cast<NameId>(*cell)), SQLITE_STATIC);  // the trace stays
+    if (column.text == nullptr) return give_text(context, trace.name(static_cast<NameId>(*cell)), SQLITE_STATIC);  // the trace outlives the value
     give_text(context, column.text(trace, *cell), SQLITE_TRANSIENT);
   }
 
@@ -111,7 +111,7 @@ class RowsOfEvents : public Rows {
   EventRows rows_;
 };
 
-// Series by series.
+// Visits series by series.
 class RowsOfCounters : public Rows {
  public:
   RowsOfCounters(const Trace& trace, std::optional<TimeRange> window) : trace_(trace), window_(window) {}
@@ -205,7 +205,7 @@ int disconnect(sqlite3_vtab* table) {
   return SQLITE_OK;
 }
 
-// Rows are numbered as they come, so a table whose rows name each other by number is read from its beginning.
+// Rows are numbered as they are visited, so a table whose rows refer to each other by number is read from its beginning.
 int choose_plan(sqlite3_vtab* table, sqlite3_index_info* index) {
   const auto& own = *static_cast<VirtualTable*>(table);
   const EventTable* events = own.module->events;
@@ -226,7 +226,7 @@ int choose_plan(sqlite3_vtab* table, sqlite3_index_info* index) {
   double cost = own.rows + 1;
   const auto use = [&](int constraint, int bit, double rest) {
     if (constraint < 0) return;
-    index->aConstraintUsage[constraint].argvIndex = ++arguments;  // SQLite checks it again: what is said here is a bound
+    index->aConstraintUsage[constraint].argvIndex = ++arguments;  // SQLite checks the condition again, because ours is only a bound
     index->idxNum |= bit;
     cost = std::max(1.0, cost * rest);
   };
@@ -238,7 +238,7 @@ int choose_plan(sqlite3_vtab* table, sqlite3_index_info* index) {
     use(until, kUntil, 0.3);
   }
   use(correlation, kCorrelation, 1e-5);
-  index->estimatedCost = cost + 10;  // of lanes that are looked into
+  index->estimatedCost = cost + 10;  // for the lanes that are searched
   index->estimatedRows = static_cast<sqlite3_int64>(cost);
   const bool by_start = index->nOrderBy == 1 && index->aOrderBy[0].iColumn == own.start_column && index->aOrderBy[0].desc == 0;
   if (by_start && events != nullptr) index->orderByConsumed = 1;
@@ -257,10 +257,10 @@ int close_cursor(sqlite3_vtab_cursor* cursor) {
   return SQLITE_OK;
 }
 
-// No time of a trace lies beyond.
+// All times of a trace are within this bound.
 constexpr Nanoseconds kFarthest = Nanoseconds{1} << 61;
 
-// A time from a value of any type, rounded down by less than two; where it is none, `otherwise`.
+// A time from a value of any type, rounded down by less than two; `otherwise` if the value is no number.
 Nanoseconds time_of(sqlite3_value* value, Nanoseconds otherwise) {
   const int type = sqlite3_value_numeric_type(value);
   if (type == SQLITE_INTEGER) return std::clamp<Nanoseconds>(sqlite3_value_int64(value), -kFarthest, kFarthest);
@@ -278,7 +278,7 @@ int to_next(sqlite3_vtab_cursor* cursor) {
 int filter(sqlite3_vtab_cursor* cursor, int plan, const char*, int, sqlite3_value** arguments) {
   auto& own = *static_cast<Cursor*>(cursor);
   const TableModule& module = module_of(cursor);
-  // What is looked up may hold more than what was asked for, never less: SQLite compares again.
+  // A look-up may return more rows than requested, never fewer: SQLite compares again.
   constexpr Nanoseconds kRoom = 3;
   TimeRange window{-kFarthest, kFarthest + kRoom};
   RowChoice choice;
@@ -291,7 +291,7 @@ int filter(sqlite3_vtab_cursor* cursor, int plan, const char*, int, sqlite3_valu
   bool is_id = true;
   if ((plan & kCorrelation) != 0) {
     const int type = sqlite3_value_numeric_type(arguments[argument]);
-    const double id = sqlite3_value_double(arguments[argument]);  // which has room for each
+    const double id = sqlite3_value_double(arguments[argument]);  // a double holds every id
     is_id = (type == SQLITE_INTEGER || type == SQLITE_FLOAT) && id >= 0 && id <= std::numeric_limits<std::uint32_t>::max() && id == std::floor(id);
     if (is_id) choice.correlation = static_cast<std::uint32_t>(id);
   }
@@ -330,7 +330,7 @@ int give_number(sqlite3_vtab_cursor* cursor, sqlite3_int64* number) {
   return SQLITE_OK;
 }
 
-// Without xCreate: the tables are there under their names, and none can be made.
+// Without xCreate, the tables exist under their names, and no others can be created.
 sqlite3_module module_functions() {
   sqlite3_module module = {};
   module.xConnect = connect;
@@ -368,14 +368,14 @@ std::vector<std::unique_ptr<TableModule>> table_modules(RowSource& source) {
 
 int add_tables(sqlite3* database, const std::vector<std::unique_ptr<TableModule>>& modules) {
   static const sqlite3_module kFunctions = module_functions();
-  // SQLite declares a table when it is first named; of that, an authorizer hears as of a change of the schema.
+  // SQLite declares a table when it is first named. The authorizer would see that as a change of the schema, so it is done here.
   const auto declare = [database](std::string_view name) {
     sqlite3_stmt* named = nullptr;
     const int code = sqlite3_prepare_v2(database, ("SELECT 1 FROM " + std::string(name)).c_str(), -1, &named, nullptr);
     sqlite3_finalize(named);
     return code;
   };
-  for (const std::string_view own : {"json_each", "json_tree"}) declare(own);  // of SQLite, where it has them
+  for (const std::string_view own : {"json_each", "json_tree"}) declare(own);  // SQLite's own, if it has them
   for (const auto& module : modules) {
     if (const int code = sqlite3_create_module_v2(database, module->name.data(), &kFunctions, module.get(), nullptr); code != SQLITE_OK) return code;
     if (const int code = declare(module->name); code != SQLITE_OK) return code;

@@ -14,19 +14,19 @@ namespace lanescope::query {
 
 inline constexpr std::string_view kCountersTable = "counters";
 
-// One table: events, or counters where `events` is null.
+// One table: of events, or of counters if `events` is null.
 struct TableModule {
   RowSource* source = nullptr;
   const EventTable* events = nullptr;
   std::string_view name;
-  std::string declaration;  // CREATE TABLE, with the unit of each column behind its type
+  std::string declaration;  // CREATE TABLE, with the unit of each column after its type
 };
 
-// Words behind a column's type: what a number is.
+// Words after a column's type: the meaning of a number.
 inline constexpr std::string_view kTimeWord = "NS";
 inline constexpr std::string_view kIdentifierWord = "ID";
 
-// Registers all tables with a connection. The modules must outlive it. Returns SQLite's code.
+// Registers all tables with a connection. The modules must outlive the connection. Returns SQLite's result code.
 int add_tables(sqlite3* database, const std::vector<std::unique_ptr<TableModule>>& modules);
 [[nodiscard]] std::vector<std::unique_ptr<TableModule>> table_modules(RowSource& source);
 

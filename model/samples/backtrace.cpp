@@ -14,7 +14,7 @@ CallNodeId backtrace_of(const Trace& trace, ThreadId thread, const Event& call) 
 CallNodeId backtrace_in(const Trace& trace, std::span<const LaneId> lanes, const Event& call) {
   for (const LaneId id : lanes) {
     const Lane& lane = trace.lane(id);
-    // A chain that was taken at a CUDA call may be a little off in time, and has the call's correlation id.
+    // A chain that was recorded at a CUDA call may have a slightly different time, but it has the call's correlation id.
     const EventIndex same = call.correlation == 0 ? lane.size() : lane.find_correlation(call.correlation);
     if (same < lane.size()) return trace.sample_detail(lane.detail(same)).call_node;
     const EventIndex at = lane.lower_bound(call.start);

@@ -13,14 +13,14 @@ class CallTreeGrowth {
  public:
   static constexpr std::uint32_t kRoot = 0;
 
-  // The node of a function below another one, made where it is not there.
+  // The node of a function below another one; creates it if necessary.
   [[nodiscard]] std::uint32_t child(std::uint32_t parent, FunctionIndex function);
-  // Whoever grows the tree adds to the weights of its nodes, the root's total too.
+  // Whoever grows the tree adds to the weights of nodes, including the root's total.
   [[nodiscard]] CallTreeNode& node(std::uint32_t index) noexcept { return nodes_[index]; }
   [[nodiscard]] const CallTreeNode& node(std::uint32_t index) const noexcept { return nodes_[index]; }
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
 
-  // Puts siblings beside each other, heaviest first. O(nodes · log siblings).
+  // Makes siblings adjacent, heaviest first. O(nodes · log siblings).
   [[nodiscard]] CallTree finish(std::vector<SampledFunction> functions, WeightBy by) &&;
 
  private:

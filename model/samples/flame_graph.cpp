@@ -11,7 +11,7 @@ std::vector<FlameBox> flame_graph(const CallTree& tree, std::uint32_t focus, Wei
   std::reverse(boxes.begin(), boxes.end());
   const double whole = amount(tree.node(focus).total, by);
   if (whole <= 0) return boxes;
-  for (std::size_t at = boxes.size() - 1; at < boxes.size(); ++at) {  // breadth first: boxes come to be behind it
+  for (std::size_t at = boxes.size() - 1; at < boxes.size(); ++at) {  // breadth first: new boxes are appended
     const FlameBox parent = boxes[at];
     const CallTreeNode& node = tree.node(parent.node);
     double left = parent.left;

@@ -18,10 +18,10 @@ namespace lanescope::samples {
 namespace {
 
 constexpr std::uint32_t kRoot = CallTreeGrowth::kRoot;
-constexpr Nanoseconds kLeastKernel = 1000;  // a kernel of less than one part of all time in so many is not divided
-constexpr Nanoseconds kLeastLine = 10'000;  // and lines of less count together
+constexpr Nanoseconds kLeastKernel = 1000;  // a kernel with less than 1/kLeastKernel of the total time is not divided
+constexpr Nanoseconds kLeastLine = 10'000;  // lines with less than 1/kLeastLine are combined
 
-// The lanes of each thread's tracks of a kind.
+// The lanes of each thread's tracks of one kind.
 std::vector<std::vector<LaneId>> lanes_by_thread(const Trace& trace, TrackKind kind) {
   std::vector<std::vector<LaneId>> lanes(trace.threads().size());
   for (const Track& track : trace.tracks())
@@ -40,7 +40,7 @@ std::string thread_text(const Trace& trace, ThreadId id) {
   return text;
 }
 
-// The share that `samples` of `all` have of the whole.
+// The part of `whole` for `samples` of `all` samples.
 Nanoseconds part_of(Nanoseconds whole, std::uint64_t samples, std::uint64_t all) {
   return static_cast<Nanoseconds>(static_cast<long double>(whole) * static_cast<long double>(samples) / static_cast<long double>(all));
 }
@@ -66,7 +66,7 @@ class GpuTimeTree {
 
  private:
   void add_operations() {
-    constexpr EventIndex kBetweenLooks = 1u << 14;  // operations between two looks at the stop token
+    constexpr EventIndex kBetweenLooks = 1u << 14;  // operations between checks of the stop token
     for (const Track& track : trace_.tracks()) {
       if (!is_gpu_work(track.key.kind) || (!selection_.run.empty() && run_of(trace_, track) != selection_.run)) continue;
       for (const LaneId id : track.lanes) {
@@ -97,7 +97,7 @@ class GpuTimeTree {
     if (track.key.kind == TrackKind::kKernels) kernels_.try_emplace(node, track.key.process, operation.name);
   }
 
-  // What leads to the work of a call, outermost first. Work of one call comes in a row.
+  // The path to the work of a call, outermost first. Operations of one call follow each other.
   const std::vector<FunctionIndex>& path_of(EventRef call, ThreadId thread) {
     if (call.valid() && call == last_call_) return path_;
     last_call_ = call;
@@ -146,7 +146,7 @@ class GpuTimeTree {
     return found->second;
   }
 
-  // Puts lines, and states of warps at each, below kernels of which there are samples.
+  // Adds lines, and states of warps for each line, below kernels that have samples.
   void divide_kernels() {
     if (stop_.stop_requested() || trace_.kernel_records().windows.empty()) return;
     std::map<std::pair<ProcessId, NameId>, std::vector<kernels::StallSum>> lines;
@@ -178,12 +178,12 @@ class GpuTimeTree {
     }
   }
 
-  // The kernel itself where no line is known.
+  // The kernel itself if the line is unknown.
   std::uint32_t place_of(std::uint32_t kernel, std::string_view line) {
     return line.empty() ? kernel : tree_.child(kernel, functions_.frame(FrameKind::kLine, line));
   }
 
-  // Innermost calls become roots, and their callers stand below.
+  // Innermost calls become roots, with their callers below them.
   void turn_around() {
     CallTreeGrowth turned;
     turned.node(kRoot).total = tree_.node(kRoot).total;

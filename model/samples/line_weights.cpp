@@ -12,7 +12,7 @@ std::vector<LineWeight> line_weights(const Trace& trace, std::span<const Sampled
   const CallStacks& calls = trace.call_stacks();
   const ShownCalls shown(calls, choice);
   std::map<Line, LineWeight> weights;
-  std::set<Line> seen;  // by one chain
+  std::set<Line> seen;  // in one chain
   for (const SampledStack& stack : stacks) {
     seen.clear();
     bool is_innermost = true;

@@ -14,7 +14,7 @@ bool has_track(const Trace& trace, auto&& is_wanted) {
   return std::any_of(trace.tracks().begin(), trace.tracks().end(), [&](const Track& track) { return is_wanted(track.key.kind); });
 }
 
-// Samples repeat their details: they are counted by these first.
+// Many samples have the same detail, so they are first counted by detail.
 class WeightByDetail {
  public:
   void add(DetailId detail, Nanoseconds time) {
@@ -36,7 +36,7 @@ bool has_stacks(const Trace& trace, StackSource source) noexcept {
 }
 
 std::vector<SampledStack> sampled_stacks(const Trace& trace, const SampleSelection& selection, const std::stop_token& stop) {
-  constexpr EventIndex kBetweenLooks = 1u << 16;  // events between two looks at the stop token
+  constexpr EventIndex kBetweenLooks = 1u << 16;  // events between checks of the stop token
   const TrackKind kind = track_kind(selection.source);
   const auto is_wanted = [&](ThreadId thread) {
     return selection.threads.empty() || std::find(selection.threads.begin(), selection.threads.end(), thread) != selection.threads.end();

@@ -10,7 +10,7 @@ const CodeLocation& place_of(const CallStacks& stacks, CallNodeId call) { return
 
 bool is_python(const CallStacks& stacks, CallNodeId call) { return call != 0 && place_of(stacks, call).kind == CodeKind::kPython; }
 
-// The files whose code calls Python's functions.
+// The files whose code calls Python functions.
 std::unordered_set<NameId> interpreters(const CallStacks& stacks) {
   std::unordered_set<NameId> modules;
   for (CallNodeId call = 1; call < stacks.node_count(); ++call) {
@@ -25,7 +25,7 @@ std::unordered_set<NameId> interpreters(const CallStacks& stacks) {
 
 ShownCalls::ShownCalls(const CallStacks& stacks, CallChoice choice) : innermost_(std::max<std::size_t>(1, stacks.node_count())), caller_(innermost_.size()) {
   const std::unordered_set<NameId> interpreter = choice == CallChoice::kWithoutInterpreter ? interpreters(stacks) : std::unordered_set<NameId>();
-  std::vector<bool> below_python(innermost_.size());  // or a function of Python itself
+  std::vector<bool> below_python(innermost_.size());  // or the call is a Python function itself
   for (CallNodeId call = 1; call < stacks.node_count(); ++call) {
     const CallNodeId parent = stacks.node(call).parent;
     const bool python = is_python(stacks, call);

@@ -11,11 +11,11 @@
 
 namespace lanescope::stats {
 
-// The selected events of these kinds by start; of those that start together, in the order of kinds and tracks. O(n log lanes), O(n) while
-// one lane runs ahead.
+// The selected events of these kinds, by start. Events that start together are in the order of kinds and tracks. O(n log lanes), O(n) while one lane
+// runs ahead.
 [[nodiscard]] std::vector<EventRef> events_by_start(const Selection& selection, std::initializer_list<TrackKind> kinds);
 
-// Merges lists that are sorted by `key` each. Of equal keys, earlier lists come first.
+// Merges lists, each of which is sorted by `key`. For equal keys, earlier lists come first.
 template <typename T, typename Key>
 [[nodiscard]] std::vector<T> merge_sorted(std::vector<std::vector<T>> lists, Key key) {
   std::erase_if(lists, [](const auto& list) { return list.empty(); });
@@ -25,7 +25,7 @@ template <typename T, typename Key>
     std::size_t list;
     bool operator>(const Head& other) const noexcept { return key != other.key ? key > other.key : list > other.list; }
   };
-  std::vector<Head> heads;  // a heap, the first of all on top
+  std::vector<Head> heads;  // a heap with the first of all on top
   std::vector<std::size_t> positions(lists.size(), 0);
   std::size_t total = 0;
   for (std::size_t i = 0; i < lists.size(); ++i) {

@@ -21,7 +21,7 @@ CallRanges::Calls CallRanges::enclose(const Lane& lane, const std::vector<NvtxRa
   Calls calls;
   calls.set_of_call.reserve(lane.size());
   EnclosingRanges enclosing(ranges);
-  std::uint64_t known = 0;  // what the last set was made of
+  std::uint64_t known = 0;  // the state of the ranges from which the last set was made
   for (std::size_t s = 0; s < lane.segment_count(); ++s) {
     const auto segment = lane.segment(s);
     for (EventIndex i = 0; i < segment->size(); ++i) {

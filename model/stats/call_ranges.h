@@ -11,10 +11,10 @@ namespace lanescope::stats {
 
 class CallRanges {
  public:
-  CallRanges() = default;  // of no call
-  // Of all calls of the trace, and the selected ranges of their threads. O(calls + ranges), on all cores. Keeps 4 bytes a call.
+  CallRanges() = default;  // for no call
+  // For all calls of the trace, and the selected ranges of their threads. O(calls + ranges), on all cores. Keeps 4 bytes a call.
   explicit CallRanges(const Selection& selection) : CallRanges(selection, ranges_by_thread(selection, RangeKinds::kAll)) {}
-  // The same where the ranges are known: all kinds, by thread.
+  // The same with given ranges: all kinds, by thread.
   CallRanges(const Selection& selection, std::map<ThreadId, std::vector<NvtxRange>> ranges);
 
   CallRanges(const CallRanges&) = delete;
@@ -22,12 +22,12 @@ class CallRanges {
   CallRanges(CallRanges&&) = default;
   CallRanges& operator=(CallRanges&&) = default;
 
-  // The ranges of the call's thread that enclose it, by begin. None for an invalid reference. O(1).
+  // The ranges of the call's thread that enclose it, by start. Empty for an invalid reference. O(1).
   [[nodiscard]] std::span<const NvtxRange* const> around(EventRef call) const;
-  // The name of the tightest of them, 0 where there is none. O(1).
+  // The name of the tightest of these ranges; 0 if there is none. O(1).
   [[nodiscard]] NameId innermost(EventRef call) const;
 
-  // All ranges, by thread. What around() gives points into them.
+  // All ranges, by thread. The pointers from around() point into them.
   [[nodiscard]] const std::map<ThreadId, std::vector<NvtxRange>>& ranges() const noexcept { return ranges_; }
 
  private:
@@ -35,7 +35,7 @@ class CallRanges {
     std::uint32_t first = 0, last = 0;  // in Calls::members
     NameId innermost = 0;
   };
-  struct Calls {  // of one lane; without calls where the thread has no ranges
+  struct Calls {  // of one lane; without calls if the thread has no ranges
     std::vector<std::uint32_t> set_of_call;
     std::vector<Set> sets;
     std::vector<const NvtxRange*> members;

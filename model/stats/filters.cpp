@@ -1,4 +1,4 @@
-// Texts of --filter-time and --filter-nvtx.
+// Parsing of --filter-time and --filter-nvtx.
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -23,13 +23,13 @@ std::optional<Nanoseconds> parse_time(std::string_view text) {
   };
   constexpr std::array<NamedUnit, 9> kUnits = {
       {{"", 1}, {"ns", 1}, {"nsec", 1}, {"us", 1e3}, {"usec", 1e3}, {"ms", 1e6}, {"msec", 1e6}, {"s", 1e9}, {"sec", 1e9}}};
-  constexpr double kFarthest = 1e18;  // thirty years; also "nan" and "inf" are numbers to from_chars
+  constexpr double kFarthest = 1e18;  // thirty years; from_chars also accepts "nan" and "inf" as numbers
   for (const NamedUnit& known : kUnits)
     if (unit == known.name && std::abs(number * known.nanoseconds) <= kFarthest) return static_cast<Nanoseconds>(std::llround(number * known.nanoseconds));
   return std::nullopt;
 }
 
-// The next part up to an unescaped delimiter, which stays in `text`; backslashes taken out.
+// The next part up to an unescaped delimiter, which stays in `text`; backslashes are removed.
 std::string take_until(std::string_view& text, std::string_view delimiters) {
   std::string part;
   while (!text.empty() && delimiters.find(text.front()) == std::string_view::npos) {

@@ -10,9 +10,9 @@
 
 namespace lanescope::stats {
 
-// Cuts what selection.for_each(kind) visits into parts of about equal length, one a core, and calls visit(Part&, const Track&, EventView)
-// for each event: the events of a part in their order, different parts at the same time. Returns the parts, in their order, so that what
-// they hold, one behind the other, does not depend on the number of cores.
+// Cuts the events that selection.for_each(kind) visits into parts of about equal length, one a core, and calls visit(Part&, const Track&, EventView)
+// for each event: the events of a part in their order, different parts at the same time. Returns the parts in their order, so that their contents, put
+// one after the other, do not depend on the number of cores.
 template <typename Part, typename Visit>
 [[nodiscard]] std::vector<Part> visit_in_parts(const Selection& selection, TrackKind kind, const Part& empty, const Visit& visit) {
   const std::vector<Selection::Stretch> stretches = selection.stretches(kind);
@@ -20,7 +20,7 @@ template <typename Part, typename Visit>
   for (const Selection::Stretch& stretch : stretches) events += stretch.size();
   const std::size_t count = usable_cores();
   std::vector<Part> parts(count, empty);
-  std::vector<std::size_t> ends(count, stretches.size());  // of the stretches of each part
+  std::vector<std::size_t> ends(count, stretches.size());  // end of each part, as a number of stretches
   std::uint64_t passed = 0;
   for (std::size_t i = 0, part = 0; i < stretches.size(); ++i) {
     passed += stretches[i].size();

@@ -1,11 +1,11 @@
-// What reports call kernels. Internal to reports.
+// The names of kernels in reports. Internal to reports.
 #pragma once
 
 #include "call_ranges.h"
 
 namespace lanescope::stats {
 
-// The id of the kernel's name in the style that the options ask for; the demangled one where a trace does not have it.
+// The id of the kernel's name in the style that the options ask for; the demangled name if the trace does not have that style.
 [[nodiscard]] inline NameId kernel_name(const Trace& trace, NameId demangled, DetailId id, KernelNames style) {
   if (style == KernelNames::kDemangled) return demangled;
   const KernelDetail& detail = trace.kernel_detail(id);
@@ -16,13 +16,13 @@ namespace lanescope::stats {
   return kernel_name(trace, kernel.name(), kernel.detail(), style);
 }
 
-// The NVTX range that is innermost around the launch of each kernel.
+// The innermost NVTX range around the launch of each kernel.
 class InnermostRanges {
  public:
-  // Where the options ask for no ranges, of no kernel.
+  // If the options ask for no ranges, no kernel has one.
   InnermostRanges(const Selection& selection, const ReportOptions& options);
 
-  // The name of the range, 0 where there is none. O(1).
+  // The name of the range; 0 if there is none. O(1).
   [[nodiscard]] NameId of_call(EventRef call) const { return ranges_.innermost(call); }
   [[nodiscard]] NameId of_kernel(ProcessId process, std::uint32_t correlation, Nanoseconds start) const {
     return index_ ? of_call(index_->find(process, correlation, start)) : NameId{0};
@@ -36,7 +36,7 @@ class InnermostRanges {
   CallRanges ranges_;
 };
 
-// "range/kernel", or the kernel alone where there is no range.
+// "range/kernel", or the kernel alone if there is no range.
 [[nodiscard]] std::string prefixed(const Trace& trace, NameId range, NameId kernel);
 
 }  // namespace lanescope::stats

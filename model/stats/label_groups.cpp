@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kKeyBytes = sizeof(std::uint64_t);
 
-// The first bytes of a text from `begin` on, so that they compare as numbers as they do as text; zeros behind its end.
+// The first bytes of a text from `begin` on, as a number, such that numbers compare as the texts do; padded with zeros.
 std::uint64_t key_of(std::string_view text, std::size_t begin) noexcept {
   std::uint64_t key = 0;
   if (begin < text.size()) std::memcpy(&key, text.data() + begin, std::min(kKeyBytes, text.size() - begin));
@@ -19,12 +19,12 @@ std::uint64_t key_of(std::string_view text, std::size_t begin) noexcept {
   return key;
 }
 
-constexpr std::size_t kRowsAtOnce = 65'536;  // that are summed up on all cores
-constexpr std::size_t kParts = 1'024;        // of these: the first ones, which are of the most samples, are of different parts
+constexpr std::size_t kRowsAtOnce = 65'536;  // rows that are summed up on all cores
+constexpr std::size_t kParts = 1'024;        // of these rows: the first ones, which have the most samples, are in different parts
 
 }  // namespace
 
-// A group, and what tells it apart from others whose labels are the same up to some byte.
+// A group, and a key that tells it apart from others whose labels are the same up to some byte.
 struct LabelGroups::Place {
   std::uint64_t key = 0;
   std::uint32_t group = 0;
@@ -34,7 +34,7 @@ struct LabelGroups::Place {
   }
 };
 
-// What rows are sorted by, and no more: of millions, what else a summary has would take the memory twice.
+// The values that rows are sorted by, and no more: with millions of rows, the rest of a summary would double the memory.
 struct LabelGroups::Sum {
   std::int64_t total = 0, count = 0;
   std::uint32_t group = 0;
@@ -53,7 +53,7 @@ void LabelGroups::add(std::span<const std::string_view> labels, std::string_view
   samples_.push_back(std::move(samples));
 }
 
-// Millions of groups may share a label, such as their style.
+// Millions of groups may share a label, such as their style: a label that equals the previous group's is stored once.
 void LabelGroups::add_label(std::size_t number, std::string_view text) {
   const std::size_t before = samples_.size();
   labels_.push_back(before > 0 && label(before - 1, number) == text ? labels_[(before - 1) * labels_of_group_ + number] : texts_.add(text));
@@ -65,12 +65,12 @@ bool LabelGroups::same(std::size_t a, std::size_t b) const {
   return true;
 }
 
-// All groups, by their labels, those of the same ones as they were added. Sorted by eight bytes at a time, behind those that all have in common: names
-// that are counted up differ in their last bytes.
+// All groups, sorted by their labels; groups with the same labels are in the order in which they were added. The sort compares eight bytes at a time,
+// after the bytes that all have in common, because names with counters differ in their last bytes.
 std::vector<LabelGroups::Place> LabelGroups::in_order() const {
   std::vector<Place> places(samples_.size());
   for (std::size_t i = 0; i < places.size(); ++i) places[i].group = static_cast<std::uint32_t>(i);
-  // Of places that lie behind each other, whose labels up to one and a byte of it are the same.
+  // Consecutive places whose labels are the same up to one label and a byte of it.
   struct Part {
     std::size_t first, end;
     std::size_t label, byte;
@@ -110,7 +110,7 @@ std::vector<LabelGroups::Place> LabelGroups::in_order() const {
   return places;
 }
 
-// Of each row: the first group of its labels has the samples of all. By labels.
+// For each row, by labels. The first group with these labels gets the samples of all of them.
 std::vector<LabelGroups::Sum> LabelGroups::sums() {
   std::vector<Place> places = in_order();
   std::size_t rows = 0;
@@ -164,7 +164,7 @@ Table LabelGroups::time_summary(std::string_view count_title, const std::vector<
     cells.insert(cells.end(), {everything > 0 ? 100.0 * static_cast<double>(s.total) / static_cast<double>(everything) : 0.0, s.total, s.count});
     append_summary_cells(cells, s, percentiles);
     for (std::size_t i = 0; i < labels_of_group_; ++i) cells.emplace_back(labels_[group * labels_of_group_ + i]);
-    samples_[group] = {};  // now: there may be millions
+    samples_[group] = {};  // freed here, because there may be millions
     table.add_cells(cells);
   }
   *this = {};

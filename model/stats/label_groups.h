@@ -16,8 +16,8 @@
 
 namespace lanescope::stats {
 
-// Samples by name: two array accesses each. A trace may have millions of names, of which few have samples: without any it takes no memory,
-// else four bytes a name.
+// Samples by name: two array accesses each. A trace may have millions of names, of which few have samples: it takes no memory while there are no
+// samples, then four bytes a name.
 class SamplesByName {
  public:
   explicit SamplesByName(const Trace& trace) : trace_(trace) {}
@@ -53,8 +53,8 @@ struct IdHash {
   }
 };
 
-// Groups by several ids, in the order in which they were first asked for: a hash table with open addressing, whose slots tell most other keys
-// apart, so that nearly every look-up reads one slot and its group.
+// Groups by several ids, in the order in which they were first asked for. It is a hash table with open addressing, whose slots exclude most other keys,
+// so that nearly every look-up reads one slot and its group.
 template <std::size_t N, typename Group>
 class GroupsByIds {
  public:
@@ -62,7 +62,7 @@ class GroupsByIds {
   Group& operator[](const Key& key) {
     if (2 * groups_.size() >= slots_.size()) grow();
     const std::uint64_t hash = IdHash<N>()(key);
-    std::size_t at = hash & (slots_.size() - 1);  // their number is a power of two
+    std::size_t at = hash & (slots_.size() - 1);  // the number of slots is a power of two
     for (; slots_[at].group != kNone; at = (at + 1) & (slots_.size() - 1))
       if (slots_[at].tag == tag_of(hash) && same(groups_[slots_[at].group].first, key)) return groups_[slots_[at].group].second;
     slots_[at] = {tag_of(hash), static_cast<std::uint32_t>(groups_.size())};
@@ -70,7 +70,7 @@ class GroupsByIds {
   }
   [[nodiscard]] auto begin() noexcept { return groups_.begin(); }
   [[nodiscard]] auto end() noexcept { return groups_.end(); }
-  // Calls take(key, Group&&) for each, and gives back what it had of it before the next. None is left.
+  // Calls take(key, Group&&) for each group, and frees its memory before the next. No group is left.
   template <typename Take>
   void drain(Take take) {
     slots_ = {};
@@ -79,7 +79,7 @@ class GroupsByIds {
 
  private:
   struct Slot {
-    std::uint32_t tag = 0;  // of the hash, what does not say where the slot is
+    std::uint32_t tag = 0;  // the bits of the hash that do not determine the slot
     std::uint32_t group = kNone;
   };
   static bool same(const Key& a, const Key& b) noexcept {
@@ -106,7 +106,7 @@ template <std::size_t N>
 class SamplesByIds {
  public:
   void add(const std::array<std::uint32_t, N>& ids, std::int64_t sample) { samples_[ids].push_back(sample); }
-  // Calls take(ids, Samples&&) for each. None is left.
+  // Calls take(ids, Samples&&) for each. No group is left.
   template <typename Take>
   void for_each(Take take) {
     samples_.drain(take);
@@ -116,19 +116,19 @@ class SamplesByIds {
   GroupsByIds<N, Samples> samples_;
 };
 
-// Groups by what is shown: different ids may share their labels. There may be millions, nearly all of which differ: a group takes 24 bytes, four for
-// each of its labels, and what its texts take.
+// Groups by shown labels: different ids may share their labels. There may be millions of groups, nearly all different: a group takes 24 bytes, four for
+// each of its labels, and the bytes of its texts.
 class LabelGroups {
  public:
-  // Requires: as many labels each time.
+  // Requires: the same number of labels each time.
   void add(std::span<const std::string_view> labels, Samples samples);
   void add(std::initializer_list<std::string_view> labels, Samples samples) { add(std::span(labels.begin(), labels.size()), std::move(samples)); }
-  // The same, with one more behind them.
+  // The same, with one more label after the others.
   void add(std::span<const std::string_view> labels, std::string_view last, Samples samples);
 
-  // The block that nearly all summaries begin with (share, total, count, average, median, minimum, maximum, deviation; in ns) and the percentiles,
-  // followed by the labels: a row for all groups of the same labels. Sorted by total, then count, descending, then by labels. Groups without
-  // samples are left out. O(n log n) and O(bytes of labels). None is left.
+  // The columns with which nearly all summaries start (share, total, count, average, median, minimum, maximum, deviation; in ns) and the percentiles,
+  // followed by the labels: one row for all groups with the same labels. Sorted by total, then count, descending, then by labels. Groups without
+  // samples are left out. O(n log n) and O(bytes of labels). No group is left.
   [[nodiscard]] Table time_summary(std::string_view count_title, const std::vector<std::string>& label_titles, const Percentiles& percentiles);
 
  private:
@@ -142,7 +142,7 @@ class LabelGroups {
 
   TableTexts texts_;
   std::deque<Samples> samples_;  // of each group
-  std::deque<TextId> labels_;    // of each group in turn
+  std::deque<TextId> labels_;    // of each group, one group after the other
   std::size_t labels_of_group_ = 0;
 };
 

@@ -9,7 +9,7 @@
 
 namespace lanescope::stats {
 
-// Two references alone, so that millions stay small; their times are in the trace.
+// Only two references, so that millions stay small; their times are in the trace.
 struct Launch {
   EventRef operation;
   EventRef call;
@@ -21,7 +21,7 @@ struct Launch {
   return {begin, begin + lane.duration(event.index)};
 }
 
-// The launches of one thread, by the call's begin.
+// The launches of one thread, by the call's start.
 using Launches = std::vector<Launch>;
 
 // The selected operations of these kinds that have a call in the trace, by thread of the call.

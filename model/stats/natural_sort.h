@@ -1,4 +1,4 @@
-// Sorts what is mostly in order. Internal to reports.
+// Sorts data that is mostly in order. Internal to reports.
 #pragma once
 
 #include <algorithm>
@@ -6,10 +6,10 @@
 
 namespace lanescope::stats {
 
-// Stable. O(n log runs), where a run is a stretch that is in order already: lanes come as one run each.
+// Stable. O(n log runs), where a run is a stretch that is in order already: each lane is one run.
 template <typename T, typename Less>
 void natural_sort(std::vector<T>& values, Less less) {
-  std::vector<std::size_t> runs{0};  // where each begins, and the end
+  std::vector<std::size_t> runs{0};  // start of each run, and the end
   for (std::size_t i = 1; i < values.size(); ++i)
     if (less(values[i], values[i - 1])) runs.push_back(i);
   runs.push_back(values.size());

@@ -22,7 +22,7 @@ std::vector<Projection> project(const Selection& selection, const CallRanges& ra
   const LaunchIndex& index = selection.launch_index();
   OfThreads threads;
   for (const auto& [thread, of_thread] : ranges.ranges()) threads[thread].resize(of_thread.size());
-  LaneId lane = kNone;  // of the last call, and what belongs to its thread
+  LaneId lane = kNone;  // lane of the last call, and the data of its thread
   const NvtxRange* first = nullptr;
   std::vector<Projection>* of_thread = nullptr;
   const auto add = [&](const Track& track, const EventView& operation) {

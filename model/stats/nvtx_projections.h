@@ -1,4 +1,4 @@
-// Ranges as the GPU saw them: from the start of the first operation that a range enqueued to the end of the last. Internal to reports.
+// Ranges as they appear on the GPU: from the start of the first operation that a range enqueued to the end of the last. Internal to reports.
 #pragma once
 
 #include <vector>
@@ -17,8 +17,8 @@ struct Projection {
   [[nodiscard]] const NvtxRange& range() const { return (*ranges)[index]; }
 };
 
-// Of all ranges that enqueued GPU work: kernels, copies, sets and graphs whose launching call lies in the range. By thread, then as the
-// thread's ranges are ordered. Points into `ranges`.
+// Projections of all ranges that enqueued GPU work: kernels, copies, sets and graphs whose launching call lies in the range. Ordered by thread, then as
+// the thread's ranges. They point into `ranges`.
 [[nodiscard]] std::vector<Projection> project(const Selection& selection, const CallRanges& ranges);
 
 }  // namespace lanescope::stats

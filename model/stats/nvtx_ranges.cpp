@@ -23,7 +23,7 @@ void collect(const Selection& selection, TrackKind kind, std::map<ThreadId, std:
   });
 }
 
-// Ranges of recordings that number none are numbered by begin.
+// Ranges of recordings without range numbers are numbered by start.
 void number(std::map<ThreadId, std::vector<NvtxRange>>& threads) {
   std::vector<NvtxRange*> unnumbered;
   for (auto& [thread, ranges] : threads)
@@ -36,13 +36,14 @@ void number(std::map<ThreadId, std::vector<NvtxRange>>& threads) {
   for (NvtxRange* range : unnumbered) range->id = ++id;
 }
 
-// Ranges at places 0, 1, and so on: which of those up to a place is the tightest; of equal ones the last that was added. O(log places) each, since a
-// node of the tree knows the tightest of as many places up to its own as its number has as lowest bit.
+// Keeps ranges at places 0, 1, and so on, and answers which of those up to a place is the tightest; of equal ones the last that was added. O(log
+// places) each, because a node of the tree (a Fenwick tree) holds the tightest of the places up to its own, as many as the lowest set bit of its number
+// says.
 class TightestBefore {
  public:
   TightestBefore(std::span<const NvtxRange> ranges, std::size_t places) : ranges_(ranges), nodes_(places + 1, kNoRange) {}
 
-  // Requires: `range` is larger than those that were added before.
+  // Requires: `range` is larger than all that were added before.
   void add(std::size_t place, std::size_t range) {
     for (std::size_t node = place + 1; node < nodes_.size(); node += node & (~node + 1)) nodes_[node] = tighter(nodes_[node], range);
   }
@@ -54,7 +55,7 @@ class TightestBefore {
 
  private:
   [[nodiscard]] std::size_t tighter(std::size_t a, std::size_t b) const {
-    if (a == kNoRange || b == kNoRange) return std::min(a, b);  // kNoRange is larger than all others
+    if (a == kNoRange || b == kNoRange) return std::min(a, b);  // kNoRange is larger than all other numbers
     const Nanoseconds of_a = ranges_[a].time.length(), of_b = ranges_[b].time.length();
     return of_a != of_b ? (of_a < of_b ? a : b) : std::max(a, b);
   }
@@ -69,7 +70,7 @@ void nest(std::vector<NvtxRange>& ranges) {
     if (a.time.end != b.time.end) return a.time.end > b.time.end;
     return a.id < b.id;
   });
-  // Of those that began before, the tightest that end at or after each end that a range has.
+  // For each end that a range has: the tightest of the ranges that started before and end then or later.
   std::vector<Nanoseconds> ends;
   for (const NvtxRange& range : ranges) ends.push_back(range.time.end);
   std::sort(ends.begin(), ends.end(), std::greater<>());

@@ -155,7 +155,7 @@ std::optional<std::uint8_t> parse_percentile(std::string_view modifier) {
   return percentile;
 }
 
-// Samples and states of threads are no events that somebody counts: reports of their own sum them up.
+// Samples and states of threads are not events to be counted: they have reports of their own.
 bool is_summed(EventKind kind) { return kind != EventKind::kThreadState && kind != EventKind::kCpuSample && kind != EventKind::kBacktrace; }
 
 std::string pivot_words() {
@@ -224,7 +224,7 @@ const Report* find_report(std::string_view name) noexcept {
 ReportSeries::ReportSeries(const Trace& trace) : trace_(trace), index_(std::make_shared<SharedLaunchIndex>()) {}
 
 Result<Table> ReportSeries::make(const Report& report, const ReportOptions& options) const {
-  // Of a part that was saved, what was kept beside it is not to be counted.
+  // If the trace is a saved part, events that were kept beside the part are not counted.
   ReportOptions asked = options;
   if (const std::optional<SavedPart>& part = trace_.provenance().part)
     asked.time_range = asked.time_range ? asked.time_range->intersected(part->time) : part->time;

@@ -1,4 +1,4 @@
-// One function a report; report.cpp names them to the world. Internal to model/stats.
+// One function a report; report.cpp gives them their public names. Internal to model/stats.
 #pragma once
 
 #include "model/stats/selection.h"

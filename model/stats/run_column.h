@@ -1,4 +1,4 @@
-// Of which of the runs that are compared the rows of a report are. Internal to model/stats.
+// The run to which the rows of a report belong, if runs are compared. Internal to model/stats.
 #pragma once
 
 #include <utility>
@@ -12,7 +12,7 @@ namespace lanescope::stats {
 // The run of each process, as texts of the table. O(processes · log tracks).
 [[nodiscard]] Texts runs_of_processes(const Trace& trace, Table& table);
 
-// Where runs are compared, puts a column "Run" in front: that of each row's process, which process_of(row) is. O(rows + processes · log tracks).
+// If runs are compared, inserts a column "Run" at the front: the run of each row's process, which is process_of(row). O(rows + processes · log tracks).
 template <typename ProcessOf>
 void add_runs(const Trace& trace, Table& table, const ProcessOf& process_of) {
   if (!compares_runs(trace)) return;

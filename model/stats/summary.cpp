@@ -25,7 +25,7 @@ Summary summary_of(All samples) {
   Summary summary;
   summary.minimum = std::numeric_limits<std::int64_t>::max();
   summary.maximum = std::numeric_limits<std::int64_t>::min();
-  for_each(samples, [&](std::int64_t sample, std::int64_t count) {  // one pass: millions of samples do not stay in the cache
+  for_each(samples, [&](std::int64_t sample, std::int64_t count) {  // one pass, because millions of samples do not stay in the cache
     summary.count += count;
     summary.total += sample * count;
     summary.minimum = std::min(summary.minimum, sample);

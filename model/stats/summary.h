@@ -17,18 +17,18 @@ struct Summary {
   std::int64_t count = 0;
   std::int64_t total = 0;
   double average = 0;
-  double median = 0;  // the mean of the two middle samples where their number is even
+  double median = 0;  // for an even number of samples the mean of the two middle ones
   std::int64_t minimum = 0;
   std::int64_t maximum = 0;
-  double deviation = 0;                   // of the sample (n - 1); 0 for one
-  std::vector<std::int64_t> percentiles;  // as asked, by nearest rank: the smallest sample that so many of a hundred do not exceed
+  double deviation = 0;                   // of the sample (n - 1); 0 for one sample
+  std::vector<std::int64_t> percentiles;  // as asked, by nearest rank: the smallest sample that is not exceeded by this percentage of samples
 };
 
-// Changes the order of the samples. O(n). Of no samples, the count is 0.
+// Changes the order of the samples. O(n). For no samples, the count is 0.
 [[nodiscard]] Summary summarize(Samples& samples, const Percentiles& percentiles = {});
 
-// The columns Avg, Med, Min, Max, StdDev, and one for each percentile (P95), their titles behind `prefix`; and their cells, which are
-// absent where there were no samples, but for StdDev.
+// The columns Avg, Med, Min, Max, StdDev, and one for each percentile (P95), with `prefix` in front of their titles; and their cells, which are absent
+// if there are no samples, except StdDev.
 void append_summary_columns(std::vector<Column>& columns, std::string_view prefix, Unit unit, const Percentiles& percentiles);
 void append_summary_cells(std::vector<Cell>& cells, const Summary& summary, const Percentiles& percentiles);
 

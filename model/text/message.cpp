@@ -5,7 +5,7 @@
 namespace lanescope {
 namespace {
 
-// The pattern with its places filled. A place that has no value stays as it is.
+// The pattern with its placeholders replaced. A placeholder without a value stays unchanged.
 template <typename Say>
 std::string filled(std::string_view pattern, const std::vector<Message::Value>& values, Say say) {
   std::string text;

@@ -3,7 +3,7 @@
 namespace lanescope {
 namespace {
 
-// Adds what stands between the quotes of a line, without its escapes.
+// Adds the text between the quotes of a line, with its escapes decoded.
 void add_quoted(std::string_view line, std::string& text) {
   const std::size_t open = line.find('"'), close = line.rfind('"');
   if (open == std::string_view::npos || close == open) return;

@@ -1,4 +1,4 @@
-// The translations of one language, read from gettext's form of text.
+// The translations of one language, read from gettext's text format.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace lanescope {
 
-// By the English text. Entries without a translation, or marked as fuzzy, are left out; contexts and plurals are not used. Requires: a file
-// that msgfmt takes. O(length).
+// By the English text. Entries that have no translation or are marked as fuzzy are left out; contexts and plurals are not used. Requires: a file that msgfmt
+// accepts. O(length).
 [[nodiscard]] std::unordered_map<std::string, std::string> read_translations(std::string_view po);
 
 [[nodiscard]] std::string_view chinese_translations() noexcept;  // simplified characters

@@ -53,13 +53,13 @@ void CounterSegment::add_samples(std::size_t first, std::size_t last, CounterSum
   for (std::size_t i = first; i < last; ++i) into.add(value(i), end(i) - time(i));
 }
 
-// Samples are mostly taken at one rate, so where a time lies is nearly known: the search begins there and widens.
+// Samples mostly have a constant rate, so the position of a time is nearly known: the search starts there and widens.
 std::size_t CounterSegment::index_at(Nanoseconds t) const noexcept {
   const std::vector<Nanoseconds>& times = *times_;
   const double share = static_cast<double>(t - times.front()) / static_cast<double>(end_ - times.front());
   const std::size_t guess = std::min(size() - 1, static_cast<std::size_t>(share * static_cast<double>(size())));
   std::size_t first = guess;  // at or before t, once found
-  std::size_t last = guess;   // behind it
+  std::size_t last = guess;   // after it
   std::size_t step = 1;
   if (times[guess] <= t) {
     for (last = guess + 1; last < size() && times[last] <= t; last += step, step *= 2) first = last;
@@ -85,7 +85,7 @@ void CounterSegment::summarize(TimeRange window, CounterSummary& into) const noe
   into.add(value(begin), std::min(end(begin), window.end) - window.begin);
   if (last == begin) return;
   into.add(value(last), window.end - time(last));
-  // Those between hold in the window from their begin to their end: the largest aligned nodes that fit, from the left.
+  // The samples between these hold in the window from their start to their end: the largest aligned nodes that fit, from the left.
   std::size_t first = begin + 1;
   const std::size_t aligned = std::min(last, (first + kBlock - 1) / kBlock * kBlock);
   add_samples(first, aligned, into);

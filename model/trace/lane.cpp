@@ -9,9 +9,9 @@
 namespace lanescope {
 namespace {
 
-constexpr std::size_t kAtOnce = 16;  // searches in step: about as many misses as a core can have under way
+constexpr std::size_t kAtOnce = 16;  // searches in step: about as many cache misses as a core can have under way
 
-// Searches for `Count` times in step: each halving of all of them is one batch of independent loads.
+// Searches for `Count` times in step: each halving step of all searches is one batch of independent loads.
 template <std::size_t Count, typename Time>
 void search(const Time* sorted, std::size_t size, const Time* times, EventIndex* into, EventIndex offset) {
   const Time* base[Count];
@@ -38,7 +38,7 @@ void search_all(const Time* sorted, std::size_t size, std::span<const Nanosecond
   }
 }
 
-// What the pyramid of a segment that is being made asks for.
+// What the pyramid of a segment under construction asks for.
 template <typename DurationOf>
 struct MadeEvents {
   DurationOf duration_of;
@@ -52,7 +52,7 @@ struct MadeEvents {
 LaneSegment::LaneSegment(std::span<const Event> events, std::shared_ptr<ScratchBlock> block) : block_(std::move(block)) {
   assert(!events.empty() && events.size() <= kCapacity);
   const std::size_t n = events.size();
-  // Columns are gone through several times: as such they stay in the processor's cache, which all events would not.
+  // Columns are read several times. Separate columns stay in the processor's cache; whole events would not.
   const auto ids = std::make_unique_for_overwrite<std::uint32_t[]>(3 * n);
   std::uint32_t *const names = ids.get(), *const correlations = names + n, *const details = correlations + n;
   ColumnMemory* const memory = block_ ? &block_->memory() : nullptr;
@@ -127,7 +127,7 @@ Nanoseconds LaneSegment::busy_before(EventIndex i) const noexcept {
 EventIndex LaneSegment::lower_bound(Nanoseconds t) const noexcept { return static_cast<EventIndex>(starts_.lower_bound(t, 0, size())); }
 
 void LaneSegment::lower_bounds(std::span<const Nanoseconds> times, std::span<EventIndex> into, EventIndex segment_offset) const noexcept {
-  // The times ascend, so all lie between the places of the first and the last.
+  // The times ascend, so all results lie between those of the first and the last.
   const std::size_t first = lower_bound(times.front());
   const std::size_t size = times.size() > 1 ? lower_bound(times.back()) - first : 0;
   const auto offset = segment_offset + static_cast<EventIndex>(first);
@@ -143,7 +143,7 @@ void LaneSegment::lower_bounds(std::span<const Nanoseconds> times, std::span<Eve
 EventIndex LaneSegment::common_prefix(const LaneSegment& other) const noexcept {
   const EventIndex shorter = std::min(size(), other.size());
   if (this == &other) return shorter;
-  // Block by block, as memory, then event by event within the block that differs.
+  // Compares block by block, as memory, then event by event within the block that differs.
   constexpr EventIndex kCompared = 1024;
   const auto same = [&](EventIndex first, EventIndex last) {
     const auto equal = [&](const auto& a, const auto& b) { return std::equal(a.begin() + first, a.begin() + last, b.begin() + first); };
@@ -230,7 +230,7 @@ CorrelationBounds Lane::segment_correlations(std::size_t s) const noexcept {
 }
 
 std::uint64_t Lane::segment_identity(std::size_t s) const noexcept {
-  // Addresses of segments are even.
+  // Addresses of segments are even, so odd numbers can't collide with them.
   return segments_[s] != nullptr ? reinterpret_cast<std::uintptr_t>(segments_[s].get()) : 2 * demanded_->identity(s) + 1;
 }
 
@@ -307,7 +307,7 @@ Nanoseconds Lane::busy_before(Nanoseconds t, EventIndex first) const noexcept {
   const EventIndex segment_index = first / LaneSegment::kCapacity;
   Nanoseconds busy = busy_before_segment_[segment_index];
   if (first % LaneSegment::kCapacity != 0) busy += numbered(segment_index).busy_before(first % LaneSegment::kCapacity);
-  // Event first - 1 started before t and may reach past it. Where it does not, the two may lie farther apart than Nanoseconds reach.
+  // Event first - 1 started before t and may reach past it. If it does not, its end and t may lie farther apart than the range of Nanoseconds.
   const Nanoseconds reached = end(first - 1);
   return reached > t ? busy - (reached - t) : busy;
 }

@@ -1,4 +1,4 @@
-// Finds rows of a table by what they hold, in five to eleven bytes a row. Internal to model/trace.
+// Finds rows of a table by their contents, in five to eleven bytes a row. Internal to model/trace.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace lanescope {
 
-// A number that differs from run to run, so that no file can be made of rows whose hashes are all the same.
+// A number that differs from run to run, so that no file can be made with rows that all have the same hash.
 [[nodiscard]] std::uint64_t hash_seed() noexcept;
 [[nodiscard]] std::uint64_t hash_of(std::string_view text) noexcept;
 
@@ -30,21 +30,21 @@ template <std::convertible_to<std::uint64_t>... Numbers>
   return hash * 0xff51afd7ed558ccdull ^ hash >> 32;
 }
 
-// Rows [0, size()) of the table that its owner keeps. O(1) each, where hashes are spread.
+// Rows [0, size()) of a table that its owner keeps. O(1) each, if hashes are well distributed.
 //
-// A slot holds a row's number and, in the bits that numbers do not need, a part of its hash: nearly all rows that are not the wanted one are
-// passed over without a look at the table, where each look is a cache miss or two.
+// A slot holds a row's number and, in the bits that numbers do not need, a part of its hash: nearly all rows that are not the wanted one are skipped
+// without a look at the table, where each look costs a cache miss or two.
 class RowIndex {
  public:
-  // As many hashes as a processor can look for at once: who has more to find or append takes so many, and prefetches each first.
+  // As many hashes as a processor can look up at once: callers that have more to find or append take this many at a time, and prefetch each first.
   static constexpr std::uint32_t kAtOnce = 32;
 
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
-  // Asks the processor's cache for what find() and append() read first. O(1).
+  // Prefetches into the processor's cache what find() and append() read first. O(1).
   void prefetch(std::uint64_t hash) const noexcept {
     if (!slots_.empty()) __builtin_prefetch(&slots_[hash & mask()]);
   }
-  // The row with this hash for which `is_wanted`; kNone where there is none.
+  // The row with this hash for which `is_wanted` returns true; kNone if there is none.
   template <typename IsWanted>
   [[nodiscard]] std::uint32_t find(std::uint64_t hash, IsWanted is_wanted) const {
     if (slots_.empty()) return kNone;
@@ -54,7 +54,7 @@ class RowIndex {
       if (part_of_hash(held) == part_of_hash(hash >> 32) && is_wanted(row(held))) return row(held);
     }
   }
-  // Adds row size(), which has this hash; `hash_of_row` gives those of the others again.
+  // Adds row size(), which has this hash; `hash_of_row` computes the hashes of the other rows again.
   template <typename HashOfRow>
   void append(std::uint64_t hash, HashOfRow hash_of_row) {
     if (std::uint64_t{size_} * 4 >= slots_.size() * 3) grow(hash_of_row);
@@ -63,9 +63,9 @@ class RowIndex {
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return slots_.capacity() * sizeof(std::uint32_t); }
 
  private:
-  static constexpr std::size_t kFirstSlots = 16;  // a power of two, as all numbers of slots
+  static constexpr std::size_t kFirstSlots = 16;  // a power of two, as all numbers of slots are
   [[nodiscard]] std::size_t mask() const noexcept { return slots_.size() - 1; }
-  // Of what a slot holds. Rows are fewer than slots, so that none with any hash looks like kNone.
+  // The row number in a slot. There are fewer rows than slots, so no row with any hash looks like kNone.
   [[nodiscard]] std::uint32_t row(std::uint32_t held) const noexcept { return held & static_cast<std::uint32_t>(mask()); }
   [[nodiscard]] std::uint32_t part_of_hash(std::uint64_t bits) const noexcept { return static_cast<std::uint32_t>(bits) & ~static_cast<std::uint32_t>(mask()); }
   template <typename HashOfRow>

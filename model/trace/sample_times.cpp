@@ -7,7 +7,7 @@
 namespace lanescope {
 namespace {
 
-// Sorted, and none overlap or touch.
+// Makes them sorted, so that none overlap or touch.
 void join(std::vector<TimeRange>& ranges) {
   std::sort(ranges.begin(), ranges.end(), [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; });
   std::size_t kept = 0;

@@ -1,7 +1,7 @@
-// How long a program stands still where it begins and ends a capture. Use, with the agent inside:
+// How long a program stands still when it starts and ends a capture. Use, with the agent in the program:
 //   lanescope profile -c nvtx -p wanted --capture-range-end=repeat -o /tmp/part lanescope_bench_capture_cost nvtx
 //   lanescope profile -c cudaProfilerApi --capture-range-end=repeat -o /tmp/part lanescope_bench_capture_cost profiler
-// The second needs no GPU when LANESCOPE_CUPTI_LIBRARY names the tests' libmock_cupti.so. Prints the median and the longest of 50 rounds.
+// The second needs no GPU if LANESCOPE_CUPTI_LIBRARY names the tests' libmock_cupti.so. Prints the median and the longest of 50 rounds.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-void (*profile)(unsigned) = nullptr;  // what cudaProfilerStart (1) and cudaProfilerStop (0) are to CUPTI's subscriber
+void (*profile)(unsigned) = nullptr;  // how CUPTI's subscriber sees cudaProfilerStart (1) and cudaProfilerStop (0)
 
 void begin() {
   if (profile == nullptr)

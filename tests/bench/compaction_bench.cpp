@@ -1,7 +1,7 @@
-// What compacting a large recording takes, and what the compacted file gives: bytes an event, segments decoded alone, opening.
+// The cost of compacting a large recording, and the properties of the compacted file: bytes per event, decoding of single segments, opening.
 //
-// Prints JSON. Times are seconds of one run: of the wall clock, and of processors by all threads, which other work on the machine hardly
-// changes. Memory is the process's peak when the file is compacted, in MiB.
+// Prints JSON. Times are in seconds, from one run: of the wall clock, and processor time of all threads, which is hardly changed by other work on the machine.
+// Memory is the process's peak during compaction, in MiB.
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
@@ -69,7 +69,7 @@ std::vector<fs::path> recordings() {
   return found;
 }
 
-// Of the compacted file, segment by segment.
+// Measures the compacted file, segment by segment.
 void measure_decoding(const fs::path& compact, nlohmann::ordered_json& figures) {
   std::optional<SegmentReader> reader;
   put(figures, "heads", spent_on([&] { reader.emplace(value_of(SegmentReader::open(compact))); }));
@@ -88,7 +88,7 @@ void measure_decoding(const fs::path& compact, nlohmann::ordered_json& figures) 
   figures["full_segments"] = full;
 }
 
-// The same; then of both as a whole.
+// Does the same, and then measures both files as a whole.
 void measure_reading(const fs::path& compact, const fs::path& log, nlohmann::ordered_json& figures) {
   measure_decoding(compact, figures);
   for (const auto& [name, path] : {std::pair{"open_compact", compact}, std::pair{"open_log", log}})

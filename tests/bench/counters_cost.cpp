@@ -1,6 +1,6 @@
-// What counters cost: memory a value, time to take samples in, and time for the columns of rows that show all of it.
+// The cost of counters: memory per value, time to take samples in, and time for the columns of rows that show all of it.
 //
-//   lanescope_bench_counters [MINUTES]   24 counters of a GPU at 10 kHz for so long (10)
+//   lanescope_bench_counters [MINUTES]   24 counters of a GPU at 10 kHz for MINUTES (10)
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr Nanoseconds kStep = 100'000;  // ns
 constexpr std::size_t kCounters = 24;
-constexpr std::size_t kChunk = 2'000;  // samples that come at once
+constexpr std::size_t kChunk = 2'000;  // samples that arrive together
 constexpr int kColumns = 2'000;        // of a row on a wide screen
 
 double milliseconds_since(std::chrono::steady_clock::time_point begin) {

@@ -1,9 +1,9 @@
-// What sampling the monitors of a GPU costs a program that uses all processors, without a GPU: the sampler works on imaginary monitors, whose
-// decoding and evaluation take as long as CUPTI's did on an H200 (docs/measurements.md: 30 and 32 us a sample). The program's threads work for a
-// millisecond, wait for each other without giving up their processors, and after twenty rounds sleep until one of them has worked alone.
+// The cost of sampling the monitors of a GPU for a program that uses all processors, without a GPU: the sampler works on imaginary monitors, whose decoding and
+// evaluation take as long as those of CUPTI on an H200 (docs/measurements.md: 30 and 32 us per sample). The program's threads work for a millisecond, wait for
+// each other without giving up their processors, and after twenty rounds sleep until one of them has worked alone.
 //
-// Use: gpu_metrics_cost [PAIRS [usual]]. Prints the milliseconds of a step alone and beside the sampler, in turn, and how late samples came. With
-// `usual`, what the sampler does has processors like any other thread.
+// Use: gpu_metrics_cost [PAIRS [usual]]. Prints the milliseconds of a step alone and beside the sampler, in turn, and how late samples came. With `usual`, the
+// work of the sampler is scheduled like that of any other thread.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using namespace lanescope::gpu_metrics;
 
 namespace {
 
-constexpr std::int64_t kDecoding = 30'000;  // ns of a processor, for a sample
+constexpr std::int64_t kDecoding = 30'000;  // ns of processor time for each sample
 constexpr std::int64_t kEvaluation = 32'000;
 constexpr int kRounds = 20;
 constexpr auto kAlone = std::chrono::milliseconds(10);
@@ -35,7 +35,7 @@ void work(std::int64_t nanoseconds) {
   }
 }
 
-// Milliseconds of a step.
+// Returns the milliseconds of one step.
 double steps(int count) {
   const auto threads = static_cast<std::ptrdiff_t>(std::thread::hardware_concurrency());
   std::atomic<std::ptrdiff_t> arrived = 0;

@@ -2,9 +2,9 @@
 //
 // Use: lanescope-bench --events N [--source FILE.trace ...] [--input FILE.trace] [--only drawing|table|live] [--rounds R] [--rate N]
 //
-// The input is made of recorded traces (tests/data, or --source), repeated along time up to N events; --input takes a file as it is. Times
-// are wall-clock milliseconds of this process on an offscreen window of 1920 × 1080 pixels with every row expanded; a frame is what the
-// view paints by itself after it was moved.
+// The input is made of recorded traces (tests/data, or --source), repeated in time up to N events; --input takes a file as it is. Times are wall-clock
+// milliseconds of this process with an offscreen window of 1920 × 1080 pixels and every row expanded; a frame is what the view paints by itself after it was
+// moved.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -44,7 +44,7 @@ double milliseconds(const std::function<void()>& work) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-// Processor time of this thread so far: tells slow work from a busy machine.
+// Processor time of this thread so far; it distinguishes slow work from a busy machine.
 double thread_milliseconds() {
   timespec used{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
@@ -102,7 +102,7 @@ void wait_until_exact(const timeline::TimelineView& view) {
   while (view.showsOutline()) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
 }
 
-// As in a window, the gaps of GPUs are shaded and named.
+// The gaps of GPUs are shaded and named, as in a window.
 void measure_drawing(timeline::TimelineView& view, int rounds, nlohmann::json& result) {
   constexpr Nanoseconds kShortestGap = 10'000;
   result["idle_time_ms"] = milliseconds([&] { view.setIdleTime(std::make_shared<const timeline::IdleTime>(view.trace(), kShortestGap)); });
@@ -180,11 +180,10 @@ void measure_table(const std::shared_ptr<const Trace>& shared, nlohmann::json& r
                          {"duration", milliseconds([&] { (void)gather_events(trace, lanes, by_duration); })}};
 }
 
-// A recording as it is drawn while it runs: one thread takes in the frames of the file at the rate at which they would come and publishes
-// what there is ten times a second; the view makes each snapshot ready on a thread of its own; this thread draws it. A frame is what this
-// thread does for a snapshot.
+// Draws a recording while it runs. One thread reads the frames of the file at the rate at which they would come, and publishes a snapshot ten times a second;
+// the view prepares each snapshot on a thread of its own; this thread draws it. A frame is what this thread does for a snapshot.
 void measure_live(const std::filesystem::path& path, timeline::TimelineView& view, double events_per_second, nlohmann::json& result) {
-  constexpr auto kSnapshotInterval = std::chrono::milliseconds(100);  // as LiveRecording has it
+  constexpr auto kSnapshotInterval = std::chrono::milliseconds(100);  // like LiveRecording
   auto reader = TraceFileReader::open(path);
   if (!reader) return;
   view.setTrace(nullptr);
@@ -325,7 +324,7 @@ int main(int argc, char** argv) {
 
   result["events"] = trace->event_count();
   result["file_bytes"] = std::filesystem::file_size(input);
-  if (options.isSet("input"))  // a repeated recording says nothing of how small one is
+  if (options.isSet("input"))  // the size of a repeated recording does not tell how small a real one is
     result["disk_bytes_per_event"] = static_cast<double>(std::filesystem::file_size(input)) / static_cast<double>(trace->event_count());
   result["first_frame_ms"] = first_frame;
   result["exact_frame_ms"] = exact_frame;

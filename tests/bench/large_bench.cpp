@@ -1,12 +1,12 @@
-// lanescope-large-bench: how a compacted recording, or several as one trace, is shown and ordered whose events are read when they are needed. Prints
-// a line of JSON for each part, once it was measured.
+// lanescope-large-bench: how a compacted recording, or several as one trace, is shown and sorted while its events are read on demand. Prints a line of JSON for
+// each part as soon as it is measured.
 //
 // Use: lanescope-large-bench FILE.trace... [--memory MIB] [--jumps N] [--folder FOLDER] [--orders] [--expand]
 //
-// Times are wall-clock milliseconds of this process on an offscreen window of 1920 × 1080 pixels. A frame is what the GUI thread does at once
-// when it paints. Counters are there once their values and totals of memory were read. All has settled once no row waits for a segment, and the busy time
-// beside each row and the NVTX ranges on GPUs are known, for which all events are decoded once; the picture is exact before that. Memory is the largest that
-// was resident so far; processor time is of all threads, from the process's begin on.
+// Times are wall-clock milliseconds of this process with an offscreen window of 1920 × 1080 pixels. A frame is the work that the GUI thread does at once when
+// it paints. Counters are there when their values and totals of memory have been read. Everything is settled when no row waits for a segment, and the busy time
+// beside each row and the NVTX ranges on GPUs are known, for which all events are decoded once; the picture is exact before that. Memory is the largest
+// resident memory so far; processor time is that of all threads since the process started.
 #include <malloc.h>
 #include <sys/resource.h>
 
@@ -64,7 +64,7 @@ void print(const char* part, nlohmann::json result) {
   std::cout << nlohmann::json{{part, std::move(result)}} << std::endl;
 }
 
-// Tells whether a widget was painted since it was last asked.
+// Tells if a widget was painted since the last query.
 class PaintWatch : public QObject {
  public:
   explicit PaintWatch(QWidget* of) { of->installEventFilter(this); }
@@ -80,7 +80,7 @@ class PaintWatch : public QObject {
   bool was_painted_ = false;
 };
 
-// Adds how long the thread was busy at a frame.
+// Adds the time for which the thread was busy with a frame.
 void paint_once(PaintWatch& painted, std::vector<double>& frames) {
   const auto begin = Clock::now();
   QApplication::processEvents();
@@ -90,7 +90,7 @@ void paint_once(PaintWatch& painted, std::vector<double>& frames) {
     std::this_thread::sleep_for(std::chrono::microseconds(200));
 }
 
-// Paints until all has settled; returns when first nothing was shown in outline, or -1.
+// Paints until everything is settled. Returns the first time at which nothing was shown in outline, or -1.
 double settle(timeline::TimelineView& view, PaintWatch& painted, std::vector<double>& frames, Clock::time_point begin) {
   double exact = -1;
   do {
@@ -100,7 +100,7 @@ double settle(timeline::TimelineView& view, PaintWatch& painted, std::vector<dou
   return exact;
 }
 
-// Opens files on a thread of its own, as the viewer does: first the trace that can be shown at once, then the whole.
+// Opens files on a thread of its own, as the viewer does: first the trace that can be shown at once, then the whole trace.
 class Opening {
  public:
   explicit Opening(std::vector<std::filesystem::path> paths)
@@ -114,10 +114,10 @@ class Opening {
           whole_.set_value(std::move(trace));
         }) {}
 
-  // Waits for what can be shown at once; null where nothing can.
+  // Waits for the trace that can be shown at once; null if there is none.
   std::shared_ptr<const Trace> first() { return first_.get_future().get(); }
   [[nodiscard]] bool is_done() const { return whole_future_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
-  // Waits for it.
+  // Waits for the whole trace.
   Result<std::shared_ptr<const Trace>> whole() { return whole_future_.get(); }
 
  private:
@@ -128,7 +128,7 @@ class Opening {
   std::jthread thread_;
 };
 
-// Anywhere, from all of the recording to a microsecond.
+// Ranges at any place, with lengths from a microsecond to the whole recording.
 std::vector<TimeRange> jumps(TimeRange extent, int count) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> share(0, 1);
@@ -142,7 +142,7 @@ std::vector<TimeRange> jumps(TimeRange extent, int count) {
   return ranges;
 }
 
-// Until the first page of all events, the longest or those after the longest gaps first, is known.
+// The time until the first page of all events in this order is known, for example the longest first.
 nlohmann::json first_page(const std::shared_ptr<const Trace>& trace, EventColumn column, const std::filesystem::path& folder) {
   const EventValues values(trace, EventScope::whole_trace(*trace));
   const auto stream = stream_by_start(*trace, values.scope().lanes(), {});
@@ -165,7 +165,7 @@ int main(int argc, char** argv) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
   keep_memory_for_decoding();
 #ifdef __GLIBC__
-  mallopt(M_ARENA_MAX, 2);  // as the viewer
+  mallopt(M_ARENA_MAX, 2);  // like the viewer
 #endif
   QApplication application(argc, argv);
   QCommandLineParser options;
@@ -241,7 +241,7 @@ int main(int argc, char** argv) {
   const std::filesystem::path folder = options.value("folder").toStdString();
   print("order_by_duration", first_page(*trace, EventColumn::kDuration, folder));
   print("order_by_gap", first_page(*trace, EventColumn::kGapBefore, folder));
-  // Of these, heads say nothing: all events are read.
+  // Heads say nothing about these orders, so all events are read.
   if (options.isSet("orders"))
     for (const auto& [name, column] : {std::pair("order_by_name", EventColumn::kName), std::pair("order_by_stream", EventColumn::kStream),
                                        std::pair("order_by_correlation", EventColumn::kCorrelation)})

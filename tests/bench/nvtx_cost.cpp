@@ -1,5 +1,5 @@
-// What an NVTX push and pop cost, as the program sees it. Use: nvtx_cost [PAIRS]. Run it alone, under `lanescope profile`, and under
-// `lanescope profile --arm`; prints the best of ten rounds with a pause between them, so that a ring never fills.
+// The cost of an NVTX push and pop, as seen by the program. Use: nvtx_cost [PAIRS]. Run it alone, under `lanescope profile`, and under `lanescope profile
+// --arm`; prints the best of ten rounds with a pause between them, so that a ring never fills.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,6 +1,6 @@
-// How often `lanescope analyze` says that a rank keeps the others waiting beyond chance (ranks_that_stand_out): of equal ranks, and of such as have one that
-// computes longer in each step. Steps of 5 ms that vary by 10 %, all ranks in one group, without recordings; a step resembles the one before by a correlation.
-// Prints the tables of docs/measurements.md.
+// How often `lanescope analyze` reports that a rank keeps the others waiting beyond chance (ranks_that_stand_out): for equal ranks, and for ranks of which one
+// computes longer in each step. Steps take 5 ms and vary by 10 %, all ranks are in one group, and nothing is recorded; a step is correlated with the one
+// before. Prints the tables of docs/measurements.md.
 #include <algorithm>
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -21,7 +21,7 @@ struct Program {
   double longer = 0;  // ms that the last rank computes longer in each step
 };
 
-// Who comes last makes all others wait for as long as they were earlier. Of more steps than are told apart, some count together.
+// The rank that comes last makes each other rank wait for as long as that rank was earlier. If there are more than kMostSteps steps, some are counted together.
 analysis::TimeBySteps waiting_of(const Program& program, std::mt19937_64& random) {
   constexpr double kStep = 5, kVaries = 0.5;  // ms
   std::normal_distribution<double> normal;

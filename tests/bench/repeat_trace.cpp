@@ -12,9 +12,9 @@
 namespace lanescope::bench {
 namespace {
 
-constexpr std::uint32_t kInstancesOfASource = 1'000;  // keeps the processes of several sources apart
-constexpr std::uint32_t kCountersOfASource = 2'000;   // keeps counters apart that are of no process
-constexpr std::uint64_t kMostOutlined = 100'000'000;  // events: to draw more of them takes them all into memory
+constexpr std::uint32_t kInstancesOfASource = 1'000;  // distinguishes the processes of several sources
+constexpr std::uint32_t kCountersOfASource = 2'000;   // distinguishes counters without a process
+constexpr std::uint64_t kMostOutlined = 100'000'000;  // events: drawing more of them would take them all into memory
 
 struct SourceFrame {
   FrameHeader header;
@@ -24,7 +24,7 @@ struct SourceFrame {
 
 struct Source {
   std::vector<SourceFrame> frames;
-  std::int64_t begin = 0;   // of its events and values of counters, CLOCK_MONOTONIC ns
+  std::int64_t begin = 0;   // start of its events and values of counters, CLOCK_MONOTONIC ns
   std::int64_t length = 0;  // ns
   std::int64_t largest_correlation = 0;
 };
@@ -36,7 +36,7 @@ void jitter(Columns& columns, std::mt19937& random) {
     if (random() % 10 == 0) std::swap(*columns.mutable_name()->Mutable(i), *columns.mutable_name()->Mutable(i - 1));
 }
 
-// Calls `use` with the event columns that the chunk has.
+// Calls `use` with the columns of events that the chunk has.
 template <typename Use>
 void with_columns(proto::EventChunk& chunk, Use use) {
   switch (chunk.events_case()) {
@@ -82,7 +82,7 @@ Result<Source> read_source(const std::filesystem::path& path) {
   if (!trace) return trace.error();
   Source source;
   TimeRange extent = (*trace)->extent();
-  for (CounterId id = 0; id < (*trace)->counters().size(); ++id) {  // which may be read before the first event, and behind the last
+  for (CounterId id = 0; id < (*trace)->counters().size(); ++id) {  // counters may be read before the first event, and after the last
     const CounterSeries& series = (*trace)->counter_series(id);
     if (!series.empty()) extent = {std::min(extent.begin, series.extent().begin), std::max(extent.end, series.extent().end)};
   }
@@ -102,8 +102,7 @@ Result<Source> read_source(const std::filesystem::path& path) {
   return source;
 }
 
-// The chunk as round `round` writes it: later in time, with later correlation ids, and with names, shapes and calls that the first
-// round defined.
+// The chunk as it is written in round `round`: later in time, with later correlation ids, and with names, shapes and calls that the first round defined.
 proto::EventChunk later(const proto::EventChunk& original, std::int64_t time_shift, std::int64_t correlation_shift, std::uint64_t round, std::mt19937& random) {
   proto::EventChunk chunk = original;
   chunk.set_base_time(original.base_time() + time_shift);
@@ -124,7 +123,8 @@ proto::EventChunk later(const proto::EventChunk& original, std::int64_t time_shi
   return chunk;
 }
 
-// What the session of a further source says: of it the first one's holds, but for what was measured of no process, and of which GPUs.
+// True for a frame of a session that is written only for the first source. Resources are written for each: they tell what was measured for no process, and for
+// which GPUs.
 bool is_of_first_alone(const FrameHeader& header) { return header.process == 0 && header.type != proto::FRAME_RESOURCES; }
 
 std::string resources_of(std::size_t source, const std::string& payload) {
@@ -139,7 +139,7 @@ void set_counters_of(std::size_t source, proto::EventChunk& chunk) {
   for (std::uint32_t& id : *chunk.mutable_counter_samples()->mutable_counter()) id += static_cast<std::uint32_t>(source) * kCountersOfASource;
 }
 
-// Frames of all sources, one behind the other in time, from `position` on.
+// Frames of all sources, one after the other in time, starting at `position`.
 void append_round(const std::vector<Source>& sources, std::uint64_t round, Nanoseconds position, std::vector<std::byte>& frames) {
   std::mt19937 random(static_cast<std::mt19937::result_type>(round + 1));
   const std::int64_t origin = sources.front().begin;
@@ -195,7 +195,7 @@ Result<std::uint64_t> repeat_trace(const std::vector<std::filesystem::path>& sou
     if (auto finished = writer->finish(); !finished) return finished.error();
     return rounds * of_round;
   }
-  // The outline is made from what has been written, as a recording does when it ends.
+  // The outline is made from the frames that were written, as at the end of a recording.
   const auto trace = load_trace(output);
   if (!trace) return trace.error();
   if (auto appended = writer->append(outline_frame(**trace)); !appended) return appended.error();

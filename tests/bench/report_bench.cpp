@@ -3,13 +3,13 @@
 // Use: lanescope-report-bench [--events N] [--source FILE.trace ...] [--save FILE.trace | --input FILE.trace] [--report NAME ...]
 //      [--imported-events N] [--sqlite FILE] [--chrome FILE] [--repeat N]
 //
-// The input is made of recorded traces (tests/data, or --source), repeated along time up to N events, and kept where --save says; --input
-// takes a file as it is. Times are wall-clock milliseconds of this process, the median of --repeat runs; the file is in the page cache.
-// cpu_ms is what all its threads took, which other work on the machine hardly changes.
+// The input is made of recorded traces (tests/data, or --source), repeated in time up to N events, and is kept in the file named by --save; --input takes a
+// file as it is. Times are wall-clock milliseconds of this process, the median of --repeat runs; the file is in the page cache. cpu_ms is the time of all
+// threads, which is hardly changed by other work on the machine.
 //
-// In the same run, on the same events, the same question (time by kernel name) is asked of others, so that ratios hold on any machine:
-// SQL over the SQLite export, and, where these environment variables name them, Perfetto's trace_processor_shell
-// (LANESCOPE_PEER_TRACE_PROCESSOR) on the Chrome JSON and `nsys stats` (LANESCOPE_PEER_NSYS) on the SQLite export.
+// In the same run, the same question (time by kernel name) about the same events is asked of other tools, so that ratios hold on any machine: SQL over the
+// SQLite export, and, if these environment variables name them, Perfetto's trace_processor_shell (LANESCOPE_PEER_TRACE_PROCESSOR) on the Chrome JSON and `nsys
+// stats` (LANESCOPE_PEER_NSYS) on the SQLite export.
 #include <sqlite3.h>
 #include <sys/resource.h>
 #include <algorithm>
@@ -45,7 +45,7 @@ struct Options {
   std::vector<std::string> sources;
   std::string save, input;
   std::vector<std::string> reports;  // none: all
-  std::string sqlite, chrome;        // files of other tools, in place of exports
+  std::string sqlite, chrome;        // files of other tools, instead of exports
 };
 
 double milliseconds(const std::function<void()>& work) {
@@ -72,7 +72,7 @@ T value_of(Result<T> result) {
   return std::move(*result);
 }
 
-// A file of the benchmark, removed when it is over.
+// A file of the benchmark, which is removed at the end.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& name) : path_(fs::temp_directory_path() / ("lanescope-report-bench-" + name)) {}
@@ -113,7 +113,7 @@ double processor_ms() {
   return ms(used.ru_utime) + ms(used.ru_stime);
 }
 
-// Each from the trace alone: what reports share is made anew for each.
+// Each report is made from the trace alone: data that reports share is made again for each.
 void measure_reports(const Trace& trace, const Options& options, json& result) {
   for (const std::string& request : options.reports.empty() ? all_reports() : options.reports) {
     const auto parsed = value_of(stats::parse_report(request));
@@ -125,7 +125,7 @@ void measure_reports(const Trace& trace, const Options& options, json& result) {
 
 double rate(double amount, double ms) { return amount / ms * 1e3; }
 
-// The time of a whole command, its output thrown away.
+// The time of a whole command, whose output is discarded.
 double command_ms(const std::string& command, int repeat) {
   return median_of(repeat, [&] {
     if (std::system((command + " >/dev/null 2>&1").c_str()) != 0) fail({"The command failed: " + command});
@@ -167,7 +167,7 @@ void export_chrome(const Trace& trace, const fs::path& path) {
   if (!export_chrome_json(trace, write)) fail({path.string() + " can't be written."});
 }
 
-// The files of other tools: how fast they load, and what those tools take for the same question.
+// The files of other tools: how fast they load, and how long those tools take for the same question.
 json measure_others(const Options& options) {
   const TemporaryFile source("source.trace"), exported_sqlite("export.sqlite"), exported_chrome("export.json");
   fs::path sqlite = options.sqlite, chrome = options.chrome;

@@ -1,9 +1,9 @@
-// What observing threads costs them. Use: thread_cost [ROUNDS]
+// The cost of observing threads for these threads. Use: thread_cost [ROUNDS]
 //
-// Runs itself as a program, alone and recorded in each way, in turns so that ratios hold where the machine's speed drifts:
+// Runs itself as a program, alone and recorded in each way, in turn, so that ratios hold if the machine's speed drifts:
 //   busy    the processor time of a fixed piece of work that keeps one thread on a processor, in calls 20 deep
-//   switch  the processor time from one thread to another on one processor, which wait for each other by pipes
-// Prints the best and the median round of each. Without rights to observe threads it says so.
+//   switch  the processor time of a switch between two threads on one processor, which wait for each other by pipes
+// Prints the best and the median round of each. Says so if it has no rights to observe threads.
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@
 
 namespace {
 
-// Processor time of the whole process: what the kernel does on its threads' behalf is in it, what other processes do is not.
+// Processor time of the whole process: it includes the kernel's work for its threads, but not the work of other processes.
 double processor_time() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -45,7 +45,7 @@ __attribute__((noinline)) void work(int depth) {
   sink = sink + 1;
 }
 
-// ns for each piece of work: the best of ten.
+// ns for each piece of work: the best of ten pieces.
 double busy() {
   double best = 1e18;
   for (int piece = 0; piece < 10; ++piece) {
@@ -56,7 +56,7 @@ double busy() {
   return best;
 }
 
-// ns for each switch: the best of ten.
+// ns for each switch: the best of ten measurements.
 double switches() {
   constexpr int kTurns = 20'000;
   cpu_set_t one;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # record.sh OUT [BIN]: records the traces of this folder on a machine with a GPU, PyTorch and Numba. BIN holds lanescope and the compiled
-# programs (default: build/release/bin). Prints, for each, what the program said: tests compare with it.
+# programs (default: build/release/bin). Prints what each program printed, because tests compare with it.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=$1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# installed.sh CMAKE BUILD PROGRAM: installs what records to a folder of its own and records the program of tests/programs/nvtx/nvtx_threads.cpp from
-# there, without anything that the build left.
+# installed.sh CMAKE BUILD PROGRAM: installs the recorder to a folder of its own, and records the program of tests/programs/nvtx/nvtx_threads.cpp from
+# there, without anything from the build folder.
 set -euo pipefail
 cmake=$1 build=$2 program=$3
 folder=$(mktemp -d)

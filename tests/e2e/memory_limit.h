@@ -12,7 +12,7 @@
 
 namespace lanescope::test {
 
-// A group of processes that may have so much memory together, where we are allowed to make one.
+// A group of processes that may have this much memory together, if we are allowed to make one.
 class MemoryLimit {
  public:
   explicit MemoryLimit(int mebibytes) {
@@ -24,11 +24,11 @@ class MemoryLimit {
       const std::string own = line.substr(line.rfind(':') + 1);
       folder_ = std::filesystem::path(is_second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory") / own.substr(1) / ("lanescope-test-" + std::to_string(getpid()));
       made_ = mkdir(folder_.c_str(), 0700) == 0 && write(is_second ? "memory.max" : "memory.limit_in_bytes", std::to_string(mebibytes) + "M");
-      // Where there is swap.
+      // Has an effect only if there is swap.
       static_cast<void>(is_second ? write("memory.swap.max", "0") : write("memory.memsw.limit_in_bytes", std::to_string(mebibytes) + "M"));
     }
   }
-  // Who ends with a recorder ends a moment after it.
+  // Processes that end with a recorder end a moment after it, so that the folder may be in use for a while.
   ~MemoryLimit() {
     constexpr int kLooks = 5'000;
     for (int look = 0; made_ && rmdir(folder_.c_str()) != 0 && look < kLooks; ++look) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -36,7 +36,7 @@ class MemoryLimit {
   MemoryLimit(const MemoryLimit&) = delete;
   MemoryLimit& operator=(const MemoryLimit&) = delete;
 
-  // The file to which a process writes its number to be in it; empty where there is no such group.
+  // The file to which a process writes its number to join the group; empty if there is no such group.
   [[nodiscard]] std::string entry() const { return made_ ? (folder_ / "cgroup.procs").string() : std::string(); }
 
  private:

@@ -1,4 +1,4 @@
-// A program that launches ten kernels every 10 ms, as a CUPTI without a GPU has it, until SIGTERM ends it; then it returns 5.
+// A program that launches ten kernels every 10 ms, through a CUPTI without a GPU, until SIGTERM ends it; then it returns 5.
 #include <csignal>
 #include <cstdlib>
 #include <ctime>

@@ -1,9 +1,9 @@
 #!/bin/bash
-# The program stress under every trace kind, launched and attached to: it must end in time, with its exit code and its output as alone.
+# Runs the program stress under every trace kind, launched and attached to. It must end in time, with the same exit code and output as alone.
 #
-#   stress.sh LANESCOPE PROGRAM [SECONDS]     SECONDS: of all runs together, 8 by default; 600 is a soak
+#   stress.sh LANESCOPE PROGRAM [SECONDS]     SECONDS: for all runs together, 8 by default; 600 is a soak
 #
-# Prints a line for each run that does not, and how many there were. The exit status is 0 where all are as alone.
+# Prints a line for each run that differs, and their number. The exit status is 0 if none differs.
 lanescope=$(realpath "$1")
 program=$(realpath "$2")
 total=${3:-8}

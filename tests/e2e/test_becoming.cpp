@@ -1,4 +1,4 @@
-// Programs that become something else while they are recorded: none of their ranges is lost, however late the recorder hears of it.
+// Programs that become another one while they are recorded: none of their ranges is lost, however late the recorder learns of it.
 #include <algorithm>
 
 #include "recorder.h"
@@ -23,7 +23,7 @@ struct Way {
   int before;           // ranges that it makes on the way
 };
 
-// With threads observed, whose records come up to half a second behind what they tell of.
+// Threads are observed; their records come up to half a second after what they report.
 void check_all_ranges(const std::vector<std::string>& before_program, const Way& way, const std::string& traces) {
   constexpr int kRanges = 700;
   const TemporaryFolder folder;
@@ -56,7 +56,7 @@ TEST_CASE("the same where the agent is there before the program begins") {
   check_all_ranges({"sh", "-c", ""}, way, "nvtx,osrt");
 }
 
-// The kernel's records of these calls come up to half a second later, and may tell of a fork and of what followed at once.
+// The kernel's records of these calls come up to half a second later, and may report a fork and what followed it at the same time.
 TEST_CASE("a program ends when another one takes its place, which has what comes then") {
   const std::string becomes = program("lanescope_program_nvtx_becomes").string();
   const auto [traces, script, other] =

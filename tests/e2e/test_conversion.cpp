@@ -25,7 +25,7 @@ std::string content(const fs::path& file) {
   return text.str();
 }
 
-// What a run of the program left: its exit code, and what it wrote.
+// The result of a run of the program: its exit code and output.
 struct Run {
   int code = -1;
   std::string output, errors;
@@ -47,7 +47,7 @@ std::shared_ptr<const Trace> opened(const fs::path& file) {
 
 std::vector<std::string> events(const fs::path& file) { return test::TraceText(*opened(file)).events(); }
 
-// Without the numbers of NVTX events, which are those of their rows in SQLite.
+// Removes the numbers of NVTX events, which are their row numbers in SQLite.
 std::vector<std::string> unnumbered(std::vector<std::string> lines) {
   static const std::regex number("\\|[0-9]+(\\|[0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+ [^|]*\\|.*)$");
   for (std::string& line : lines) {
@@ -58,7 +58,7 @@ std::vector<std::string> unnumbered(std::vector<std::string> lines) {
   return lines;
 }
 
-// Kernels by time from the first, name and correlation id: what every format has a place for.
+// Kernels with time from the first, name and correlation id: what every format can store.
 std::vector<std::string> kernels(const Trace& trace) {
   std::vector<std::string> lines;
   for (const Track& track : trace.tracks())
@@ -111,7 +111,7 @@ TEST_CASE("exports and imports go to standard output as they go to files") {
     REQUIRE(run_lanescope("export -f -t " + type + " " + recording + " -o " + file.string()).code == 0);
     CHECK(out.output == content(file));
   }
-  // SQLite files hold when they were written: what they say is compared.
+  // SQLite files contain the time of writing, so their contents are compared.
   const Run sqlite = run_lanescope("export " + recording + " -o -");
   CHECK(sqlite.code == 0);
   std::ofstream(folder.path() / "out.sqlite", std::ios::binary) << sqlite.output;

@@ -1,4 +1,4 @@
-// Which files a program uses, on one of which it is known.
+// Which files a program uses, for a program whose use of files is known.
 
 #include <algorithm>
 #include <filesystem>
@@ -17,7 +17,7 @@ using namespace lanescope::test;
 
 namespace {
 
-// What the report says of a file.
+// What the report says about a file.
 struct Uses {
   std::int64_t read = 0, written = 0, mapped = 0, opens = 0, reads = 0, writes = 0, maps = 0, syncs = 0, processes = 0;
   bool operator==(const Uses&) const = default;
@@ -27,7 +27,7 @@ std::ostream& operator<<(std::ostream& out, const Uses& uses) {
              << " reads, " << uses.writes << " writes, " << uses.maps << " maps, " << uses.syncs << " syncs; " << uses.processes << " processes";
 }
 
-// By the name within `folder`.
+// The uses by file name, relative to `folder`.
 std::map<std::string, Uses> uses_in(const std::filesystem::path& folder, const std::filesystem::path& trace) {
   const Ran ran = run_lanescope(folder, {"stats", "-q", "-r", "file_access_sum:rows=-1", "-f", "json", trace.string()});
   REQUIRE(ran.code == 0);
@@ -35,7 +35,7 @@ std::map<std::string, Uses> uses_in(const std::filesystem::path& folder, const s
   const std::string begin = folder.string() + "/";
   for (const auto& row : nlohmann::json::parse(ran.output)) {
     const std::string file = row.at("File");
-    if (!file.starts_with(begin)) continue;  // libraries, and where the program's output goes
+    if (!file.starts_with(begin)) continue;  // libraries, and files that take the program's output
     CHECK(row.at("First (ns)") <= row.at("Last (ns)"));
     const Uses uses{row.at("Read (B)"), row.at("Written (B)"), row.at("Mapped (B)"), row.at("Opens"),    row.at("Reads"),
                     row.at("Writes"),   row.at("Maps"),        row.at("Syncs"),      row.at("Processes")};
@@ -77,7 +77,7 @@ TEST_CASE("each file is told with the bytes that calls read, wrote and mapped, b
     CHECK_THAT(ran.output, contains_text("errno 9") && contains_text("errno of memory 0"));
     CHECK_THAT(ran.output + ran.messages, contains_text("nothing dropped"));
     auto uses = uses_in(files, folder.path() / "x.trace");
-    // Of a path that is longer than a record keeps, the begin is told.
+    // If a path is longer than a record keeps, its start is kept.
     const auto deep = std::find_if(uses.begin(), uses.end(), [](const auto& use) { return use.first.size() > 300; });
     REQUIRE(deep != uses.end());
     CHECK(deep->first.starts_with(std::string(200, 'a') + "/" + std::string(200, 'b')));

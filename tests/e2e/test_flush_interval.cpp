@@ -1,5 +1,4 @@
-// When GPU records of a program that runs reach its file, with a CUPTI that needs no GPU and that gives a buffer back only where it is full
-// or asked for.
+// When GPU records of a running program reach its file, with a CUPTI that needs no GPU and returns a buffer only when it is full or requested.
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -22,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// When frames with GPU records were appended to the file. What comes within a few milliseconds comes of one request.
+// When frames with GPU records were appended to the file. Frames within a few milliseconds of each other belong to one request.
 class Arrivals {
  public:
   void take(std::span<const std::byte> frames) {
@@ -49,16 +48,16 @@ class Arrivals {
 
 struct Recorded {
   std::size_t arrivals_while_it_ran = 0;
-  Clock::duration time{};     // in which they came, and a little
-  std::uint64_t kernels = 0;  // in the end
+  Clock::duration time{};     // a little more than the time in which they came
+  std::uint64_t kernels = 0;  // at the end
 
-  // As many as there was time for. What belongs to one request may come in two parts on a busy machine.
+  // True if there were no more arrivals than the interval allows. On a busy machine, the records of one request may come in two parts.
   [[nodiscard]] bool are_as_seldom_as(std::chrono::milliseconds interval) const {
     return arrivals_while_it_ran <= 2 * static_cast<std::size_t>(time / interval) + 2;
   }
 };
 
-// Records launches for three seconds, and until so many arrivals have come.
+// Records launches for three seconds, and until `least_arrivals` arrivals have come.
 Recorded record(std::chrono::milliseconds interval, std::size_t least_arrivals) {
   const TemporaryFolder folder;
   session::LaunchRequest request;

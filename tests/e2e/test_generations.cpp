@@ -1,4 +1,4 @@
-// Processes that run one program after the other within milliseconds: each has what it did, and nothing of the others.
+// Processes that run several programs in succession within milliseconds: each has its own activity, and nothing of the others.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -18,7 +18,7 @@ using namespace lanescope::test;
 
 namespace {
 
-// More threads that never wait than there are processors.
+// Runs more threads that never wait than there are processors.
 class BusyMachine {
  public:
   BusyMachine() {
@@ -40,7 +40,7 @@ class BusyMachine {
   std::vector<std::thread> threads_;
 };
 
-// How often each range stands in the program's process.
+// How often each range occurs in the program's process.
 std::map<std::string, int> ranges_of(const Trace& trace, ProcessId process) {
   std::map<std::string, int> ranges;
   for (const Track& track : trace.tracks()) {
@@ -62,7 +62,7 @@ std::string number_of(const Process& process) {
   return process.arguments[4];
 }
 
-// Each ends where the next one begins, and none begins before the one before it became it.
+// Each program ends where the next one starts, and none starts before the previous program became it.
 void check_ends(const Trace& trace) {
   for (const Process& process : trace.processes())
     if (!process.arguments.empty()) CHECK(trace.provenance().monotonic_epoch + process.start >= std::stoll(process.arguments[5]));
@@ -78,9 +78,9 @@ void check_ends(const Trace& trace) {
   CHECK(trace.processes().back().exit_code == 7);
 }
 
-// Nothing was seen of a program's threads once the next one had begun.
+// Nothing is seen of a program's threads after the next one has started.
 void check_threads(const Trace& trace) {
-  std::map<ProcessId, std::pair<Nanoseconds, Nanoseconds>> seen;  // first begin, last end
+  std::map<ProcessId, std::pair<Nanoseconds, Nanoseconds>> seen;  // first start, last end
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kThreadStates) continue;
     for (const LaneId id : track.lanes) {
@@ -97,7 +97,8 @@ void check_threads(const Trace& trace) {
     if (seen.contains(id - 1) && seen.contains(id)) CHECK(seen[id].first >= seen[id - 1].second);
 }
 
-// Of the way hasty: every other program has all of its ranges, and each none but its own. Who had gone before it was heard has neither number nor ranges.
+// For the way "hasty": every other program has all of its ranges, and no program has those of others. A program that was gone before the recorder heard of it
+// has neither number nor ranges.
 void check_programs(const Trace& trace, int programs, int ranges) {
   std::map<std::string, std::map<std::string, int>> by_number;
   for (ProcessId id = 0; id < trace.processes().size(); ++id) {
@@ -155,7 +156,7 @@ TEST_CASE("programs that follow each other in one process within milliseconds ar
   }
 }
 
-// Its agent has made itself known, and may be given an answer that nobody waits for, by the time that another program runs.
+// A program's agent has connected, and may receive an answer that nobody waits for when another program already runs.
 TEST_CASE("a program that has gone before its agent was answered leaves the next one all that is its own") {
   constexpr int kPrograms = 21, kRanges = 5, kRuns = 5;
   const auto& traces = GENERATE_REF(from_range(kTraces));
@@ -171,7 +172,7 @@ TEST_CASE("a program that has gone before its agent was answered leaves the next
   }
 }
 
-// Stopped again and again, it hears several of them at once.
+// The recorder is stopped again and again, so that it hears several programs at once.
 TEST_CASE("programs of one process are told apart by a recorder that comes late to each") {
   constexpr int kPrograms = 31, kRanges = 3, kRuns = 3;
   const auto& traces = GENERATE_REF(from_range(kTraces));

@@ -1,4 +1,4 @@
-// GPU metrics in a recording: what the sampler says reaches the file, and a recording without it goes on.
+// GPU metrics in a recording: what the sampler reports reaches the file, and a recording continues without a sampler.
 #include "recorder.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -8,7 +8,7 @@ using namespace lanescope::test;
 
 namespace {
 
-// Who samples in place of lanescope-gpu-metrics.
+// Sets the program that samples instead of lanescope-gpu-metrics.
 std::vector<Environment> sampled_by(const std::string& command) { return {{"LANESCOPE_GPU_METRICS", command}}; }
 std::string imaginary() { return program("lanescope_program_gpu_metrics_source").string(); }
 
@@ -22,7 +22,7 @@ TEST_CASE("samples of GPU metrics cover the program from its first event to its 
   const auto trace = load(folder.path() / "metrics.trace");
   REQUIRE(trace->event_count() > 0);
   REQUIRE(trace->counters().size() == 2);
-  for (const Process& process : trace->processes()) CHECK(process.instance != 0);  // the sampler is none
+  for (const Process& process : trace->processes()) CHECK(process.instance != 0);  // the sampler is not a process of the trace
   const Counter& ramp = trace->counters()[0];
   CHECK(ramp.name == "Ramp");
   REQUIRE(ramp.gpu != kNone);
@@ -55,7 +55,7 @@ TEST_CASE("what the sampler may not do is told to the user and to the reader of 
 }
 
 TEST_CASE("a recording goes on without a sampler that works") {
-  const char* command = GENERATE("/no/such/lanescope-gpu-metrics", "/bin/true", "/usr/bin/yes --");  // is not there, ends, writes nonsense
+  const char* command = GENERATE("/no/such/lanescope-gpu-metrics", "/bin/true", "/usr/bin/yes --");  // is missing, ends, writes nonsense
   CAPTURE(command);
   const TemporaryFolder folder;
   const Ran ran =

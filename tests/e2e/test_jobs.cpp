@@ -1,4 +1,4 @@
-// Jobs of several processes: a file for each rank though the launcher has none, and what files say of where they come from.
+// Jobs of several processes: a file for each rank although the launcher has no rank, and what files say about their origin.
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -45,7 +45,7 @@ TEST_CASE("around a launcher, each rank gets a file of its own, and what the lau
   const auto launcher = load(folder.path() / "ddp_rank.trace");
   CHECK(launcher->provenance().finished);
   CHECK(steps(*launcher) == 0);
-  for (const Process& process : launcher->processes()) CHECK_FALSE(process.place.rank);  // also its forks, before they become programs
+  for (const Process& process : launcher->processes()) CHECK_FALSE(process.place.rank);  // including its forks, before they become programs
   std::string output;
   for (const OutputText& text : launcher->output()) output += text.bytes;
   CHECK_THAT(output, contains_text("launched 4"));
@@ -130,7 +130,7 @@ TEST_CASE("a file says of its processes' environment what their launcher set, of
   CHECK(from.boot_id == boot);
   if (!machine.empty()) CHECK(from.machine_id.size() == 16);
   if (!machine.empty()) CHECK(machine.find(from.machine_id) == std::string::npos);
-  REQUIRE(from.clocks.size() >= 2);  // at its begin and its end
+  REQUIRE(from.clocks.size() >= 2);  // at its start and its end
   const ClockReading& first = from.clocks.front();
   const ClockReading& last = from.clocks.back();
   CHECK(last.time > first.time);

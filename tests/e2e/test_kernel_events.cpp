@@ -1,4 +1,4 @@
-// -t syscall, --ftrace and --cpu-core-events, of a program that counts itself what it does.
+// -t syscall, --ftrace and --cpu-core-events, for a program that counts what it does.
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -23,7 +23,7 @@ namespace {
 
 const std::vector<std::string> kQuiet{"-s", "none", "--cpuctxsw", "none", "-f", "-o", "x"};
 
-// Makes the kernel's list of events seen by this process and those that it starts, and by no other. Says why, where it can't.
+// Makes the kernel's list of events visible to this process and its descendants only. If that fails, prints why.
 bool sees_events() {
   std::error_code failed;
   const char* const event = "/sys/kernel/tracing/events/raw_syscalls/sys_enter/id";
@@ -57,7 +57,7 @@ struct Call {
   bool is_finished;
 };
 
-// By names, of tracks of this kind and domain.
+// The calls by name, from tracks of this kind and domain.
 std::multimap<std::string, Call> calls(const Trace& trace, TrackKind kind, std::string_view domain) {
   std::multimap<std::string, Call> result;
   for (const Track& track : trace.tracks()) {
@@ -87,7 +87,7 @@ bool permits_events(const Ran& ran) {
   return false;
 }
 
-// What happened in all of the recording, by name.
+// The number of events in the whole recording, by name.
 std::map<std::string, double> totals(const Trace& trace) {
   std::map<std::string, double> result;
   for (CounterId id = 0; id < trace.counters().size(); ++id) {
@@ -115,12 +115,12 @@ TEST_CASE("system calls are ranges of their threads, with what they returned") {
     CHECK(count(all, "close", -EBADF) == 5);
     CHECK(count(all, "kill", 0) == 4);
     CHECK(count(all, "madvise", 0) == 1);
-    // Both sleep as long as they say.
+    // Both sleep for the requested time.
     std::size_t sleeps = 0;
     for (auto [each, last] = all.equal_range("clock_nanosleep"); each != last; ++each)
       sleeps += each->second.duration >= 20'000'000 && each->second.result == 0 ? 1 : 0;
     CHECK(sleeps == 2);
-    // The end of a process never returns; a call of exec is the last of the program that made it.
+    // The end of a process never returns; a call of exec is the last call of the program that makes it.
     CHECK(count(all, "exit_group", std::nullopt) == 2);
     CHECK(all.find("exit_group")->second.is_finished == false);
     CHECK(all.find("kill")->second.is_finished);
@@ -170,7 +170,7 @@ TEST_CASE("a process that runs already can have its system calls recorded, too")
   CHECK(ran.code == 0);
   if (!permits_events(ran)) return;
   const auto all = calls(*load(folder / "x.trace"), TrackKind::kNvtxRanges, "System calls");
-  CHECK(all.contains("execve"));  // of sleep
+  CHECK(all.contains("execve"));  // the exec of sleep
   CHECK(all.contains("clock_nanosleep"));
 }
 
@@ -190,7 +190,7 @@ TEST_CASE("events that are counted come to as many as the program counts, and th
   const long among_pages = std::strtol(ran.output.c_str() + at + 7, nullptr, 10);
   const auto counted = totals(*trace);
   REQUIRE(counted.contains("minor-faults"));
-  // Those of the program's start, of its child and of its end come on top: a few hundreds.
+  // The faults of the program's start, of its child and of its end are added: a few hundred.
   CHECK(among_pages > 100);
   CHECK(counted.at("minor-faults") >= static_cast<double>(among_pages) - 1);
   CHECK(counted.at("minor-faults") < static_cast<double>(among_pages) + 3000);

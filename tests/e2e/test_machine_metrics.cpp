@@ -1,4 +1,4 @@
-// --nic-metrics and --storage-metrics, on a machine that is made up, and on this one.
+// --nic-metrics and --storage-metrics, on a made-up machine and on this one.
 #include <fstream>
 
 #include "../collector/machine_metrics/machine_tree.h"

@@ -1,4 +1,4 @@
-// Structured data that a program attaches to NVTX events arrives as it was meant: by the names of its schema.
+// Structured data that a program attaches to NVTX events arrives as intended, with the names of its schema.
 #include "../programs/nvtx/nvtx_payloads_facts.h"
 #include "model/trace/domains/nvtx_payload.h"
 #include "recorder.h"
@@ -11,7 +11,7 @@ namespace facts = lanescope::test::nvtx_payloads;
 
 namespace {
 
-// What the payloads of the process's events of one kind say, by time.
+// The payloads of the process's events of one kind, by time.
 std::vector<std::string> payloads(const Trace& trace, TrackKind kind) {
   std::vector<std::string> result;
   for (const Track& track : trace.tracks()) {
@@ -48,5 +48,5 @@ TEST_CASE("structured payloads are recorded by the names that their schemas give
   REQUIRE(fields.size() == 4);
   CHECK(fields[0].value == "a \"b\"");
   CHECK(fields[2].value == "0.5");
-  CHECK(count_events(*trace, TrackKind::kNvtxMarks, "sample") == 1);  // called as its schema is
+  CHECK(count_events(*trace, TrackKind::kNvtxMarks, "sample") == 1);  // it has the name of its schema
 }

@@ -1,4 +1,4 @@
-// The library's own face: a Recording that somebody watches.
+// The library's own interface: a Recording that a program watches.
 #include <atomic>
 #include <condition_variable>
 #include <csignal>
@@ -35,7 +35,7 @@ std::string content(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What a viewer does: every frame goes into a builder as it comes.
+// Does what a viewer does: every frame goes into a builder as it comes.
 struct Watcher {
   TraceBuilder builder;
   FrameIngest ingest{builder};
@@ -72,7 +72,7 @@ TEST_CASE("whoever watches gets exactly what the file gets, while the program ru
   auto recording = session::Recording::launch(request(folder.path(), {program("lanescope_program_nvtx_endless").string()}),
                                               [&](std::span<const std::byte> frames) { watcher.take(frames); });
   REQUIRE(recording);
-  watcher.wait_for_events(1'000);  // they come although the program goes on
+  watcher.wait_for_events(1'000);  // they come although the program continues
   CHECK((*recording)->state() == session::RecordingState::kRecording);
   CHECK_FALSE((*recording)->exit_status());
   kill((*recording)->target_pid(), SIGTERM);
@@ -119,7 +119,7 @@ TEST_CASE("whoever waits for the end of a capture is answered where the recordin
       });
   REQUIRE(recording);
   watcher.wait_for_events(1'000);
-  fails = true;  // nothing comes from a program that waits: the next frames are those of the end
+  fails = true;  // a waiting program sends nothing: the next frames are those of the end
   auto answer = std::async(std::launch::async, [&] { return (*recording)->end_capture(); });
   REQUIRE(answer.wait_for(60s) == std::future_status::ready);
   const Result<std::filesystem::path> file = answer.get();

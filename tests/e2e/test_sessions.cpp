@@ -1,4 +1,4 @@
-// Sessions that are steered from elsewhere: each capture as its start has it, and starts that come before their program.
+// Sessions that are controlled from elsewhere: each capture follows the options of its start, and starts may come before their program.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
@@ -28,7 +28,7 @@ namespace {
 
 std::string captures() { return program("lanescope_program_nvtx_captures").string(); }
 
-// Sessions of their own, asked from another folder than theirs.
+// Separate sessions, asked from another folder than theirs.
 class Sessions {
  public:
   Ran ask(const std::vector<std::string>& arguments) const {
@@ -45,22 +45,22 @@ class Sessions {
   [[nodiscard]] const std::filesystem::path& elsewhere() const { return elsewhere_.path(); }
 
  private:
-  TemporaryFolder folder_;  // of the sessions, and where their programs run
+  TemporaryFolder folder_;  // of the sessions; their programs run there, too
   TemporaryFolder elsewhere_;
 };
 
-// Their folder, held as by whoever begins a session.
+// The sessions' folder, locked as by a process that begins a session.
 class HeldFolder {
  public:
   explicit HeldFolder(const Sessions& sessions) : path_(sessions.folder() / "lanescope") {
-    REQUIRE(sessions.ask({"sessions", "list"}).code == 0);  // makes it
+    REQUIRE(sessions.ask({"sessions", "list"}).code == 0);  // creates the folder
     held_ = channel::FileDescriptor(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     REQUIRE(flock(held_.get(), LOCK_EX) == 0);
   }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   void release() const { REQUIRE(flock(held_.get(), LOCK_UN) == 0); }
 
-  // Until this process waits for it, or has ended.
+  // Waits until this process waits for the folder, or has ended.
   void await(pid_t pid) const {
     const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!has_opened(pid)) {
@@ -92,7 +92,7 @@ sockaddr_un address_of(const Sessions& sessions, const char* name) {
   return address;
 }
 
-// A session that doesn't listen yet.
+// A session that does not listen yet.
 channel::FileDescriptor bound_session(const Sessions& sessions, const char* name) {
   const sockaddr_un address = address_of(sessions, name);
   channel::FileDescriptor bound(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
@@ -100,7 +100,7 @@ channel::FileDescriptor bound_session(const Sessions& sessions, const char* name
   return bound;
 }
 
-// One message of a connection to a session; null at its end.
+// Receives one message of a connection to a session; null at its end.
 nlohmann::json received(const channel::FileDescriptor& connection) {
   std::string text(64u << 10, '\0');
   const ssize_t size = recv(connection.get(), text.data(), text.size(), 0);
@@ -111,7 +111,7 @@ void answer(const channel::FileDescriptor& connection, const nlohmann::json& wor
   REQUIRE(send(connection.get(), text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()));
 }
 
-// A way to a session, as lanescope stop has one.
+// Connects to a session, as lanescope stop does.
 channel::FileDescriptor connected(const Sessions& sessions, const char* name) {
   const sockaddr_un address = address_of(sessions, name);
   channel::FileDescriptor connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
@@ -119,7 +119,7 @@ channel::FileDescriptor connected(const Sessions& sessions, const char* name) {
   return connection;
 }
 
-// Of rounds of nvtx_captures in the file.
+// Events of nvtx_captures' rounds in the file.
 struct Rounds {
   std::uint64_t inside = 0;
   std::uint64_t outside = 0;
@@ -172,7 +172,7 @@ TEST_CASE("a session whose recorder was stopped is listed as that, and nobody wa
   sessions.await("Waiting");
   kill(recording.pid(), SIGSTOP);
   const std::string advice = "its recorder was stopped. Let it go on with: kill -CONT " + std::to_string(recording.pid());
-  for (int look = 0; look < 10; ++look) {  // each leaves requests behind
+  for (int look = 0; look < 10; ++look) {  // each leaves unanswered requests
     const Ran list = sessions.ask({"sessions", "list"});
     CHECK(list.code == 0);
     CHECK_THAT(list.output, contains_text("Stopped") && contains_text("mine"));
@@ -200,7 +200,7 @@ TEST_CASE("who connects to a session and asks nothing keeps no place in it, and 
   const auto before = descriptors();
   std::vector<channel::FileDescriptor> silent;
   for (int i = 0; i < 300; ++i) silent.push_back(connected(sessions, "mine"));
-  CHECK(received(silent.front()).is_null());  // has been let go
+  CHECK(received(silent.front()).is_null());  // the session has dropped it
   CHECK_THAT(sessions.ask({"sessions", "list"}).output, contains_text("Waiting"));
   CHECK(descriptors() <= before + 70);
   kill(recording.pid(), SIGTERM);
@@ -219,7 +219,7 @@ TEST_CASE("a session that is about to begin is listed as that, and who asks it i
   for (std::string command; command != "start";) {
     channel::FileDescriptor connection(accept(session.get(), nullptr, nullptr));
     const nlohmann::json request = received(connection);
-    if (request.is_null()) continue;  // who only looks whether it is there
+    if (request.is_null()) continue;  // this client only checked that the session is there
     command = request.value("command", "");
     if (command == "start")
       answer(connection, {{"file", "there.trace"}});
@@ -234,12 +234,12 @@ TEST_CASE("a session that is about to begin is listed as that, and who asks it i
 
 TEST_CASE("what a killed session left is cleared away, and never one that is about to listen") {
   const Sessions sessions;
-  const HeldFolder held(sessions);  // as by whoever begins a session
+  const HeldFolder held(sessions);  // like a process that begins a session
   const channel::FileDescriptor bound = bound_session(sessions, "mine");
   const std::filesystem::path place = held.path() / "mine.session";
   CHECK(sessions.ask({"sessions", "list"}).code == 0);
   CHECK(std::filesystem::exists(place));
-  // Nobody else begins one meanwhile, and its program runs all the same.
+  // Nobody else can begin one meanwhile, and the program runs nevertheless.
   const Ran beside = sessions.ask({"profile", "-t", "nvtx", "--session-new=other", "--", "sh", "-c", "exit 3"});
   CHECK(beside.code == 3);
   CHECK_THAT(beside.messages, contains_text("holds the folder of sessions"));
@@ -305,12 +305,12 @@ TEST_CASE("a start that comes first may wait for a range that the launch names, 
   CHECK(sessions.ask({"start", "-c", "nvtx", "-p", "none of these", "-o", "two", "--session-new=b"}).code == 0);
   CHECK(run_lanescope(sessions.folder(), {"launch", "-t", "nvtx", captures(), "plain"}).code == 2);  // which?
   const Ran ran = run_lanescope(sessions.folder(), {"launch", "-t", "nvtx", "-p", "wanted", "--session=a", captures(), "plain", "3"});
-  CHECK(ran.code == 3);  // it ran on to its end
+  CHECK(ran.code == 3);  // it continued to its end
   CHECK(rounds(sessions.elsewhere() / "one.trace") == Rounds{20, 0});
   const Ran none = run_lanescope(sessions.folder(), {"launch", "-t", "nvtx", "--session=b", captures(), "plain"});
   CHECK(none.code == 3);
   CHECK_FALSE(std::filesystem::exists(sessions.elsewhere() / "two.trace"));
-  CHECK(run_lanescope(sessions.folder(), {"launch", "--session=b", "true"}).code == 2);  // it was taken
+  CHECK(run_lanescope(sessions.folder(), {"launch", "--session=b", "true"}).code == 2);  // the session has taken its start
 }
 
 TEST_CASE("each capture observes threads as its start has it") {
@@ -331,7 +331,7 @@ TEST_CASE("each capture observes threads as its start has it") {
     return observed(sessions.elsewhere() / (name + ".trace"));
   };
   CHECK(capture("as_launched", {}).states == 0);
-  for (const std::string name : {"sampled", "sampled_again"}) {  // names of code come anew, too
+  for (const std::string name : {"sampled", "sampled_again"}) {  // names of code are sent again, too
     REQUIRE(sessions.ask({"start", "-o", name, "-s", "process-tree", "--cpuctxsw=process-tree"}).code == 0);
     const std::filesystem::path file = sessions.elsewhere() / (name + ".trace");
     while (!load_trace(file)) std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -351,7 +351,7 @@ TEST_CASE("each capture observes threads as its start has it") {
   const std::filesystem::path slow = sessions.elsewhere() / "slow.trace";
   while (!load_trace(slow) || observed(slow).samples < 5) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   REQUIRE(sessions.ask({"stop"}).code == 0);
-  // 20 in each second of work at most; by default they would be a thousand.
+  // At most 20 in each second of work; the default would be a thousand.
   CHECK(static_cast<double>(observed(slow).samples - 1) < 1.5 * 20 * static_cast<double>(load(slow)->extent().length()) / 1e9);
   CHECK(sessions.ask({"shutdown", "--kill", "sigkill"}).code == 0);
   CHECK(session.wait() == 128 + SIGKILL);
@@ -376,7 +376,7 @@ TEST_CASE("what a start asks to be made of its file is made by the stop, or by t
   CHECK(sessions.ask({"start", "-o", "one", "--export=csv", "--stats=true"}).code == 0);
   const Ran stop = sessions.ask({"stop"});
   CHECK(stop.code == 0);
-  CHECK_THAT(stop.messages, contains_text("one.trace does not contain"));  // the reports looked, and the program was idle
+  CHECK_THAT(stop.messages, contains_text("one.trace does not contain"));  // the reports were made; the program was idle
   CHECK(std::filesystem::exists(sessions.elsewhere() / "one.csv"));
   std::filesystem::remove(sessions.elsewhere() / "one.csv");
 
@@ -399,7 +399,7 @@ TEST_CASE("what a stop that ends early has not made of a file, the session makes
     answer(stop, {{"command", "stop"}});
     return stop;
   };
-  stopped("killed");  // before it has heard that its file is there
+  stopped("killed");  // before it was told that its file exists
   {
     const channel::FileDescriptor stop = stopped("interrupted");
     CHECK(received(stop)["exports"] == nlohmann::json{"csv", "text"});
@@ -408,7 +408,7 @@ TEST_CASE("what a stop that ends early has not made of a file, the session makes
   channel::FileDescriptor working = stopped("whole");
   CHECK(received(working)["statistics"] == true);
   CHECK(sessions.ask({"shutdown"}).code == 0);
-  // It says that it waits, and then that the other is ready.
+  // First the session reports that it waits, then that the other is ready.
   std::thread rest([&] {
     for (const char* what : {"csv", "text", "statistics"}) answer(working, {{"made", what}});
     working.reset();
@@ -461,7 +461,7 @@ TEST_CASE("a capture whose file was moved, or replaced, is none for who stops it
   const Ran cancel = sessions.ask({"cancel"});
   CHECK(cancel.code == 1);
   CHECK_THAT(cancel.messages, contains_text("it is not thrown away"));
-  // One that is whole stays one, wherever the next one of its name went.
+  // A complete recording stays, wherever the next one of its name went.
   CHECK(sessions.ask({"start", "-o", "x"}).code == 0);
   CHECK(sessions.ask({"stop"}).code == 0);
   CHECK(sessions.ask({"shutdown"}).code == 0);
@@ -516,7 +516,7 @@ TEST_CASE("what a start can't have is one sentence") {
   }
   CHECK_THAT(sessions.ask({"status", "--session", "mine"}).output, contains_text("Waiting") && contains_text("mine"));
   CHECK(sessions.ask({"shutdown"}).code == 0);
-  CHECK(session.wait() == 5);  // a host that is killed at once would leave its program behind
+  CHECK(session.wait() == 5);  // a host that is killed at once would leave its program running
 }
 
 TEST_CASE("a session that is asked to end its program by what is no signal says so, and the program runs on") {
@@ -542,7 +542,7 @@ TEST_CASE("a session that answers with numbers that make no sense is listed with
   REQUIRE(listen(session.get(), 16) == 0);
   held.release();
   LanescopeProcess list(sessions.folder(), {"sessions", "list"});
-  for (bool is_answered = false; !is_answered;) {  // who only looks whether we are there asks nothing
+  for (bool is_answered = false; !is_answered;) {  // a client that only checks that we are there asks nothing
     const channel::FileDescriptor connection(accept(session.get(), nullptr, nullptr));
     is_answered = !received(connection).is_null();
     if (is_answered) answer(connection, nlohmann::json::parse(R"({"pid":1e99,"seconds":-1e99,"state":"Waiting","target":3.5})"));

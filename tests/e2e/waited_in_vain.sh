@@ -1,9 +1,9 @@
 #!/bin/bash
-# A process whose agent waits in vain for the recorder runs as it does alone, and is named as one that was not followed.
+# A process whose agent waits for the recorder in vain must run as it does alone, and must be reported as not followed.
 #
 #   waited_in_vain.sh LANESCOPE PROGRAM        PROGRAM makes NVTX calls, and prints the same each time
 #
-# The recorder is stopped before the program starts, and goes on when the program has ended.
+# The recorder is stopped before the program starts, and continued after the program has ended.
 set -u
 lanescope=$1 program=$2
 folder=$(mktemp -d); trap 'rm -rf "$folder"' EXIT

@@ -1,4 +1,4 @@
-// Frames as a fuzz target takes them: without checksums, so that what a mutation makes is read and not refused.
+// Frames as input of a fuzz target: without checksums, so that the result of a mutation is read instead of being refused.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ struct Frame {
   std::string payload;
 };
 
-// Any bytes are a sequence of frames; what is cut off at the end is left out.
+// Any bytes are a sequence of frames; an incomplete frame at the end is ignored.
 [[nodiscard]] std::vector<Frame> frames_of(std::string_view bytes);
 [[nodiscard]] std::string bytes_of(const std::vector<Frame>& frames);
 
-// Changes a frame's message, its bytes or its header, or which frames there are.
+// Changes a frame's message, its bytes or its header, or the set of frames.
 void change(std::vector<Frame>& frames, std::mt19937& random);
 
 }  // namespace lanescope::fuzz

@@ -1,4 +1,4 @@
-// Any bytes as a Chrome trace; what is read of it is exported again in every text format.
+// Any bytes as a Chrome trace; what is read is exported again in every text format.
 #include <cstdlib>
 #include <string>
 

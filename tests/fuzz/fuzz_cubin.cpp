@@ -1,4 +1,4 @@
-// Code of GPUs, which a trace file may bring from anywhere.
+// Code of GPUs, which a trace file may bring from any source.
 #include <cstddef>
 #include <cstdint>
 #include <fstream>

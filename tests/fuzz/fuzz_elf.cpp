@@ -1,4 +1,4 @@
-// Any bytes as a file of code: what it says of itself, of CPython in it, and of the functions and lines at its addresses.
+// Any bytes as a file of code: its facts about itself and about CPython in it, and the functions and lines at its addresses.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-// Bytes stay where they are, since offsets in the file say where its parts lie.
+// Bytes are not moved, because offsets in the file give the places of its parts.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned int seed) {
   std::mt19937 random(seed);
   if (size < sizeof(Elf64_Ehdr) || random() % 32 == 0) return LLVMFuzzerMutate(data, size, most);

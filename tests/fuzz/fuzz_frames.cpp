@@ -1,5 +1,5 @@
-// Frames with any payload, as the ingest of a recording takes them: the first byte says whether as a live recording is read, with what
-// there is so far looked at behind each frame.
+// Frames with any payload, as the ingest of a recording takes them. The first byte says if they are read like a live recording, in which the trace so far is
+// looked at after each frame.
 #include <cstring>
 
 #include "frame_sequence.h"

@@ -1,4 +1,4 @@
-// What an agent, or whoever took its place, sends first: messages of any size and content. The first byte says how many there are.
+// The first messages of an agent, or of a program in its place, with any size and content. The first byte is the number of messages.
 #include <cstdlib>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Any bytes as a text file that may be gzip: read to its end in pieces, and its beginning alone.
+// Any bytes as a text file that may be gzip: the whole file is read in pieces, and its start is read alone.
 #include <cstdlib>
 
 #include <zlib.h>
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string text(70'000, '\0');
   std::uint64_t unpacked = 0;
   for (std::size_t count = text.size(); count == text.size(); unpacked += count) count = (*source)->read(text);
-  if (!(*source)->damage().empty() && (*source)->damage().back() == '.') std::abort();  // it is the end of a sentence
+  if (!(*source)->damage().empty() && (*source)->damage().back() == '.') std::abort();  // the damage must be the end of a sentence, without a period
   if (unpacked > importers::ImportLimits(size).unpacked_bytes() + (1u << 20)) std::abort();
   return 0;
 }

@@ -1,4 +1,4 @@
-// Any bytes as a database that Nsight Systems exported. Mutations change pages as bytes, or values and rows as SQL does.
+// Any bytes as a database exported by Nsight Systems. Mutations change the bytes of pages, or change values and rows by SQL.
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -93,7 +93,7 @@ std::vector<std::string> texts_of(sqlite3* database, const std::string& query) {
   return texts;
 }
 
-// A row of small numbers in each table, which refer to each other.
+// Rows of small numbers in each table, which refer to each other.
 std::string with_rows(int rows) {
   const Connection database = open_in_memory();
   if (sqlite3_exec(database.get(), kSchema, nullptr, nullptr, nullptr) != SQLITE_OK) std::abort();
@@ -112,7 +112,7 @@ std::string with_rows(int rows) {
   return serialized(database.get());
 }
 
-// Changes values, rows or the schema of a database; empty where it is none any more.
+// Changes values, rows or the schema of a database. Returns an empty string if the input is no longer a database.
 std::string changed_by_statements(const std::uint8_t* data, std::size_t size, std::mt19937& random) {
   const Connection database = open_in_memory();
   auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(size));
@@ -175,7 +175,7 @@ std::string changed_by_statements(const std::uint8_t* data, std::size_t size, st
   return serialized(database.get());
 }
 
-// Pages stay where they are: what is inserted would move all of them.
+// Pages are not moved: an insertion would move all of them.
 void change_in_place(std::uint8_t* data, std::size_t size, std::mt19937& random) {
   constexpr std::size_t kPage = 512;
   const auto any = [&] { return random() % size; };
@@ -186,7 +186,7 @@ void change_in_place(std::uint8_t* data, std::size_t size, std::mt19937& random)
       case 1:
         data[any()] ^= static_cast<std::uint8_t>(1u << random() % 8);
         break;
-      case 2: {  // the head of a page: its kind, number of cells, where they begin, the page on the right
+      case 2: {  // the head of a page: its kind, the number of cells, their start, the page to the right
         const std::size_t at = any() / kPage * kPage + (random() % 8 == 0 ? 100 : 0) + random() % 16;
         if (at < size) data[at] = static_cast<std::uint8_t>(random() % 2 ? random() : random() % 16);
         break;
@@ -211,7 +211,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const fuzz::ScratchFile file(".sqlite");
   file.write(data, size);
   const auto trace = import_nsys_sqlite(file.path());
-  if (!trace && trace.error().text.find(file.path()) == std::string::npos) std::abort();  // it says which file
+  if (!trace && trace.error().text.find(file.path()) == std::string::npos) std::abort();  // the message names the file
   return 0;
 }
 

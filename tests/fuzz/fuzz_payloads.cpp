@@ -1,4 +1,4 @@
-// Payloads of frames of any type, decoded and no more: what a reader does with each before it knows of the others.
+// Payloads of frames of any type, which are only decoded: what a reader does with each before it knows the others.
 #include <cstdlib>
 #include <cstring>
 
@@ -13,7 +13,7 @@ using namespace lanescope;
 
 namespace {
 
-// A segment that can be decoded is written as it was read.
+// The head of a segment that can be decoded is unchanged after it is encoded and decoded.
 void decode_segment(std::string_view payload) {
   const auto segment = decode_lane_segment(payload);
   if (!segment || segment->events.empty()) return;

@@ -1,6 +1,5 @@
-// Records of the kernel's performance events, in memory as the kernel has them: of any type, length and content. What an input holds is put
-// into records of processes that do not exist; the first byte says how calls are followed, and whether code is named, too, which starts a
-// process and takes a hundred times as long.
+// Records of the kernel's performance events, as the kernel has them in memory: with any type, length and content. An input becomes records of processes that
+// do not exist. The first byte says how calls are followed, and if code is named as well, which starts a process and takes a hundred times as long.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -17,7 +16,7 @@ using namespace lanescope::cpu;
 namespace {
 
 constexpr std::size_t kBufferBytes = 128 << 10;
-constexpr std::uint32_t kFirstPid = 5'000'001;  // the kernel gives none beyond 4,194,304
+constexpr std::uint32_t kFirstPid = 5'000'001;  // the kernel assigns none above 4,194,304
 constexpr std::uint32_t kPids = 3;
 
 std::size_t page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
@@ -35,7 +34,7 @@ class Buffer {
   }
   [[nodiscard]] int file() const { return file_; }
   void clear() { control_->data_head = control_->data_tail = 0; }
-  // False where there is no room.
+  // Returns false if there is no room.
   bool add(std::uint32_t type, std::uint16_t misc, std::string body) {
     body.resize((body.size() + 7) / 8 * 8);
     const std::size_t size = sizeof(perf_event_header) + body.size();
@@ -53,7 +52,7 @@ class Buffer {
   std::byte* records_ = nullptr;
 };
 
-// One record of an input, in front of its content.
+// One record of an input, before its content.
 struct Step {
   std::uint8_t type;
   std::uint8_t event;
@@ -68,7 +67,7 @@ void append(std::string& bytes, Value value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// What a kernel says of its tracepoints, of which one has text in two ways.
+// A kernel's description of its tracepoints; one of these has text in two ways.
 TracedPoints traced_points() {
   const auto number = [](const char* name, std::uint32_t offset) { return TracepointField{name, offset, 8, TracepointField::Kind::kInteger, true}; };
   const TracepointField text{"comm", 8, 16, TracepointField::Kind::kText, false};
@@ -180,7 +179,7 @@ std::vector<std::string> valid_inputs() {
   std::string event;
   append(event, std::uint32_t{44});
   event += std::string(8, '\0') + std::string("disk\"\0", 6) + std::string(10, '\0');
-  append(event, std::uint32_t{4} << 16 | 36);  // where the other text is
+  append(event, std::uint32_t{4} << 16 | 36);  // position of the other text
   append(event, std::uint64_t{99});
   event += std::string("read\0\0\0\0", 8);
   const std::string program = record(4, 0, PERF_RECORD_MISC_COMM_EXEC, 10, "program") + record(1, 0, 0, 20, mapping) + record(2, 0, 0, 30, "", 1) +

@@ -1,5 +1,4 @@
-// Line tables of Python's code objects, as they lie in the memory of a process. The first two bytes say of which version, and at what
-// instruction.
+// Line tables of Python's code objects, as they lie in the memory of a process. The first two bytes give the version and the instruction.
 #include <cstdlib>
 #include <span>
 
@@ -16,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-// Of the same loop as CPython 3.9, 3.10 and 3.11 write it.
+// Tables of the same loop as CPython 3.9, 3.10 and 3.11 write them.
 std::vector<std::string> valid_inputs() {
   using namespace std::string_literals;
   return {"\0\2\0\1\10\1\4\377\2\2"s, "\1\3\4\1\6\1\2\200\10\376"s, "\2\4\200\0\331\4\20\220\1\372\0\1\2\203"s};

@@ -1,4 +1,4 @@
-// The memory of a process that runs Python, with any bytes in it. The first byte says which version's structures they are taken for.
+// The memory of a process that runs Python, with any bytes in it. The first byte says with which version's structures they are read.
 #include <algorithm>
 #include <cstring>
 
@@ -13,7 +13,7 @@ using namespace lanescope::python;
 
 namespace {
 
-// The bytes at FakeMemory's base; nothing else can be read.
+// The bytes at FakeMemory's base; no other memory can be read.
 class InputMemory final : public Memory {
  public:
   explicit InputMemory(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -30,7 +30,7 @@ class InputMemory final : public Memory {
   std::span<const std::byte> bytes_;
 };
 
-constexpr std::uint8_t kByOffsets = 4;  // the bytes themselves say, as those of 3.13 do
+constexpr std::uint8_t kByOffsets = 4;  // the bytes contain the offsets, as in 3.13
 
 Result<Layout> layout_of(std::uint8_t version, std::span<const std::byte> memory) {
   if (version % 8 >= kByOffsets) return layout_by_offsets(memory.first(std::min(memory.size(), kOffsetsSize)));

@@ -1,5 +1,5 @@
-// What comes over a link from another machine. The first byte says how: as a stream of bytes, in pieces; or as messages without their checksums,
-// each behind its size, so that mutations reach what is made of them. What is not refused goes into copies of files, as a recording's does.
+// Data from a link to another machine. The first byte says how it comes: as a stream of bytes in pieces, or as messages without their checksums, each after its
+// size, so that mutations reach the handling of messages. Accepted data goes into copies of files, like that of a recording.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// In memory; for all runs of this process.
+// A folder in memory for all runs of this process.
 const fs::path& folder() {
   static const fs::path path = [] {
     std::string pattern = fs::is_directory("/dev/shm") ? "/dev/shm/lanescope-fuzz-XXXXXX" : "/tmp/lanescope-fuzz-XXXXXX";

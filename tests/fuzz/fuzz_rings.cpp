@@ -1,5 +1,5 @@
-// Rings as a process that is recorded may leave them: records and frames, whole and broken, positions that jump. An input is a list of
-// steps, each a byte that says which and what it needs.
+// Rings as a recorded process may leave them: records and frames, whole and broken, and positions that jump. An input is a list of steps; each is a byte that
+// selects the step, followed by its data.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -49,7 +49,7 @@ class Input {
   std::string_view bytes_;
 };
 
-// The memory of a recording, of which few pages are used: it is made once.
+// The memory of a recording, of which few pages are used; it is made only once.
 const channel::SharedMemory& memory() {
   static const channel::SharedMemory made = [] {
     constexpr std::uint64_t kBytes = channel::memory_bytes_for(channel::kLeastPoolBytes);
@@ -95,7 +95,7 @@ class Target {
         record.id = input.take<std::uint16_t>();
         record.payload = input.take<std::uint64_t>();
         const std::string_view text = input.text(input.take<std::uint8_t>());
-        // A process that damaged what its own writer relies on harms itself alone.
+        // A process that damages what its own writer relies on harms only itself.
         if (ring_.head.load() % 8 == 0) channel::RingProducer(ring_, pool()).write(record, text);
         return;
       }
@@ -135,7 +135,7 @@ class Target {
     }
   }
 
-  // Bytes that are published as they are.
+  // Publishes the bytes as they are.
   static void put(channel::RingHeader& ring, std::span<std::byte> ring_bytes, std::string_view bytes) {
     const std::uint64_t head = ring.head.load();
     for (std::size_t i = 0; i < bytes.size(); ++i) ring_bytes[(head + i) & (ring_bytes.size() - 1)] = static_cast<std::byte>(bytes[i]);

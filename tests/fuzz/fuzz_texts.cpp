@@ -1,4 +1,4 @@
-// Texts that a program chose and that are shown: names, payloads of ranges, what goes to a terminal. The first byte says for what it is taken.
+// Texts that a program chose and that are shown: names, payloads of ranges, output to a terminal. The first byte selects the use of the text.
 #include <algorithm>
 #include <cstdlib>
 
@@ -14,7 +14,7 @@ namespace {
 
 bool is_control(unsigned char c) { return c < 0x20 || c == 0x7f; }
 
-// No control character comes through, of one byte or of two (C1).
+// No control character of one byte or of two bytes (C1) comes through.
 void check_printable(std::string_view text, LineBreaks breaks) {
   const std::string shown = printable(text, breaks);
   for (std::size_t i = 0; i < shown.size(); ++i) {

@@ -1,4 +1,4 @@
-// Files of frames: those that were finished, with an index and a trailer, those that were cut off, and any bytes.
+// Files of frames: finished ones with an index and a trailer, truncated ones, and any bytes.
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -19,11 +19,11 @@ using namespace lanescope;
 
 namespace {
 
-// What the first byte of an input says of the rest.
+// The form of an input, given by its first byte.
 enum Form : std::uint8_t {
-  kFrames,      // frames, which stand in a file as they are; with an index among them, a trailer says where it is
-  kCut,         // the same; the next two bytes say how much of the end is missing
-  kRaw,         // any bytes behind the header of a file
+  kFrames,      // frames, which stand in a file as they are; if an index is among them, a trailer says where it is
+  kCut,         // the same; the next two bytes say how much is missing at the end
+  kRaw,         // any bytes after the header of a file
   kWithoutAny,  // any bytes
   kForms,
 };
@@ -79,7 +79,7 @@ std::vector<std::byte> file_of(std::string_view input) {
   return file;
 }
 
-// The index of frames as they lie in the file that is made of them.
+// The index of the frames, with their positions in the file that is made of them.
 fuzz::Frame index_of(const std::vector<fuzz::Frame>& frames) {
   proto::Index index;
   std::vector<std::byte> file(sizeof(FileHeader));
@@ -113,7 +113,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       for (std::uint32_t lane = 0; lane < reader->lane_count(track); ++lane)
         for (const SegmentReader::Segment& segment : reader->segments({track, lane})) (void)reader->decode(segment);
   if (const auto trace = load_trace(path, {}, EventPlace::kInFile)) {
-    // What heads say, and what is in segments, or stands for it, fits together.
+    // The heads must agree with the segments, or with what stands in for them.
     for (const Lane& lane : (*trace)->lanes()) {
       Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
       for (EventIndex i = 0; i < lane.size(); ++i) {

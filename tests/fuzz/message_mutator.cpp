@@ -13,7 +13,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-constexpr int kMostElements = 4'000;  // of a column, so that inputs stay small
+constexpr int kMostElements = 4'000;  // in a column, so that inputs stay small
 
 void collect(Message& message, std::vector<Message*>& all) {
   all.push_back(&message);
@@ -36,7 +36,7 @@ std::string changed_text(std::string text, std::mt19937& random) {
   return text;
 }
 
-// Sets the field, or its element at `position` (one more where that is the end), to a number or a text.
+// Sets the field, or its element at `position` (a new element if that is the end), to a number or a text.
 void set(Message& message, const FieldDescriptor* field, int position, std::mt19937& random) {
   const Reflection& access = *message.GetReflection();
   const bool repeated = field->is_repeated();
@@ -140,7 +140,7 @@ void change(Message& message, std::mt19937& random) {
     Message& part = *all[random() % all.size()];
     const auto* type = part.GetDescriptor();
     if (type->field_count() == 0) continue;
-    // A field that is there more often than one that is not.
+    // A field that is present is chosen more often than one that is not.
     const Reflection& access = *part.GetReflection();
     std::vector<const FieldDescriptor*> present;
     access.ListFields(part, &present);

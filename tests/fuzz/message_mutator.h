@@ -1,4 +1,4 @@
-// Changes protobuf messages so that they stay messages.
+// Changes protobuf messages so that they stay valid messages.
 #pragma once
 
 #include <random>
@@ -7,7 +7,7 @@
 
 namespace lanescope::fuzz {
 
-// Numbers at the ends of what fits, and small ones, which name entries of dictionaries.
+// Numbers at the limits of their types, and small ones, which name entries of dictionaries.
 [[nodiscard]] std::uint64_t number(std::mt19937& random);
 
 // Changes one to four fields, of the message itself or of one within it, however deep: sets, clears, adds, removes, repeats.

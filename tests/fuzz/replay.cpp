@@ -1,6 +1,6 @@
-// Drives a fuzz target where there is no libFuzzer. Use: PROGRAM COUNT [FILE or FOLDER...]
+// Drives a fuzz target without libFuzzer. Use: PROGRAM COUNT [FILE or FOLDER...]
 //
-// Runs the target's valid inputs and the files, as they are, and then so many mutations of them. The sequence is the same in every run.
+// Runs the target's valid inputs and the files unchanged, and then COUNT mutations of them. The sequence is the same in every run.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// One file in memory that inputs are written to, for what opens files by name.
+// One file in memory to which inputs are written, for code that opens files by name.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Writes the valid inputs of a target as files into the folder that LANESCOPE_FUZZ_SEEDS names, and ends: libFuzzer begins with them.
+// Writes the valid inputs of a target as files into the folder named by LANESCOPE_FUZZ_SEEDS, and ends: libFuzzer starts with them.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -11,9 +11,9 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-constexpr int kElements = 4;  // of each column
+constexpr int kElements = 4;  // in each column
 
-// A small number in every field, and four of them in every column: ids that exist, times that ascend, columns of equal length.
+// A small number in every field, and four of them in every column: ids that exist, ascending times, columns of equal length.
 void fill(Message& message, int depth = 0) {
   const Reflection& access = *message.GetReflection();
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {

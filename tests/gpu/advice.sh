@@ -1,6 +1,6 @@
 #!/bin/bash
-# What `lanescope analyze` says of PyTorch programs whose fault is known, and of one without, on a machine with a GPU and PyTorch.
-# Use: advice.sh [LANESCOPE]. Prints what was found, a line for each check, and the number of failures. Takes about a minute.
+# Checks what `lanescope analyze` finds in PyTorch programs with a known fault, and in one without, on a machine with a GPU and PyTorch.
+# Use: advice.sh [LANESCOPE]. Prints the findings, a line for each check, and the number of failures. Takes about a minute.
 here=$(dirname "$(realpath "$0")")
 lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
 program=$here/../programs/gpu/torch_launches.py

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What recordings of the less common parts of CUDA hold, on a machine with a GPU, nvcc, PyTorch and python3. Use: breadth.sh [LANESCOPE]
-# Prints a line for each check, and ends with the number of those that failed. Takes about two minutes.
+# Checks what recordings of the less common parts of CUDA contain, on a machine with a GPU, nvcc, PyTorch and python3. Use: breadth.sh [LANESCOPE]
+# Prints a line for each check, and the number of failed checks at the end. Takes about two minutes.
 here=$(dirname "$(realpath "$0")")
 lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
 folder=$(mktemp -d); cd "$folder" || exit 1
@@ -78,7 +78,7 @@ check "contexts" 3 "$(ask reset "SELECT COUNT(DISTINCT contextId) FROM CUPTI_ACT
 
 echo "--- cooperative and cluster launches"
 record launches "$program" launches
-# CUPTI takes launches in clusters for cooperative ones as well.
+# CUPTI reports launches in clusters as cooperative as well.
 check "cooperative" 10 "$(ask launches "SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE launchType = 2 AND clusterX = 0")"
 python3 - launches.sqlite <<'P'
 import sqlite3, sys
@@ -154,11 +154,11 @@ print("profiled", sum(1 for e in p.events() if "elementwise" in e.name or "mul" 
 for _ in range(30): x.mul_(1.0001)
 torch.cuda.synchronize()
 P
-# We come first: recorded, and torch.profiler goes without the GPU.
+# We are first: the program is recorded, and torch.profiler gets no GPU events.
 record first python3 twice.py
 check "we first: kernels" 50 "$(ask first "SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = k.demangledName WHERE s.value LIKE '%Mul%'")"
 grep profiled first.messages | sed 's/^/      /'
-# torch.profiler comes first, and we attach while it runs: its user keeps what it has, ours is told.
+# torch.profiler is first, and we attach while it runs: it keeps its events, and our user gets a message.
 cat > held.py <<'P'
 import sys, time, torch
 from torch.profiler import profile, ProfilerActivity

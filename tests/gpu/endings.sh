@@ -1,6 +1,6 @@
 #!/bin/bash
-# How programs that use a GPU end, on a machine with one and PyTorch. Use: endings.sh [LANESCOPE]
-# Prints a line for each promise, and ends with the number of those that were not kept. Takes about 80 seconds.
+# Checks how programs that use a GPU end, on a machine with one and PyTorch. Use: endings.sh [LANESCOPE]
+# Prints a line for each check, and the number of failed checks at the end. Takes about 80 seconds.
 lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
 folder=$(mktemp -d); cd "$folder" || exit 1
 failures=0
@@ -10,7 +10,7 @@ check() {  # check WHAT EXPECTED FOUND
 kernels() { "$lanescope" stats -q -r cuda_gpu_trace -f csv "$1" 2>/dev/null | grep -c 'FunctorOnSelf_add\|add_'; }
 whole() { "$lanescope" info "$1" | grep -q 'Contents  *complete: nothing dropped' && echo yes || echo no; }
 
-# A library that calls exec by number.
+# A library that calls exec by its system call number.
 cc -shared -fPIC -o become.so -x c - <<'C' || exit 1
 #define _GNU_SOURCE
 #include <sys/syscall.h>
@@ -21,7 +21,7 @@ void become(void) {
 }
 C
 
-# 300 kernels, of which the last still runs, and then what the first argument says.
+# Launches 300 kernels, of which the last still runs, and then does what the first argument says.
 cat > work.py <<'P'
 import ctypes, os, signal, sys, time
 if sys.argv[1] == "exec-call": become = ctypes.CDLL("./become.so").become
@@ -88,14 +88,14 @@ for each in term:143 kill:137; do
   if [ "$found" = 300 ] || [ "$(whole $how.trace)" = no ]; then echo "ok    $how: $found of 300 kernels, and it is said whether any are missing"
   else echo "FAIL  $how: $found of 300 kernels, and nothing is said to be missing"; failures=$((failures + 1)); fi
 done
-# A signal for us alone is passed on once CUPTI was asked for what it has, which it is not otherwise here.
+# A signal for the recorder alone is passed on after CUPTI was asked for its records. Here nothing else asks for them.
 "$lanescope" profile -t cuda --cuda-flush-interval=60000 -f -o passed python3 work.py sleep > output 2> messages &
 until grep -q worked output 2> /dev/null; do sleep 0.1; done; sleep 0.5
 kill -TERM $!; wait $!
 check "passed on: exit code" 143 $?
 check "passed on: kernels" 300 "$(kernels passed.trace)"
 check "passed on: nothing is missing" yes "$(whole passed.trace)"
-# CUPTI serves one at a time: with a profiler of its own the program goes on, and one of the two has the kernels.
+# CUPTI serves one profiler at a time: a program with a profiler of its own goes on, and one of the two has the kernels.
 run profiled 0 "worked " -
 echo "      profiled: $(kernels profiled.trace) of 300 kernels; $(grep -m1 -i 'cupti\|profiler' messages)"
 

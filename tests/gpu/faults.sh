@@ -1,13 +1,13 @@
 #!/bin/bash
-# What `lanescope analyze` says of a PyTorch training loop with one fault after the other, as people have them, on a machine with a GPU and PyTorch: a plain
-# `lanescope profile python3 train.py`, no NVTX. Use: faults.sh [LANESCOPE]. Prints a line for each check, and ends with the number of failures. Takes three
-# minutes. A wait in each step costs some 1 % of it here, below what gpu_bubbles tells of otherwise.
+# Checks what `lanescope analyze` finds in a PyTorch training loop with one common fault after the other, on a machine with a GPU and PyTorch: a plain
+# `lanescope profile python3 train.py`, without NVTX. Use: faults.sh [LANESCOPE]. Prints a line for each check, and the number of failures at the end. Takes
+# three minutes. A wait in each step costs about 1 % of it here, which is below the usual threshold of gpu_bubbles.
 here=$(dirname "$(realpath "$0")")
 lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
 program=$here/../programs/gpu/training_faults.py
 folder=$(mktemp -d); cd "$folder" || exit 1
 failures=0
-# check FAULT STEPS PATTERN WHAT [RULE]: a line among the first three findings has the pattern; with a rule, a line of its first two.
+# check FAULT STEPS PATTERN WHAT [RULE]: one of the first three findings must match the pattern; with a rule, one of its first two.
 check() {
   timeout 120 "$lanescope" profile -f -o "$1" python3 "$program" "$1" --steps "$2" > "$1.messages" 2>&1 || tail -3 "$1.messages"
   "$lanescope" analyze -f column ${5:+-r "$5"} "$1.trace" > "$1.answer" 2> /dev/null

@@ -1,7 +1,7 @@
 #!/bin/bash
-# A training whose loader workers are forked anew for each epoch, on a machine with a GPU, PyTorch and torchvision: what recording costs it, beside nsys
-# where there is one, and whether it goes on while it is attached to over and over. Use: loader_forks.sh [LANESCOPE [ROUNDS [SECONDS]]]
-# Prints a line for each way of recording in each of ROUNDS (2), then each attach that failed in SECONDS (90), and ends with their number. Five minutes.
+# A training whose loader workers are forked anew for each epoch, on a machine with a GPU, PyTorch and torchvision. Measures the cost of recording, compared
+# with nsys if it is installed, and checks that the training goes on while it is attached to repeatedly. Use: loader_forks.sh [LANESCOPE [ROUNDS [SECONDS]]]
+# Prints a line for each way of recording in each of ROUNDS (2), then each attach that failed in SECONDS (90), and their number. Takes five minutes.
 here=$(dirname "$(realpath "$0")")
 lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
 nsys=$(ls /opt/nvidia/nsight-compute/*/host/target-linux-x64/nsys /usr/local/bin/nsys 2> /dev/null | head -1)

@@ -1,8 +1,9 @@
 #!/bin/bash
 # Memory of a program that launches kernels at full speed, and of its recorder, over a long time; and captures that end while a kernel runs for
 # seconds. On a machine with a GPU and nvcc. Use: long_run.sh [SECONDS, 600] [LANESCOPE] [OPTIONS OF PROFILE...]
-# Every 10 seconds it prints the resident memory that each has for itself, in MiB, and how large the file is. At the end: what was dropped, and whether memory was
-# flat: it grew by less than 5 % or 16 MiB in the second half. Ends with the number of checks that failed. 10 minutes need about 2 GB of disk.
+# Every 10 seconds it prints the resident memory that each has for itself, in MiB, and the size of the file. At the end it prints what was dropped, and
+# whether memory was flat, which means that it grew by less than 5 % or 16 MiB in the second half; then the number of failed checks. 10 minutes need about 2
+# GB of disk.
 here=$(dirname "$(realpath "$0")")
 seconds=${1:-600}; lanescope=$(realpath "${2:-build/dev/bin/lanescope}"); shift $(($# < 2 ? $# : 2))
 folder=$(mktemp -d); cd "$folder" || exit 1
@@ -12,7 +13,7 @@ fail() { echo "FAIL  $*"; failures=$((failures + 1)); }
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 "$nvcc" -O1 -std=c++17 -arch=native -o long_run "$here/long_run.cu" || exit 1
 
-# Memory of its own: the ring that both map counts for each until every page of it was used once.
+# Only the memory of its own, because each page of the ring that both map counts for both once it was used.
 mib() { awk '/^RssAnon:/ { print int($2 / 1024) }' "/proc/$1/status" 2>/dev/null; }
 child_of() { cat /proc/"$1"/task/*/children 2>/dev/null | tr ' ' '\n' | grep -m1 .; }
 flat() {  # flat WHAT SAMPLES...
@@ -53,7 +54,7 @@ for second in $(seq 30); do grep -q done output && break; sleep 1; done
 "$lanescope" stats -q -r cuda_gpu_trace -f csv kernel.trace 2>/dev/null > kernels.csv
 kernels=$(grep -c 'step' kernels.csv)
 [ "$kernels" = 100 ] && echo "PASS  100 kernels that had ended" || fail "$kernels kernels that had ended, not 100"
-# CUPTI tells of a kernel when it has ended; of its launch at once.
+# CUPTI reports a kernel when it has ended, and its launch at once.
 launches=$("$lanescope" stats -q -r cuda_api_sum -f csv kernel.trace 2>/dev/null | awk -F, '/cudaLaunchKernel/ { n += $3 } END { print n + 0 }')
 [ "$launches" = 101 ] && echo "PASS  the launch of the kernel that still ran" || fail "$launches launches, not 101"
 tail -3 messages

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# GPU metrics without the performance monitors: what NVML counts (from Hopper on), for a user without rights, on kernels whose load is known;
-# and that it stands in where another program has the monitors. Run as root. About 40 s.
+# GPU metrics without the performance monitors: what NVML counts (from Hopper on), for a user without rights, on kernels with a known load;
+# and its use while another program has the monitors. Run as root. Takes about 40 s.
 #
 #   metrics_nvml.sh LANESCOPE    Needs python3 with torch, and setpriv.
 #

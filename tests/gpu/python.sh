@@ -1,6 +1,6 @@
 #!/bin/bash
-# Python functions in the backtraces of CUDA calls, on a machine with a GPU and a python3 of 3.9 to 3.15. Use: python.sh [LANESCOPE [PYTHON]]
-# Prints a line for each check, and ends with the number of those that failed. Takes some seconds.
+# Checks Python functions in the backtraces of CUDA calls, on a machine with a GPU and a python3 of 3.9 to 3.15. Use: python.sh [LANESCOPE [PYTHON]]
+# Prints a line for each check, and the number of failed checks at the end. Takes some seconds.
 here=$(dirname "$(realpath "$0")")
 lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
 python=$(realpath -s "$(command -v "${2:-python3}")")

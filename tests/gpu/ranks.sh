@@ -1,7 +1,7 @@
 #!/bin/bash
-# Four ranks under torchrun that share one GPU, into one file for each and into one file for all. Use: ranks.sh [LANESCOPE]
-# Needs a GPU, PyTorch and python3; the ranks meet through gloo, which needs no GPU of its own for each. Prints a line for each check, and ends with
-# the number of failures. About 1 minute.
+# Records four ranks under torchrun that share one GPU, into one file for each and into one file for all. Use: ranks.sh [LANESCOPE]
+# Needs a GPU, PyTorch and python3; the ranks communicate through gloo, which does not need a GPU for each rank. Prints a line for each check, and
+# the number of failures at the end. Takes about 1 minute.
 lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
 folder=$(mktemp -d); cd "$folder" || exit 1
 failures=0

@@ -1,7 +1,7 @@
 #!/bin/bash
-# What recordings of several GPUs hold: peer copies, and collectives of NCCL under torchrun. Use: several_gpus.sh [LANESCOPE]
-# Needs a machine with two GPUs or more, nvcc, PyTorch and python3; there are as many ranks as GPUs. Prints a line for each check, and ends with the
-# number of failures.
+# Checks what recordings of several GPUs contain: peer copies, and collectives of NCCL under torchrun. Use: several_gpus.sh [LANESCOPE]
+# Needs a machine with two or more GPUs, nvcc, PyTorch and python3; there is one rank for each GPU. Prints a line for each check, and the
+# number of failures at the end.
 lanescope=$(realpath "${1:-build/dev/bin/lanescope}")
 folder=$(mktemp -d); cd "$folder" || exit 1
 export NCCL_NVLS_ENABLE=0  # no multicast: not every machine permits it

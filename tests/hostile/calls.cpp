@@ -33,7 +33,7 @@ void falling_correlation_ids(const Path& path, std::size_t bytes) {
     time += kChunkSpan;
   }
 }
-// Threads that have a range each, in which each launches one kernel.
+// Threads with one range each, in which each launches one kernel.
 void threads_that_launch(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   for (std::uint32_t thread = 1; !file.is_full(); ++thread) {
@@ -49,7 +49,7 @@ void threads_that_launch(const Path& path, std::size_t bytes) {
     for (const proto::EventChunk* chunk : {&ranges, &calls, &kernels}) file.add(proto::FRAME_EVENTS, *chunk, kProcess, 0, 1);
   }
 }
-// A thread that launches kernels without ranges of its own, while very many others have some.
+// A thread that launches kernels without own ranges, while very many other threads have ranges.
 void launches_beside_ranges_of_many_threads(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   for (std::uint32_t thread = 10; file.position() < bytes / 2; ++thread) {
@@ -68,14 +68,14 @@ void launches_beside_ranges_of_many_threads(const Path& path, std::size_t bytes)
     for (const proto::EventChunk* chunk : {&calls, &kernels}) file.add(proto::FRAME_EVENTS, *chunk, kProcess, 0, kRows);
   }
 }
-// Kernels with a gap in front of each that is long enough to be told.
+// Kernels with a gap before each that is long enough to be reported.
 void kernels_far_apart(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   constexpr std::int64_t kApart = 20'000;
   fill_with_chunks(file, kApart * static_cast<std::int64_t>(kRows + 1),
                    [](proto::EventChunk& chunk) { repeat(*kernels_in(chunk).mutable_start_delta(), kApart); });
 }
-// Samples of one call chain of `depth` calls each, the chains of a chunk longer than those before.
+// Samples of one call chain of `depth` calls each; the chains of each chunk are longer than those before.
 void deep_call_chains(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   std::uint32_t next = 1;

@@ -1,4 +1,4 @@
-// Chunks of as many rows as a chunk may have, of which hostile files change what they need.
+// Chunks with the largest allowed number of rows; hostile files change what they need.
 #pragma once
 
 #include "file_of_frames.h"
@@ -9,7 +9,7 @@ namespace lanescope::test {
 using Path = std::filesystem::path;
 
 inline constexpr std::size_t kRows = 65'536;                                          // of a chunk
-inline constexpr std::size_t kHugeColumns = 60u << 20;                                // bytes of all columns of a chunk, which compress to a few KB
+inline constexpr std::size_t kHugeColumns = 60u << 20;                                // bytes of all columns of a chunk; they compress to a few KB
 inline constexpr std::int64_t kChunkSpan = 2 * static_cast<std::int64_t>(kRows) + 2;  // ns, of its kernels
 
 template <typename Column, typename Value>
@@ -29,7 +29,7 @@ inline proto::EventChunk chunk_at(std::int64_t time) {
   return chunk;
 }
 
-// Kernels one behind the other, each of 1 ns.
+// Kernels one after the other, each of 1 ns.
 inline proto::Kernels& kernels_in(proto::EventChunk& chunk, std::size_t rows = kRows) {
   proto::Kernels& kernels = *chunk.mutable_kernels();
   repeat(*kernels.mutable_start_delta(), std::int64_t{2}, rows);
@@ -60,7 +60,7 @@ inline proto::ApiCalls& calls_in(proto::EventChunk& chunk, std::size_t rows = kR
   return calls;
 }
 
-// Chunks that follow each other, made by `make(chunk)`, until the file is full. Each is `span` ns behind the one before.
+// Adds chunks that follow each other, made by `make(chunk)`, until the file is full. Each is `span` ns after the one before.
 template <typename Make>
 void fill_with_chunks(FileOfFrames& file, std::int64_t span, Make make) {
   for (std::int64_t time = 0; !file.is_full(); time += span) {

@@ -1,4 +1,4 @@
-// Hostile files: zeros, and entries of nothing.
+// Hostile files: zeros, and empty entries.
 #include "chunks.h"
 #include "kinds.h"
 

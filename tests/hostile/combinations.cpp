@@ -1,4 +1,4 @@
-// Hostile files: values that no program has, in all kinds of chunks; and what belongs together, very many of each.
+// Hostile files: values that no program has, in all kinds of chunks; and very many related objects.
 #include <array>
 
 #include <google/protobuf/descriptor.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::uint64_t, 10> kExtremes{0, 1, ~0ull, ~0ull >> 1, 1ull << 63, 1ull << 62, ~0u, 1ull << 31, 1ull << 40, (1ull << 62) + 1};
 
-// Every column of a message of events: `rows` values, in turn.
+// Fills every column of a message of events with `rows` extreme values, in turn.
 void fill_with_extremes(google::protobuf::Message& events, int rows, std::size_t first) {
   const auto& fields = *events.GetReflection();
   for (int i = 0; i < events.GetDescriptor()->field_count(); ++i) {
@@ -48,7 +48,7 @@ void bring_near(google::protobuf::Message& events) {
   }
 }
 
-// Chunks of all kinds in turn. Times stay near, so that the events are taken, or become as far as they may be.
+// Chunks of all kinds in turn. Times stay near, so that the events are accepted, or get as far apart as possible.
 template <bool far>
 void extreme_values(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
@@ -64,7 +64,7 @@ void extreme_values(const Path& path, std::size_t bytes) {
   }
 }
 
-// Threads that each have a range and launch a kernel on a device of their own.
+// Threads that each have a range and launch a kernel on a separate device.
 void threads_that_launch_on_many_devices(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   for (std::uint32_t thread = 1; !file.is_full(); ++thread) {
@@ -84,7 +84,7 @@ void threads_that_launch_on_many_devices(const Path& path, std::size_t bytes) {
   }
 }
 
-// Counters of GPUs, or of one, each in a group of its own.
+// Counters of many GPUs, or of one, each in a separate group.
 template <bool of_many_gpus>
 void counters_of_many_groups(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
@@ -111,7 +111,7 @@ void counters_of_many_groups(const Path& path, std::size_t bytes) {
   }
 }
 
-// Processes that each run one kernel of one collective, and a copy to another device.
+// Processes that each run one kernel of one collective, and copy to another device.
 void collectives_of_many_ranks(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   for (std::uint32_t process = 2; !file.is_full(); ++process) {
@@ -139,11 +139,11 @@ void collectives_of_many_ranks(const Path& path, std::size_t bytes) {
   }
 }
 
-// Ranks of which each runs very many collectives with all others, and one of which comes late.
+// Ranks that each run very many collectives with all others; one rank comes late.
 void many_collectives_of_ranks(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   constexpr std::uint32_t kRanks = 64;
-  constexpr std::size_t kCollectives = 1'000;  // of a chunk
+  constexpr std::size_t kCollectives = 1'000;  // in a chunk
   constexpr std::int64_t kApart = 400'000;
   for (std::int64_t time = 0; !file.is_full(); time += kApart * static_cast<std::int64_t>(kCollectives))
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
@@ -158,7 +158,7 @@ void many_collectives_of_ranks(const Path& path, std::size_t bytes) {
     }
 }
 
-// Ranks of which each two meet once, as in a tournament, and one of the two waits: who it began with is looked for in all that both did before.
+// Ranks that meet in pairs, each pair once, as in a tournament, and one of the two waits: a reader searches all that both did before for the rank that it met.
 void ranks_that_meet_once(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   constexpr std::uint32_t kRanks = 1'000, kRounds = kRanks - 1;
@@ -172,7 +172,7 @@ void ranks_that_meet_once(const Path& path, std::size_t bytes) {
       repeat(*kernels.mutable_name(), 1u, kRounds);
       std::int64_t before = 0;
       for (std::uint32_t round = 0; round < kRounds; ++round) {
-        // The last rank stands; the others go round, and those meet whose places add up to the round.
+        // The last rank keeps its place; the others rotate, and two ranks meet if their places add up to the round.
         const std::uint32_t other = rank == kRounds ? (round * (kRanks / 2)) % kRounds : (round + kRounds - rank) % kRounds;
         const std::uint32_t against = rank < kRounds && other == rank ? kRounds : other;
         const std::int64_t end = round * kRound + kApart * (1 + std::min(rank, against)), length = rank < against ? 200'000 : 100'000;
@@ -184,7 +184,7 @@ void ranks_that_meet_once(const Path& path, std::size_t bytes) {
     }
 }
 
-// Ranges with a payload of their own each, numbers or deep JSON.
+// Ranges that each have a different payload, numbers or deep JSON.
 void ranges_of_own_payloads(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   std::uint64_t next = 0;
@@ -210,7 +210,7 @@ void ranges_of_deep_payloads(const Path& path, std::size_t bytes) {
   });
 }
 
-// Uses of files, each of another path; ranges of XLA modules, each another; and what holds Python's lock, on many threads.
+// Uses of files, each of a different path; ranges of XLA modules, each different; and holders of Python's lock, on many threads.
 void ranges_of_special_domains(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   constexpr std::uint32_t kFileAccess = 0x7fff0003;
@@ -246,7 +246,7 @@ void ranges_of_special_domains(const Path& path, std::size_t bytes) {
   }
 }
 
-// Very many iterations, and very many other ranges: as a table of both, more than any memory holds.
+// Very many iterations, and very many other ranges: a table of both would not fit into any memory.
 void iterations_beside_distinct_ranges(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   std::uint32_t next = 2;
@@ -263,13 +263,13 @@ void iterations_beside_distinct_ranges(const Path& path, std::size_t bytes) {
   });
 }
 
-// Nothing but padding.
+// Only padding.
 void padding(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   file.fill_with(proto::FRAME_PADDING, std::string(60u << 20, '\0'));
 }
 
-// Texts that no terminal, page or table should show as they are, wherever a text may stand.
+// Texts that no terminal, page or table should show unchanged, in all places where a text may be.
 void texts_of_control_characters(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   std::string text = "\x1b]0;x\a\x1b[2J\r\n\t\x7f\xff\xfe\xc0\x80\xed\xa0\x80\xf4\x90\x80\x80\xe2\x80\xae<script>&\"'`$(x)=cmd|' /C calc'!A0";

@@ -1,4 +1,4 @@
-// Hostile files: compacted ones, whose index says things of segments that a reader believes before it decodes them.
+// Hostile files: compacted ones, whose index makes claims about segments that a reader believes before it decodes them.
 #include <algorithm>
 
 #include "chunks.h"
@@ -9,7 +9,7 @@
 namespace lanescope::test {
 namespace {
 
-// Tables and an index around lane segments.
+// Writes tables and an index around lane segments.
 class CompactedFile {
  public:
   CompactedFile(const Path& path, std::size_t bytes, std::size_t track_count = 1) : file_(path, bytes), bytes_(bytes) {
@@ -39,7 +39,7 @@ class CompactedFile {
   CompactedFile(const CompactedFile&) = delete;
   CompactedFile& operator=(const CompactedFile&) = delete;
 
-  // With room for the index.
+  // Leaves room for the index.
   [[nodiscard]] bool is_full() const { return file_.is_full() || file_.position() + index_bytes_ >= bytes_; }
 
   void add_segment(const std::string& payload, const SegmentHead& head, std::uint32_t events) {
@@ -51,7 +51,7 @@ class CompactedFile {
   void add_segment(FileLane lane, const std::vector<Event>& events) {
     add_segment(encode_lane_segment(lane, events, kEpoch), head_of(lane, events, kEpoch), static_cast<std::uint32_t>(events.size()));
   }
-  // What a reader passes over, until the file is full: a larger one may hold more.
+  // Fills the file with data that a reader skips, because a larger file may hold more.
   void fill() {
     std::string noise(1u << 16, '\0');
     std::uint32_t state = 1;
@@ -84,7 +84,7 @@ std::vector<Event> events_from(Nanoseconds start, Nanoseconds step, std::size_t 
   for (std::size_t i = 0; i < count; ++i) events.push_back({start + static_cast<Nanoseconds>(i) * step, 1, 1, 0, 0});
   return events;
 }
-// As many full segments as the trace of a file of this size may hold.
+// The number of full segments that the trace of a file of this size may hold.
 std::size_t most_segments(std::size_t bytes) { return static_cast<std::size_t>(limits::budget_of(bytes).events / kRows * 9 / 10); }
 
 void compacted_long_lane(const Path& path, std::size_t bytes) {
@@ -92,7 +92,7 @@ void compacted_long_lane(const Path& path, std::size_t bytes) {
   for (std::size_t i = 0; i < most_segments(bytes); ++i) file.add_segment({0, 0}, events_from(static_cast<Nanoseconds>(i) * kChunkSpan, 2));
   file.fill();
 }
-// One segment a lane, the events of which come in turn: whoever goes through all in order needs all segments at once.
+// One segment a lane, with the events of all lanes interleaved: reading all in order needs all segments at once.
 void compacted_lanes_in_turn(const Path& path, std::size_t bytes) {
   CompactedFile file(path, bytes);
   const auto lanes = static_cast<std::uint32_t>(most_segments(bytes));
@@ -109,7 +109,7 @@ void compacted_sparse_lanes(const Path& path, std::size_t bytes) {
   CompactedFile file(path, bytes, kTracks);
   for (std::uint32_t i = 0; !file.is_full(); ++i) file.add_segment({i % kTracks, i / kTracks * kApart}, events_from(i, 2, 1));
 }
-// Heads of many events, frames of one.
+// Heads that claim many events, frames with one.
 void compacted_heads_that_lie(const Path& path, std::size_t bytes) {
   CompactedFile file(path, bytes);
   for (std::size_t i = 0; i < most_segments(bytes); ++i) {
@@ -118,7 +118,7 @@ void compacted_heads_that_lie(const Path& path, std::size_t bytes) {
   }
   file.fill();
 }
-// Heads whose parts lie anywhere, and last as long as numbers go.
+// Heads whose parts start anywhere, and have the longest possible times.
 void compacted_wild_parts(const Path& path, std::size_t bytes) {
   CompactedFile file(path, bytes);
   for (std::size_t i = 0; i < most_segments(bytes); ++i) {

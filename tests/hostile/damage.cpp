@@ -1,4 +1,4 @@
-// Hostile files: what looks like frames, and is none.
+// Hostile files: data that looks like frames, and is not.
 #include <algorithm>
 
 #include "chunks.h"

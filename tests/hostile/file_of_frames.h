@@ -1,4 +1,4 @@
-// A .trace file that is written frame by frame, whatever the frames say.
+// A .trace file that is written frame by frame, whatever the frames contain.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace lanescope::test {
 
-inline constexpr std::uint32_t kProcess = 1;  // which the file begins with
+inline constexpr std::uint32_t kProcess = 1;  // with which the file starts
 inline constexpr std::int64_t kEpoch = 1'000;
 
-// Writes frames until the file has the size that was asked for. Ends with a session end, or an index.
+// Writes frames until the file has the requested size. Ends with a session end, or an index.
 class FileOfFrames {
  public:
-  // Where payloads compress very well, what is added ends before the file has that size: at twice the bytes of payload that a reader unpacks
-  // of it (docs/file-format.md, Limits). The last frame is repeated then.
+  // If payloads compress very well, the file ends before it has that size: at twice the bytes of payload that a reader unpacks (docs/file-format.md, Limits).
+  // The last frame is repeated then.
   FileOfFrames(const std::filesystem::path& path, std::size_t bytes);
   ~FileOfFrames();
   FileOfFrames(const FileOfFrames&) = delete;
@@ -34,13 +34,13 @@ class FileOfFrames {
     add_payload(type, message.SerializeAsString(), process, source, events);
   }
   void add_payload(int type, const std::string& payload, std::uint32_t process = kProcess, int source = 0, std::uint32_t events = 0);
-  // The same frame until the file is full, once at least.
+  // Repeats the frame until the file is full, at least once.
   void fill_with(int type, const std::string& payload, std::uint32_t events = 0);
   template <typename Message>
   void fill_with(int type, const Message& message) {
     fill_with(type, message.SerializeAsString());
   }
-  // The index, and with it the end of the file.
+  // Adds the index, and with it the end of the file.
   void add_index(const std::vector<std::string>& payloads);
   void put(std::string_view bytes);
 
@@ -54,7 +54,7 @@ class FileOfFrames {
   bool has_index_ = false;
 };
 
-// Fields of messages, as they stand in a payload.
+// Fields of messages in their binary form.
 std::string field(std::uint32_t number, std::string_view content);
 std::string number_field(std::uint32_t number, std::uint64_t value);
 

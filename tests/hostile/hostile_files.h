@@ -1,4 +1,4 @@
-// Files of the .trace format that are made to take far more time or memory than their size suggests, one way each.
+// Files of the .trace format that take far more time or memory than their size suggests, each in one way.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace lanescope::test {
 
 struct HostileFile {
-  std::string name;  // what it has too much of: "overlapping_kernels"
+  std::string name;  // named by what it has too much of: "overlapping_kernels"
   void (*write)(const std::filesystem::path& path, std::size_t bytes);
 };
 

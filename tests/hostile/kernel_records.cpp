@@ -20,14 +20,14 @@ void set(std::string& bytes, std::size_t place, Number number) {
 }
 
 struct Section {
-  std::uint32_t name = 0;  // place of it in the contents
+  std::uint32_t name = 0;  // offset in the contents
   std::uint32_t type = 1;
   std::uint32_t link = 0;
   std::uint64_t offset = 0;  // in the contents
   std::uint64_t size = 0;
 };
 
-// A cubin: contents, and sections which are parts of these. The first section holds the names of all.
+// A cubin: contents, and sections that are parts of them. The first section holds the names of all sections.
 std::string cubin(const std::string& contents, const std::vector<Section>& sections) {
   std::string image(kHeaderBytes, '\0');
   image.replace(0, 4,
@@ -52,7 +52,7 @@ std::string cubin(const std::string& contents, const std::vector<Section>& secti
   return image;
 }
 
-// Samples at two places of function 0 of the code, and a kernel of its name that runs long.
+// Samples at two places of function 0 of the code, and a long kernel of its name.
 void add_samples(FileOfFrames& file) {
   proto::EventChunk chunk = chunk_at(0);
   chunk.set_first_string(1);
@@ -86,7 +86,7 @@ void add_code(FileOfFrames& file, const std::string& image) {
     file.add(proto::FRAME_CODE_OBJECT, part);
   }
 }
-// A text without an end but that of the file, which all names of sections begin in.
+// A text that ends only with the file, in which all names of sections start.
 void code_of_long_names(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   std::string contents(bytes / 2, 'x');
@@ -97,7 +97,7 @@ void code_of_long_names(const Path& path, std::size_t bytes) {
   add_code(file, cubin(contents, sections));
   add_samples(file);
 }
-// The same of its symbols, of which the function of the samples is the first.
+// The same for names of symbols; the first symbol is the function of the samples.
 void code_of_long_symbols(const Path& path, std::size_t bytes) {
   constexpr std::size_t kSymbolBytes = 24;
   FileOfFrames file(path, bytes);
@@ -114,7 +114,7 @@ void code_of_long_symbols(const Path& path, std::size_t bytes) {
   add_code(file, cubin(contents, {{0, 1, 0, 0, names}, {0, kSymbolTable, 0, names, symbols * kSymbolBytes}}));
   add_samples(file);
 }
-// Sections of relocations that are all the same bytes.
+// Sections of relocations that all share the same bytes.
 void code_of_relocations(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   std::string contents = std::string(".rela.debug_line") + '\0' + ".debug_line" + '\0';
@@ -128,7 +128,7 @@ void code_of_relocations(const Path& path, std::size_t bytes) {
   add_code(file, cubin(contents, sections));
   add_samples(file);
 }
-// A line table in which a folder of a long name holds very many files.
+// A line table in which a folder with a long name holds very many files.
 void code_of_long_folders(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   std::string contents = std::string(".debug_line") + '\0';
@@ -141,7 +141,7 @@ void code_of_long_folders(const Path& path, std::size_t bytes) {
   add_code(file, cubin(contents, {{0, 1, 0, 0, begin}, {0, 1, 0, begin, contents.size() - begin}}));
   add_samples(file);
 }
-// A line table of rows of a byte, which is as long as a payload of zeros may be and takes no room in the file.
+// A line table with rows of one byte. It is as long as a payload of zeros may be, and takes no room in the file.
 void code_of_many_rows(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   std::string contents = std::string(".debug_line") + '\0';
@@ -263,7 +263,7 @@ void long_names_of_functions(const Path& path, std::size_t bytes) {
   }
 }
 
-// Launches that counters are of, with a kernel each.
+// Launches that have counters, with a kernel each.
 void add_launches(FileOfFrames& file, std::uint32_t count, const std::string& name) {
   for (std::uint32_t first = 0; first < count; first += kRows) {
     proto::EventChunk chunk = chunk_at(first * 2);
@@ -302,7 +302,7 @@ void empty_launches(const Path& path, std::size_t bytes) {
   while (launches.size() < kHugeColumns) launches += field(3, "");
   file.fill_with(proto::FRAME_KERNEL_METRICS, launches);
 }
-// Instructions of one function, as many as the file holds, each with a count of its own.
+// Instructions of one function, as many as the file holds, each with a different count.
 void counted_instructions(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   std::int64_t pc = 0;
@@ -328,7 +328,7 @@ void measured_processes(const Path& path, std::size_t bytes) {
     file.add(proto::FRAME_KERNEL_METRICS, metrics, process, proto::SOURCE_KERNEL_METRICS);
   }
 }
-// One launch of which something was measured, among as many others as the file holds.
+// One launch with a measurement, among as many others as the file holds.
 void a_measured_launch_of_very_many(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   proto::KernelMetrics metrics;

@@ -1,4 +1,4 @@
-// The hostile files, by what they have too much of.
+// The hostile files, grouped by what they have too much of.
 #pragma once
 
 #include "hostile_files.h"

@@ -1,4 +1,4 @@
-// Hostile files: texts that are no names of events, each of which many things may have, or one thing again and again.
+// Hostile files: long texts that are not names of events, which many objects have, or one object again and again.
 #include "chunks.h"
 #include "kinds.h"
 #include "lanescope/kernel_metrics.pb.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kLong = 8u << 20;  // bytes of a text
 
-// As many things as a file may have in memory, of which each is told with a text of its own: `tell(number, text)`.
+// As many objects as a file may have in memory, each with a different text: `tell(number, text)`.
 template <typename Tell>
 void fill_with_long_texts(FileOfFrames& file, std::size_t text_bytes, Tell tell) {
   for (std::uint32_t number = 1; !file.is_full(); ++number) {
@@ -43,7 +43,7 @@ void long_stream_names(const Path& path, std::size_t bytes) {
     file.add(proto::FRAME_RESOURCES, resources);
   });
 }
-// Of GPUs that were there without a name.
+// Names of GPUs that had none before.
 void long_gpu_names(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   constexpr std::uint32_t kGpus = 300;
@@ -58,7 +58,7 @@ void long_gpu_names(const Path& path, std::size_t bytes) {
     file.add(proto::FRAME_RESOURCES, named);
   });
 }
-// The session begins again and again, and each time has the labels that it had, and more.
+// The session starts again and again; each start repeats its labels and adds more.
 void labels_of_many_sessions(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   proto::SessionStart start;
@@ -66,7 +66,7 @@ void labels_of_many_sessions(const Path& path, std::size_t bytes) {
   for (int i = 0; i < 500'000; ++i) start.add_labels();
   file.fill_with(proto::FRAME_SESSION_START, start);
 }
-// Each chunk of states says whose they are: by a name that is made of the program's.
+// Each chunk of states names its thread by a name that contains the program's.
 void states_of_a_long_program(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   proto::ProcessStart start;

@@ -1,11 +1,11 @@
-// Hostile files: names that take long to be made readable.
+// Hostile files: names that take long to make readable.
 #include "chunks.h"
 #include "kinds.h"
 
 namespace lanescope::test {
 namespace {
 
-// `level` types that each hold the one before twice.
+// `level` types, each of which contains the previous one twice.
 std::string nested_types(int level, const std::string& before) {
   const auto reference = [](int number) {
     if (number == 0) return std::string("S_");

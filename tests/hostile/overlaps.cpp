@@ -1,4 +1,4 @@
-// Hostile files: overlaps, and events that come late.
+// Hostile files: overlaps, and late events.
 #include "chunks.h"
 #include "kinds.h"
 
@@ -36,7 +36,7 @@ void deep_ranges_of_many_domains(const Path& path, std::size_t bytes) {
     file.add(proto::FRAME_EVENTS, chunk, kProcess, 0, 1);
   }
 }
-// Frames, each before the one before.
+// Frames, each earlier than the previous one.
 template <typename Make>
 void fill_with_falling_chunks(FileOfFrames& file, Make make) {
   for (std::int64_t time = std::int64_t{1} << 40; !file.is_full(); time -= 1'000) {

@@ -1,4 +1,4 @@
-// Hostile files: very many things that events are on: streams, devices, threads, domains.
+// Hostile files: very many objects that have events: streams, devices, threads, domains.
 #include <cstring>
 
 #include "chunks.h"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # sweep.sh PROGRAMS [short]: makes hostile files of 10 MB and runs every command, and the viewer, on each. Prints a table of processor time and
-# peak memory, and fails where one took more than 5 s or 1 GiB (and 2 us for each event that it wrote), did not end by itself, or a file of
-# ours held more events than its size allows. Takes hours; `short`, which ctest runs, tries some
-# files with the commands that would take minutes to hours without their limits, and grants them 60 s, so that no machine is too slow.
+# peak memory. Fails if one took more than 5 s or 1 GiB (and 2 us for each event that it wrote) or did not end by itself, or if a file of
+# ours contained more events than its size allows. Takes hours; `short`, which ctest runs, tries some
+# files with the commands that would take minutes to hours without their limits, and allows 60 s, so that no machine is too slow.
 set -euo pipefail
 programs=${1:?"Use: sweep.sh PROGRAMS [short]"}
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,4 +1,4 @@
-// Hostile files: what waits for each other, very many of each.
+// Hostile files: very many objects that wait for each other.
 #include "chunks.h"
 #include "kinds.h"
 
@@ -7,9 +7,9 @@ namespace {
 
 constexpr std::size_t kFew = 8'192;  // rows of a chunk
 constexpr std::uint32_t kThread = 5;
-enum Call : std::uint32_t { kLaunch = 1, kDeviceWait, kCopy };  // their strings
+enum Call : std::uint32_t { kLaunch = 1, kDeviceWait, kCopy };  // their string ids
 
-// Calls one behind the other, with correlation ids from `id` on.
+// Calls in succession, with correlation ids from `id` on.
 proto::EventChunk calls_named(std::int64_t time, Call name, std::int64_t id, std::int64_t apart = 2, std::size_t rows = kFew) {
   proto::EventChunk chunk = chunk_at(time);
   chunk.set_first_string(1);
@@ -34,7 +34,7 @@ void add_events(FileOfFrames& file, const proto::EventChunk& chunk, std::size_t 
 }
 constexpr std::int64_t span_of(std::int64_t apart, std::size_t rows = kFew) { return apart * static_cast<std::int64_t>(rows + 1); }
 
-// Launches in ranges that are open all the time, each in the one before.
+// Launches in nested ranges that stay open all the time.
 void launches_in_deep_ranges(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   constexpr std::size_t kDepth = 500;
@@ -77,7 +77,7 @@ void waits_beside_many_streams(const Path& path, std::size_t bytes) {
   }
 }
 
-// Streams that wait for events, all recordings of one event.
+// Streams that wait for events; all waits are for recordings of one event.
 void waits_for_one_event(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   constexpr std::int64_t kApart = 4'000;
@@ -114,7 +114,7 @@ void waits_for_one_event(const Path& path, std::size_t bytes) {
   }
 }
 
-// All launches before the first kernel runs.
+// All launches come before the first kernel runs.
 void launches_far_ahead(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   constexpr std::int64_t kApart = 1'000, kLater = 4'000'000'000;
@@ -125,7 +125,7 @@ void launches_far_ahead(const Path& path, std::size_t bytes) {
   }
 }
 
-// Processes that each have very many iterations, with a launch in each.
+// Processes with very many iterations each, and a launch in each.
 void iterations_of_many_ranks(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   constexpr std::uint32_t kRanks = 500;
@@ -147,7 +147,7 @@ void iterations_of_many_ranks(const Path& path, std::size_t bytes) {
     }
 }
 
-// Calls with a backtrace each, of the same time on very many threads.
+// Calls with a backtrace each, at the same time on very many threads.
 void backtraces_of_many_threads(const Path& path, std::size_t bytes) {
   FileOfFrames file(path, bytes);
   for (std::uint32_t thread = 10; !file.is_full(); ++thread) {

@@ -1,5 +1,5 @@
-// Waits by functions that the C library's headers put in the place of others where a buffer's size is known, and by some that wait for signals and locks of files: each
-// for 20 ms at least. It is built as distributions build their packages (_FORTIFY_SOURCE).
+// Waits in functions that the C library's headers substitute for others if a buffer's size is known, and in some that wait for signals and file locks, each
+// for at least 20 ms. It is built as distributions build their packages (_FORTIFY_SOURCE).
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 static void ignore(int signal) { (void)signal; }
 
-// A child that writes a byte there later.
+// Forks a child that writes a byte there later.
 static void write_later(int descriptor) {
   if (fork() != 0) return;
   usleep(WAIT_MICROSECONDS + 5000);
@@ -23,7 +23,7 @@ static void write_later(int descriptor) {
 int main(int count, char** arguments) {
   (void)arguments;
   char bytes[64];
-  const size_t size = (size_t)count;  // which the compiler does not know
+  const size_t size = (size_t)count;  // the compiler does not know it
   int ends[2];
   int sockets[2];
   if (pipe(ends) != 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) != 0) return 1;

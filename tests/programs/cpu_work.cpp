@@ -1,4 +1,4 @@
-// Threads of which it is known how long they run and wait, and in what code. The first argument chooses what is done:
+// Threads with known times of running and waiting, and with known code. The first argument chooses the work:
 //
 //   duty      a thread "duty" runs 3 ms of processor time, then sleeps 7 ms, 40 times
 //   lock      a thread "holder" holds a lock for 10 ms of sleep, 20 times, for which a thread "waiter" waits
@@ -38,7 +38,7 @@ std::int64_t now(clockid_t clock) {
 volatile std::uint64_t sink = 0;
 constexpr std::int64_t kMillisecond = 1'000'000;
 
-// Asks for the time seldom, so that samples fall into our code.
+// Reads the clock seldom, so that samples fall into our code.
 __attribute__((always_inline)) inline void burn(std::int64_t nanoseconds) {
   const std::int64_t end = now(CLOCK_THREAD_CPUTIME_ID) + nanoseconds;
   while (now(CLOCK_THREAD_CPUTIME_ID) < end)

@@ -1,5 +1,5 @@
-// Loads a copy of a library, cuts the copy short to nothing, as an update in place does, and loads and unloads another library COUNT times, 10 ms each. It
-// calls nothing of the first library, so the cut does not matter to it. Says "ready" before the first time; exits with 3.
+// Loads a copy of a library, truncates the copy to zero bytes, as an update in place does, and loads and unloads another library COUNT times, 10 ms each. It
+// calls nothing of the first library, so that the truncation does not affect it. Prints "ready" before the first time; exits with 3.
 //
 //   cut_file LIBRARY COUNT [handles|holds]: with a handler of SIGBUS, which exits with 77, or with all signals held
 #include <dlfcn.h>
@@ -33,5 +33,5 @@ int main(int count, char** arguments) {
     dlclose(other);
     usleep(10'000);
   }
-  _exit(3);  // exit() would call what the library has for its end
+  _exit(3);  // exit() would call the library's destructors
 }

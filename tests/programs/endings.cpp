@@ -1,14 +1,13 @@
-// A target that ends in the way that it is told, after 100 ranges "step" and the line "ready".
+// A target that ends in the requested way, after 100 ranges "step" and the line "ready".
 //
 // endings exit | _exit | quick_exit | abort | segv | chained | fault | bus | ill | fpe | fault-thread | overflow | survives | refused | hog
 // |
 //         term | kill | exec | children N | brief | forkserver | double-fork | daemon
-// segv: with a handler of its own that says "handled" and lets the default action follow; chained: it was set before the first range.
-// fault: without one, at the address 16; bus, ill, fpe: the other signals that an instruction may raise; fault-thread: on another thread,
-// "culprit", after a range of its own; overflow: of the stack. survives: its handler jumps out of five faults, then it goes on. refused: it
-// gets no more memory, and terminates for that. hog: it takes memory until the kernel ends it. exec: becomes `endings exit`. children: N
-// forked processes, one after the other, each with 100 ranges of its own; brief: 200 that end while a thread of theirs makes its first range. Where it
-// lives to return, it returns 7.
+// segv: with a handler of its own that prints "handled" and then lets the default action happen; chained: the handler was set before the first range. fault:
+// without one, at the address 16; bus, ill, fpe: the other signals that an instruction may raise; fault-thread: on another thread, "culprit", after a range
+// of its own; overflow: of the stack. survives: its handler jumps out of five faults, then it continues. refused: it gets no more memory, and terminates
+// because of that. hog: it takes memory until the kernel ends it. exec: becomes `endings exit`. children: N forked processes, one after the other, each with
+// 100 ranges of its own; brief: 200 that end while a thread of theirs makes its first range. If it lives long enough to return, it returns 7.
 #include <nvtx3/nvToolsExt.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -41,13 +40,13 @@ void on_fault(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-// Address 16, as where a member of a null pointer is written to.
+// Writes to address 16, as for a member of a null pointer.
 void fault() {
   volatile std::uintptr_t address = 16;
   *reinterpret_cast<volatile int*>(address) = 1;
 }
 
-// A page behind the end of a file.
+// Writes to a page after the end of a file.
 void fault_behind_file() {
   char name[] = "/tmp/lanescope-endings-XXXXXX";
   const int file = mkstemp(name);
@@ -78,12 +77,12 @@ int overflow(int depth) {
 sigjmp_buf before_fault;
 void survive_faults() {
   std::signal(SIGSEGV, [](int) { siglongjmp(before_fault, 1); });
-  static int faults = 0;  // a jump may undo what lies on the stack
+  static int faults = 0;  // static, because a jump may undo changes on the stack
   while (faults++ < 5)
     if (sigsetjmp(before_fault, 1) == 0) fault();
 }
 
-// Takes and touches memory, in pieces of 1 MiB.
+// Allocates and touches memory, in pieces of 1 MiB.
 void take_memory() {
   std::vector<char*> pieces;
   for (;;) {
@@ -138,7 +137,7 @@ int main(int argc, char** argv) {
   if (how == "exec") execl("/proc/self/exe", argv[0], "exit", static_cast<char*>(nullptr));
   if (how == "children")
     for (int i = std::atoi(argv[2]); i > 0; --i) child_that_works();
-  if (how == "brief") {  // children that are gone before the first range of their thread has been answered
+  if (how == "brief") {  // children that are gone before their thread's first range has been answered
     for (int i = 0; i < 200; ++i) {
       const pid_t child = fork();
       if (child == 0) {
@@ -149,7 +148,7 @@ int main(int argc, char** argv) {
       waitpid(child, nullptr, 0);
     }
   }
-  if (how == "forkserver") {  // a child that does nothing but fork workers
+  if (how == "forkserver") {  // a child that only forks workers
     const pid_t server = fork();
     if (server == 0) {
       for (int i = 0; i < 5; ++i) child_that_works();

@@ -1,5 +1,5 @@
-// Uses files in the folder that it is given, of which it is known which calls do what with how many bytes (test_file_access.cpp says what). Prints
-// "errno 9" where a failed read left errno as it should be, and "errno of memory 0" where one from memory did.
+// Uses files in a given folder with known calls and numbers of bytes (test_file_access.cpp lists them). Prints "errno 9" if a failed read left errno as it
+// should be, and "errno of memory 0" if a read from memory did.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -33,7 +33,7 @@ void* read_stream(void* path) {
   return nullptr;
 }
 
-// A file of `size` bytes whose number the next new file may get.
+// Makes a file of `size` bytes and frees its number for the next new file.
 void leave_number(const char* name, std::size_t size) {
   const int file = open(name, O_CREAT | O_WRONLY, kMode);
   require(write(file, bytes, size) == static_cast<ssize_t>(size), "write");
@@ -74,7 +74,7 @@ int main(int, char** arguments) {
   void* map = mmap(nullptr, 8192, PROT_READ, MAP_SHARED, file, 0);
   require(map != MAP_FAILED, "mmap");
 
-  // copy: what the kernel copies, and what comes by a descriptor that is a copy
+  // copy: bytes that the kernel copies, and bytes written through a duplicate of a descriptor
   const int copy = open(in_folder("copy").c_str(), O_CREAT | O_WRONLY, kMode);
   off_t from = 0;
   require(sendfile(copy, file, &from, 600) == 600, "sendfile");
@@ -89,7 +89,7 @@ int main(int, char** arguments) {
   }
   close(duplicate);
 
-  // What is no file any more: a pipe has the number of the descriptor.
+  // Not a file any more: a pipe has the number of the descriptor.
   int ends[2];
   require(pipe(ends) == 0, "pipe");
   require(dup2(ends[1], copy) == copy && write(copy, bytes, 1000) == 1000, "pipe");
@@ -106,7 +106,7 @@ int main(int, char** arguments) {
   leave_number(in_folder("gone").c_str(), 11);
   leave_number(in_folder("gone too").c_str(), 13);
 
-  // A name from here, with what no text has
+  // A relative name, with characters that are rare in text
   require(chdir(folder.c_str()) == 0, "chdir");
   const int relative = openat(AT_FDCWD, "\"a\",\n\xff<script>", O_CREAT | O_WRONLY, kMode);
   require(write(relative, bytes, 3) == 3, "write");

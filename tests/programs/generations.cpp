@@ -1,8 +1,9 @@
 // A process that runs one program after the other, as fast as it can: itself, by exec.
 //
-// generations WAY COUNT RANGES 1 0: COUNT programs, each of which makes RANGES ranges "NUMBER/INDEX" and becomes the next; its last arguments are its number,
-// and when the one before became it, CLOCK_MONOTONIC ns. WAY: plain; hasty: every other one, the second first, has a thread make its ranges, and becomes the
-// next some microseconds after that thread has begun to make itself known to a recorder. The last one makes all of them and exits with code 7.
+// generations WAY COUNT RANGES 1 0: COUNT programs, each of which makes RANGES ranges "NUMBER/INDEX" and becomes the next. Its last arguments are its number,
+// and the time at which the program before became it, CLOCK_MONOTONIC ns. WAY: plain; hasty: every other program, starting with the second, makes its ranges
+// on a thread, and becomes the next some microseconds after that thread has started to report to a recorder. The last program makes all of its ranges and
+// exits with code 7.
 #include <nvtx3/nvToolsExt.h>
 #include <unistd.h>
 
@@ -40,7 +41,7 @@ int sockets() {
   return count;
 }
 
-// Its thread waits for the recorder's answer, or has just got it, when this returns: after one more socket is open, and so much longer.
+// When this returns, its thread waits for the recorder's answer, or has just got it: it returns `longer` after one more socket is open.
 void begin_ranges(int number, int ranges, std::chrono::microseconds longer) {
   const int before = sockets();
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(30);

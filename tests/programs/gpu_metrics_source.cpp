@@ -1,7 +1,7 @@
-// Stands in for lanescope-gpu-metrics where there is no GPU: the same frames and the same answers to a session, with values that are known.
+// Replaces lanescope-gpu-metrics on machines without a GPU: the same frames and the same answers to a session, with known values.
 //
-// One GPU with two counters, a reading each millisecond by the clock: "Ramp" counts readings, and "Level" is always 42.5 %. With --refuse
-// it says that it may not sample, and samples nothing.
+// One GPU with two counters, a reading each millisecond by the clock: "Ramp" counts readings, and "Level" is always 42.5 %. With --refuse it reports that it
+// may not sample, and samples nothing.
 #include <poll.h>
 #include <unistd.h>
 
@@ -64,7 +64,7 @@ void refuse() {
   write_frame(proto::FRAME_DIAGNOSTIC, diagnostic);
 }
 
-// All readings that are due; `next` is the time of the first one that is not, and `number` its value.
+// Emits all readings that are due; `next` is the time of the first one that is not, and `number` its value.
 void sample(std::int64_t& next, std::int64_t& number) {
   proto::EventChunk chunk;
   proto::CounterSamples& samples = *chunk.mutable_counter_samples();

@@ -1,4 +1,4 @@
-// Calls of the kernel whose number and results are known, page faults and signals. What it counts itself it prints.
+// Calls of the kernel with known numbers and results, page faults and signals. It prints what it counts itself.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

@@ -1,2 +1,2 @@
-// A library that is found by who knows where it lies.
+// A library that is found by callers that know its path.
 extern "C" int neighbour() { return 1; }

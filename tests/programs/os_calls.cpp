@@ -1,8 +1,8 @@
-// Calls into the C library of which it is known how often they are made and how long they take at least.
+// Calls into the C library with known numbers and least durations.
 //
 // 20 x usleep of 1 ms, 5 x poll of 2 ms, one pthread_cond_wait for 20 ms by another thread, one pthread_mutex_lock that waits 20 ms, one
-// pthread_cond_clockwait of 3 ms; a child by vfork and exec, and a forked child with 3 x usleep of 1 ms. Prints "errno 9" where a failed
-// close left errno as it should be.
+// pthread_cond_clockwait of 3 ms; a child by vfork and exec, and a forked child with 3 x usleep of 1 ms. Prints "errno 9" if a failed close left errno as it
+// should be.
 #include <dlfcn.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -24,7 +24,7 @@ pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 pthread_barrier_t both;
 bool go = false;
 
-// Whether a thread waits for the mutex, as glibc notes it.
+// True if a thread waits for the mutex, from glibc's fields.
 bool is_waited_for() { return __atomic_load_n(&mutex.__data.__lock, __ATOMIC_RELAXED) > 1; }
 
 void* other_thread(void*) {
@@ -39,7 +39,8 @@ void* other_thread(void*) {
   return nullptr;
 }
 
-// How many libraries beside the program found others: two that they alone can find (RUNPATH, RPATH), and one that it alone can't (-z nodefaultlib).
+// The number of libraries next to the program that found others: two that only they can find (RUNPATH, RPATH), and one that only the third can't find (-z
+// nodefaultlib).
 int load_neighbours() {
   char path[4096];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
@@ -62,7 +63,7 @@ int main() {
   pthread_barrier_init(&both, nullptr, 2);
   pthread_create(&thread, nullptr, other_thread, nullptr);
   pthread_barrier_wait(&both);
-  pthread_mutex_lock(&mutex);  // the other thread has let it go: it waits for the condition
+  pthread_mutex_lock(&mutex);  // the other thread has released it and waits for the condition
   pthread_mutex_unlock(&mutex);
   usleep(20'000);
   pthread_mutex_lock(&mutex);

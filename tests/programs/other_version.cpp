@@ -1,4 +1,4 @@
-// Reports to the recording as an agent of an older version does: its first words are of another layout.
+// Reports to the recording as an agent of an older version does: its first words have another layout.
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>

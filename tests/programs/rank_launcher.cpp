@@ -1,4 +1,4 @@
-// Starts a program several times, as torchrun does: each child has its rank in its environment, and the launcher has none.
+// Starts a program several times, as torchrun does: each child has its rank in its environment, and the launcher has no rank.
 //
 // rank_launcher COUNT [NAME=VALUE...] PROGRAM [ARGUMENTS...]: further variables for all of them; "{}" in a value is the rank. Waits for all; its
 // exit code is that of the last child that failed.

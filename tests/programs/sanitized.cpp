@@ -1,5 +1,5 @@
-// What a program does that is built with a sanitizer: 4 threads with 25 calls of usleep and as many ranges each, and a forked child with 3
-// calls. Prints the child's exit code, and ends with 5.
+// What a program does that is built with a sanitizer: 4 threads with 25 calls of usleep and 25 ranges each, and a forked child with 3 calls. Prints the
+// child's exit code, and exits with 5.
 #include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <vector>
 
 int main() {
-  nvtxMarkA("begin");  // NVTX initialises itself without what the sanitizer of threads could see
+  nvtxMarkA("begin");  // NVTX initialises itself in a way that the thread sanitizer can't see
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([] {

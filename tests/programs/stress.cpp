@@ -1,6 +1,6 @@
-// All at once, for so many seconds: threads that live shortly, children by fork, _Fork and vfork, other programs, signals whose handlers
-// make ranges, libraries that come and go, locks and pipes for which threads wait. Prints "as it should be" and ends with 23 where every
-// child ended as it was told to and every call did what it says.
+// Everything at once, for a number of seconds: short-lived threads, children by fork, _Fork and vfork, other programs, signals whose handlers make ranges,
+// libraries that are loaded and unloaded, locks and pipes for which threads wait. Prints "as it should be" and exits with 23 if every child ended as it was
+// told to and every call did what it should.
 //
 //   stress SECONDS
 #include <dlfcn.h>
@@ -33,7 +33,7 @@ void check(bool holds, const char* what) {
   if (!holds && faults.fetch_add(1) < 5) std::fprintf(stderr, "stress: %s (errno %d)\n", what, errno);
 }
 
-// As long as the call is only interrupted.
+// Repeats the call while it is interrupted.
 int exit_code_of(pid_t child) {
   int status = 0;
   pid_t ended = 0;
@@ -74,7 +74,7 @@ void fork_often() {
   }
 }
 
-// Without the handlers of fork().
+// Forks without the handlers of fork().
 void fork_unannounced() {
   for (int code = 1; !is_over; code = code % 100 + 1) {
     const auto child = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));

@@ -1,5 +1,5 @@
-// Threads that live shortly: CREATORS threads start and join COUNT each, one after the other, which make one call into the C library and
-// one NVTX range of their own. Prints how many there were.
+// Short-lived threads: CREATORS threads start and join COUNT threads each, one after the other. Each of these makes one call into the C library and one NVTX
+// range. Prints the number of threads.
 //
 //   thread_churn [CREATORS [COUNT]]
 #include <nvtx3/nvToolsExt.h>

@@ -1,5 +1,5 @@
-// One thread visits the list of loaded files COUNT times, and waits there each time for another thread, which loads and unloads a library that is loaded
-// already, or forks a child. Says "ready" before the first time, and waits for input or its end; exits with 3, or is ended by SIGALRM where it hangs for half a
+// One thread visits the list of loaded files COUNT times, and waits there each time for another thread, which loads and unloads a library that is already
+// loaded, or forks a child. Prints "ready" before the first time, and waits for input or its end. Exits with 3, or SIGALRM ends it if it hangs for half a
 // minute.
 //
 //   waits_in_list LIBRARY COUNT load|fork

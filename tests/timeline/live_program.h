@@ -1,4 +1,4 @@
-// A program that is recorded live: a thread that launches kernels on streams of which several run at once, within ranges. Some buffers come late.
+// A program that is recorded live: a thread that launches kernels within ranges, on streams several of which run at once. Some buffers come late.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace lanescope::test {
 
-// Puts the same events into each of several recordings.
+// Adds the same events to each of several recordings.
 class LiveProgram {
  public:
   explicit LiveProgram(unsigned seed, std::vector<SmallTrace*> recordings) : random_(seed), recordings_(std::move(recordings)) {}

@@ -1,4 +1,4 @@
-// A row for ranges that answer a question: where it stands, how high it is, and what is found in it.
+// A row for ranges that answer a question: its place, its height, and what is found in it.
 #include <limits>
 
 #include "support/catch.h"

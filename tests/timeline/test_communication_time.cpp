@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* kReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
 
-// Two GPUs of one process, a rank each. The first comes to its collective at 100 µs, the second at 700 µs, and the transfer takes 100 µs. On
-// another stream of the first, a kernel computes from 200 to 500 µs.
+// Two GPUs of one process, each a rank. The first comes to its collective at 100 µs, the second at 700 µs, and the transfer takes 100 µs. On another stream of
+// the first GPU, a kernel computes from 200 to 500 µs.
 struct TwoRanks : SmallTrace {
   TwoRanks() {
     Gpu description;
@@ -60,7 +60,7 @@ TEST_CASE("a collective waits until the last rank has come; a row waits where no
   REQUIRE(ranks.time.has_waits());
   const TimeRange all{0, 1'000'000};
   CHECK(ranks.time.waited(ranks.row(RowKind::kStream, "Stream 7").all, all) == 600'000);
-  CHECK(ranks.time.waited(ranks.row(RowKind::kGpuHardware).all, all) == 300'000);  // but for what the gemm beside it takes
+  CHECK(ranks.time.waited(ranks.row(RowKind::kGpuHardware).all, all) == 300'000);  // except the time that the gemm takes meanwhile
   CHECK(ranks.time.waited(ranks.row(RowKind::kKernels).all, all) == 300'000);
   CHECK(ranks.time.waited(ranks.row(RowKind::kStream, "Stream 8").all, all) == 0);
   CHECK(ranks.time.waited(ranks.row(RowKind::kStream, "Stream 9").all, all) == 0);  // it came last
@@ -108,24 +108,24 @@ TEST_CASE("two runs that are laid over each other to be compared do not wait for
     return CommunicationTime(*combine_traces(sources)).has_waits();
   };
   CHECK(has_waits(kNow));
-  CHECK(has_waits(kNow + 2'000'000));  // what clocks of two hosts differ by
+  CHECK(has_waits(kNow + 2'000'000));  // the clocks of two hosts differ by this
   CHECK_FALSE(has_waits(kNow + kHour));
-  CHECK(has_waits(0));  // nobody can say
+  CHECK(has_waits(0));  // the time of day is unknown
 }
 
-// Nanosecond by nanosecond, of collectives and other kernels at random places.
+// Checked nanosecond by nanosecond, for collectives and other kernels at random places.
 TEST_CASE("columns of rows hold exactly the time in which nothing but a wait runs") {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     std::mt19937 random(seed);
     const auto any = [&](unsigned most) { return static_cast<Nanoseconds>(random() % most); };
-    constexpr Nanoseconds kUnit = 100'000, kSpan = 40;  // ends that agree within 50 µs and the shorter of two are of one collective
+    constexpr Nanoseconds kUnit = 100'000, kSpan = 40;  // collectives match if their ends agree within 50 µs and within the shorter of the two
     SmallTrace small;
     Gpu description;
     description.ordinal = 1;
     small.builder.set_device(small.process, 1, description);
     const GpuId second = small.builder.gpu_of_device(small.process, 1);
     std::vector<Event> mine, others, beside;
-    std::vector<bool> waits(kSpan), works(kSpan);  // of the first GPU, in each unit
+    std::vector<bool> waits(kSpan), works(kSpan);  // for the first GPU, in each unit
     for (Nanoseconds at = 0; at + 10 < kSpan; at += 10) {
       const Nanoseconds end = at + 6 + any(3), late = end - 1, begin = at + any(4);
       mine.push_back(small.event(begin * kUnit, end * kUnit, kReduce));
@@ -150,7 +150,8 @@ TEST_CASE("columns of rows hold exactly the time in which nothing but a wait run
   }
 }
 
-// Unit by unit, of collectives of several names and streams, other kernels and copies at random places; what each kernel waited is known.
+// Checked unit by unit, for collectives with several names and streams, and other kernels and copies, at random places; the waiting time of each kernel is
+// known.
 TEST_CASE("every row waits where it shows a wait and nothing else") {
   std::size_t rows_that_wait = 0;
   for (unsigned seed = 1; seed <= 30; ++seed) {
@@ -185,7 +186,7 @@ TEST_CASE("every row waits where it shows a wait and nothing else") {
         for (EventIndex i = 0; i < lane.size(); ++i) {
           if (!source.matches(*trace, lane.event(i))) continue;
           const Nanoseconds waited = time.wait_of(source.lane, lane.start(i)).value_or(TimeRange{lane.start(i), lane.start(i)}).end;
-          const bool is_its_own = waited <= lane.end(i);  // one of no length may start where another one does
+          const bool is_its_own = waited <= lane.end(i);  // a kernel without length may start where another one does
           for (Nanoseconds t = lane.start(i); t < lane.end(i); t += kUnit)
             (is_its_own && t < waited ? waits : works)[static_cast<std::size_t>(t / kUnit)] = true;
         }
@@ -213,7 +214,7 @@ TEST_CASE("every row waits where it shows a wait and nothing else") {
 
 TEST_CASE("of two recorded ranks, the one that does not sleep waits 15 ms in each of 20 steps") {
   const std::vector<std::filesystem::path> files{data_file("ranks_late0.trace"), data_file("ranks_late1.trace")};
-  const auto opened = open_traces(files);  // by the time of day
+  const auto opened = open_traces(files);  // aligned by the time of day
   REQUIRE(opened);
   const CommunicationTime time(**opened);
   TimeRange loop{};  // from the first range of a step to the last

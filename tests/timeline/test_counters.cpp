@@ -1,4 +1,4 @@
-// Rows of counters, their pixels and their words.
+// Rows of counters: their pixels and their texts.
 #include "model/trace/trace_builder.h"
 #include "support/catch.h"
 #include "timeline/core/pixels/counter_pixels.h"
@@ -122,7 +122,7 @@ TEST_CASE("a column of pixels has the least, mean and most of its time, and none
   Sampled sampled;
   const CounterId id = sampled.add("x", "", "", 1, {10, 20, kNoValue, 40}, kNone);
   const auto trace = sampled.builder.snapshot();
-  const auto columns = counter_columns(trace->counter_series(id), {{0, 500}, 10});  // two columns a sample
+  const auto columns = counter_columns(trace->counter_series(id), {{0, 500}, 10});  // two columns for each sample
   REQUIRE(columns.size() == 10);
   CHECK(columns[0].mean() == 10);
   CHECK(columns[3].mean() == 20);
@@ -134,7 +134,7 @@ TEST_CASE("a column of pixels has the least, mean and most of its time, and none
   CHECK(coarse[0].maximum == 20);
   CHECK(coarse[0].covered == 150);
   CHECK(coarse[0].mean() == Approx((50 * 10 + 100 * 20) / 150.0));
-  // Closer than a nanosecond a pixel, what holds there is shown all the same.
+  // If a pixel is less than a nanosecond, the value at its time is still shown.
   for (const CounterSummary& column : counter_columns(trace->counter_series(id), {{0, 100}, 400})) CHECK(column.mean() == 10);
 }
 

@@ -48,7 +48,7 @@ TEST_CASE("a gap lies between two operations of a GPU, whatever streams they are
   CHECK(range_at(10) == TimeRange{10, 30});
   CHECK(range_at(29) == TimeRange{10, 30});
   CHECK(range_at(70) == TimeRange{40, 100});
-  CHECK(range_at(111) == TimeRange{});  // shorter than the threshold
+  CHECK(range_at(111) == TimeRange{});  // below the threshold
   CHECK(range_at(120) == TimeRange{});
   REQUIRE(idle.find({40, 100}));
   CHECK_FALSE(idle.find({40, 99}));
@@ -101,7 +101,7 @@ TEST_CASE("a gap tells its causes, what ended it, and in which range its thread 
   CHECK(value(properties, "Ended by") == "b");
   CHECK(value(properties, "NVTX") == "step 1");
   CHECK(value(properties, "Launched by") == "cudaLaunchKernel");
-  // The parts make up the gap.
+  // The parts add up to the gap.
   const auto causes = idle.causes(gap->range);
   REQUIRE(causes.size() == 1);
   Nanoseconds sum = 0;
@@ -164,15 +164,15 @@ TEST_CASE("each stretch of a gap is named by its own cause, which short parts of
                                                            small.event(3'000, 3'050, "cudaMalloc", 8), small.event(4'500, 5'000, "cudaLaunchKernel", 2)});
   const IdleTime idle(small.builder.snapshot(), 50);
   using analysis::IdleCause;
-  const Viewport viewport{{1'000, 9'000}, 800};  // 10 ns a pixel: the gap is [0, 400)
+  const Viewport viewport{{1'000, 9'000}, 800};  // 10 ns per pixel: the gap is [0, 400)
   const std::vector<IdleTime::Stretch> stretches = stretches_of(idle, small.gpu, viewport, 30);
   REQUIRE(stretches.size() == 3);
   CHECK(stretches[0] == IdleTime::Stretch{0, 100, IdleCause::kSynchronize});
   CHECK(stretches[1] == IdleTime::Stretch{100, 350, IdleCause::kCpuCode});
-  CHECK(stretches[2] == IdleTime::Stretch{350, 400, IdleCause::kSynchronize});  // the launch could not hide behind work, which the wait had ended
-  // Seen from the middle of its first part, the gap is not called by what lies out of sight.
+  CHECK(stretches[2] == IdleTime::Stretch{350, 400, IdleCause::kSynchronize});  // the launch could not hide behind work: the wait had let all work end
+  // If the view starts in the middle of the gap's first part, the gap is not named after parts out of sight.
   CHECK(stretches_of(idle, small.gpu, {{1'000, 2'000}, 600}, 30) == std::vector{IdleTime::Stretch{0, 600, IdleCause::kSynchronize}});
-  // Where no cause has so much room, the gap has its main cause; a narrower gap has none.
+  // If no cause has enough room, the gap is drawn with its main cause; a narrower gap has no cause.
   CHECK(stretches_of(idle, small.gpu, viewport, 300) == std::vector{IdleTime::Stretch{0, 400, IdleCause::kCpuCode}});
   CHECK(stretches_of(idle, small.gpu, viewport, 401).empty());
 }

@@ -1,4 +1,4 @@
-// A recording that is followed for long takes no more memory than its budget and some more. Bytes are asserted, not times.
+// A recording that is followed for a long time takes little more memory than its budget. Bytes are asserted, not times.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -19,13 +19,13 @@ using namespace lanescope::test;
 
 namespace {
 
-// More by night (packaging/nightly.sh).
+// More in the nightly tests (packaging/nightly.sh).
 std::uint64_t event_count() {
   const char* wanted = std::getenv("LANESCOPE_TEST_EVENTS");
   return wanted == nullptr ? 20'000'000 : std::strtoull(wanted, nullptr, 10);
 }
 
-// Of this process, in bytes.
+// The field of this process's /proc status, in bytes.
 std::uint64_t status(const std::string& field) {
   std::ifstream file("/proc/self/status");
   for (std::string name; file >> name; file.ignore(4'096, '\n'))
@@ -44,7 +44,7 @@ TEST_CASE("a recording of 20 million events that is drawn live takes its budget 
   std::unique_ptr<ViewContent> content;
   std::uint64_t before = 0, most = 0, most_own = 0;
   int snapshots = 0;
-  // What only this process has, and what of files is in its memory besides, which the system takes back where it needs memory.
+  // Memory that only this process has, and all of its memory with the pages of files, which the system takes back if it needs memory.
   std::jthread watch([&](const std::stop_token& stop) {
     for (; !stop.stop_requested(); std::this_thread::sleep_for(std::chrono::milliseconds(2))) {
       const std::uint64_t own = status("RssAnon");
@@ -73,7 +73,7 @@ TEST_CASE("a recording of 20 million events that is drawn live takes its budget 
   CHECK(use.in_file > 3 * kBudget);
   CHECK(SegmentCache::of_process().problems().empty());
   CHECK(most_own < kBudget + kBeside);
-  // What was read back from the file is given up again.
+  // Pages that were read back from the file are released again.
   bool is_given_up = false;
   for (int i = 0; i < 500 && !is_given_up; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

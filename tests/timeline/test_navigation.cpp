@@ -27,7 +27,7 @@ std::string value_of(const std::vector<Property>& properties, const std::string&
   return found == properties.end() ? "(absent)" : found->value;
 }
 
-// A kernel and a copy, each with the call that launched it, inside of a range.
+// A kernel and a copy, each with the call that launched it, inside a range.
 struct Launches : SmallTrace {
   Launches() {
     KernelDetail kernel;
@@ -76,7 +76,7 @@ TEST_CASE("neighbours are found along the lane and along the nesting") {
   REQUIRE_FALSE(neighbour(*small.trace, step, Neighbour::kOuter));
 }
 
-// Kernels of a stream, and ranges that begin and end anywhere, lie on lanes beside each other where they overlap.
+// Kernels of a stream, and ranges that start and end anywhere, lie on adjacent lanes if they overlap.
 TEST_CASE("what overlaps an event without holding it does not enclose it") {
   SmallTrace small;
   small.builder.add(small.on_gpu(TrackKind::kKernels), {small.event(0, 20, "a"), small.event(5, 9, "b"), small.event(6, 18, "c"), small.event(10, 30, "d")});
@@ -138,7 +138,7 @@ TEST_CASE("a kernel is described with its launch, its shape and what limits it")
   REQUIRE(value_of(properties, "Block") == "<<<256, 1, 1>>>");
   REQUIRE(value_of(properties, "Registers per thread") == "64");
   REQUIRE(value_of(properties, "Dynamic shared memory") == "48.00 KiB");
-  // 233 472 B of shared memory hold 4 blocks of 49 152 + 1 024 B, of 8 warps each: 32 of 64 warps.
+  // 233 472 B of shared memory hold 4 blocks of 49 152 + 1 024 B, with 8 warps each: 32 of 64 warps.
   REQUIRE(value_of(properties, "Theoretical occupancy") == "50.0 %");
   REQUIRE(value_of(properties, "Blocks a multiprocessor") == "4, limited by registers and shared memory");
   REQUIRE(value_of(properties, "Launched by") == "cudaLaunchKernel");
@@ -214,7 +214,7 @@ TEST_CASE("colours tell the kinds of work apart, in light and in dark") {
     REQUIRE(event_color(TrackKind::kNvtxRanges, "step 1", 0, scheme) == event_color(TrackKind::kNvtxRanges, "step 22", 0, scheme));
   }
   REQUIRE(text_color_on(0xffffffffu) != text_color_on(0xff000000u));
-  REQUIRE(contrast(0xff000000u, 0xffffffffu) == Approx(21));  // as WCAG has them
+  REQUIRE(contrast(0xff000000u, 0xffffffffu) == Approx(21));  // values of WCAG
   REQUIRE(contrast(0xff777777u, 0xffffffffu) == Approx(4.48).margin(0.005));
   for (Rgb color = 0; color < 0x1000000; color += 0x010307) REQUIRE(contrast(text_color_on(color), color) >= 4.5);
   REQUIRE(blend(0xff000000u, 0xffffffffu, 0) == 0xff000000u);

@@ -1,4 +1,4 @@
-// What holds for every trace, on traces that others recorded on real GPUs.
+// Properties of every trace, on traces that others recorded on real GPUs.
 #include <algorithm>
 #include <filesystem>
 
@@ -97,8 +97,8 @@ TEST_CASE("every event of recorded traces can be described, and its launch leads
       }
 }
 
-// A closed row stands for what is below it. Two kinds do it otherwise: a thread whose states are known shows those, and what ranges are on
-// a GPU is not counted as work of it.
+// A closed row stands for what is below it. There are two exceptions: a thread whose states are known shows its states, and ranges on a GPU do not count as
+// work of the GPU.
 TEST_CASE("a closed row is busy whenever something below it is") {
   for (const auto& trace : recorded_traces()) {
     const RowTree tree(*trace);
@@ -119,7 +119,7 @@ TEST_CASE("a closed row is busy whenever something below it is") {
 }
 
 TEST_CASE("a picture of all rows of a recorded trace has each row, and each event that is wide enough") {
-  constexpr std::int32_t kWidth = 1'000;  // px, behind 200 of names
+  constexpr std::int32_t kWidth = 1'000;  // px, after 200 px of names
   for (const auto& trace : recorded_traces()) {
     const RowTree tree(*trace);
     RowArrangement all_open;
@@ -136,7 +136,7 @@ TEST_CASE("a picture of all rows of a recorded trace has each row, and each even
     };
     CHECK(count("<g>") == count("</g>"));
     CHECK(count("<text ") == count("</text>"));
-    // One alone, and as many pixels wide as no rounding matters.
+    // Lanes with one event that is so many pixels wide that rounding does not matter.
     for (LaneId lane = 0; lane < trace->lanes().size(); ++lane) {
       const Lane& events = trace->lane(lane);
       if (events.size() != 1 || events.event(0).duration * kWidth < 4 * trace->extent().length()) continue;

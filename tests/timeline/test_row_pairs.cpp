@@ -38,7 +38,7 @@ TEST_CASE("rows of two traces are paired by what they are, not by the numbers of
       if (tree.row(row).label.english() != name || tree.row(top).key != "part:" + std::to_string(part)) continue;
       const auto other = row_of_other_trace(tree, row);
       if (!other) return "none";
-      CHECK(row_of_other_trace(tree, *other) == row);  // and back
+      CHECK(row_of_other_trace(tree, *other) == row);  // in the other direction
       return tree.row(*other).label.english();
     }
     return "no such row";

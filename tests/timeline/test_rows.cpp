@@ -18,7 +18,7 @@ std::vector<std::string> titles(const RowTree& tree) {
   return lines;
 }
 
-// Two streams of kernels, one of them also copies; a thread with calls, nested ranges and a domain.
+// Two streams with kernels, one of them also with copies; a thread with calls, nested ranges and a domain.
 struct TwoStreams : SmallTrace {
   TwoStreams() {
     builder.set_domain(process, 3, "NCCL");
@@ -68,7 +68,7 @@ TEST_CASE("where ranges have too many rows on GPUs, a row says so") {
   }
   CHECK(rows == 100'000);
   CHECK(groups == 250);
-  CHECK(left_out == 10);  // on each of the others
+  CHECK(left_out == 10);  // on each of the other GPUs
 }
 
 TEST_CASE("rows are those that users of Nsight Systems know, with their shares") {
@@ -102,7 +102,7 @@ TEST_CASE("a row that groups others combines all that is below it") {
   const TwoStreams small;
   REQUIRE(small.row("gpu:0/hw").all.size() == 3);
   REQUIRE(small.row("gpu:0/kernels").all.size() == 2);
-  REQUIRE(small.row("process:1").all.size() == 4);  // two depths of ranges, the domain, the calls
+  REQUIRE(small.row("process:1").all.size() == 4);  // two depths of ranges, the domain, and the calls
 }
 
 TEST_CASE("nested ranges get a level for each depth") {
@@ -197,7 +197,7 @@ TEST_CASE("pinned rows stay above all others and in their places") {
   REQUIRE_FALSE(below->is_pinned());
   REQUIRE(RowLayout::top_in_window(*below, scroll) <= layout.pinned_height() + 3);
   const auto shown = layout.in_sight(scroll, 200);
-  REQUIRE(shown.back()->row == api);  // painted last: it covers what is scrolled
+  REQUIRE(shown.back()->row == api);  // painted last, so it covers the rows that are scrolled
   const RowLayout all(small.tree, {.pinned = {"process:1/thread:4711/api"}}, metrics, "");
   REQUIRE(std::count_if(all.rows().begin(), all.rows().end(), [api](const PlacedRow& row) { return row.row == api; }) == 2);
 }
@@ -226,7 +226,7 @@ TEST_CASE("of a row of very many levels, those in sight are told by where the wi
   const auto first = [&](std::span<const Level> shown) { return shown.data() - levels.data(); };
   const auto at_top = RowLayout::levels_in_sight(row, 0, 200);
   CHECK(first(at_top) == 0);
-  CHECK(at_top.size() == 11);  // 160 pixels of levels of 16, and one that the window's end may touch
+  CHECK(at_top.size() == 11);  // 160 pixels of levels of 16 pixels, and one that the window's end may touch
   const auto in_middle = RowLayout::levels_in_sight(row, 40 + 16 * 5'000 + 3, 200);
   CHECK(first(in_middle) == 5'000);
   CHECK(in_middle.size() == 13);
@@ -247,7 +247,7 @@ TEST_CASE("kernels whose names differ in their counters are one row that opens i
   std::vector<std::string> names;
   for (const RowIndex child : family.children) names.push_back(row_title(tree.row(child)).english());
   CHECK(names == std::vector<std::string>{"50.0 % scan<256>", "40.0 % scan<128>"});
-  // The row shows the kernels of both names, and no other.
+  // The row shows the kernels of both names, and no others.
   std::size_t shown = 0;
   const LaneId lane = family.all.front().lane;
   for (EventIndex i = 0; i < trace->lane(lane).size(); ++i) {
@@ -275,7 +275,7 @@ TEST_CASE("rows hold what is in them however they are closed, and nothing of wha
   arrangement.hidden.insert("gpu:0");
   CHECK(kinds_of(arrangement, {}) == std::set<TrackKind>{TrackKind::kCudaApi, TrackKind::kNvtxRanges});
   CHECK(kinds_of(arrangement, "CUDA API") == std::set<TrackKind>{TrackKind::kCudaApi});
-  // The rows above what is left sum up what is left out, too.
+  // The rows above a remaining row also sum up the rows that are left out.
   CHECK(kinds_of({}, "Memory") == std::set<TrackKind>{TrackKind::kMemory});
   RowArrangement without_kernels;
   for (const Row& row : small.tree.rows())

@@ -1,4 +1,4 @@
-// What is drawn and asked of a recording that goes on, whose segments are in a temporary file, is what it is where all events are in memory.
+// What is drawn and asked of a recording that goes on, with its segments in a temporary file, is the same as with all events in memory.
 #include <random>
 
 #include "live_program.h"
@@ -19,7 +19,7 @@ using namespace lanescope::test;
 
 namespace {
 
-// A view of a recording, as it is kept up to date.
+// A view of a recording, kept up to date.
 struct Shown {
   std::unique_ptr<ViewContent> content;
   void show(const std::shared_ptr<const Trace>& trace, const Sight& sight) {

@@ -1,4 +1,4 @@
-// Stack charts: what is seen of calls when samples are taken at known times.
+// Stack charts: which calls are seen when samples are taken at known times.
 #include <map>
 #include <random>
 
@@ -92,7 +92,7 @@ TEST_CASE("at every sample, the chart has the sample's calls, depth by depth") {
   std::map<CallNodeId, std::vector<std::string>> chain_of{{0, {}}};
   for (int i = 0; i < 30; ++i) {
     const CallNodeId caller = nodes[random() % nodes.size()];
-    const std::string name(1, static_cast<char>('a' + random() % 5));  // recursion, and one name in several places
+    const std::string name(1, static_cast<char>('a' + random() % 5));  // recursion, and the same name in several places
     const CallNodeId node = program.call(caller, name);
     chain_of[node] = chain_of[caller];
     chain_of[node].push_back(name);
@@ -138,11 +138,11 @@ TEST_CASE("below a sampled thread is a row with a level for each depth; closed, 
   const LevelContent closed(trace, row.all);
   CHECK(closed.busy({0, 10'000}) == 2'000);
   CHECK(closed.count({0, 10'000}) == 2);
-  // What is under the cursor is the sample that the call was first seen in.
+  // The event under the cursor is the first sample of the call.
   CHECK(hit_test(closed, {{0, 10'000}, 1'000}, 250).event == EventRef{0, 1});
   const std::vector<Property> words = describe_call(*trace, 0, {1'000, 2'000, trace->lane(0).name(0), 0, 1}, 0);
   CHECK(words[2].value.english() == "2.000 µs, in 2 samples");
-  // A thread of which there are samples alone shows these while it is closed.
+  // A thread that has only samples shows them while it is closed.
   const Row& thread = tree.row(*tree.find("process:1/thread:4711"));
   CHECK(thread.all == thread.levels.front());
 }

@@ -74,13 +74,13 @@ TEST_CASE("the axis of a recording that goes on reaches to the clock, and who fo
   const ViewContent before(trace);
   REQUIRE(before.bounds() == bounds_of(*trace));
   const ViewContent now(ViewContent::Base(before), trace, Projecting::kWhenAsked, 3'000'000);
-  REQUIRE(now.bounds().begin == -30'000);  // 1 % of room
+  REQUIRE(now.bounds().begin == -30'000);  // 1 % of margin
   REQUIRE(now.bounds().end == 3'030'000);
   const auto after = [&](Sight::Moves moves) { return now.range_after(Sight{.range = {400'000, 500'000}, .moves = moves}); };
   REQUIRE(after(Sight::Moves::kWithAll) == now.bounds());
   REQUIRE(after(Sight::Moves::kWithEnd).contains(999'999));
   REQUIRE(after(Sight::Moves::kNo) == TimeRange{400'000, 500'000});
-  REQUIRE(bounds_of(*trace, 500'000) == bounds_of(*trace));  // a clock behind the events changes nothing
+  REQUIRE(bounds_of(*trace, 500'000) == bounds_of(*trace));  // a clock behind the last event changes nothing
   const ViewContent empty(ViewContent::Base(ViewContent(TraceBuilder().snapshot())), TraceBuilder().snapshot(), Projecting::kWhenAsked, 2'000'000);
   REQUIRE(empty.bounds().contains(2'000'000 - 1));
 }
@@ -112,12 +112,12 @@ TEST_CASE("ranges on the GPU are left out, taken as they were, or worked out, as
   REQUIRE(as_before.contents().lacks_projections());
   ViewContent anew(ViewContent::Base(as_before), later);
   REQUIRE(ranges(anew) == 70);
-  REQUIRE(with.tree().row(*with.tree().find("gpu:0")).all.size() == 1);  // ranges do not keep a GPU busy
+  REQUIRE(with.tree().row(*with.tree().find("gpu:0")).all.size() == 1);  // ranges do not make a GPU busy
 }
 
 namespace {
 
-// Two streams that often run at once, of as many events as takes long to unite.
+// Two streams that often run at the same time, with so many events that it takes long to unite them.
 std::shared_ptr<const Trace> two_busy_streams() {
   std::mt19937 random(11);
   SmallTrace small;
@@ -165,7 +165,7 @@ TEST_CASE("what takes long to unite is painted in outline first, and as exactly 
       REQUIRE(seen.column(x).busy >= exact.column(x).busy);
       some_are_alike = true;
     }
-    if (levels[i].size() > 1 || !is_whole) CHECK(content.at_hand(levels[i]) == nullptr);  // what nobody waits for is not asked for either
+    if (levels[i].size() > 1 || !is_whole) CHECK(content.at_hand(levels[i]) == nullptr);  // levels that nobody waits for are not requested either
   }
   REQUIRE(some_are_alike);
 

@@ -79,7 +79,7 @@ TEST_CASE("ticks deep in a trace count from a round time") {
   REQUIRE(ruler.ticks.front().time == 1'234'567'000);
 }
 
-// From the last one, wherever that is: "+1050 ms" would be none that anybody reads.
+// Labels count from the last round time, wherever it is: nobody would read "+1050 ms".
 TEST_CASE("ticks count on from each round time that is in sight") {
   const auto labels = [](TimeRange range) {
     std::string all;
@@ -131,7 +131,7 @@ TEST_CASE("times, sizes and rates read as people write them") {
   REQUIRE(format_counted(12'034, "event").english() == "12,034 events");
   REQUIRE(format_share(0.873) == "87.3 %");
   REQUIRE(format_share(0.0005) == "0.1 %");
-  REQUIRE(format_share(0.0004) == "<0.1 %");  // little, and not nothing
+  REQUIRE(format_share(0.0004) == "<0.1 %");  // small, but not zero
   REQUIRE(format_share(0) == "0.0 %");
 }
 

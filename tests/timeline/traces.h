@@ -1,4 +1,4 @@
-// Small traces of known content.
+// Small traces with known content.
 #pragma once
 
 #include <memory>

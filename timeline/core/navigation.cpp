@@ -35,7 +35,7 @@ std::optional<EventRef> of_same_name(const Lane& lane, EventRef event, int direc
 std::optional<EventRef> of_family(const Trace& trace, EventRef event, int direction) {
   const Lane& lane = trace.lane(event.lane);
   const std::string family = name_family(trace.name(lane.name(event.index)));
-  std::unordered_map<NameId, bool> known;  // whether the name is of the family
+  std::unordered_map<NameId, bool> known;  // whether the name belongs to the family
   for (std::int64_t index = std::int64_t{event.index} + direction; index >= 0 && index < lane.size(); index += direction) {
     const NameId name = lane.name(static_cast<EventIndex>(index));
     const auto [entry, is_new] = known.try_emplace(name);
@@ -47,8 +47,8 @@ std::optional<EventRef> of_family(const Trace& trace, EventRef event, int direct
 
 bool holds(const Event& outer, const Event& inner) { return outer.start <= inner.start && inner.end() <= outer.end(); }
 
-// Lanes of a track are nesting depths for calls and ranges. Where ranges or kernels overlap without being nested, one that holds the event may be lanes away,
-// or none does.
+// Lanes of a track are nesting depths for calls and ranges. If ranges or kernels overlap without being nested, the lane of the containing event may be several
+// lanes away, or there is none.
 std::optional<EventRef> outer(const Trace& trace, EventRef event) {
   const std::vector<LaneId>& lanes = trace.track_of(event.lane).lanes;
   const Event from = trace.event(event);
@@ -70,7 +70,7 @@ std::optional<EventRef> inner(const Trace& trace, EventRef event) {
   return std::nullopt;
 }
 
-// What made times of the trace of a lane's times, when it was combined with another.
+// The clock that converted the lane's own times when the trace was combined with another.
 ClockLine clock_of(const Trace& trace, LaneId lane) {
   const TracePart* const part = part_of(trace, trace.track_of(lane));
   return part == nullptr ? ClockLine() : part->clock;
@@ -117,7 +117,7 @@ std::optional<EventRef> nearest_event(const LevelContent& content, Nanoseconds t
   Nanoseconds least = 0;
   for (const ContentLane& lane : content.lanes())
     lane.visit([&](const auto& events) {
-      const EventIndex after = events.lower_bound(time + 1);  // the first that begins later
+      const EventIndex after = events.lower_bound(time + 1);  // the first event that starts later
       for (EventIndex index = after > 0 ? after - 1 : 0; index < std::min<EventIndex>(after + 1, events.size()); ++index) {
         const Nanoseconds start = events.start(index), end = start + events.duration(index);
         const Nanoseconds distance = time < start ? start - time : std::max<Nanoseconds>(0, time - end);
@@ -141,14 +141,14 @@ EventRef find_again(const Trace& before, EventRef event, const Trace& after) {
   const TrackKey& key = before.track_of(event.lane).key;
   const auto start_in = [&, own = clock_of(before, event.lane).back(wanted.start)](LaneId lane) { return clock_of(after, lane)(own); };
   const auto has_name = [&](const Lane& lane, EventIndex index) {
-    return after.name(lane.name(index)) == before.name(wanted.name);  // ids of names may be others
+    return after.name(lane.name(index)) == before.name(wanted.name);  // ids of names may differ
   };
   const bool from_outline = before.provenance().outline_only && !after.provenance().outline_only;
   if (!from_outline && event.lane < after.lanes().size() && after.track_of(event.lane).key == key) {
     const Lane& lane = after.lane(event.lane);
     if (event.index < lane.size() && lane.start(event.index) == start_in(event.lane) && has_name(lane, event.index)) return event;
   }
-  // Of an outline, an event stands for all of its name in a part of time.
+  // In an outline, an event stands for all events of its name in a part of time.
   const Nanoseconds bucket = from_outline ? before.extent().length() / static_cast<Nanoseconds>(kOutlineBuckets) + 1 : 0;
   EventRef found;
   for (const Track& track : after.tracks()) {

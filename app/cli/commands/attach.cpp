@@ -60,7 +60,7 @@ void describe(CLI::App& app, AttachOptions& options) {
   describe_recording(app, options.recording, Targets::kRunning);
   describe_remote(app, options.remote);
   describe_unrecorded(app, options.capture.unrecorded);
-  // For programs that ask themselves, as our Python package does (collector/attach/from_inside.h): no one types it.
+  // For programs that ask for their own recording, as our Python package does (collector/attach/from_inside.h). No user types it.
   const auto descriptor = whole_number(0, std::numeric_limits<int>::max());
   CLI::Option* const asking = app.add_option("--from-inside", options.asking)->check(descriptor)->group("");
   app.add_option("--tell", options.told)->check(descriptor)->needs(asking)->group("");
@@ -106,7 +106,7 @@ Result<session::AttachRequest> attach_request(const AttachOptions& options) {
   Result<session::CaptureRange> range = capture_range(options.range);
   if (!range) return range.error();
   request.settings.range = std::move(*range);
-  // There is no program of ours to go on waiting for.
+  // The recording ends with the capture, because there is no program of ours to wait for.
   if (request.settings.range.after == session::AfterCapture::kStop) request.settings.range.after = session::AfterCapture::kShutdown;
   request.settings.range.after_repeats = session::AfterCapture::kShutdown;
   apply(options.recording, request);
@@ -120,7 +120,7 @@ int attach_elsewhere(const CLI::App& app, const AttachOptions& options) {
                       {options.recording.output, options.recording.force_overwrite ? Overwrite::kAllow : Overwrite::kRefuse, {}, numbers_of(options.range)});
 }
 
-// With the way that is open where the agent can't enter a process.
+// Adds to the error how a process can still be recorded that the agent can't enter.
 Error with_way_out(Error error, const session::AttachRequest& request) {
   const Result<attach::Candidate> candidate = attach::read_candidate(request.pid);
   if (!candidate || !request.settings.cpu.any()) return error;

@@ -1,4 +1,4 @@
-// The commands, one file each: what stands behind the name in, the exit code out (see command.h).
+// The commands, one file each. A command takes the arguments after its name and returns the exit code (see command.h).
 #pragma once
 
 #include "command.h"
@@ -15,7 +15,7 @@ int run_shutdown(Arguments arguments);
 int run_sessions(Arguments arguments);
 int run_doctor(Arguments arguments);
 int run_status(Arguments arguments);
-// The line of `lanescope sessions list` of this session. Returns the exit code.
+// Prints the line of `lanescope sessions list` for this session. Returns the exit code.
 int show_session(const std::string& name);
 int run_info(Arguments arguments);
 int run_stats(Arguments arguments);
@@ -24,7 +24,7 @@ int run_analyze(Arguments arguments);
 int run_diff(Arguments arguments);
 int run_export(Arguments arguments);
 std::vector<std::string> export_types();  // of `lanescope export -t`
-// Where `lanescope export -t TYPE FILE` writes without -o. Requires: one of those types.
+// Where `lanescope export -t TYPE FILE` writes without -o. Requires: `type` is one of export_types().
 std::string export_place(std::string_view file, std::string_view type);
 int run_import(Arguments arguments);
 int run_report(Arguments arguments);

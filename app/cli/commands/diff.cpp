@@ -34,7 +34,7 @@ using analysis::TraceDiff;
 bool is_change(const DiffItem& item) { return item.verdict != DiffVerdict::kSame && !item.is_too_noisy(); }
 bool is_headline(const DiffItem& item) { return item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || item.kind == DiffKind::kGpuIdle; }
 
-// Bounds that reach into the infinite are left empty, as unknown ones are.
+// Infinite bounds are left empty, as unknown ones are.
 double finite(double value) { return std::isfinite(value) ? value : stats::kNoReal; }
 
 enum class DiffLines { kAll, kChanges };
@@ -82,7 +82,7 @@ stats::Table counter_table(const std::vector<CounterChange>& changes, DiffLines 
   return table;
 }
 
-// Of a CounterChange.
+// The text of a CounterChange.
 std::string bounded_change_text(const CounterChange& change) { return analysis::bounded_change_words(change.change, change.change_low, change.change_high); }
 
 using Files = std::vector<std::filesystem::path>;
@@ -101,7 +101,7 @@ Result<std::vector<std::shared_ptr<const Trace>>> open_runs(const Files& files) 
   return runs;
 }
 
-// Without --against, the two files are a side each.
+// Without --against, each of the two files is a side.
 Result<void> split_sides(Files& first, Files& second) {
   if (!second.empty()) {
     if (!first.empty()) return {};
@@ -131,7 +131,7 @@ std::string summary_of(const TraceDiff& diff, const Files& first, const Files& s
     text += item.name + ": " + duration_text(std::llround(item.first.per_iteration)) + " -> " + duration_text(std::llround(item.second.per_iteration)) + ", " +
             analysis::change_words(item).english() + "\n";
   }
-  // What a change of their precision was worth, though no kernel is on both sides.
+  // What changes of precision gained or cost, although no kernel is on both sides.
   constexpr std::size_t kMostProducts = 5;
   std::size_t products = 0;
   for (const DiffItem& item : diff.items) {
@@ -144,7 +144,7 @@ std::string summary_of(const TraceDiff& diff, const Files& first, const Files& s
   return text;
 }
 
-// Says what exceeds a limit, and what no limit could be held to.
+// Says what exceeds a limit, and which limits could not be checked.
 int judge(const TraceDiff& diff, const std::vector<CounterChange>& counters, std::span<const std::string> unpaired, const std::vector<DiffLimit>& limits) {
   int code = kSuccess;
   for (const DiffLimit& limit : limits) {
@@ -219,7 +219,7 @@ int run_diff(Arguments arguments) {
                  "grew by more (\"DRAM: read=5%\") or fell by more (\"L2 hit rate=-5%\"); several times: all of them.\n"
                  "What noise may hide, or was measured too seldom, is told and fails nothing: exit code 0")
       ->type_name("[METRIC=]PERCENT")
-      ->allow_extra_args(false)  // files follow it
+      ->allow_extra_args(false)  // files follow the option
       ->take_all();
   app.add_flag("--all", all, "List also what did not change (formats for programs always do)");
   output.add_options(app);
@@ -258,7 +258,7 @@ int run_diff(Arguments arguments) {
   const std::vector<CounterChange> counters = analysis::compare_counters(*first, *second);
   const stats::Table by_counters = counter_table(counters, lines);
   const Result<void> done = by_counters.empty()            ? output.leave_out(1, "diff_counters")
-                            : output.is_json_on_console(1) ? Result<void>{}  // one array, whatever was recorded
+                            : output.is_json_on_console(1) ? Result<void>{}  // one array, independent of what was recorded
                                                            : output.write(1, {"Kernels by their counters", "diff_counters", ""}, by_counters);
   if (!done) return fail(done.error());
   if (!by_counters.empty() && output.is_json_on_console(1))

@@ -1,4 +1,4 @@
-// lanescope doctor: what is missing on this machine, and the line that mends each.
+// lanescope doctor: what is missing on this machine, and the line that fixes each.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>

@@ -79,7 +79,7 @@ Result<void> to_parquet(const TracePointer& trace, const ExportOptions& options)
 
 Result<void> to_arrow(const TracePointer& trace, const ExportOptions& options) {
   TableOptions request = our_tables(options);
-  // Who reads one table from a pipe gets its columns, also where it has no row.
+  // A reader of one table on a pipe gets its columns even if it has no rows.
   if (!options.tables.empty()) request.empty_tables = EmptyTables::kCreate;
   Result<void> streamed;
   bool is_taken = true;
@@ -109,7 +109,7 @@ struct Format {
   std::string_view type;
   std::string_view extension;
   Result<void> (*write)(const TracePointer& trace, const ExportOptions& options);
-  std::optional<ForeignFormat> foreign = std::nullopt;  // that has no place for some of what there is
+  std::optional<ForeignFormat> foreign = std::nullopt;  // its format lacks a place for some of the events
 };
 constexpr std::array kFormats = {
     Format{"sqlite", ".sqlite", to_sqlite, ForeignFormat::kNsysTables},
@@ -144,7 +144,7 @@ const Format* find_format(std::string_view type) {
   return nullptr;
 }
 
-// What the format has no place for, where all that it has was asked for.
+// Says what the format has no place for, if everything that it can hold was asked for.
 void say_left_out(const Trace& trace, const ExportOptions& options) {
   const Format& format = *find_format(options.type);
   if (options.quiet || !format.foreign || !options.tables.empty()) return;
@@ -154,21 +154,21 @@ void say_left_out(const Trace& trace, const ExportOptions& options) {
 
 bool is_lanescope_file(const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // of a pipe, somebody would have to write
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // a pipe would have to be written to by somebody
   char head[sizeof kFileMagic] = {};
   std::ifstream(path, std::ios::binary).read(head, sizeof head);
   return std::equal(std::begin(head), std::end(head), reinterpret_cast<const char*>(kFileMagic));
 }
 
-// Whether frames can be taken as they are: a compacted file is opened, and written anew, to become a log.
+// True if frames can be taken unchanged. A compacted file must be opened, and written again, to become a log.
 bool is_rewritten(const ExportOptions& options) {
   if (options.type != "trace" || options.selection.window || !is_lanescope_file(options.input)) return false;
   if (options.file_form() == FileForm::kCompacted) return true;
   const auto form = form_of(options.input);
-  return !form || *form == FileForm::kLog;  // recovering says what is wrong with it
+  return !form || *form == FileForm::kLog;  // recovering reports what is wrong with it
 }
 
-// A .trace file as .trace, without frames that are damaged: compacted, or as they are.
+// Writes a .trace file as .trace without damaged frames: compacted, or with its frames unchanged.
 Result<FileCondition> rewrite(const ExportOptions& options, const std::filesystem::path& path, Overwrite overwrite) {
   if (options.file_form() == FileForm::kLog) return recover_trace_file(options.input, path, overwrite);
   const auto compacted = compact_trace_file(options.input, path, overwrite);
@@ -254,7 +254,7 @@ int run_export(Arguments arguments) {
   if (const auto checked = check(options); !checked) return fail(checked.error());
   if (is_rewritten(options)) return recover(options);
 
-  // Read whole, a damaged file is told as it always is; else it is found damaged on the way.
+  // A damaged file that is read as a whole is reported as usual; otherwise damage is found while the file is read.
   const bool is_salvage = options.type == "trace" && !damaged_segments(options.input).empty();
   const auto trace = open_trace(options.input, {}, is_salvage ? EventPlace::kInMemoryWhereTheyFit : EventPlace::kInFile);
   if (!trace) return fail(trace.error());

@@ -20,7 +20,7 @@ constexpr const char* kFetchFooter =
     "The copy is the same as the file there, byte for byte, or fetch fails. Where the link breaks, it goes on where it was;\n"
     "where fetch itself was ended, it does when it is given again: a file here that is a beginning of the one there is completed.";
 
-// Of this machine, for one that asks.
+// Lists the recordings of this machine, for another machine that asks.
 int list_here() {
   const Result<std::vector<remote::KeptRecording>> kept = remote::kept_recordings();
   if (!kept) return fail(kept.error());
@@ -30,7 +30,7 @@ int list_here() {
   return kSuccess;
 }
 
-// The last part of a path that was typed here.
+// The last part of a path on the other machine, with % doubled.
 std::string own_name(const std::string& path) {
   std::string name;
   for (const char letter : std::filesystem::path(path).filename().string()) name += letter == '%' ? std::string("%%") : std::string(1, letter);

@@ -1,4 +1,4 @@
-// lanescope fleet: asks one question of many traces, by the Python package that is installed with this program.
+// lanescope fleet: asks one question of many traces, using the Python package that is installed with this program.
 #include <unistd.h>
 
 #include <cerrno>
@@ -78,8 +78,8 @@ Examples:
   lanescope fleet diff --input before/ after/                what changed between two folders that a recipe of sums wrote with -o
 )";
 
-// Fails with a sentence where the interpreter lacks what the package needs.
-// The current folder is no place for modules, although -c makes it the first: folders of traces come from others.
+// Fails with a sentence if the interpreter lacks what the package needs. The current folder must not be searched for modules, although -c puts it first:
+// folders of traces come from other people.
 constexpr const char* kBegin = R"(import sys
 if sys.path[:1] == [""]: del sys.path[0]
 try:
@@ -94,7 +94,7 @@ std::filesystem::path package_folder() {
   std::error_code ignored;
   const std::filesystem::path programs = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
   const std::filesystem::path installed = programs / LANESCOPE_DATA_FROM_PROGRAMS / "python";
-  return std::filesystem::exists(installed, ignored) ? installed : programs / "../share/lanescope/python";  // of the build
+  return std::filesystem::exists(installed, ignored) ? installed : programs / "../share/lanescope/python";  // in the build folder
 }
 
 }  // namespace
@@ -112,9 +112,9 @@ int run_fleet(Arguments arguments) {
   }
   std::error_code unknown;
   if (const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", unknown); !unknown)
-    setenv("LANESCOPE", self.c_str(), 0);  // whose rules recipes ask
-  setenv("PYTHONSAFEPATH", "1", 0);        // the same for processes that share the work
-  setenv("OPENBLAS_NUM_THREADS", "1", 0);  // processes share the work: threads in each would wait for each other
+    setenv("LANESCOPE", self.c_str(), 0);  // recipes ask the rules of this program
+  setenv("PYTHONSAFEPATH", "1", 0);        // no current folder in sys.path of worker processes either
+  setenv("OPENBLAS_NUM_THREADS", "1", 0);  // the work is shared by processes; threads in each would wait for each other
   std::vector<std::string> words{python, "-c", kBegin};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;

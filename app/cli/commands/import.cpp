@@ -1,4 +1,4 @@
-// lanescope import: any trace file that can be read, as a .trace file.
+// lanescope import: saves any trace file that can be read as a .trace file.
 #include <array>
 #include <filesystem>
 #include <iostream>
@@ -31,7 +31,7 @@ int run_import(Arguments arguments) {
   if (const auto code = parse(app, std::move(arguments))) return *code;
 
   if (output.empty()) output = without_trace_extension(input) + ".trace";
-  // As lanescope profile names its file.
+  // The file is named as by lanescope profile.
   std::error_code missing;
   const auto kind = std::filesystem::status(output, missing).type();
   const bool is_to_be_made = kind == std::filesystem::file_type::not_found || kind == std::filesystem::file_type::regular;

@@ -1,4 +1,4 @@
-// lanescope kernels: what bounds kernels of which counters were read, and what to do.
+// lanescope kernels: what bounds kernels whose counters were read, and what to do.
 #include <unistd.h>
 
 #include <algorithm>
@@ -75,33 +75,33 @@ bool is_our_format(const std::filesystem::path& path) {
   return file.read(head, sizeof(head)) && std::memcmp(head, kFileMagic, sizeof(head)) == 0;
 }
 
-// As it was recorded, to be typed again.
+// The recorded command, in a form to be typed again.
 std::string program_text(const Trace& trace) {
   const std::vector<std::string>& command = trace.provenance().command;
   return command.empty() ? "PROGRAM" : command_text(command);
 }
 
-// Which counts of instructions have without counters.
+// True if sections are asked for that counts of instructions have without counters.
 bool shows_opcodes(const KernelOptions& options) {
   return std::any_of(options.sections.begin(), options.sections.end(),
                      [](const std::string& section) { return section == "InstructionStats" || section == "all"; });
 }
 
-// What a recording without counters shows all the same.
+// What a recording without counters can still show.
 std::string other_page(const Trace& trace, const std::filesystem::path& path) {
   const KernelRecords& records = trace.kernel_records();
   if (records.counted.empty() && records.windows.empty()) return {};
   return std::string(records.counted.empty() ? "Its PC samples" : "Its counts of instructions") + ": lanescope kernels --page source " + path.string() + ". ";
 }
 
-// What was read, and the trace that it is of; null of a table of Nsight Compute's.
+// What was read, and the trace that it belongs to; null for a table of Nsight Compute's.
 struct ReadMetrics {
   kernels::RecordedMetrics recorded;
   std::shared_ptr<const Trace> trace;
-  std::string missing;  // what_is_missing()
+  std::string missing;  // from what_is_missing()
 };
 
-// What of the recording could not be read or was not measured, by which counters may be missing: a sentence each, with a space behind it.
+// Says what could not be read or was not measured, because of which counters may be missing. One sentence each, followed by a space.
 std::string what_is_missing(const Trace& trace) {
   std::string text;
   const auto add = [&text](std::string_view sentence) {
@@ -114,7 +114,7 @@ std::string what_is_missing(const Trace& trace) {
 }
 
 Result<ReadMetrics> read_metrics(const std::filesystem::path& path, const KernelOptions& options) {
-  // What is no file, a pipe that nobody writes to perhaps, is never opened: it would be waited for.
+  // Something that is not a regular file is never opened here: it may be a pipe that nobody writes to, and would block.
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))
     if (const auto refused = open_trace(path); !refused) return refused.error();
@@ -141,7 +141,7 @@ Result<ReadMetrics> read_metrics(const std::filesystem::path& path, const Kernel
   return ReadMetrics{std::move(recorded), *trace, missing};
 }
 
-// With the text of each row's line as a further column.
+// Adds a column with the source text of each row's line.
 void add_source(const Trace& trace, const std::vector<std::filesystem::path>& folders, stats::Table& table) {
   constexpr std::size_t kLongestLine = 160;  // bytes
   std::vector<stats::Column> columns = table.columns();
@@ -161,7 +161,7 @@ void add_source(const Trace& trace, const std::vector<std::filesystem::path>& fo
               << " not there. Where it is: --source-folders DIR\n";
 }
 
-// What was counted, or else sampled, at lines of source, which recordings alone have.
+// What was counted, or else sampled, at lines of source. Only recordings have these.
 Result<stats::Table> source_table(const std::filesystem::path& path, const std::vector<std::filesystem::path>& folders) {
   const auto trace = open_trace(path);
   if (!trace) return trace.error();
@@ -181,21 +181,21 @@ int print_source(const std::filesystem::path& path, const std::vector<std::files
   return written ? kSuccess : fail(written.error());
 }
 
-// What is measured of a recording's program that runs again.
+// What is measured when a recording's program runs again.
 struct RunAgain {
   kernels::Program program;
   std::vector<channel::ChosenKind> kinds;
 };
 
-// Whether the user, who is at a terminal, says so.
+// True if the user, who is at a terminal, agrees.
 bool is_agreed(const std::string& question) {
   std::cerr << question << " [y/N] " << std::flush;
   std::string answer;
   return std::getline(std::cin, answer) && (answer == "y" || answer == "Y" || answer == "yes");
 }
 
-// The program of a recording that is to run again: because it was asked for, or because the recording has no counters and the user agrees. None where the
-// file is shown as it is.
+// The program of a recording that is to run again, because it was asked for, or because the recording has no counters and the user agrees. None if the file
+// is shown as it is.
 Result<std::optional<RunAgain>> program_again(const KernelOptions& options) {
   constexpr std::uint32_t kUsualCount = 10;
   const bool shows_questions = options.log.empty() && isatty(STDERR_FILENO) != 0;
@@ -228,7 +228,7 @@ Result<std::optional<RunAgain>> program_again(const KernelOptions& options) {
   return std::optional(RunAgain{*program, std::move(costliest.kinds)});
 }
 
-// Where the recording goes: kept there, or below a folder of its own, which is removed at the end of its scope.
+// Where the recording goes: to the path where it is kept, or into a folder of its own, which is removed at the end of its scope.
 class RecordedFile {
  public:
   static Result<RecordedFile> at(const std::string& kept) {
@@ -250,7 +250,7 @@ class RecordedFile {
  private:
   RecordedFile(std::filesystem::path folder, std::filesystem::path path) : folder_(std::move(folder)), path_(std::move(path)) {}
 
-  std::filesystem::path folder_;  // empty: none of ours
+  std::filesystem::path folder_;  // empty: no folder was made
   std::filesystem::path path_;
 };
 
@@ -279,7 +279,7 @@ int print(const ReadMetrics& read, const KernelOptions& options, TableOutput& ou
   return written ? kSuccess : fail(written.error());
 }
 
-// Before the program runs, whatever takes time there, it is known that this machine can count. Fails where the program did not run.
+// Checks that this machine can count before the program runs, whatever takes time there. Fails if the program did not run.
 Result<MeasuredProgram> measure(const kernels::Program& program, const session::KernelCounterSettings& settings, const std::filesystem::path& file) {
   if (settings.counting == session::KernelCounting::kInstructions) {
     const Result<void> can = session::check_counters_can_be_read();
@@ -294,7 +294,7 @@ Result<MeasuredProgram> measure(const kernels::Program& program, const session::
 
 bool is_choice(const KernelChoice& choice) { return !choice.name.empty() || choice.skip != 0 || choice.count != 0 || !choice.devices.empty(); }
 
-// The program, where one is measured, or else the file. Returns the exit code.
+// Shows the kernels of the program, if one is measured, or else of the file. Returns the exit code.
 int show_kernels(const CLI::App& app, KernelOptions& options, TableOutput& output, const Arguments& program) {
   const bool runs = !program.empty();
   std::optional<RecordedFile> recorded;
@@ -328,7 +328,7 @@ int show_kernels(const CLI::App& app, KernelOptions& options, TableOutput& outpu
     const Result<MeasuredProgram> ended = measure(measured, *settings, recorded->path());
     if (!ended) return fail(ended.error());
     code = ended->code;
-    if (code != kSuccess) keep_code(code);  // else it is a failure that its kernels can't be shown
+    if (code != kSuccess) keep_code(code);  // for code 0, it is a failure if the kernels can't be shown
     if (ended->failure) {
       const int failed = fail(*ended->failure);
       return code != kSuccess ? code : failed;
@@ -357,7 +357,7 @@ int show_kernels(const CLI::App& app, KernelOptions& options, TableOutput& outpu
       return fail(
           {"No kernel in " + options.file.string() + " is among those that were chosen. All that are in it: lanescope kernels " + options.file.string()});
   }
-  // What was measured now was told while it was.
+  // For kernels that were measured now, this was said during the measurement.
   if (!recorded && !kernels->missing.empty())
     std::cerr << "lanescope: " << printable(std::string_view(kernels->missing).substr(0, kernels->missing.size() - 1), LineBreaks::kEscaped) << '\n';
   const int printed = print(*kernels, options, output, options.file.string());
@@ -397,7 +397,7 @@ int run_kernels(Arguments arguments) {
   const bool runs = mark != arguments.end();
   arguments.erase(mark, arguments.end());
   std::replace(arguments.begin(), arguments.end(), std::string("--csv"), std::string("--format=csv"));
-  for (std::size_t i = 0; i + 1 < arguments.size(); ++i)  // ncu's -f writes over files, and takes no word
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i)  // ncu's -f allows overwriting files, and takes no value
     if (arguments[i] == "-f" && arguments[i + 1].starts_with('-')) arguments[i] = "--force-overwrite";
   if (const auto code = parse(app, std::move(arguments))) return *code;
   if (options.lists_sets) return list_sets();

@@ -14,7 +14,7 @@ constexpr const char* kServeFooter =
     "It is started by another lanescope (--on TARGET) through ssh, docker exec and the like, and ends with the link. Recordings that\n"
     "it has started run on, in ~/.cache/lanescope/recordings, until they were copied: lanescope fetch --list shows them.";
 
-// Standard input and output for the link alone: nothing that is printed by mistake comes between its messages.
+// Takes standard input and output for the link alone, so that nothing that is printed by mistake comes between its messages.
 std::pair<channel::FileDescriptor, channel::FileDescriptor> take_standard_streams() {
   channel::FileDescriptor in(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)), out(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);

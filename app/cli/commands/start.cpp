@@ -1,4 +1,4 @@
-// lanescope start: begins a capture in a session, or leaves that to the session that comes.
+// lanescope start: starts a capture in a session, or leaves a start for a session to come.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -27,7 +27,7 @@ std::string waits_for(const session::CaptureRange& range) {
   return range.name.empty() ? "the NVTX range that lanescope launch names" : "the NVTX range \"" + range.name + "\"";
 }
 
-// As far as it can be known here: the name of the range may be the session's.
+// Checked as far as possible here: the name of the range may be the session's.
 Result<session::CaptureRequest> checked_request(StartOptions options) {
   const bool has_no_name = options.range.range == "nvtx" && options.range.nvtx_capture.empty();
   if (has_no_name) options.range.nvtx_capture = "unknown";

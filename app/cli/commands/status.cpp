@@ -1,4 +1,4 @@
-// lanescope status: what lanescope doctor says, under nsys's name, or what a session does.
+// lanescope status: what lanescope doctor prints, under nsys's name, or what a session does.
 #include <iostream>
 
 #include "commands.h"

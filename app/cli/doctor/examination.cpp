@@ -32,7 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 using channel::FileDescriptor;
 
-// What a program printed on both its outputs within the time, and how it ended; none where it can't be started or had to be ended.
+// What a program printed on both its outputs within the time, and its exit code. No Answer if it can't be started or had to be ended.
 struct Answer {
   std::string text;
   int code = 0;
@@ -136,7 +136,7 @@ Finding agent_finding() {
   return {Verdict::kWorks, "agent", "Agent", agent->string(), {}};
 }
 
-// What the sampler of GPU metrics says itself: it tries.
+// The result of the sampler of GPU metrics, which tries to sample.
 Finding metrics_finding() {
   const Result<std::string> answer = session::ask_gpu_metrics({"--check"});
   if (!answer) return {Verdict::kLimited, "gpu_metrics", "GPU metrics", answer.error().text, {}};

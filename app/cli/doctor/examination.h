@@ -1,4 +1,4 @@
-// This machine, as it is: what can be recorded on it, and what would change what can't.
+// The state of this machine: what can be recorded on it, and what would make the rest possible.
 #pragma once
 
 #include <ostream>
@@ -9,7 +9,7 @@
 
 namespace lanescope::cli {
 
-// Tries what can only be tried; takes as long as the driver takes to initialise, and a second for each program that does not answer.
+// Tries what can only be found out by trying. Takes as long as the driver takes to initialise, and a second for each program that does not answer.
 [[nodiscard]] std::vector<Finding> examine();
 
 // "Linux 6.1.0 x86_64".

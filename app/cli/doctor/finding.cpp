@@ -9,7 +9,7 @@ namespace lanescope::cli {
 namespace {
 
 constexpr std::size_t kSubjectWidth = 16;               // of subjects
-constexpr std::size_t kTextColumn = kSubjectWidth + 6;  // behind the verdict and the subject
+constexpr std::size_t kTextColumn = kSubjectWidth + 6;  // after the verdict and the subject
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// What an examination of a machine says of each of its parts.
+// What an examination of a machine says about each of its parts.
 #pragma once
 
 #include <ostream>
@@ -11,16 +11,16 @@ namespace lanescope::cli {
 
 enum class Verdict {
   kWorks,
-  kLimited,  // something is not recorded, or only of some
-  kFails,    // what most recordings need
+  kLimited,  // something is not recorded, or not for all programs
+  kFails,    // something that most recordings need is missing
 };
 
 struct Finding {
   Verdict verdict = Verdict::kWorks;
-  std::string key;                    // for scripts: stays the same
-  std::string subject;                // of 16 letters at most
+  std::string key;                    // for scripts: does not change between versions
+  std::string subject;                // at most 16 letters
   std::string text;                   // one or more lines
-  std::vector<std::string> remedies;  // what to run, or to do; empty where nothing has to be
+  std::vector<std::string> remedies;  // what to run, or to do; empty if nothing has to be done
 };
 
 void print(std::ostream& to, const Finding& finding);

@@ -41,7 +41,7 @@ bool is_mounted(const Machine& machine, std::string_view type) {
 }
 
 int major_of(const Cupti& cupti) {
-  constexpr std::uint32_t kFirstOfManyDigits = 100'000;  // before, numbers of CUDA 12 were counted up: 18, 19, ...
+  constexpr std::uint32_t kFirstOfManyDigits = 100'000;  // lower numbers, of CUDA 12, were counted up: 18, 19, ...
   return cupti.version >= kFirstOfManyDigits ? static_cast<int>(cupti.version / 10'000) : 12;
 }
 
@@ -50,7 +50,7 @@ std::string version_of(const Cupti& cupti) {
   return "of CUDA 12 (API version " + std::to_string(cupti.version) + ")";
 }
 
-// Below it, the kernel refuses the samples that recordings ask for.
+// Below this limit, the kernel refuses the samples that recordings ask for.
 constexpr int kSamplesASecond = 1'000;
 
 }  // namespace
@@ -144,7 +144,7 @@ Finding threads_finding(const Machine& machine, const cpu::Access& access) {
                      (access.kernel_code ? ", with the kernel's code" : ", without the kernel's code") +
                      (access.wakeups ? "" : "; waiting for a processor is not told apart from other waits") +
                      (access.branch_records ? "" : "; no record of branches (-b lbr)");
-  // A command for each part that is not open to this user; what a machine does not have, none gives it.
+  // A command for each part that is not open to this user. Parts that the machine does not have get none.
   std::vector<std::string> remedies;
   if (!access.system_wide)
     remedies.emplace_back(cpu::kSystemWideRemedy);

@@ -1,5 +1,5 @@
-// What a machine says of itself in its files, and what follows for recordings. Each function looks at one part of it, and takes what can't
-// be read from files as an argument. Any thread; a millisecond at most.
+// What the files of a machine say about it, and what follows for recordings. Each function looks at one part of the machine, and takes what can't be read
+// from files as an argument. Any thread; at most a millisecond.
 #pragma once
 
 #include <sys/types.h>
@@ -16,14 +16,14 @@
 namespace lanescope::cli {
 
 struct Machine {
-  std::filesystem::path root = "/";  // under which proc, sys and the like are
-  uid_t user = 0;                    // who records
-  std::string processor = "x86_64";  // as uname has it
+  std::filesystem::path root = "/";  // the folder that has proc, sys and the like
+  uid_t user = 0;                    // the user who records
+  std::string processor = "x86_64";  // as uname prints it
 };
 
-// None where the kernel's files of processes are there, without which nothing else can be told of the machine.
+// Returns nothing if the kernel's files of processes are there. Without them, nothing else can be found out about the machine.
 std::optional<Finding> missing_process_files(const Machine& machine);
-// `cuda`: the version that the driver serves, 13000 for 13.0; none where programs can't load it.
+// `cuda`: the version that the driver supports, 13000 for 13.0; none if programs can't load the driver.
 Finding driver_finding(const Machine& machine, std::optional<int> cuda);
 Finding gpus_finding(const Machine& machine);
 Finding attach_finding(const Machine& machine);
@@ -32,9 +32,10 @@ Finding threads_finding(const Machine& machine, const cpu::Access& access);
 
 struct Cupti {
   std::filesystem::path place;
-  std::uint32_t version = 0;  // as cuptiGetVersion() says
+  std::uint32_t version = 0;  // from cuptiGetVersion()
 };
-// The ones that were found, in the order in which the agent looks. `named`: by LANESCOPE_CUPTI_LIBRARY.
+// `found`: the libraries that were found, in the order in which the agent looks. If LANESCOPE_CUPTI_LIBRARY is set, only the library that it names is looked
+// for.
 Finding cupti_finding(std::optional<int> cuda, const std::vector<Cupti>& found);
 
 struct Limits {                            // in bytes or files; none: unlimited
@@ -42,7 +43,7 @@ struct Limits {                            // in bytes or files; none: unlimited
   std::optional<std::uint64_t> file_size;  // of a file
   std::optional<std::uint64_t> addresses;  // of a program
 };
-// Those of this process, as its parent has set them, and those of the kernel.
+// Reports the limits of this process, as its parent has set them, and those of the kernel.
 Finding limits_finding(const Machine& machine, const Limits& limits);
 
 struct Place {
@@ -53,13 +54,13 @@ struct Place {
 };
 Finding space_finding(const std::vector<Place>& places);
 
-// Parts of Lanescope that are looked for beside the program; `missing`: their names.
+// Parts of Lanescope that are looked for next to the program; `missing`: their names.
 Finding parts_finding(const std::filesystem::path& folder, const std::vector<std::string>& missing);
 
-// What an interpreter answered to "version, and which modules are missing", a line each; none where there is no interpreter.
+// `answer`: what an interpreter answered to "version, and which modules are missing", one a line; none if there is no interpreter.
 Finding python_finding(const std::string& interpreter, const std::optional<std::string>& answer);
 
-// The viewer; empty where there is none. `problem`: why it does not start, empty where it does.
+// `viewer`: empty if there is none. `problem`: why it does not start, empty if it starts.
 Finding viewer_finding(const std::filesystem::path& viewer, const std::string& problem);
 
 }  // namespace lanescope::cli

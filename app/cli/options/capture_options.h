@@ -19,7 +19,7 @@ struct CaptureOptions {
   unsigned flush_interval = 500;
   unsigned record_memory = 256;  // MiB
   bool trace_all_calls = false;
-  std::optional<bool> memory_usage;  // none: as the preset has it
+  std::optional<bool> memory_usage;  // none: as in the preset
   bool cpu_page_faults = false;
   bool gpu_page_faults = false;
   bool cuda_events = false;
@@ -41,25 +41,25 @@ struct CaptureOptions {
   std::string domain_exclude;
   std::string thread_states = "process-tree";
   std::string samples = "process-tree";
-  std::string call_chains;  // empty: by default
+  std::string call_chains;  // empty: the default
   bool python_sampling = false;
   unsigned sampling_frequency = 1000;
   std::string debug_folders;
-  bool system_calls = false;  // by a name of nsys's; else of `trace`
+  bool system_calls = false;  // set by an option of nsys's name; otherwise they are chosen in `trace`
   std::vector<std::string> tracepoints;
   std::vector<std::string> counted_events;
   UnrecordedOptions unrecorded;
 };
 
-// Where operating system calls can be recorded: only in programs that we start.
+// Which programs are recorded. Operating system calls can be recorded only in programs that we start.
 enum class Targets { kLaunched, kRunning };
 
 // Adds the options to the command; parsing it fills `options`, which must live as long as `app`.
 void describe_capture(CLI::App& app, CaptureOptions& options, Targets targets);
-// Fails with one sentence, of kind kUsage, where a value is none or two contradict each other.
+// Fails with one sentence, of kind kUsage, if a value is not valid or two contradict each other.
 Result<session::CaptureSettings> capture_settings(const CaptureOptions& options);
 
-// Seconds, as typed, in nanoseconds.
+// Converts seconds, as typed, to nanoseconds.
 [[nodiscard]] std::chrono::nanoseconds seconds(double value);
 
 }  // namespace lanescope::cli

@@ -14,11 +14,11 @@ namespace lanescope::cli {
 // As describe_capture() (capture_options.h).
 void describe_kernels(CLI::App& app, CaptureOptions& options, Targets targets);
 
-// What "counters", with its parameters behind a colon ("counters:budget=20s,set=triage"), asks for; none of other words. Fails with one
-// sentence, of kind kUsage.
+// Reads "counters", with its parameters after a colon ("counters:budget=20s,set=triage"). Returns nothing for other words. Fails with one sentence, of kind
+// kUsage.
 [[nodiscard]] Result<std::optional<session::KernelCounterSettings>> kernel_counter_settings(std::string_view text);
 
-// "none", or what to find out, with its parameters behind a colon: "pc", "pc:period=15". Fails with one sentence, of kind kUsage.
+// Reads "none", or what to find out, with its parameters after a colon: "pc", "pc:period=15". Fails with one sentence, of kind kUsage.
 [[nodiscard]] Result<session::KernelSettings> kernel_settings(std::string_view text);
 
 }  // namespace lanescope::cli

@@ -16,7 +16,7 @@
 namespace lanescope::cli {
 namespace {
 
-// Of what ncu takes there, one range by its text; the slash behind a pushed one is taken off.
+// Of what ncu accepts there, one range is accepted, by its text. The slash after a pushed range is removed.
 Result<void> check_range(const KernelOptions& options) {
   if (options.set == kernels::kSourceSet && options.from_start == "no")
     return usage_error("--profile-from-start no is for counters: --set source counts one launch of each kernel and shape.");
@@ -80,7 +80,7 @@ void describe(CLI::App& app, KernelOptions& options) {
                  "from\ncudaProfilerStart to cudaProfilerStop)")
       ->group(kWhat)
       ->capture_default_str();
-  // Of ncu. What is done in any case, what is another spelling, and what is answered with what to use.
+  // Options of ncu: those that are done anyway, those that are another spelling, and those that are answered with what to use.
   for (const char* const always : {"--target-processes", "--graph-profiling"}) app.add_option(always)->group("");
   app.add_flag("--nvtx")->group("");
   app.add_option("--import", options.file)->group("");

@@ -1,4 +1,4 @@
-// What `lanescope kernels` was asked for: its options, in ncu's spelling, and whether they fit each other.
+// What `lanescope kernels` was asked for: its options, in ncu's spelling, and whether they are consistent.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,7 @@
 
 namespace lanescope::cli {
 
-// The section that takes no counters.
+// The section that needs no counters.
 inline constexpr char kLaunchStats[] = "LaunchStats";
 
 struct KernelOptions {
@@ -22,7 +22,7 @@ struct KernelOptions {
   std::vector<std::string> sections;
   std::vector<std::string> metrics;
   KernelChoice choice;
-  std::string kernel_id, devices;  // as they are typed
+  std::string kernel_id, devices;  // as typed
   std::string launches = "all";
   std::string range;
   std::string from_start = "yes";
@@ -31,7 +31,7 @@ struct KernelOptions {
   std::string cache_control = "none";
   std::string page = "details";
   std::vector<std::string> source_folders;
-  double timeout = 0;  // seconds; 0: no end
+  double timeout = 0;  // seconds; 0: none
   std::string save;
   std::string chip;
   bool imports_sources = false;
@@ -47,23 +47,23 @@ struct KernelOptions {
 // Adds the options to the command, which sets them.
 void describe(CLI::App& app, KernelOptions& options);
 
-// Each fails with one sentence, of kind kUsage where options do not fit.
+// Each function fails with one sentence, of kind kUsage if options do not fit.
 
-// Nothing is at the path: what measures takes as long as the program, and is not to end in a loss.
+// Checks that nothing exists at the path. Measuring takes as long as the program runs, and its result must not be lost at the end.
 Result<void> check_place(const std::filesystem::path& path);
-// What else ncu has: takes it in our words, or says what to use. `measures`: a program runs.
+// Handles the other options of ncu: translates them into ours, or says what to use. `measures`: a program runs.
 Result<void> take_ncu_options(const CLI::App& app, KernelOptions& options, bool measures);
-// That each has a value that it may have, beside the others.
+// Checks that each option has a valid value, and that the values fit each other.
 Result<void> check(const KernelOptions& options);
-// Of a file nothing is measured, unless its program is to run again.
+// Checks options for a file: nothing is measured, unless its program is to run again.
 Result<void> check_for_file(const CLI::App& app, const KernelOptions& options);
 
-// As `ncu OPTIONS PROGRAM ARGUMENTS` is typed: the program's words; empty where the first of these is a file to show.
+// For a command line such as `ncu OPTIONS PROGRAM ARGUMENTS`: the program's words. Empty if the first of these is a file to show.
 std::string program_without_mark(const KernelOptions& options);
-// The program runs again for each pass: what ncu calls app-range, and the only way to count a range here.
+// True if the program runs again for each pass, which ncu calls app-range. It is the only way to count a range here.
 bool counts_ranges(const KernelOptions& options);
 
-// What is to be measured of a program. `set`: whether --set was typed, or stands by default.
+// What to measure in a program. `set`: whether --set was typed, or has its default.
 enum class SetOption { kLeftOut, kGiven };
 Result<session::KernelCounterSettings> counter_settings(const KernelOptions& options, SetOption set);
 

@@ -15,15 +15,16 @@ struct RangeOptions {
   std::string range = "none";
   std::string range_end = "stop-shutdown";
   std::string nvtx_capture;
-  std::optional<bool> stop_on_range_end;  // the older way to say it
-  bool start_later = false;               // then the range, without its trigger, is what lanescope start has without an own one
+  std::optional<bool> stop_on_range_end;  // the older spelling
+  bool start_later = false;               // the range, without its trigger, is then the default of lanescope start
 };
 
-// As describe_capture() (capture_options.h); what lanescope start and the others have, and what the others have beside it.
+// As describe_capture() (capture_options.h). describe_range() adds what lanescope start and the other commands have; describe_start_later() adds what only
+// the others have.
 void describe_range(CLI::App& app, RangeOptions& options, Targets targets);
 void describe_start_later(CLI::App& app, RangeOptions& options);
 
-// Fails with one sentence, of kind kUsage, where a value is none or two contradict each other.
+// Fails with one sentence, of kind kUsage, if a value is not valid or two contradict each other.
 Result<session::CaptureRange> capture_range(const RangeOptions& options);
 
 }  // namespace lanescope::cli

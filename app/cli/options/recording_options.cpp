@@ -17,7 +17,7 @@ CLI::Validator label_text() {
   return CLI::Validator(check, "");
 }
 
-// The last of those with one key counts.
+// If several labels have the same key, the last one counts.
 std::vector<session::Label> labels_of(const std::vector<std::string>& texts) {
   std::vector<session::Label> labels;
   for (const std::string& text : texts) {

@@ -1,4 +1,4 @@
-// The options of every command that records, beside what and which part (capture_options.h, range_options.h): when, and into which file.
+// The options of every command that records, beside those on what and which part (capture_options.h, range_options.h): when, and into which file.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,7 +14,7 @@ namespace lanescope::cli {
 // As typed.
 struct RecordingOptions {
   double delay = 0;     // s
-  double duration = 0;  // s; 0: not given, as below
+  double duration = 0;  // s; 0: not given, also below
   std::string output;
   bool force_overwrite = false;
   std::uint64_t maximum_file_size = 0;  // bytes
@@ -26,7 +26,7 @@ struct RecordingOptions {
 // As describe_capture() (capture_options.h).
 void describe_recording(CLI::App& app, RecordingOptions& options, Targets targets);
 
-// Into a LaunchRequest or an AttachRequest.
+// Copies the options into a LaunchRequest or an AttachRequest.
 template <typename Request>
 void apply(const RecordingOptions& options, Request& request) {
   request.output = options.output;

@@ -12,7 +12,7 @@ namespace lanescope::cli {
 
 namespace {
 
-// What can be written beside a recording, which is a .trace already.
+// The formats that can be written besides the recording, which is a .trace already.
 std::vector<std::string> copies() {
   std::vector<std::string> types = export_types();
   std::erase(types, "trace");
@@ -34,14 +34,14 @@ void describe_reports(CLI::App& app, ReportOptions& options) {
 }
 
 Result<void> check_exports(const std::string& output, const ReportOptions& options) {
-  const bool has_own_name = !output.empty() && output.find("%n") == std::string::npos;  // with a number, nobody chose what is in the way
+  const bool has_own_name = !output.empty() && output.find("%n") == std::string::npos;  // with a number, the user did not choose the name of an existing file
   const auto file = session::planned_file(output);
-  if (!has_own_name || !file || !*file || options.overwrite == Overwrite::kAllow) return {};  // of a name that is wrong, who makes the file tells
+  if (!has_own_name || !file || !*file || options.overwrite == Overwrite::kAllow) return {};  // an invalid name is reported when the file is made
   for (const std::string& type : options.exports) {
     if (type == "none") continue;
     const std::filesystem::path copy = export_place((**file).string(), type);
     std::error_code missing;
-    if (std::filesystem::is_regular_file(copy, missing) || std::filesystem::is_directory(copy, missing))  // into a pipe or a device it is written
+    if (std::filesystem::is_regular_file(copy, missing) || std::filesystem::is_directory(copy, missing))  // pipes and devices are written to
       return Error{copy.string() + " exists already, where --export=" + type + " writes. Give another name with -o, or allow overwriting with -f."};
   }
   return {};

@@ -36,7 +36,7 @@ Result<session::CaptureRequest> capture_request(const StartOptions& options, con
   if (!options.output.empty()) request.output = (folder / options.output).string();
   if (options.overwrite) request.overwrite = Overwrite::kAllow;
   RangeOptions range = options.range;
-  range.start_later = range.range == "none";  // a session's name of a range waits until its trigger is chosen
+  range.start_later = range.range == "none";  // a range that the session names waits until its trigger is chosen
   Result<session::CaptureRange> wanted = capture_range(range);
   if (!wanted) return wanted.error();
   if (wanted->trigger != session::CaptureTrigger::kRequest) request.range = std::move(*wanted);

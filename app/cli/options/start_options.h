@@ -14,14 +14,14 @@
 
 namespace lanescope::cli {
 
-// As typed; what is not, is as the session has it.
+// As typed; what is not given is as in the session.
 struct StartOptions {
-  CaptureOptions capture;  // of threads and GPU metrics alone
+  CaptureOptions capture;  // only threads and GPU metrics
   RangeOptions range;
   std::string output;
   bool overwrite = false;
-  std::string session;      // which; empty: the only one
-  std::string new_session;  // the name of one that lanescope launch will make
+  std::string session;      // the session's name; empty: the only one
+  std::string new_session;  // the name of a session that lanescope launch will make
   double duration = 0;
   std::optional<bool> stop_on_exit;
   ReportOptions reports;
@@ -30,12 +30,12 @@ struct StartOptions {
 // As describe_capture() (capture_options.h).
 void describe_start(CLI::App& app, StartOptions& options);
 
-// Fails with one sentence where the options contradict each other. `folder`: to which the file's name is relative.
+// Fails with one sentence if the options contradict each other. `folder`: the file's name is relative to it.
 Result<session::CaptureRequest> capture_request(const StartOptions& options, const std::filesystem::path& folder);
 
 // The request that carries these arguments of lanescope start to a session: see session_directory.h.
 nlohmann::json start_message(const Arguments& arguments);
-// Reads one, over the options that the session has of itself.
+// Reads such a message, over the session's own options.
 Result<session::CaptureRequest> read_start(const nlohmann::json& message, StartOptions& options);
 
 }  // namespace lanescope::cli

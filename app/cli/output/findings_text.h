@@ -1,4 +1,4 @@
-// Findings for people.
+// Findings as text.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace lanescope::cli {
 
-// What the findings are parts of, then one paragraph a finding: the sentence, what was seen, where to zoom, what to do.
+// First the summary, then one paragraph for each finding: the sentence, what was seen, where to zoom, what to do.
 [[nodiscard]] std::string findings_text(const Trace& trace, const Message& summary, std::span<const analysis::Finding> findings, const Language& language);
 
 }  // namespace lanescope::cli

@@ -1,4 +1,4 @@
-// What `lanescope info --json` prints. Keys stay; new ones may come.
+// What `lanescope info --json` prints. Existing keys do not change; new ones may be added.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace lanescope::cli {
 
-// Times are ns since the recording began. `file`: its name as it was given.
+// Times are ns since the recording started. `file`: its name as it was given.
 [[nodiscard]] std::string info_json(const std::string& file, const Trace& trace, const EventCounts& counts, const FileFacts& facts);
 
 }  // namespace lanescope::cli

@@ -63,14 +63,14 @@ std::vector<std::size_t> by_weight(const RecordedMetrics& kernels) {
 std::string measurement_text(const kernels::Measurement& measurement) {
   std::string text = std::to_string(measurement.passes) + (measurement.passes == 1 ? " pass" : " passes");
   if (measurement.launches > 1) text += " over " + std::to_string(measurement.launches) + " launches";
-  if (measurement.of_its_kind.count < 2) return text;  // which it is itself
+  if (measurement.of_its_kind.count < 2) return text;  // the only launch of its kind
   text += "; " + std::to_string(measurement.of_its_kind.count) + " launches like it take ";
   return text + rounded("%.1f us", static_cast<double>(measurement.of_its_kind.time) / 1000);
 }
 
 using Lines = std::vector<std::optional<kernels::CostlyLine>>;
 
-// One for each cause; none where the kernels are of no trace.
+// The lines of each cause; empty if the kernels belong to no trace.
 Lines lines_of(const RecordedMetrics& kernels, std::size_t number, const Trace* trace, const kernels::Verdict& verdict) {
   if (trace == nullptr || kernels.measurements.empty()) return Lines(verdict.advice.size());
   const kernels::Measurement& measurement = kernels.measurements[number];

@@ -1,4 +1,4 @@
-// What the command would print, in a file instead: tables and messages, but for the program's own.
+// Writes to a file what the command would print: tables and messages, but not the program's own output.
 #pragma once
 
 #include <filesystem>
@@ -13,21 +13,21 @@
 
 namespace lanescope::cli {
 
-// Threads: the one that prints. One at a time.
+// One at a time, used by the thread that prints.
 class LogFile {
  public:
   LogFile();
-  ~LogFile();  // standard output and error are again what they were
+  ~LogFile();  // restores standard output and error
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
 
-  // From here on std::cout and std::cerr go there. The file is new and in its place at once, for whoever follows it; a pipe or device is written to as
-  // it is. Fails with one sentence where it is one of `others`, which the command reads or writes, where a file is there that may not be written over,
-  // and where it can't be made.
+  // From here on std::cout and std::cerr write to the file. The file is new and has its final name at once, for readers that follow it; an existing pipe or
+  // device is written to as it is. Fails with one sentence if the file is one of `others`, which the command reads or writes, if it exists and may not be
+  // overwritten, and if it can't be made.
   Result<void> open(const std::string& path, Overwrite overwrite, std::span<const std::filesystem::path> others);
   // Requires: open.
   [[nodiscard]] std::ostream& stream() noexcept { return *stream_; }
-  // Whether all came there, in one sentence; nothing where it was never opened. Behind it, messages go where they went before.
+  // Fails with one sentence if not everything could be written; succeeds if it was never opened. Afterwards messages go where they went before.
   Result<void> close();
 
  private:

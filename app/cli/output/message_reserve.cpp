@@ -13,7 +13,7 @@ namespace lanescope::cli {
 MessageReserve::MessageReserve(std::ostream& stream) : stream_(stream), destination_(STDERR_FILENO) {
   const char* path = std::getenv(remote::kMessageReserve);
   if (path == nullptr) return;
-  // Now: later there may be no descriptors left.
+  // Opened now, because there may be no descriptors left later.
   reserve_ = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
   unsetenv(remote::kMessageReserve);
   before_ = stream_.rdbuf(this);
@@ -38,7 +38,7 @@ std::streamsize MessageReserve::xsputn(const char* text, std::streamsize size) {
       taken += written;
     } else if (errno != EINTR) {
       if (reserve_ < 0 || destination_ == reserve_) break;
-      destination_ = reserve_;  // for good: what we say keeps its order
+      destination_ = reserve_;  // from now on, so that our messages keep their order
     }
   }
   return taken;

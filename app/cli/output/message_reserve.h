@@ -1,5 +1,5 @@
-// What we say although our standard error is a file on a disk that is full: as a recorder that another machine started
-// (collector/remote/serve.h), whose program may have filled it.
+// A place for messages if our standard error is a file on a full disk, as in a recorder that another machine started (collector/remote/serve.h) and whose
+// program filled the disk.
 #pragma once
 
 #include <ostream>
@@ -8,9 +8,9 @@
 
 namespace lanescope::cli {
 
-// While it lives, what is written to the stream goes to standard error, and from the first that this does not take to the file that the variable
-// remote::kMessageReserve names. Takes that variable out of our environment, which programs get. Where it is not set, nothing changes. Before there
-// are other threads; one thread at a time.
+// During its lifetime, what is written to the stream goes to standard error. From the first write that fails, it goes to the file that the variable
+// remote::kMessageReserve names. The constructor removes that variable from our environment, which programs inherit. If the variable is not set, nothing
+// changes. Must be made before there are other threads; one thread at a time.
 class MessageReserve : public std::streambuf {
  public:
   explicit MessageReserve(std::ostream& stream);
@@ -24,7 +24,7 @@ class MessageReserve : public std::streambuf {
 
  private:
   std::ostream& stream_;
-  std::streambuf* before_ = nullptr;  // none: it is not in its place
+  std::streambuf* before_ = nullptr;  // null: nothing was replaced
   int destination_;
   int reserve_ = -1;
 };

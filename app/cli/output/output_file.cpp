@@ -33,7 +33,7 @@ Result<void> write_to(std::FILE* file, const std::string& output, const TextProd
   return written && flushed ? Result<void>() : failure(output);
 }
 
-// A new empty folder for one file, removed with it.
+// A new empty folder for one file. The destructor removes both.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -63,7 +63,7 @@ Result<void> copy_to_standard_output(const std::filesystem::path& path) {
   return {};
 }
 
-// Also of files that are not there yet.
+// Also works for files that do not exist yet.
 bool are_same(const std::filesystem::path& one, const std::filesystem::path& other) {
   std::error_code missing;
   if (std::filesystem::equivalent(one, other, missing)) return true;
@@ -93,7 +93,7 @@ void keep_as_private_as(std::span<const std::filesystem::path> inputs) { keep_ne
 
 Result<void> check_output(const std::string& input, const std::string& output, Overwrite overwrite) {
   if (const Result<void> sound = check_is_no_input(output, std::array<std::filesystem::path, 1>{input}); !sound) return sound;
-  std::error_code missing;  // what can't be looked at, opening it explains
+  std::error_code missing;  // opening explains what is wrong
   if (output != kStandardOutput && overwrite == Overwrite::kRefuse && std::filesystem::is_regular_file(output, missing))
     return Error{output + " exists already. Give another name with -o, or allow overwriting with -f."};
   return {};

@@ -1,4 +1,4 @@
-// Standard output and error as terminals may get them: names in traces, and what targets say, can't send commands to the terminal.
+// Makes standard output and error safe for terminals: names in traces, and what targets print, can't send commands to the terminal.
 #pragma once
 
 #include <ostream>
@@ -7,8 +7,8 @@
 
 namespace lanescope::cli {
 
-// While it lives, control characters that are written to the stream are escaped, but for line feeds and tabs (append_printable). Writes
-// whole lines on at once, the rest when it is flushed. One thread at a time.
+// During its lifetime, control characters that are written to the stream are escaped, except line feeds and tabs (append_printable). Whole lines are passed
+// on at once, the rest when the stream is flushed. One thread at a time.
 class PrintableStream : public std::streambuf {
  public:
   explicit PrintableStream(std::ostream& stream) : stream_(stream), target_(stream.rdbuf(this)) {}

@@ -16,7 +16,7 @@
 namespace lanescope::cli {
 namespace {
 
-// The n-th of a list whose last element holds for all that follow.
+// The n-th element of a list whose last element is used for all that follow.
 template <typename T>
 const T& nth_or_last(const std::vector<T>& list, std::size_t n) {
   return list[std::min(n, list.size() - 1)];
@@ -30,7 +30,7 @@ std::string_view extension_of(stats::Format format) {
   return ".txt";
 }
 
-// The outputs of a list: commas separate them, but behind @ and a backslash.
+// The outputs of a list, separated by commas. A comma after @ or a backslash does not separate.
 std::vector<std::string> outputs_of(std::string_view list) {
   std::vector<std::string> outputs(1);
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -51,7 +51,7 @@ std::vector<std::string> outputs_of(std::string_view list) {
 
 bool is_standard_output(const std::string& name) { return name == "/dev/stdout" || name == "/dev/fd/1" || name == "/proc/self/fd/1"; }
 
-// Of files whose names begin so: they are made when all else is done, and may be what a program was run for.
+// Checks the folder of files whose names start with `base`. They are made last, and may be the reason why a program was run.
 Result<void> check_folder_of(const std::filesystem::path& base) {
   const std::filesystem::path folder = base.has_parent_path() ? base.parent_path() : std::filesystem::path(".");
   if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
@@ -211,7 +211,7 @@ Result<void> TableOutput::write(std::size_t n, const TableHeading& heading, cons
 Result<void> TableOutput::feed(const std::string& command, const TextProducer& produce) {
   FILE* const input = popen(command.c_str(), "w");
   if (!input) return Error{"The command " + command + " can't be started."};
-  // One that has read what it wanted, as head does, may end; whether it failed its code says.
+  // A command that has read what it wanted, such as head, may end; its exit code says whether it failed.
   const auto before = std::signal(SIGPIPE, SIG_IGN);
   produce([&](std::string_view part) { return std::fwrite(part.data(), 1, part.size(), input) == part.size(); });
   const int code = pclose(input);

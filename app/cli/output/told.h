@@ -1,6 +1,6 @@
-// What a command has told of what went wrong while it ran, so that its end tells the rest, and nothing twice.
+// What a command has said about what went wrong while it ran, so that its end says the rest, and nothing twice.
 //
-// There is one, of the command that runs: run() begins it, fail() and commands add to it. The thread of the command alone uses it.
+// There is one object, for the command that runs: run() resets it, fail() and commands add to it. Only the command's thread uses it.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ class Told {
  public:
   static Told& of_command();
 
-  // A command begins: what one before it told in this process is forgotten.
+  // Called when a command starts: forgets what an earlier command in this process said.
   void begin();
-  // A sentence on standard error.
+  // Adds a sentence that was written to standard error.
   void add(std::string sentence);
-  // Which frames are damaged, by a command that needs no events.
+  // Notes that a command that needs no events has said which frames are damaged.
   void add_damage() noexcept;
-  // What could not be read of events (SegmentCache), as far as it is not told. The next call does not say it again.
+  // What could not be read of events (SegmentCache), as far as it was not said yet. The next call does not return it again.
   [[nodiscard]] std::vector<std::string> left();
 
  private:

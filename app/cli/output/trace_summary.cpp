@@ -74,7 +74,7 @@ EventCounts count_events(const Trace& trace) {
 FileFacts facts_of(const std::string& file, const Trace& trace) {
   FileFacts facts;
   if (const auto form = form_of(file)) facts.form = *form;
-  std::error_code ignored;  // it was read a moment ago
+  std::error_code ignored;  // the file was read a moment ago
   facts.bytes = std::filesystem::file_size(file, ignored);
   facts.memory = trace.memory_bytes();
   const bool all_in_memory = std::all_of(trace.lanes().begin(), trace.lanes().end(), [](const Lane& lane) { return lane.holds_segments(); });

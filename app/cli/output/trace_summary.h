@@ -1,4 +1,4 @@
-// What `lanescope info` says of a trace, as text and as JSON: how many events there are of each kind, process, thread and stream.
+// What `lanescope info` shows of a trace, as text and as JSON: the number of events for each kind, process, thread and stream.
 #pragma once
 
 #include <array>
@@ -53,28 +53,28 @@ struct EventCounts {
 
 [[nodiscard]] EventCounts count_events(const Trace& trace);  // O(lanes + memory operations)
 
-// Of the file that a trace was read from.
+// About the file that a trace was read from.
 struct FileFacts {
   std::optional<FileForm> form;  // none for files of other tools
   std::uint64_t bytes = 0;
   std::uint64_t memory = 0;        // bytes that its events and counters take once it is open
-  std::uint64_t event_budget = 0;  // bytes that events may take which are read when they are needed; 0 where all are in memory
+  std::uint64_t event_budget = 0;  // limit of the bytes of events that are read on demand; 0 if all are in memory
 };
 [[nodiscard]] FileFacts facts_of(const std::string& file, const Trace& trace);
 [[nodiscard]] std::string_view form_name(FileForm form);  // "compact", "log"
 
-// 0 where there are none.
+// The count for this key; 0 if there is none.
 template <typename Map, typename Key>
 std::uint64_t count_of(const Map& counts, const Key& key) {
   const auto found = counts.find(key);
   return found == counts.end() ? 0 : found->second;
 }
 
-// Which devices streams are on.
+// Finds the devices of streams.
 class StreamDevices {
  public:
   explicit StreamDevices(const Trace& trace);                      // O(contexts)
-  [[nodiscard]] std::uint32_t of(const CudaStream& stream) const;  // its ordinal; 0 where that is unknown. O(log contexts)
+  [[nodiscard]] std::uint32_t of(const CudaStream& stream) const;  // its ordinal; 0 if it is unknown. O(log contexts)
 
  private:
   std::map<std::pair<ProcessId, std::uint32_t>, std::uint32_t> ordinals_;  // by context

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
 
-// What the handler reads, which may not allocate. Empty ones end the list.
+// Read by the signal handler, which may not allocate. An empty path ends the list.
 std::array<std::array<char, PATH_MAX>, 4> unfinished;
 std::array<struct sigaction, kSignals.size()> former;
 
@@ -25,7 +25,7 @@ void remove_and_end(int signal) {
   }
   remove_new_files();
   std::signal(signal, SIG_DFL);
-  raise(signal);  // comes when this handler returns
+  raise(signal);  // takes effect when this handler returns
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Files that are not whole yet, and that nobody wants when a signal ends the program.
+// Files that are not complete yet, and that are useless if a signal ends the program.
 #pragma once
 
 #include <filesystem>
@@ -6,9 +6,9 @@
 
 namespace lanescope::cli {
 
-// While it lives, SIGINT, SIGTERM and SIGHUP remove these files, and folders that are empty then, in this order, and new files that have
-// not taken their places (model/file/new_file.h), before they end the program; those of them that were ignored before still are. One at a time, of four paths
-// at most.
+// During its lifetime, SIGINT, SIGTERM and SIGHUP first remove these paths in this order, folders only if they are empty then, and new files that do not have
+// their final names yet (model/file/new_file.h); then they end the program. A signal that was ignored before is still ignored. One object at a time, of at
+// most four paths.
 class UnfinishedFile {
  public:
   explicit UnfinishedFile(std::initializer_list<std::filesystem::path> paths);

@@ -1,4 +1,4 @@
-// What a command does where --on names another machine.
+// What a command does if --on names another machine.
 #pragma once
 
 #include <string>
@@ -13,20 +13,20 @@ namespace lanescope::cli {
 
 // Where copies go, and what is made of them.
 struct CopyOptions {
-  std::string output;  // as for lanescope profile; of further files, a number is added
+  std::string output;  // as for lanescope profile; the names of further files get a number
   Overwrite overwrite = Overwrite::kRefuse;
   ReportOptions reports;
-  enum class Numbers { kFurther, kAll } numbers = Numbers::kFurther;  // kAll: the first file has one, too, as where ranges are captured again and again
+  enum class Numbers { kFurther, kAll } numbers = Numbers::kFurther;  // kAll: the first file has a number, too, as with ranges that are captured repeatedly
 };
 
-// As a recorder here numbers its files.
+// Numbers files as a recorder here would.
 [[nodiscard]] CopyOptions::Numbers numbers_of(const RangeOptions& range);
 
-// Records there, by profile, launch or attach with these options and operands, and copies what is recorded while it is. Returns the exit
-// code: that of the command there, or failure where copies are not the same as the files there.
+// Records there, by profile, launch or attach with these options and operands, and copies the recording while it is made. Returns the exit code of the
+// command there, or failure if copies are not the same as the files there.
 int record_there(const RemoteOptions& remote, const std::string& command, Arguments options, Arguments operands, const CopyOptions& copy);
 
-// Copies what a recording there has made, and makes until it ends.
+// Copies what a recording there has made, and what it makes until it ends.
 int fetch_recording(const RemoteOptions& remote, const std::string& name, const CopyOptions& copy);
 
 // Copies one file, which may still grow.

@@ -21,7 +21,7 @@ constexpr std::size_t kMostHeldText = 8u << 20;  // bytes
 
 int file_of(TextStream stream) { return stream == TextStream::kOutput ? STDOUT_FILENO : STDERR_FILENO; }
 
-// A pipe or socket whose other end is closed.
+// True for a pipe or socket whose other end is closed.
 bool is_without_reader(int file) {
   struct stat status {};
   pollfd end{file, 0, 0};
@@ -63,7 +63,7 @@ bool TextFromThere::has_room(TextStream stream, int limit) {
 
 void TextFromThere::write(TextStream stream) {
   Waiting& waiting = waiting_[static_cast<std::size_t>(stream)];
-  std::fflush(stream == TextStream::kOutput ? stdout : stderr);  // what we have said before
+  std::fflush(stream == TextStream::kOutput ? stdout : stderr);  // what we have printed before
   while (waiting.size() > 0 && has_room(stream, 0)) {
     const ssize_t written = ::write(file_of(stream), waiting.text.data() + waiting.written, std::min(waiting.size(), kCertainWrite));
     if (written >= 0) {

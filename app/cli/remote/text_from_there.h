@@ -1,4 +1,4 @@
-// What programs on another machine print, on this terminal.
+// Prints on this terminal what programs on another machine print.
 #pragma once
 
 #include <array>
@@ -13,22 +13,21 @@
 
 namespace lanescope::cli {
 
-// Text that goes to a terminal is escaped (PrintableStream) and comes in whole lines, as far as they are not very long; files and pipes get the
-// bytes as they are. What these don't take is counted, and the rest is tried nonetheless. What a pipe has no room for waits here; where that is much, print()
-// waits for who reads it.
+// Text for a terminal is escaped (PrintableStream) and written in whole lines, unless they are very long; files and pipes get the bytes unchanged. Bytes that
+// can't be written are counted, and the rest is still tried. What a pipe has no room for waits here; if that is much, print() waits for the reader.
 class TextFromThere {
  public:
-  // `goes_on`: false once nobody waits for what is left.
+  // `goes_on`: returns false once nobody waits for what is left.
   explicit TextFromThere(std::function<bool()> goes_on) : goes_on_(std::move(goes_on)) {}
   ~TextFromThere();
   void print(remote::TextStream stream, std::string_view bytes);
-  // Passes on what there is room for by now, and says what still waits.
+  // Writes as much as there is room for, and returns what still waits.
   remote::Reading reading(remote::TextStream stream);
-  // Waits until all is taken, as long as that goes on.
+  // Waits until everything is taken, while goes_on() is true.
   void finish();
-  // A sentence for each stream of which something could not be written, but to a pipe whose reader has left.
+  // A sentence for each stream of which something could not be written, except a pipe whose reader has left.
   [[nodiscard]] std::vector<std::string> losses() const;
-  // Whether something could not be written that somebody still waits for: all but what goes to a pipe whose reader has left.
+  // True if something could not be written that somebody still waits for: anything except the text for a pipe whose reader has left.
   [[nodiscard]] bool lacks_text() const;
 
  private:
@@ -38,9 +37,9 @@ class TextFromThere {
   };
   struct Waiting {
     std::string text;
-    std::size_t written = 0;  // of it
+    std::size_t written = 0;  // bytes of `text`
     [[nodiscard]] std::size_t size() const noexcept { return text.size() - written; }
-    // What is written is given up once it is more than what waits: a reader that is always behind never lets all of it be written.
+    // What is written is dropped once it is more than what waits: if a reader is always behind, there is never a moment at which everything is written.
     void append(std::string_view bytes) {
       if (written > size()) {
         text.erase(0, written);
@@ -50,9 +49,9 @@ class TextFromThere {
     }
   };
   void flush(remote::TextStream stream);
-  // Until no more than that waits, as long as it goes on.
+  // Waits until at most `most` bytes wait, while goes_on() is true.
   void wait_for_reader(remote::TextStream stream, std::size_t most);
-  // Until nothing waits, or there is no room.
+  // Writes until nothing waits, or there is no room.
   void write(remote::TextStream stream);
   static bool has_room(remote::TextStream stream, int limit);
   std::function<bool()> goes_on_;

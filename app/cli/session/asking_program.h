@@ -1,6 +1,6 @@
-// A program that has asked for its own recording (collector/attach/from_inside.h), as our Python package does: what it is told of it, on a pipe.
+// A program that has asked for its own recording (collector/attach/from_inside.h), as our Python package does. It is told about the recording through a pipe.
 //
-// Each record is a word, a space, a value, and a byte of zero. The pipe's end without an `end` says that the recorder was killed.
+// Each record is a word, a space, a value, and a zero byte. If the pipe ends without an `end`, the recorder was killed.
 //   recorder PID   once, first: this process
 //   file PATH      for each file, once it is whole; the bytes that the file system has
 //   lost TEXT      what the recording lacks, a record for each reason
@@ -13,9 +13,9 @@ namespace lanescope::cli {
 
 class AskingProgram {
  public:
-  // `pipe`: -1 for a program that wants to be told nothing, which then stays the parent. Else this process, which the program has started, ends
-  // at once, and a child of it goes on in its place: what is no child of the program is not waited for where the program waits for its
-  // children. Before threads are started. Where no process can be made, this one goes on as the program's child.
+  // `pipe`: -1 for a program that wants to be told nothing; this process then stays its child. Otherwise this process, which the program has started, ends at
+  // once, and a child of it continues in its place: the program does not wait for it when it waits for its children. Must be made before threads are started.
+  // If no process can be made, this one continues as the program's child.
   explicit AskingProgram(int pipe);
   AskingProgram(const AskingProgram&) = delete;
   AskingProgram& operator=(const AskingProgram&) = delete;

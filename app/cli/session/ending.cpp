@@ -15,7 +15,7 @@ int ending_signal = 0;
 constexpr int kNoCode = -1;
 std::atomic<int> code_of_program = kNoCode;
 
-// Of what nobody catches. Memory may be short: nothing is allocated, and nothing is left for which it would have to be.
+// Called for uncaught exceptions. Memory may be short, so that nothing is allocated or destroyed.
 [[noreturn]] void end_with_kept_code() noexcept {
   constexpr std::string_view kSentence =
       "lanescope: Not all that was to follow the program's end could be done, most likely for want of memory or of threads.\n";
@@ -36,7 +36,7 @@ std::optional<int> kept_code() noexcept {
 }
 
 void say_not_made(std::string_view what, std::string_view why) noexcept {
-  std::cerr.clear();  // of what it could not take for want of memory
+  std::cerr.clear();  // clears the errors of output that failed for lack of memory
   std::cerr << "lanescope: " << what << " could not be made: " << why << ".\n";
 }
 
@@ -46,7 +46,7 @@ void end_as_told() noexcept {
   if (ending_signal == 0) return;
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  prctl(PR_SET_DUMPABLE, 0);  // for a program that gets core files, as no limit holds
+  prctl(PR_SET_DUMPABLE, 0);  // for core files that go to a program, to which the limit does not apply
   std::signal(ending_signal, SIG_DFL);
   sigset_t ours;
   sigemptyset(&ours);

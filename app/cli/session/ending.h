@@ -1,4 +1,4 @@
-// How this process ends, where its exit code does not say all of it.
+// How this process ends, if its exit code does not say all of it.
 #pragma once
 
 #include <exception>
@@ -8,16 +8,17 @@
 
 namespace lanescope::cli {
 
-// The program that this process ran for somebody has ended, and that is its exit code: from here on nothing that is thrown, on whichever thread, ends this
-// process with another. A later call replaces an earlier one. Any thread.
+// Keeps the exit code of the program that this process ran for somebody, and that has ended. From here on an uncaught exception, on whichever thread, ends
+// this process with that code. A later call replaces an earlier one. Any thread.
 void keep_code(int code) noexcept;
-// Of the last keep_code(); none before.
+// The code of the last keep_code(); nothing if there was none.
 [[nodiscard]] std::optional<int> kept_code() noexcept;
 
-// One sentence on standard error: `what`, which begins it, could not be made.
+// Says in one sentence on standard error that `what`, the start of the sentence, could not be made.
 void say_not_made(std::string_view what, std::string_view why) noexcept;
 
-// What is made behind the end of a program fails by itself. Returns whether it did not; why is said then. `what`: "An outline of the recording".
+// Makes something after the end of a program, whose failure must not have other effects. Returns true on success; otherwise the reason is said. `what`: "An
+// outline of the recording".
 template <typename Make>
 [[nodiscard]] bool is_made(std::string_view what, const Make& make) noexcept {
   try {
@@ -31,11 +32,11 @@ template <typename Make>
   return false;
 }
 
-// The signal that came to us ended the program as well: we are to end by it, once all is done. Who waits for us is to see what it would see of the program:
-// a shell ends a script or a loop where its child was ended by Ctrl+C, and goes on behind one that exits, with whatever code.
+// Notes that the signal that came to us ended the program as well: we must end by it, too, once everything is done. Our parent then sees what it would see of
+// the program: a shell ends a script or a loop if its child was ended by Ctrl+C, and continues after a child that exits, with whatever code.
 void end_by(int signal) noexcept;
 
-// Ends by the signal that end_by() was told last, without a core file. Returns where there is none, or where it ends nobody, as of a container's first process.
+// Ends by the signal of the last end_by(), without a core file. Returns if there is none, or if it does not end us, as in a container's first process.
 void end_as_told() noexcept;
 
 }  // namespace lanescope::cli

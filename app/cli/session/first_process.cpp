@@ -11,7 +11,7 @@
 namespace lanescope::cli {
 namespace {
 
-// Ends with the recorder. A process that was stopped is not waited for.
+// Ends with the recorder. Stopped processes are not waited for.
 void wait_for_ended(pid_t recorder) {
   int status = 0;
   for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;)

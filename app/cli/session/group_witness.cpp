@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kPatience = 30ms;
 
-// Puts this in the place of our arguments, as far as it goes.
+// Puts this text in place of our arguments, as far as it fits.
 void show_as_arguments(const std::string& text) {
   constexpr int kArgumentsBegin = 48;  // fields of /proc/self/stat, proc(5)
   const std::string stat = attach::process_text("/proc/self/stat");

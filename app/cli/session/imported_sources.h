@@ -1,4 +1,4 @@
-// --import-source: the sources of the GPU code that was sampled or counted, put into the recording.
+// --import-source: puts the sources of the GPU code that was sampled or counted into the recording.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@
 
 namespace lanescope::cli {
 
-// Puts them into the finished recording, and says on standard error how many there are and which are not. Fails with one sentence.
-// `meant`: the recording to add to; fails where another has its name by now. None: whatever has the name.
+// Puts them into the finished recording, and says on standard error how many there are and which are missing. Fails with one sentence. `meant`: the recording
+// to add to; it fails if another recording has its name by now. Without it, any file of that name is taken.
 Result<void> import_sources(const std::filesystem::path& recording, session::SourceRights rights, const std::optional<FileIdentity>& meant);
 
 }  // namespace lanescope::cli

@@ -30,19 +30,19 @@ using namespace std::chrono_literals;
 
 struct Ran {
   int code = 0;                      // the program's, as a shell sees it
-  bool was_signalled = false;        // we were told to end meanwhile
-  bool was_warned = false;           // the recorder had something to say
-  bool was_stuck = false;            // the program was ended, since a kernel did not come to an end while it was measured
-  std::optional<FileIdentity> file;  // that was made
-  std::optional<Error> failure;      // why none was
+  bool was_signalled = false;        // we were asked to end meanwhile
+  bool was_warned = false;           // the recorder had messages
+  bool was_stuck = false;            // the program was ended, because a kernel did not end while it was measured
+  std::optional<FileIdentity> file;  // the file that was made
+  std::optional<Error> failure;      // why no file was made
 };
 
-// Ends a program whose launch takes longer to be measured than it may: nothing brings back the thread that launched it.
+// Ends a program if measuring a launch takes longer than it may, because nothing brings back the thread that launched it.
 class Watchdog {
  public:
   Watchdog(session::KernelCounters* counters, std::chrono::nanoseconds patience) : counters_(counters), patience_(patience) {}
 
-  // Called often. Whether the program was ended.
+  // To be called often. Returns true if the program was ended.
   bool look(session::Recording& recording) {
     const auto now = std::chrono::steady_clock::now();
     if (counters_ == nullptr || now < next_look_) return ended_;
@@ -74,9 +74,9 @@ class Watchdog {
   bool ended_ = false;
 };
 
-enum class Ranges { kLeft, kFollowed };  // of NVTX, by which launches are chosen
+enum class Ranges { kLeft, kFollowed };  // NVTX ranges, by which launches are chosen
 
-// One run of the program, recorded into the file; `counters` may be null. Fails where the program did not run.
+// Runs the program once and records it into the file; `counters` may be null. Fails if the program did not run.
 Result<Ran> run(const kernels::Program& program, session::KernelCounters* counters, const std::filesystem::path& file, session::TargetOutput output,
                 Ranges ranges, std::chrono::nanoseconds patience) {
   session::LaunchRequest request;
@@ -104,7 +104,7 @@ Result<Ran> run(const kernels::Program& program, session::KernelCounters* counte
   Watchdog watchdog(counters, patience);
   while (!(*recording)->wait_for(20ms)) {
     ran.was_stuck = watchdog.look(**recording);
-    // The program gets what we get, once; how it ends is its own affair.
+    // The program gets each signal that we get, once; how it ends is its own decision.
     while (const auto signal = signals.next()) {
       ran.was_signalled = true;
       if (const auto receiver = signals.receiver_of(*signal, (*recording)->target_pid())) (*recording)->pass_on(signal->si_signo, *receiver);
@@ -127,7 +127,7 @@ void tell(const std::vector<std::string>& sentences) {
   for (const std::string& sentence : sentences) std::cerr << "lanescope: " << sentence << '\n';
 }
 
-// A folder for recordings that nobody keeps.
+// A folder for recordings that are not kept.
 class PassingFolder {
  public:
   static Result<PassingFolder> make() {
@@ -157,7 +157,7 @@ std::uint64_t number_of(const Trace& trace, const kernels::LaunchKind& kind) {
   return channel::launch_kind(trace.name(kind.detail.mangled_name), shape);
 }
 
-// Further runs of a program that has run once, whose output is not shown; none behind a signal.
+// Further runs of a program that has run once. Their output is not shown. After a signal there are no further runs.
 Result<void> run_again(const kernels::Program& program, session::KernelCounters& counters, std::size_t runs, const Ran& first, Ranges ranges,
                        std::chrono::nanoseconds patience) {
   if (runs == 0) return {};
@@ -178,7 +178,7 @@ Result<void> run_again(const kernels::Program& program, session::KernelCounters&
   return {};
 }
 
-// Why a program that ran has no launch of which instructions could be counted.
+// Why a program that ran has no launch whose instructions could be counted.
 std::string what_is_not_counted(const Trace& trace, const session::KernelCounterSettings& chosen) {
   const bool has_kernels = std::any_of(trace.tracks().begin(), trace.tracks().end(), [](const Track& track) { return track.key.kind == TrackKind::kKernels; });
   if (!has_kernels) return "No kernel was recorded of which instructions could be counted: the program launched none on a GPU.";
@@ -213,7 +213,7 @@ Costliest costliest_kernels(const Trace& trace, const std::string& kernel, std::
     all += kind.time;
     if (result.kinds.size() == most) continue;
     chosen += kind.time;
-    // Processes of one program may launch the same.
+    // Several processes of a program may launch the same kernel.
     const std::uint64_t number = number_of(trace, kind);
     if (std::none_of(result.kinds.begin(), result.kinds.end(), [number](const channel::ChosenKind& other) { return other.kind == number; }))
       result.kinds.push_back({number, kind.typical});
@@ -248,7 +248,7 @@ Result<MeasuredProgram> record_kernels(const kernels::Program& program, session:
 
 namespace {
 
-// Behind the first run. What failed; none where all was counted that can be.
+// Called after the first run. Returns what failed; nothing if everything was counted that can be.
 std::optional<Error> count_instructions(const kernels::Program& program, const session::KernelCounterSettings& chosen, const std::filesystem::path& file,
                                         const Ran& first) {
   const auto trace = open_trace(file);
@@ -291,7 +291,7 @@ std::optional<Error> count_instructions(const kernels::Program& program, const s
     counters.known_code.insert(counters.known_code.end(), appended->code.begin(), appended->code.end());
     counted += appended->launches;
     tell(left_out_sentences(*appended));
-    // What CUPTI refused now it will refuse again.
+    // What CUPTI refused now, it will refuse again.
     if (appended->launches == 0 && ran->was_warned) {
       tell({"The program does not run again: nothing could be counted of " + name + "."});
       break;

@@ -7,7 +7,7 @@
 namespace lanescope::cli {
 namespace {
 
-// As it stands in the message, or null.
+// The value in the message, or null.
 nlohmann::json value_in(const nlohmann::json& message, const char* name) {
   return message.is_object() ? message.value(name, nlohmann::json()) : nlohmann::json();
 }

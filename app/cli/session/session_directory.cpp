@@ -27,14 +27,14 @@ namespace {
 constexpr std::string_view kExtension = ".session";
 constexpr std::string_view kStartExtension = ".start";
 constexpr std::size_t kLargestAnswer = 64u << 10;
-constexpr std::chrono::seconds kHolding{5};          // for others to begin their sessions: each takes microseconds
-constexpr int kMostWaiting = 1024;                   // to be let in: each look at a recorder that stands leaves two
-constexpr std::chrono::seconds kUnseenPatience{30};  // with a recorder of which is not known whether it was stopped
-constexpr std::chrono::seconds kUntilTold{2};        // then it is told what is waited for
-constexpr std::chrono::milliseconds kLettingIn{10};  // for a session to let us in, where it is only to be known whether it is there
+constexpr std::chrono::seconds kHolding{5};          // how long others wait to start their sessions: each takes microseconds
+constexpr int kMostWaiting = 1024;                   // connections that wait to be accepted: each look at a stopped recorder leaves two
+constexpr std::chrono::seconds kUnseenPatience{30};  // for a recorder if it is not known whether it was stopped
+constexpr std::chrono::seconds kUntilTold{2};        // then it is said what is waited for
+constexpr std::chrono::milliseconds kLettingIn{10};  // for a session to accept, if we only need to know whether it exists
 
-// For so long, or for ever where that is 0; each answer of it is then waited for as long. -1 where nobody answers; EAGAIN where nobody did in that time, as
-// a recorder that stands takes nobody in.
+// Waits for `limit`, or for ever if that is 0; each answer is then waited for as long. Returns -1 if nobody answers. errno is EAGAIN if nobody did in that
+// time, because a stopped recorder accepts nobody.
 int connect_to(const std::filesystem::path& path, std::chrono::milliseconds limit) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -50,8 +50,8 @@ int connect_to(const std::filesystem::path& path, std::chrono::milliseconds limi
   return -1;
 }
 
-// Whoever begins a session, or clears away what one left, holds the folder meanwhile: a socket that is bound, and does not listen yet, looks like one
-// that a killed session left.
+// Locks the folder. This is done by whoever starts a session, or removes what an old one left, because a socket that is bound and does not listen yet looks
+// like one that a killed session left.
 channel::FileDescriptor hold(const std::filesystem::path& folder, std::chrono::milliseconds patience) {
   channel::FileDescriptor held(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const auto give_up = std::chrono::steady_clock::now() + patience;
@@ -79,14 +79,14 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-// And not one that has taken its place.
+// True if the descriptor is still that of the file at the path, and no other file has taken its place.
 bool is_file_at(int descriptor, const std::filesystem::path& path) {
   struct stat file {
   }, there{};
   return fstat(descriptor, &file) == 0 && stat(path.c_str(), &there) == 0 && file.st_dev == there.st_dev && file.st_ino == there.st_ino;
 }
 
-// Locks of open files: who asks whether one is locked holds none meanwhile.
+// Uses locks of open files, so that asking does not take the lock.
 bool is_locked(const std::filesystem::path& path) {
   const channel::FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct flock lock {};
@@ -94,7 +94,7 @@ bool is_locked(const std::filesystem::path& path) {
   return file.valid() && fcntl(file.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-// None where there is no such file, or another process has locked it.
+// Not valid if there is no such file, or another process has locked it.
 channel::FileDescriptor locked_file(const std::filesystem::path& path) {
   while (true) {
     channel::FileDescriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
@@ -186,7 +186,7 @@ Result<SessionSocket> hold_and_open_session(const std::string& name) {
 Result<void> leave_start(const std::string& name, const nlohmann::json& request) {
   const Result<std::filesystem::path> folder = session_folder();
   if (!folder) return folder.error();
-  // Whole at once: a launch may hold the one that is replaced.
+  // Replaced in one step, because a launch may hold the file that is replaced.
   const std::filesystem::path path = *folder / (name + std::string(kStartExtension)), partial = path.string() + '.' + std::to_string(getpid());
   std::ofstream file(partial);
   file << request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -229,15 +229,15 @@ HeldStart::HeldStart(const std::string& name) {
   path_ = *folder / (name + std::string(kStartExtension));
   file_ = locked_file(path_);
   if (!file_.valid()) return;
-  std::ifstream file("/proc/self/fd/" + std::to_string(file_.get()));  // and not one that takes its place meanwhile
+  std::ifstream file("/proc/self/fd/" + std::to_string(file_.get()));  // reads this file, even if another takes its place meanwhile
   message_ = nlohmann::json::parse(file, nullptr, false);
   if (message_.is_object()) return;
-  remove();  // it says nothing that anybody could take
+  remove();  // it contains nothing usable
 }
 
 void HeldStart::use_up() {
   if (!file_.valid()) return;
-  const Result<channel::FileDescriptor> held = hold_sessions();  // else one that is left in its place now would be removed
+  const Result<channel::FileDescriptor> held = hold_sessions();  // otherwise a new start that is left in its place now would be removed
   remove();
 }
 
@@ -258,7 +258,7 @@ Result<std::string> choose_session(const std::string& name) {
 
 namespace {
 
-// Which process listens; 0: not known.
+// The process that listens; 0: not known.
 pid_t listener_of(int connection) {
   ucred process{};
   socklen_t size = sizeof(process);
@@ -272,7 +272,7 @@ Error stopped(const std::string& name, pid_t recorder) {
 
 enum class Asked { kAnswered, kNoAnswerYet, kNeverAnswered };
 
-// Sends the request where it is not empty, and waits for its answer, or for the rest of that.
+// Sends the request, if it is not empty, and waits for its answer, or for the rest of that.
 Asked exchange(int connection, const std::string& request, nlohmann::json& answer) {
   if (!request.empty() && send(connection, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) return Asked::kNeverAnswered;
   std::string text(kLargestAnswer, '\0');

@@ -21,8 +21,8 @@ using session::Recording;
 using session::RecordingState;
 
 constexpr std::size_t kLargestRequest = 64u << 10;
-constexpr std::size_t kMostSilent = 64;  // connections whose request has not come: the oldest of more is let go
-constexpr int kUntilDescriptors = 100;   // ms, until one is looked for again where there was none
+constexpr std::size_t kMostSilent = 64;  // connections without a request yet; beyond this number the oldest is closed
+constexpr int kUntilDescriptors = 100;   // ms, until a descriptor is looked for again if there was none
 
 const char* state_name(RecordingState state) {
   switch (state) {
@@ -62,7 +62,7 @@ bool is_order(const nlohmann::json& request) {
   return command == "start" || command == "stop" || command == "cancel";
 }
 
-// A sentence where the request has parts of other types than it may have.
+// Answers with a sentence if the request has values of wrong types.
 template <typename Answer>
 nlohmann::json understood(Answer answer) try {
   return answer();
@@ -70,7 +70,7 @@ nlohmann::json understood(Answer answer) try {
   return {{"error", "The session did not understand the request."}};
 }
 
-// None where nobody says anything any more, or nothing that makes sense. Waits, unless flags say otherwise (recv()).
+// Returns null if the other side has closed, or what it says makes no sense. Waits, unless flags say otherwise (recv()).
 nlohmann::json received(int connection, int flags = 0) {
   std::string text(kLargestRequest, '\0');
   const ssize_t size = recv(connection, text.data(), text.size(), flags);
@@ -180,10 +180,10 @@ void SessionServer::wake() {
 }
 
 void SessionServer::serve() {
-  std::vector<Connection> come;  // and have not asked yet; the first one came first
-  bool has_descriptors = true;   // for who comes next
+  std::vector<Connection> come;  // connections without a request yet, the oldest first
+  bool has_descriptors = true;   // for the next connection
   for (;;) {
-    const int listener = has_descriptors ? socket_->listener() : -1;  // else it would be heard all the time
+    const int listener = has_descriptors ? socket_->listener() : -1;  // otherwise poll() would report it all the time
     std::vector<pollfd> sources{{listener, POLLIN, 0}, {wake_.get(), POLLIN, 0}};
     for (const Connection& connection : come) sources.push_back({connection.get(), POLLIN, 0});
     std::vector<Handed*> heard;
@@ -191,7 +191,7 @@ void SessionServer::serve() {
       const std::lock_guard lock(mutex_);
       if (is_over_) return;
       for (Handed& handed : handed_)
-        if (handed.connection.valid()) heard.push_back(&handed);  // a deque moves none
+        if (handed.connection.valid()) heard.push_back(&handed);  // a deque does not move its elements
     }
     for (const Handed* handed : heard) sources.push_back({handed->connection.get(), POLLIN, 0});
     if (poll(sources.data(), sources.size(), std::exchange(has_descriptors, true) ? -1 : kUntilDescriptors) < 0) continue;
@@ -212,7 +212,7 @@ void SessionServer::serve() {
 
 void SessionServer::take_request(Connection connection) {
   nlohmann::json request = received(connection.get(), MSG_DONTWAIT);
-  if (request.is_null()) return;  // somebody who only looks whether we are there
+  if (request.is_null()) return;  // somebody who only checks whether we exist
   if (!request.is_object()) return reply(connection.get(), {{"error", "The session did not understand the request."}});
   bool waits = false;
   const nlohmann::json answer = understood([&] { return (waits = is_order(request)) ? nlohmann::json() : answer_at_once(request); });

@@ -20,30 +20,30 @@ namespace lanescope::cli {
 
 class SessionServer {
  public:
-  // Answers at this socket, on two threads of its own, also those who came before: what takes no time at once, starts and ends of captures one after the
-  // other. Where there is none, it says why and the recording goes on without. `recording` must outlive *this. `options`: what a start has that says
-  // nothing else.
+  // Answers at this socket, on two threads of its own, including requests that came earlier. Requests that take no time are answered at once; starts and ends
+  // of captures are done one after the other. If there is no socket, it says why, and the recording continues without one. `recording` must outlive *this.
+  // `options`: the defaults of a start.
   SessionServer(session::Recording& recording, Result<SessionSocket> socket, StartOptions options);
   ~SessionServer() { close(); }
   SessionServer(const SessionServer&) = delete;
   SessionServer& operator=(const SessionServer&) = delete;
 
-  // Listens no more.
+  // Stops listening.
   void close();
-  // Whether something was asked to be made of a file, by the command line or by a start. Requires: close() was called.
+  // True if something is to be made of a file, by the command line or by a start. Requires: close() was called.
   [[nodiscard]] bool has_reports() const;
-  // What is left to be made of a file: what no lanescope stop has made of it. Waits for one that is at it, and says so on standard error.
+  // What is still to be made of a file, because no lanescope stop has made it. Waits for a lanescope stop that is making it, and says so on standard error.
   // Requires: close() was called.
   [[nodiscard]] ReportOptions reports_of(const session::RecordedFile& file);
 
  private:
   using Connection = channel::FileDescriptor;
-  // A file of which a lanescope stop makes reports: its connection says what was made.
+  // A file of which a lanescope stop makes reports. Its connection says what was made.
   struct Handed {
     std::filesystem::path file;
     std::optional<FileIdentity> identity;
     ReportOptions left;
-    Connection connection;  // not valid: it has ended
+    Connection connection;  // not valid: the lanescope stop has ended
   };
   struct Order {
     nlohmann::json request;
@@ -57,9 +57,9 @@ class SessionServer {
   void serve();
   void serve_orders();
   void take_request(Connection connection);
-  // What a lanescope stop says of what it makes.
+  // Reads what a lanescope stop says about the reports that it makes.
   static void hear(Handed& handed);
-  void wake();  // serve()
+  void wake();  // wakes serve()
 
   session::Recording& recording_;
   StartOptions options_;
@@ -67,7 +67,7 @@ class SessionServer {
   channel::FileDescriptor wake_;
   std::mutex mutex_;
   std::condition_variable ordered_;
-  std::deque<Order> orders_;           // these are guarded by it, until close() has returned
+  std::deque<Order> orders_;           // this and the members below are guarded by it, until close() has returned
   std::vector<ReportOptions> starts_;  // of each start that was carried out
   std::deque<Handed> handed_;
   bool is_over_ = false;

@@ -35,7 +35,7 @@ bool is_stopped(pid_t process) noexcept {
   const channel::FileDescriptor file(open(path.data(), O_RDONLY | O_CLOEXEC));
   const ssize_t size = file.valid() ? read(file.get(), text.data(), text.size()) : 0;
   const std::string_view stat(text.data(), static_cast<std::size_t>(size < 0 ? 0 : size));
-  const std::size_t name_end = stat.rfind(')');  // the name may hold anything
+  const std::size_t name_end = stat.rfind(')');  // the name may contain anything
   return name_end != std::string_view::npos && name_end + 2 < stat.size() && stat[name_end + 2] == 'T';
 }
 
@@ -62,7 +62,7 @@ void stop_with(pid_t program) {
       const bool stands = is_stopped(recorder);
       if (has_stood && !stands) return;
       has_stood = stands;
-      // One that has not stopped yet would lose it.
+      // A recorder that has not stopped yet would lose the signal.
       if (stands && !is_stopped(program)) syscall(SYS_pidfd_send_signal, self.get(), SIGCONT, nullptr, 0);
     }
   });
@@ -75,9 +75,9 @@ bool stop_as_terminals_do() noexcept {
   sigaddset(&stop, SIGTSTP);
   sigset_t before;
   raise(SIGTSTP);
-  pthread_sigmask(SIG_UNBLOCK, &stop, &before);  // it stops us here, or nothing does
+  pthread_sigmask(SIG_UNBLOCK, &stop, &before);  // it stops us here or not at all
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  sigset_t waiting;  // a stop signal takes back a SIGCONT that waits; so one that waits behind it came while we stood
+  sigset_t waiting;  // a stop signal removes a pending SIGCONT; a SIGCONT that is pending now therefore came while we were stopped
   return sigpending(&waiting) == 0 && sigismember(&waiting, SIGCONT) == 1;
 }
 

@@ -105,7 +105,7 @@ void AlignmentBar::showSides() {
   items->item(alignment_->findData(static_cast<int>(Alignment::kUtc)))->setEnabled(pair_.knowsUtc());
 }
 
-// Where there is no room for both, each gives up letters in its middle: the ends of names tell runs apart.
+// If there is no room for both names, each is shortened in its middle, because the ends of names distinguish runs.
 void AlignmentBar::showNames() {
   const auto text_of = [](const QString& a, const QString& b) { return tr("A  %1     B  %2").arg(a, b); };
   const QString a = pair_.first().name(), b = pair_.second().name();

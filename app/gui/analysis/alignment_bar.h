@@ -1,4 +1,4 @@
-// The line above the timeline that says how two traces lie on one time axis, and lets their user change that.
+// The line above the timeline that shows how two traces are aligned on one time axis, and lets the user change that.
 #pragma once
 
 #include <QComboBox>
@@ -22,23 +22,23 @@ class AlignmentBar : public QFrame {
  public:
   AlignmentBar(TracePair& pair, SelectionState& state, QWidget* parent = nullptr);
 
-  // Shifts B so that the selected event, of A or B, coincides with the one that stands for it in the other trace, and shows both.
+  // Shifts B so that the selected event, of A or B, coincides with its counterpart in the other trace, and shows both.
   void alignAtSelection();
   [[nodiscard]] bool isAligning() const { return job_.isRunning(); }
 
-  void showRows(timeline::TraceSides sides);  // how the rows of A and B stand now
+  void showRows(timeline::TraceSides sides);  // how the rows of A and B are arranged now
 
  signals:
   void rowsWished(lanescope::timeline::TraceSides sides);
-  void refused(const QString& sentence);  // why something can't be done
-  void closeRequested();                  // B is to go
+  void refused(const QString& sentence);  // why something cannot be done
+  void closeRequested();                  // B is to be closed
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void showSides();
-  void showNames();  // of both, as far as there is room
+  void showNames();  // of both traces, as far as there is room
   void showAlignment();
   void chooseAlignment();
   void applyShift();
@@ -52,7 +52,7 @@ class AlignmentBar : public QFrame {
   QLineEdit* shift_;
   QPushButton* at_selection_;
   QPushButton* interleave_;
-  LatestJob job_;  // looks for the other event
+  LatestJob job_;  // searches the counterpart of the event
 };
 
 }  // namespace lanescope::ui

@@ -1,5 +1,5 @@
-// The trace that statistics, findings and bubbles are about: the shown one; where two are shown on one time axis, A, B, or both as one, as
-// the user chooses, so that no row counts what two programs did without being asked to.
+// The trace that statistics, findings and bubbles cover: the shown one. If two traces are shown on one time axis, the user chooses A, B, or both combined, so
+// that no row mixes two programs unless the user asks for it.
 //
 // Threads: the GUI thread only.
 #pragma once
@@ -22,12 +22,12 @@ class AnsweredTrace : public QObject {
   Q_OBJECT
 
  public:
-  enum class Choice { kFirst, kSecond, kBoth };  // of two
+  enum class Choice { kFirst, kSecond, kBoth };  // of two traces
 
-  // What an answer is of. Whoever keeps an answer keeps this with it: by the time that somebody follows the answer, its trace may be gone.
+  // What an answer is about. It must be kept with the answer: when the user follows the answer, its trace may be closed.
   struct Subject {
-    std::shared_ptr<const Trace> trace;  // by itself, in its own times; null: no trace is open
-    std::uint64_t number = 0;            // the same for all states of one trace
+    std::shared_ptr<const Trace> trace;  // uncombined, with its own times; null: no trace is open
+    std::uint64_t number = 0;            // the same for all states of a trace
     bool operator==(const Subject&) const = default;
   };
 
@@ -35,39 +35,40 @@ class AnsweredTrace : public QObject {
 
   [[nodiscard]] bool isOfTwo() const { return two_.has_value(); }
   [[nodiscard]] Choice choice() const { return choice_; }
-  void choose(Choice choice);  // A again when another trace is opened beside
+  void choose(Choice choice);  // kFirst again when another trace is opened beside
 
   [[nodiscard]] Subject subject() const { return {trace(), subject_}; }
   [[nodiscard]] std::shared_ptr<const Trace> trace() const;
-  // The part of time that lists are bound to, in times of trace(); none: all of it.
+  // The part of time that lists are bound to, in times of trace(); nothing: all of it.
   [[nodiscard]] std::optional<TimeRange> boundRange() const;
-  // The files that hold it, where `shown` hold the shown one.
+  // The files that hold trace(), if `shown` are the files of the shown trace.
   [[nodiscard]] QStringList files(const QStringList& shown) const;
-  // Tells of events of the shown trace whether they belong to it; may be asked by any thread.
+  // Returns a function that tells whether an event of the shown trace belongs to trace(). Any thread may call it.
   [[nodiscard]] std::function<bool(EventRef)> held() const;
-  // The same time and event on the time axis and in the trace that are shown.
+  // The same time or event on the time axis and in the trace that are shown.
   [[nodiscard]] TimeRange shown(TimeRange time) const;
   [[nodiscard]] EventRef shown(EventRef event) const;
-  // Shows a time and an event of `of` in the timeline, with some room on both sides; the event may be invalid. Of an earlier state of
-  // trace(), the event is where it stands now. What is no longer answered about is not shown anywhere.
+  // Shows a time and an event of `of` in the timeline, with some room on both sides; the event may be invalid. If the event ends a gap of a GPU that is this
+  // time, the gap is selected and not the event. If `of` is an earlier state of trace(), the event is searched in the present state. Does nothing if `of` is no
+  // longer the subject.
   void show(const Subject& of, TimeRange time, EventRef event);
   [[nodiscard]] Nanoseconds shiftOfSecond() const { return two_ ? two_->shift : Nanoseconds{0}; }
-  // The names to choose from: "A  before.trace".
+  // The names of the choices: "A  before.trace".
   [[nodiscard]] QStringList choices() const;
 
  signals:
-  // Another trace is answered about, or a later state of it, or the choice is another one.
+  // The subject is another trace or a later state of it, or the choice has changed.
   void changed(lanescope::ui::TraceChange change);
 
  private:
-  // The traces of which the shown one is combined. The pair may have others already, which are still being combined.
+  // The traces that are combined in the shown one. The pair may already have other traces, which are still being combined.
   struct Two {
     TracePair::Side first;
     TracePair::Side second;
-    Nanoseconds shift = 0;  // of the second on the time axis
+    Nanoseconds shift = 0;  // of the second trace on the time axis
   };
   void follow(TraceChange change);
-  [[nodiscard]] Nanoseconds shift() const;  // from its times to those that are shown
+  [[nodiscard]] Nanoseconds shift() const;  // from times of trace() to times that are shown
 
   SelectionState& state_;
   TracePair& pair_;
@@ -76,7 +77,7 @@ class AnsweredTrace : public QObject {
   std::uint64_t subject_ = 0;
 };
 
-// Where the user chooses; out of sight while one trace is open.
+// The combo box of the choice; hidden while one trace is open.
 class AnsweredTraceBox : public QComboBox {
   Q_OBJECT
 

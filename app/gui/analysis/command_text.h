@@ -1,4 +1,4 @@
-// The command line that answers the same as a panel: what its user takes into scripts.
+// The command line that gives the same answer as a panel, for use in scripts.
 #pragma once
 
 #include <QString>
@@ -6,7 +6,7 @@
 
 namespace lanescope::ui {
 
-// Words as a shell takes them, quoted where needed.
+// The words as a command for a shell, quoted where needed.
 [[nodiscard]] QString command_text(const QStringList& words);
 
 }  // namespace lanescope::ui

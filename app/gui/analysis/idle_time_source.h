@@ -1,4 +1,4 @@
-// The idle and communication time of GPUs of the shown trace, worked out off the GUI thread each time that another trace, or a later state of it, is shown.
+// The idle and communication time of GPUs of the shown trace, computed off the GUI thread when another trace or a later state of it is shown.
 //
 // Threads: the GUI thread only.
 #pragma once
@@ -21,10 +21,10 @@ class IdleTimeSource : public QObject {
  public:
   explicit IdleTimeSource(SelectionState& state, QObject* parent = nullptr);
 
-  // Of the shown trace or of an earlier state of it; null where it is not known (yet).
+  // For the shown trace or an earlier state of it; null if not known (yet).
   [[nodiscard]] const std::shared_ptr<const timeline::IdleTime>& idleTime() const { return idle_; }
   [[nodiscard]] const std::shared_ptr<const timeline::CommunicationTime>& communicationTime() const { return communication_; }
-  // Works it out also where the events are not in memory: all are read once.
+  // Computes them even if the events are not in memory: all events are read once.
   void look();
   [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
 

@@ -1,5 +1,4 @@
-// The loop of the program whose trace is shown (model/analysis/loop.h), worked out off the GUI thread each time that another trace, or a later state of it,
-// is shown.
+// The loop of the program whose trace is shown (model/analysis/loop.h), computed off the GUI thread when another trace or a later state of it is shown.
 //
 // Threads: the GUI thread only.
 #pragma once
@@ -23,18 +22,18 @@ class LoopSource : public QObject {
  public:
   explicit LoopSource(SelectionState& state, QObject* parent = nullptr);
 
-  // From the first process that enters its loop to the last that leaves it, of each run where runs are compared; none where nothing repeats, or it is not known
-  // (yet).
+  // From the first process that enters its loop to the last that leaves it; one for each run if runs are compared. Empty if nothing repeats, or if it is not
+  // known (yet).
   [[nodiscard]] const std::vector<timeline::TimelineView::Loop>& loops() const { return loops_; }
-  // Emits answered() as soon as it is known, which may be at once; of several who ask meanwhile, to the last. Where the events are not in memory, NVTX ranges,
-  // calls and GPU work are read once for it.
+  // Emits answered() as soon as the loop is known, which may be at once; if several ask meanwhile, only for the last. If the events are not in memory, NVTX
+  // ranges, calls and GPU work are read once.
   void ask(timeline::LoopUse use);
-  [[nodiscard]] bool isAsked() const { return asked_.has_value(); }  // to be answered
+  [[nodiscard]] bool isAsked() const { return asked_.has_value(); }  // a request waits for its answer
   [[nodiscard]] bool isComputing() const { return job_.isRunning() || paced_.isPending(); }
 
  signals:
-  void found();                                     // it was worked out, whether there is one or not
-  void answered(lanescope::timeline::LoopUse use);  // likewise, to who asked
+  void found();                                     // the search has ended, with or without a loop
+  void answered(lanescope::timeline::LoopUse use);  // the same, if there was a request
 
  private:
   void compute();
@@ -42,7 +41,7 @@ class LoopSource : public QObject {
 
   SelectionState& state_;
   std::vector<timeline::TimelineView::Loop> loops_;
-  std::shared_ptr<const Trace> of_;  // was looked through
+  std::shared_ptr<const Trace> of_;  // the trace that was searched
   std::optional<timeline::LoopUse> asked_;
   PacedUpdate paced_;
   LatestJob job_;

@@ -1,4 +1,4 @@
-// The line above the events table: which row, which part of time, which names, kinds, threads, streams and durations, and what columns say.
+// The line above the events table: row, part of time, names, kinds, threads, streams, durations and conditions on columns.
 #pragma once
 
 #include <QComboBox>
@@ -13,11 +13,11 @@
 
 namespace lanescope::ui {
 
-// Fills a list with the kinds of events of the trace that is shown, and chooses that of the filter.
+// Fills a list with the kinds of events of the shown trace, and chooses the kind of the filter.
 void offer_kinds(QComboBox& list, const SelectionState& state);  // O(lanes)
-// Chooses that of the filter among those that the list has.
+// Chooses the kind of the filter in the list.
 void choose_kind(QComboBox& list, const SelectionState& state);
-// None: all kinds.
+// Nothing: all kinds.
 [[nodiscard]] std::optional<EventKind> chosen_kind(const QComboBox& list);
 
 class EventFilterBar : public QWidget {
@@ -33,8 +33,8 @@ class EventFilterBar : public QWidget {
 
  private:
   void showTrace();    // fills the lists of kinds, threads and streams
-  void showFilter();   // what the state says
-  void showChoices();  // of that, what is chosen from lists
+  void showFilter();   // of the state
+  void showChoices();  // the part of the filter that is chosen from lists
   void showRow();
   void applyFilter();
 
@@ -43,12 +43,12 @@ class EventFilterBar : public QWidget {
   ValueChips* values_;
   QComboBox* binding_;
   QLineEdit* text_;
-  QComboBox* run_;  // A, B or both; hidden where runs are not compared
+  QComboBox* run_;  // A, B or both; hidden if no runs are compared
   QComboBox* kind_;
   QComboBox* source_;  // a thread or a stream
   QLineEdit* minimum_;
   PacedUpdate paced_;
-  std::weak_ptr<const Trace> shown_trace_;  // whose kinds, threads and streams are offered
+  std::weak_ptr<const Trace> shown_trace_;  // the trace whose kinds, threads and streams are offered
 };
 
 }  // namespace lanescope::ui

@@ -1,11 +1,11 @@
-// The events view's table: an order over a list of events, and nothing stored for each event but its place in the order.
+// The table of the events view: an order over a list of events. It stores nothing for an event but its place in the order.
 //
-// Folded, a row stands for all events of one kind and family of names (model/events/event_folds.h), with their sums, and opens into them; an
-// event that has no likes stands for itself. Of a list that is too long to be held, families have their sums alone.
+// If folded, a row stands for all events of one kind and family of names (model/events/event_folds.h), with their sums, and opens into them; an event that is
+// alone in its family has a row of its own. If the list is too long to be held in memory, families have only their sums.
 //
-// Sorting runs off the GUI thread. Of a large list the first page comes at once; rows behind it are empty until the whole order is there.
-// Until then, and while a list changes, the table shows what it showed before. The order of a list that is too long to be held is kept in a
-// file: until it is there, the table has its first page alone.
+// Sorting runs off the GUI thread. For a large list, the first page is shown at once; rows behind it are empty until the whole order is known. Until then, and
+// while a list changes, the table shows its previous content. The order of a list that is too long to be held in memory is stored in a file: until it is
+// complete, the table has only its first page.
 #pragma once
 
 #include <functional>
@@ -33,59 +33,59 @@ class EventTableModel : public QAbstractTableModel {
   Q_OBJECT
 
  public:
-  static constexpr int kNumberColumn = 0;  // the row's number; every EventColumn follows
+  static constexpr int kNumberColumn = 0;  // the number of the row; every EventColumn follows
   [[nodiscard]] static int columnOf(EventColumn column) { return static_cast<int>(column) + 1; }
   [[nodiscard]] static std::optional<EventColumn> eventColumn(int column);
 
   explicit EventTableModel(QObject* parent = nullptr);
 
-  // Events whose rows are to be known when another list takes the place of the one that is shown.
+  // Events whose rows must be known when another list replaces the shown one.
   struct Sought {
-    std::shared_ptr<const EventList> list;  // that they are in: of an earlier state of the trace; null: none are sought
+    std::shared_ptr<const EventList> list;  // the list that holds them, of an earlier state of the trace; null: none are sought
     std::vector<EventRef> events;
     bool operator==(const Sought&) const = default;
   };
-  // `sought` is asked on the GUI thread, when the order of a list begins and when it has come: who chose other lines meanwhile finds those. They
-  // are found off the GUI thread, and while there are any, the first page of a list does not come before the rest.
+  // `sought` is called on the GUI thread when the ordering of a list starts and again when it has finished, so that rows that the user chose meanwhile are
+  // found, too. The rows are searched off the GUI thread, and while any are sought, the first page of a list is not shown before the rest.
   void setSought(std::function<Sought()> sought) { sought_ = std::move(sought); }
   void setEvents(std::shared_ptr<const EventList> list);  // null: none
   [[nodiscard]] const std::shared_ptr<const EventList>& events() const { return list_; }
 
   void setFolding(Folding folding);
   [[nodiscard]] Folding folding() const { return folding_; }
-  // The family that a row stands for; null: it stands for an event. O(log folds).
+  // The family that a row stands for; null: the row stands for an event. O(log folds).
   [[nodiscard]] const EventFold* foldAt(int row) const;
-  [[nodiscard]] static bool canOpen(const EventFold& fold) { return fold.events.size() == fold.count; }  // whether its events are held
+  [[nodiscard]] static bool canOpen(const EventFold& fold) { return fold.events.size() == fold.count; }  // true if its events are held in memory
   [[nodiscard]] FoldState stateOf(const EventFold& fold) const;
-  // What was opened stays so in other orders and lists. O(folds).
+  // Opened families stay open in other orders and lists. O(folds).
   void setState(int row, FoldState state);  // requires: foldAt(row), which canOpen()
   void setAllStates(FoldState state);
-  // The row of a family; none where it is not listed, or has one event alone. O(folds).
+  // The row of a family; nothing if it is not listed or has only one event. O(folds).
   [[nodiscard]] std::optional<int> rowOf(const std::pair<EventKind, std::string>& family) const;
-  // The row of the family that a row of an event is under; none where it is under none.
+  // The row of the family that contains the event of a row; nothing if there is none.
   [[nodiscard]] std::optional<int> foldRowOf(int row) const;
 
-  // The event of a row; not valid() where the order is not known yet, and where it stands for a family. O(log folds).
+  // The event of a row; not valid() if the order is not known yet or the row stands for a family. O(log folds).
   [[nodiscard]] EventRef event(int row) const;
-  // Of an event in a closed family, the row of that. O(rows); of an order in a file, as StoredOrder::find().
+  // For an event in a closed family, the row of the family. O(rows); for an order in a file, as StoredOrder::find().
   [[nodiscard]] std::optional<int> rowOf(EventRef event) const;
-  // Of each event that was sought, in the list that came last; -1 for one that it does not have, or where the rows are families or kept in a file.
+  // The rows of the events that were sought in the newest list; -1 for an event that it does not have, or if the rows are families or stored in a file.
   [[nodiscard]] const std::vector<int>& soughtRows() const { return sought_rows_; }
-  // As far as it is in memory.
+  // The part of the order that is in memory.
   [[nodiscard]] const std::vector<EventRef>& order() const { return *order_; }
   [[nodiscard]] std::shared_ptr<const std::vector<EventRef>> sharedOrder() const { return order_; }
-  // Whether the events that are wanted are all there, in the order that is wanted; till then, it is the first page of them.
+  // True if all wanted events are there in the wanted order; until then, only the first page of them is.
   [[nodiscard]] bool isWhole() const;
   [[nodiscard]] bool isSorting() const { return job_.isRunning(); }
   [[nodiscard]] const LatestJob& sorting() const { return job_; }
-  // Whether there are more events than are held: their order is kept in a file, or will be, unless they are folded.
+  // True if there are more events than are held in memory: their order is or will be stored in a file, unless they are folded.
   [[nodiscard]] bool isStored() const { return wanted_ && wanted_->stream; }
-  // How many events there are; while their order is not whole, at most.
+  // The number of events; an upper bound while their order is not whole.
   [[nodiscard]] std::uint64_t count() const { return !list_ ? 0 : stored_ ? stored_->size() : folds_ ? folded_ : list_->count(); }
-  // What is shown stays, and is not whole.
+  // Keeps what is shown, which is then not whole.
   void stopSorting();
   void sortAgain();
-  // The event under the cursor, in this view or another: its row is tinted when it is next painted.
+  // The event under the cursor, in any view: its row is tinted at the next painting.
   void setHovered(EventRef event) { hovered_ = event; }
 
   [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
@@ -95,11 +95,11 @@ class EventTableModel : public QAbstractTableModel {
   void sort(int column, Qt::SortOrder order) override;
 
  signals:
-  // The rows show another order, or other events. Comes after modelReset.
+  // The rows show another order or other events. Emitted after modelReset.
   void orderChanged();
-  // While an order is written to a file, or events that are not held are folded: what is done of it, from 0 to 1.
+  // While an order is written to a file, or events that are not held in memory are folded: the finished share, from 0 to 1.
   void progressed(double share);
-  // An order can't be kept in a file.
+  // An order cannot be stored in a file.
   void failed(const QString& sentence);
 
  private:
@@ -108,7 +108,7 @@ class EventTableModel : public QAbstractTableModel {
   using Stored = std::shared_ptr<const StoredOrder>;
   using Folds = std::shared_ptr<const std::vector<EventFold>>;
   void show(std::shared_ptr<const EventList> list, Order order, Stored stored = nullptr, Folds folds = nullptr, std::vector<int> sought_rows = {});
-  // A whole order, with the rows of what was sought when they were looked for.
+  // A whole order, with the rows of the sought events.
   struct Arrival {
     std::shared_ptr<const EventList> list;
     Order order;
@@ -120,9 +120,9 @@ class EventTableModel : public QAbstractTableModel {
   void arrive(Arrival arrival);
   void orderInFile(const std::shared_ptr<const EventList>& list);
   void foldStream(const std::shared_ptr<const EventList>& list);
-  // Tells how far a job is, when that changes visibly.
+  // Reports the progress of a job whenever it changes visibly.
   [[nodiscard]] std::function<void(double)> progressOf(const LatestJob::Context& job);
-  // Where a row is among the folds: its fold, and how many rows behind the first of that.
+  // The fold of a row, and the offset of the row from the first row of that fold.
   [[nodiscard]] std::pair<std::size_t, std::size_t> placeOf(int row) const;
   void countRows();  // of folds
   [[nodiscard]] QVariant foldData(const EventFold& fold, const QModelIndex& index, int role) const;
@@ -130,23 +130,23 @@ class EventTableModel : public QAbstractTableModel {
   [[nodiscard]] EventRef storedEvent(std::uint64_t row) const;
   [[nodiscard]] QString text(EventRef event, EventColumn column) const;
   [[nodiscard]] QString shortName(EventRef event) const;
-  [[nodiscard]] QVariant color(EventRef event) const;  // as the timeline draws it
+  [[nodiscard]] QVariant color(EventRef event) const;  // as drawn by the timeline
 
   std::function<Sought()> sought_ = [] { return Sought(); };
   std::vector<int> sought_rows_;
   std::shared_ptr<const EventList> list_;
-  std::shared_ptr<const EventList> wanted_;                        // what the job orders; list_ once it has come
+  std::shared_ptr<const EventList> wanted_;                        // the list that the job orders; equals list_ when it has finished
   Order order_ = std::make_shared<const std::vector<EventRef>>();  // shorter than the list while only the first page is known
-  Stored stored_;                                                  // of a list that is too long to be held, once it is whole
-  bool is_as_wanted_ = false;                                      // by the column that is wanted, or in folds
-  mutable std::vector<EventRef> page_;                             // of it, from...
+  Stored stored_;                                                  // of a list that is too long for memory, once it is whole
+  bool is_as_wanted_ = false;                                      // sorted by the wanted column, or folded
+  mutable std::vector<EventRef> page_;                             // a part of stored_, starting at...
   mutable std::uint64_t page_begin_ = 0;
   EventColumn sort_column_ = EventColumn::kStart;
   SortDirection direction_ = SortDirection::kAscending;
-  Folding folding_ = Folding::kNone;  // that is wanted
+  Folding folding_ = Folding::kNone;  // the wanted one
   Folds folds_;                       // null: the rows are events
-  std::uint64_t folded_ = 0;          // events in them
-  std::vector<int> first_rows_;       // of each fold, and behind the last
+  std::uint64_t folded_ = 0;          // number of events in folds_
+  std::vector<int> first_rows_;       // of each fold, and one past the last
   std::set<std::pair<EventKind, std::string>> opened_;
   EventRef hovered_;
   LatestJob job_;

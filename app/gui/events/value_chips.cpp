@@ -42,18 +42,18 @@ ValueChips::ValueChips(SelectionState& state, QWidget* parent) : QWidget(parent)
   line_->setContentsMargins(0, 0, 0, 0);
   line_->setSpacing(4);
   connect(&state, &SelectionState::filterChanged, this, &ValueChips::show);
-  connect(&state, &SelectionState::traceChanged, this, &ValueChips::show);  // another one ends the filter
+  connect(&state, &SelectionState::traceChanged, this, &ValueChips::show);  // another trace clears the filter
   show();
 }
 
 void ValueChips::show() {
   std::vector<ColumnValue> values = state_.filter().values;
-  std::erase_if(values, [](const ColumnValue& value) { return value.column == PivotColumn::kRun; });  // a box beside says it
+  std::erase_if(values, [](const ColumnValue& value) { return value.column == PivotColumn::kRun; });  // the combo box beside shows it
   setVisible(!values.empty());
   if (values == shown_) return;
   shown_ = values;
   while (QLayoutItem* item = line_->takeAt(0)) {
-    item->widget()->deleteLater();  // it may be the one that was clicked
+    item->widget()->deleteLater();  // it may be the button that was clicked
     item->widget()->hide();
     delete item;
   }

@@ -1,4 +1,4 @@
-// What columns have to say of events that are listed, each as a button that ends the condition. Out of sight while there is none.
+// The conditions on columns of the listed events. Each is a button that removes the condition. Hidden while there are none.
 #pragma once
 
 #include <QHBoxLayout>
@@ -22,11 +22,11 @@ class ValueChips : public QWidget {
   std::vector<ColumnValue> shown_;
 };
 
-// As people read them; "none" of events that have no such thing.
+// As shown to people; "none" for events without such a value.
 [[nodiscard]] QString value_text(const ColumnValue& value);
 
-// From now on the filter lets through what has exactly this name, or a name of exactly this family, and is of this kind (none: of any), whatever it
-// said of names before.
+// Makes the filter accept only events with exactly this name, or with a name of exactly this family, and of this kind (nothing: any). Previous conditions on
+// names are removed.
 void keep_name(EventFilter& filter, std::optional<EventKind> kind, std::string_view name);
 void keep_family(EventFilter& filter, std::optional<EventKind> kind, std::string_view family);
 

@@ -12,7 +12,7 @@
 namespace lanescope::ui {
 namespace {
 
-// What writers would say in the words of the command line.
+// Problems that writers would report in the words of the command line.
 QString why_not_there(const QString& path) {
   const QFileInfo place(path), folder(place.absolutePath());
   if (place.exists() && !place.isFile()) return Exports::tr("%1 can't be written: it is not a file. Choose another name.").arg(path);
@@ -53,13 +53,13 @@ QString Exports::chooseFile(const QString& title, const QString& source, const Q
   const QString chosen = dialog.selectedFiles().first();
   const Kind& kind = kinds[std::max<qsizetype>(0, filters.indexOf(dialog.selectedNameFilter()))];
   const bool has_suffix = std::any_of(kinds.begin(), kinds.end(), [&](const Kind& each) { return chosen.endsWith(each.suffix, Qt::CaseInsensitive); });
-  const QString path = has_suffix ? chosen : chosen + kind.suffix;  // what stands behind a dot in "llama-3.1" is none
+  const QString path = has_suffix ? chosen : chosen + kind.suffix;  // the part after a dot in "llama-3.1" is not a suffix
   if (path != chosen && QFileInfo::exists(path) && !replaces(path)) return {};
   settings_.setExportFolder(QFileInfo(path).absolutePath());
   return path;
 }
 
-// The dialog has asked about another name.
+// Asks again, because the file dialog asked about another name.
 bool Exports::replaces(const QString& path) {
   QMessageBox box(QMessageBox::Warning, tr("The file exists"), tr("%1 exists already. Replace it?").arg(QFileInfo(path).fileName()), QMessageBox::Cancel,
                   window());

@@ -1,7 +1,7 @@
-// Files that a window writes for its user: asks where, writes off the GUI thread, and says what became of it. One at a time; the line in the
-// status bar tells which and ends it.
+// Writes files for the user of a window: asks for the file, writes it off the GUI thread, and reports the result. One file at a time; a line in the status bar
+// shows it and can cancel it.
 //
-// Threads: the GUI thread only; what writes is called on another one.
+// Threads: the GUI thread only; the Write function is called on another one.
 #pragma once
 
 #include <functional>
@@ -29,34 +29,34 @@ class Exports : public QWidget {
   struct Destination {
     std::string path;
     Readers readers = Readers::kAsUsual;
-    std::shared_ptr<const Trace> source = nullptr;  // what is written is made of its events: where these can't be read any more, a text takes no place
-    std::uint64_t source_bytes = 0;                 // of the files that hold it, by which what is written of it is bounded (export_limits.h)
+    std::shared_ptr<const Trace> source = nullptr;  // the trace whose events are written: if events can no longer be read, an exported text is discarded
+    std::uint64_t source_bytes = 0;                 // size of the files that hold the trace, which limits the size of the written file (export_limits.h)
   };
-  // Writes the file, or fails with one sentence and leaves what was there. When asked to stop, it fails soon.
+  // Writes the file, or fails with one sentence and leaves an existing file unchanged. Fails soon when asked to stop.
   using Write = std::function<Result<void>(const Destination& to, const std::stop_token& stop)>;
-  // Says, once a file is whole, what it lacks of what was to be in it; empty: nothing. Called on the GUI thread.
+  // Tells after a complete file was written what it lacks; empty: nothing. Called on the GUI thread.
   using Lack = std::function<QString()>;
-  // A kind of file that can be chosen: "CSV" and ".csv".
+  // A kind of file that the user can choose: "CSV" and ".csv".
   struct Kind {
     QString name;
     QString suffix;
   };
 
   explicit Exports(Settings& settings, QWidget* parent = nullptr);
-  ~Exports() override;  // ends what is being written
+  ~Exports() override;  // cancels a write that is in progress
 
-  // Asks for a file of one of these kinds, in the folder of the last one, or else beside `source`; `name` is without a suffix. A path
-  // that does not end in the suffix of one of the kinds gets that of the chosen kind. Empty: nobody wants one. Requires: at least one kind.
+  // Asks for a file of one of these kinds, in the folder of the last export, or else beside `source`; `name` has no suffix. A path without the suffix of one of
+  // the kinds gets the suffix of the chosen kind. Empty: the user cancelled. Requires: at least one kind.
   [[nodiscard]] QString chooseFile(const QString& title, const QString& source, const QString& name, const QList<Kind>& kinds);
-  // Emits ended() at once where nothing can be written there, and where another file is being written.
+  // Emits ended() at once if nothing can be written there, or if another file is being written.
   void write(const Destination& to, Write write, Lack lacks = {});
   [[nodiscard]] bool isWriting() const { return job_.isRunning(); }
-  [[nodiscard]] const QString& path() const { return path_; }  // that is written, or was last
-  void stop();                                                 // nothing is written then, unless it was whole already
+  [[nodiscard]] const QString& path() const { return path_; }  // of the file that is being written or was written last
+  void stop();                                                 // nothing is written then, unless the file was complete already
 
  signals:
-  void begun();                     // a file is written from now on
-  void wrote(const QString& path);  // it is whole; ended() follows
+  void begun();                     // the writing of a file has started
+  void wrote(const QString& path);  // it is complete; ended() follows
   void ended(const QString& sentence, lanescope::ui::MessageWeight weight);
 
  private:

@@ -1,4 +1,4 @@
-// What the picture of the timeline is to be: drawn in pixels, at which scale, or in lines.
+// Asks for the format of a picture of the timeline: pixels, with a scale, or vector graphics.
 #pragma once
 
 #include <QComboBox>
@@ -14,7 +14,7 @@ class PictureDialog : public QDialog {
   Q_OBJECT
 
  public:
-  // `seen`: the size of the timeline in logical pixels; `scale`: device pixels a logical one on its screen, which is chosen at first.
+  // `seen`: the size of the timeline in logical pixels; `scale`: device pixels per logical pixel of its screen, the default choice.
   PictureDialog(QSize seen, double scale, QWidget* parent = nullptr);
   [[nodiscard]] const Exports::Kind& kind() const;
   [[nodiscard]] double scale() const { return scale_->value(); }

@@ -79,7 +79,7 @@ SaveDialog::SaveDialog(std::vector<SavableTrace> traces, QWidget* parent)
 
 std::size_t SaveDialog::chosen() const { return static_cast<std::size_t>(std::max(0, trace_->currentIndex())); }
 
-// Those of the chosen trace, by its own clock; which of them is chosen stays.
+// Shows the parts of time of the chosen trace, in its own times; keeps the choice.
 void SaveDialog::showTimes() {
   const SavableParts& parts = traces_[chosen()].parts;
   const int before = time_->currentIndex();
@@ -101,7 +101,7 @@ ExportSelection SaveDialog::selection() const {
   return selection;
 }
 
-// Of a trace whose events are in its file, they are not looked up for this.
+// If the events of the trace are in its file, they are not read for this.
 void SaveDialog::showCount() {
   const Trace& trace = *traces_[chosen()].trace;
   if (!holds_events(trace)) return count_->clear();

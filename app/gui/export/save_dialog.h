@@ -1,4 +1,4 @@
-// What of a trace is to be saved: which part of time, and which rows; of two that are compared, which one.
+// Asks which part of a trace to save: the part of time and the rows; if two traces are compared, which one.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace lanescope::ui {
 
-// What there is to choose from; times of the trace.
+// The parts that can be chosen, in times of the trace.
 struct SavableParts {
   std::optional<TimeRange> selected;
   TimeRange visible;
-  SelectedRows shown_rows;  // that are neither hidden nor filtered out
+  SelectedRows shown_rows;  // rows that are neither hidden nor filtered out
 };
 
 struct SavableTrace {
@@ -28,17 +28,18 @@ struct SavableTrace {
   SavableParts parts;
 };
 
-// What is shown; of two traces that are compared each by itself: in one file they would be one recording. `parts` are of what is shown.
+// The traces that can be saved: the shown one, or each of two compared traces by itself, because one file would make them one recording. `parts` refer to what
+// is shown.
 [[nodiscard]] std::vector<SavableTrace> savable_traces(const std::shared_ptr<const Trace>& shown, const TracePair& pair, const SavableParts& parts);
 
 class SaveDialog : public QDialog {
   Q_OBJECT
 
  public:
-  // The selected range is chosen at first, where there is one, else all of the time; and all rows. Requires: at least one trace.
+  // Initially the selected range is chosen, or the whole time if there is none; and all rows. Requires: at least one trace.
   explicit SaveDialog(std::vector<SavableTrace> traces, QWidget* parent = nullptr);
-  [[nodiscard]] std::size_t chosen() const;         // of the traces
-  [[nodiscard]] ExportSelection selection() const;  // of the chosen one
+  [[nodiscard]] std::size_t chosen() const;         // index of the trace
+  [[nodiscard]] ExportSelection selection() const;  // of the chosen trace
 
  private:
   void showTimes();

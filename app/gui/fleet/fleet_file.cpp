@@ -17,14 +17,14 @@ namespace {
 
 constexpr qint64 kMostBytes = qint64{256} << 20;
 constexpr int kVersion = 1;
-constexpr double kMostTime = 9e18;  // ns: what a Nanoseconds holds
+constexpr double kMostTime = 9e18;  // ns: fits into Nanoseconds
 
 Nanoseconds time_of(const QJsonArray& times, qsizetype place, Nanoseconds unknown) {
   const double said = times.at(place).toDouble(static_cast<double>(unknown));
   return std::abs(said) < kMostTime ? times.at(place).toInteger(unknown) : unknown;
 }
 
-// Cells of which a time is not there are not known.
+// Cells without a time are unknown.
 FleetSource source_of(const QJsonObject& said, const QDir& folder) {
   FleetSource source;
   const QString file = said[u"file"].toString();
@@ -87,7 +87,7 @@ bool is_fleet_file(const QString& path) {
 }
 
 Result<FleetFile> read_fleet_file(const QString& path) {
-  // A pipe or a device would block, or never end.
+  // Reading a pipe or a device could block, or never end.
   if (const QFileInfo facts(path); facts.exists() && !facts.isFile()) return failure(path, tr("it is not a regular file"));
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) return failure(path, file.errorString());

@@ -1,5 +1,4 @@
-// What `lanescope fleet` found, as it is in fleet.json of its folder (docs/fleets.md): pictures of ranks by steps, and where in which recording a
-// cell of them is.
+// The result of `lanescope fleet` in the fleet.json of its folder (docs/fleets.md): heat maps of ranks by steps, and the recording and time of each cell.
 #pragma once
 
 #include <memory>
@@ -13,23 +12,23 @@
 
 namespace lanescope::ui {
 
-// A recording that rows are of.
+// A recording that rows refer to.
 struct FleetSource {
   struct Cell {
-    TimeRange time;         // since the recording's beginning; empty: not known
-    Nanoseconds shift = 0;  // what is added to these times for times that all recordings share
+    TimeRange time;         // since the start of the recording; empty: not known
+    Nanoseconds shift = 0;  // added to times of this recording to get times that all recordings share
   };
   QString file;
-  std::vector<Cell> cells;  // by column; may have fewer
+  std::vector<Cell> cells;  // by column; may have fewer entries
 };
 
 struct FleetRow {
   QString label;
-  std::shared_ptr<const FleetSource> source;  // null: it is of no recording
-  std::vector<double> values;                 // by column; not a number: not known
+  std::shared_ptr<const FleetSource> source;  // null: the row has no recording
+  std::vector<double> values;                 // by column; NaN: not known
 };
 
-// One measure of each rank and step.
+// A measure of each rank and step.
 struct FleetMap {
   QString title;
   QString unit;
@@ -43,10 +42,10 @@ struct FleetFile {
   std::vector<FleetMap> maps;  // at least one
 };
 
-// Whether it says of itself that it is one, as it does where it begins. Only regular files are read.
+// True if the start of the file says that it is such a file. Only regular files are read.
 [[nodiscard]] bool is_fleet_file(const QString& path);
 
-// Fails with one sentence. Recordings are named from the file's folder on. O(size); at most 256 MiB are read.
+// Fails with one sentence. Paths of recordings are resolved from the folder of the file. O(size); at most 256 MiB are read.
 [[nodiscard]] Result<FleetFile> read_fleet_file(const QString& path);
 
 }  // namespace lanescope::ui

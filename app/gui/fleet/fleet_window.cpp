@@ -17,7 +17,7 @@ namespace {
 constexpr QSize kFleetSize{900, 520};
 constexpr qsizetype kLongestSentence = 1000;  // characters
 constexpr qsizetype kMostSentences = 6;
-constexpr qsizetype kMostRanksNamed = 4;  // of the ranks that are chosen
+constexpr qsizetype kMostRanksNamed = 4;  // of the chosen ranks
 
 }  // namespace
 

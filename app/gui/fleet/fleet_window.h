@@ -1,4 +1,4 @@
-// The answer of a fleet's recipe: a picture of its ranks by steps, from which ranks are opened at a step.
+// The result of a fleet's recipe: a heat map of its ranks by steps, from which the recordings of ranks can be opened at a step.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@
 
 namespace lanescope::ui {
 
-// A step of a rank, in its recording.
+// A step of a rank in its recording.
 struct FleetPlace {
   QString file;
   FleetSource::Cell at;
@@ -26,7 +26,7 @@ class FleetWindow : public QDialog {
   FleetWindow(FleetFile fleet, const QString& path, QWidget* parent = nullptr);
 
   [[nodiscard]] HeatMapView& heatMap() { return *view_; }
-  // What the chosen cells are of; empty where one of them is of no recording or no known time.
+  // The places of the chosen cells; empty if one of them has no recording or no known time.
   [[nodiscard]] std::vector<FleetPlace> chosen() const;
 
  signals:

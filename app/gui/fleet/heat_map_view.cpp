@@ -16,7 +16,7 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kSpace = 6;          // pixels
-constexpr int kLongestLabel = 80;  // characters that are drawn
+constexpr int kLongestLabel = 80;  // characters that are drawn at most
 
 }  // namespace
 
@@ -45,7 +45,7 @@ void HeatMapView::measure() {
   low_ = high_ = 0;
   label_width_ = 0;
   if (map_ == nullptr) return;
-  const QFontMetricsF metrics(font());  // in whole pixels, what has no room by a part of one would be elided
+  const QFontMetricsF metrics(font());  // with fractions: a width in whole pixels may be a fraction too small, and the label would be elided
   for (const FleetRow& row : map_->rows) {
     label_width_ = std::max(label_width_, static_cast<int>(std::ceil(metrics.horizontalAdvance(row.label.left(kLongestLabel)))) + 2 * kSpace);
     for (const double value : row.values)
@@ -71,13 +71,13 @@ std::optional<HeatMapView::Cell> HeatMapView::cellAt(QPoint position) const {
   const int row = (position.y() + verticalScrollBar()->value()) / rowHeight();
   const int left = labelWidth(), width = viewport()->width() - left - kSpace;
   if (position.y() < 0 || row >= static_cast<int>(map_->rows.size()) || position.x() < left || position.x() >= left + width || width <= 0) return std::nullopt;
-  // The inverse of rectangle(): the last column that begins at or before the pixel.
+  // The inverse of rectangle(): the last column that starts at or before the pixel.
   int column = static_cast<int>(static_cast<qint64>(position.x() - left) * columnCount() / width);
   while (column + 1 < columnCount() && rectangle(row, column + 1).left() <= position.x()) ++column;
   return Cell{row, std::min(column, columnCount() - 1)};
 }
 
-// From the background to the text's colour, by way of the highlight: lightness goes one way, so that it reads without colours, too.
+// From the background over the highlight to the colour of text: lightness changes in one direction, so that it can be read without colours, too.
 QColor HeatMapView::colorOf(double value) const {
   const double share = high_ > low_ ? (value - low_) / (high_ - low_) : 0;
   const QColor stops[] = {palette().color(QPalette::AlternateBase), palette().color(QPalette::Highlight), palette().color(QPalette::Text)};
@@ -102,7 +102,7 @@ void HeatMapView::paintEvent(QPaintEvent*) {
     painter.setPen(palette().color(QPalette::Text));
     const QString label = fontMetrics().elidedText(shown.label.left(kLongestLabel), Qt::ElideRight, left - 2 * kSpace);
     painter.drawText(QRect(kSpace, place.top(), left - 2 * kSpace, rowHeight()), Qt::AlignVCenter | Qt::AlignRight, label);
-    double largest = std::numeric_limits<double>::quiet_NaN();  // of the columns of one pixel
+    double largest = std::numeric_limits<double>::quiet_NaN();  // among the columns in the pixel
     for (int column = 0; column < columnCount(); ++column) {
       const double value = shown.values[static_cast<std::size_t>(column)];
       if (std::isfinite(value) && !(largest >= value)) largest = value;
@@ -113,7 +113,7 @@ void HeatMapView::paintEvent(QPaintEvent*) {
     }
   }
   if (column_ < 0) return;
-  // In two colours: one of them differs from the cell's.
+  // Two frames in different colours: at least one of them differs from the cell's colour.
   for (const int row : rows_) {
     const QRect place = rectangle(row, column_).adjusted(-1, 0, 0, 0);
     painter.setPen(QPen(palette().color(QPalette::Text), 2));
@@ -234,7 +234,7 @@ bool HeatMapView::viewportEvent(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QAbstractScrollArea::viewportEvent(event);
   auto* help = static_cast<QHelpEvent*>(event);
   const std::optional<Cell> cell = cellAt(help->pos());
-  // Escaped: a label says what a file says.
+  // Escaped, because labels come from a file.
   if (cell)
     QToolTip::showText(help->globalPos(), QStringLiteral("<p>%1</p>").arg(toolTipOf(cell->row, cell->column).toHtmlEscaped()), viewport());
   else

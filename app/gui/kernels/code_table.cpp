@@ -13,8 +13,8 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr float kHottest = 0.75F;  // opacity of the heat of the row that has most samples
-const QColor kHeat(214, 84, 40);   // readable below light and dark text
+constexpr float kHottest = 0.75F;  // opacity of the colour of the row with most samples
+const QColor kHeat(214, 84, 40);   // readable behind light and dark text
 constexpr int kCharacters[] = {10, 20, 8};
 constexpr qsizetype kFewestOfText = 24, kMostOfText = 240;  // characters
 
@@ -105,7 +105,7 @@ QVariant CodeTableModel::data(const QModelIndex& index, int role) const {
 
 QVariant CodeTableModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation == Qt::Horizontal && role == Qt::TextAlignmentRole && (section == kReason || section == kText))
-    return static_cast<int>(Qt::AlignLeft | Qt::AlignVCenter);  // as what stands below it
+    return static_cast<int>(Qt::AlignLeft | Qt::AlignVCenter);  // aligned like the cells below
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
   switch (section) {
     case kSamples:
@@ -136,12 +136,12 @@ CodeTable::CodeTable(const QString& accessible_name, QWidget* parent) : QuietFoc
   setSelectionBehavior(QAbstractItemView::SelectRows);
   setFrameShape(QFrame::NoFrame);
   for (int column = 0; column < CodeTableModel::kText; ++column) setColumnWidth(column, kCharacters[column] * fontMetrics().averageCharWidth());
-  // As wide as its longest line: code that is cut says little.
+  // The column is as wide as its longest line, because cut-off code is hard to read.
   connect(model_, &QAbstractItemModel::modelReset, this, [this] {
     qsizetype longest = kFewestOfText;
     for (const CodeRow& row : model_->rows()) longest = std::max(longest, std::min(kMostOfText, row.text.size()));
     for (int column = CodeTableModel::kColumns; column < model_->columnCount(); ++column) resizeColumnToContents(column);
-    // Numbers stand in front of the code, which is wide; columns that nothing stands in are not there.
+    // Numbers come before the code, which is wide; empty columns are hidden.
     horizontalHeader()->moveSection(horizontalHeader()->visualIndex(CodeTableModel::kText), model_->columnCount() - 1);
     const bool shows_samples = model_->hasSamples() || model_->columnCount() == CodeTableModel::kColumns;
     for (const int column : {CodeTableModel::kSamples, CodeTableModel::kReason}) setColumnHidden(column, !shows_samples);
@@ -159,7 +159,7 @@ void CodeTable::resizeEvent(QResizeEvent* event) {
   fitText();
 }
 
-// The code has what room the other columns leave.
+// The code column gets the room that the other columns leave.
 void CodeTable::fitText() {
   const int others = horizontalHeader()->length() - (isColumnHidden(CodeTableModel::kText) ? 0 : columnWidth(CodeTableModel::kText));
   setColumnWidth(CodeTableModel::kText, std::max(text_width_, viewport()->width() - others));

@@ -1,4 +1,4 @@
-// Lines or instructions of a kernel, one below the other, the warmer the more samples they have, and the more was counted at them.
+// Lines or instructions of a kernel, one per row. Rows with more samples, or higher counts, have warmer colours.
 #pragma once
 
 #include <vector>
@@ -11,20 +11,20 @@
 
 namespace lanescope::ui {
 
-// In one of a table's further columns.
+// A value in one of the further columns.
 struct CodeNumber {
   QString text;
-  double warmth = 0;  // in proportion to that of other rows of the column
+  double warmth = 0;  // relative to the other rows of the column
 };
 
 struct CodeRow {
   QString place;  // "45", "0x0120"
   QString text;
   double share = 0;  // of all samples, 0 to 1
-  QString reason;    // that holds most of them
+  QString reason;    // the reason of most of them
   QString tip;
-  bool is_source = true;                 // else a heading
-  std::vector<CodeNumber> numbers = {};  // one for each further column; or none
+  bool is_source = true;                 // false: a heading
+  std::vector<CodeNumber> numbers = {};  // one for each further column, or empty
 };
 
 class CodeTableModel : public QAbstractTableModel {
@@ -34,13 +34,13 @@ class CodeTableModel : public QAbstractTableModel {
   enum Column { kSamples, kReason, kPlace, kText, kColumns };
   explicit CodeTableModel(QObject* parent = nullptr);
 
-  // `further`: titles of columns beyond those that every table has.
+  // `further`: titles of the columns after those that all tables have.
   void setRows(std::vector<CodeRow> rows, QStringList further = {});
   [[nodiscard]] const std::vector<CodeRow>& rows() const { return rows_; }
   [[nodiscard]] bool hasSamples() const { return hottest_ > 0; }
-  // By its samples; where no row has any, by its first further column.
+  // By samples; if no row has any, by the first further column.
   [[nodiscard]] double warmth(int row) const;
-  // Rows that belong to what was chosen elsewhere. Requires: ascending.
+  // Marks rows that belong to a choice in another table. Requires: ascending.
   void mark(std::vector<int> rows);
 
   [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
@@ -64,14 +64,14 @@ class CodeTable : public QuietFocus<QTableView> {
 
   [[nodiscard]] CodeTableModel& code() { return *model_; }
   [[nodiscard]] int chosenRow() const { return currentIndex().row(); }  // -1: none
-  // Scrolls there; rowChosen() comes where it was another one.
+  // Scrolls to the row; rowChosen() is emitted if the choice changed.
   void chooseRow(int row);
-  // The row with the next smaller warmth than the chosen one has, and after the last the hottest; -1 where none has any.
+  // The row with the next smaller warmth after the chosen one, and after the last row the hottest; -1 if no row has any warmth.
   [[nodiscard]] int nextHotRow() const;
-  // The next row below the chosen one, or from the top, whose text contains this, whatever its case; -1: none.
+  // The next row below the chosen one, continuing from the top, whose text contains `text`, ignoring case; -1: none.
   [[nodiscard]] int find(const QString& text) const;
 
-  // Up and down alone: a long line that is chosen leaves the columns beside it in sight.
+  // Scrolls only vertically, so that choosing a long line does not move the columns beside it out of sight.
   void scrollTo(const QModelIndex& index, ScrollHint hint = EnsureVisible) override;
 
  signals:
@@ -79,7 +79,7 @@ class CodeTable : public QuietFocus<QTableView> {
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
-  [[nodiscard]] bool leadsToWhatIsTyped() const override { return false; }  // N leads to the next hot row, and lines begin with their numbers
+  [[nodiscard]] bool leadsToWhatIsTyped() const override { return false; }  // N is the key for the next hot row, and lines begin with their numbers
 
  private:
   void fitText();

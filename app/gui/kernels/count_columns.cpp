@@ -10,7 +10,7 @@ using kernels::Counts;
 
 constexpr double kWarp = 32;  // threads
 
-// "33.6 M (4.5×)": how many, and how many times as many as needed.
+// "33.6 M (4.5×)": the count, and its ratio to the ideal count.
 QString over_ideal(std::uint64_t all, std::uint64_t ideal) {
   if (all == 0) return {};
   if (ideal == 0 || all <= ideal) return short_number(all);

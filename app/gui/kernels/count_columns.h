@@ -1,4 +1,4 @@
-// Counts of instructions as columns of a table of code.
+// Counts of instructions as columns of a code table.
 #pragma once
 
 #include <vector>
@@ -12,11 +12,11 @@ namespace lanescope::ui {
 
 class CountColumns {
  public:
-  // Of code of which all this was counted together: columns of what there is none of are left out.
+  // `all`: the total of all rows. Columns without any counts are left out.
   explicit CountColumns(const kernels::Counts& all);
 
   [[nodiscard]] QStringList titles() const;
-  // One for each of them; the warmer the more a row could save, or the more often it ran.
+  // One for each column; the warmer, the more a row could save, or the more often it ran.
   [[nodiscard]] std::vector<CodeNumber> numbers(const kernels::Counts& counts) const;
 
  private:

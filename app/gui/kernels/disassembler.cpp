@@ -34,7 +34,7 @@ std::optional<kernels::Disassembly> disassemble(const QString& disassembler, con
   process.setStandardInputFile(QProcess::nullDevice());
   process.setStandardErrorFile(QProcess::nullDevice());
   process.setChildProcessModifier(session::give_back_inheritance);
-  // Of this function alone: others may be zeros, which it refuses as no instructions, and there may be very many.
+  // Only for this function: others may consist of zeros, which the disassembler rejects, and there may be very many.
   process.start(disassembler, {QStringLiteral("-c"), QStringLiteral("-fun"), QString::number(function.symbol), cubin.fileName()});
   QByteArray printed;
   QElapsedTimer clock;

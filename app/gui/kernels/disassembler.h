@@ -1,4 +1,4 @@
-// NVIDIA's disassembler, where the user has it.
+// Runs NVIDIA's disassembler, if the user has it.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace lanescope::ui {
 
-// `nvdisasm` of PATH, of CUDA_HOME or CUDA_PATH, or of /usr/local/cuda; empty where there is none.
+// The path of `nvdisasm` in PATH, in CUDA_HOME or CUDA_PATH, or in /usr/local/cuda; empty if there is none.
 [[nodiscard]] QString find_disassembler();
 
-// What it says of the function, which is of this image, within some seconds; none where it fails, or says nothing of that. Blocks: not for the
-// GUI thread.
+// The disassembly of a function of this image; nothing if the disassembler fails, takes more than some seconds, or does not list the function. Blocks: not for
+// the GUI thread.
 [[nodiscard]] std::optional<kernels::Disassembly> disassemble(const QString& disassembler, const std::string& image, const kernels::KernelCode& function,
                                                               const std::stop_token& stop);
 

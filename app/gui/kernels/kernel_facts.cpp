@@ -35,7 +35,8 @@ std::optional<KernelFacts::Counters> find_counters(const KernelRecordsOfTrace& r
   return std::nullopt;
 }
 
-// Of its process, launches of kernels of the same name, without namespaces and parameters, that begin before it; as --launch-skip counts them.
+// Number of launches in the same process that start before this one, of kernels with the same name without namespaces and parameters; --launch-skip counts in
+// the same way.
 std::uint64_t launches_before(const KernelFacts& facts) {
   const Trace& trace = *facts.trace;
   const Event launch = trace.event(facts.event);

@@ -1,4 +1,4 @@
-// What is known of one kernel of one shape: how its launch fills the GPU, what its counters say, and where its warps stood.
+// Facts about a kernel of one shape: how its launch fills the GPU, what its counters say, and where its warps stalled.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@
 
 namespace lanescope::ui {
 
-// What a trace knows of all its kernels. Immutable.
+// The records of a trace about all its kernels. Immutable.
 struct KernelRecordsOfTrace {
   std::shared_ptr<const Trace> trace;
   kernels::RecordedMetrics counters;
@@ -26,19 +26,19 @@ struct KernelRecordsOfTrace {
   std::optional<kernels::SampledPart> sampled;
   std::vector<kernels::InstructionMix> mixes;
 };
-// O(kernels of the trace) where it has counters.
+// O(kernels of the trace) if it has counters.
 [[nodiscard]] std::shared_ptr<const KernelRecordsOfTrace> read_kernel_records(std::shared_ptr<const Trace> trace);
 
 struct KernelFacts {
-  EventRef event;  // the launch that is asked about, and its trace
+  EventRef event;  // the launch in question; belongs to `trace`
   std::shared_ptr<const Trace> trace;
   std::string name;        // readable, whole
   std::string brief_name;  // without namespaces and parameters
   KernelDetail detail;
   Gpu gpu;
   Nanoseconds duration = 0;
-  kernels::AllLaunches all;           // of its name and shape
-  std::uint64_t launches_before = 0;  // of kernels of its brief name, in its process, without those of CUDA graphs
+  kernels::AllLaunches all;           // of the same name and shape
+  std::uint64_t launches_before = 0;  // of kernels of its brief name, in its process, without launches in CUDA graphs
 
   // Single kernels of a CUDA graph are not measured: the graph is one launch.
   [[nodiscard]] bool is_of_graph() const noexcept { return detail.graph != 0 || detail.graph_node != 0; }
@@ -47,7 +47,7 @@ struct KernelFacts {
   std::optional<kernels::Waves> waves;
   std::vector<kernels::Relief> reliefs;
 
-  // Of a launch of its name and shape; empty where the counters of none were read.
+  // Counters of a launch of the same name and shape; empty if none were read.
   struct Counters {
     Message where;  // "of this launch", "of the launch at 0.463 s", "of another recording"
     kernels::Verdict verdict;
@@ -56,24 +56,24 @@ struct KernelFacts {
     kernels::MemoryTraffic memory;
     Nanoseconds duration = 0;
     std::optional<double> own_clock = {};                        // Hz, as RecordedMetrics::own_clock()
-    std::vector<std::optional<kernels::CostlyLine>> lines = {};  // of each advice of the verdict, where the trace that is shown tells it
+    std::vector<std::optional<kernels::CostlyLine>> lines = {};  // for each advice of the verdict, if the shown trace knows the line
   };
   std::optional<Counters> counters;
-  std::vector<kernels::OpcodeCount> opcodes;  // of a launch of its name, as the mean of those of which instructions were counted; empty where none were
-  std::optional<kernels::StallSum> stalls;    // of all launches of its name
+  std::vector<kernels::OpcodeCount> opcodes;  // of the kernel's name: the mean of launches whose instructions were counted; empty if there are none
+  std::optional<kernels::StallSum> stalls;    // of all launches of the kernel's name
   std::optional<kernels::SampledPart> sampled;
 };
 
-// Of a kernel of `records`; counters that it lacks are looked for in recordings of the same program that were made to have them, the latest
-// first. Requires: `event` is a kernel of that trace. O(kernels of the trace).
+// Facts about a kernel of `records`. If it has no counters there, they are searched in recordings of the same program that were made for its counters, the
+// latest first. Requires: `event` is a kernel of that trace. O(kernels of the trace).
 [[nodiscard]] std::shared_ptr<const KernelFacts> kernel_facts(const KernelRecordsOfTrace& records, EventRef event,
                                                               const std::vector<std::shared_ptr<const KernelRecordsOfTrace>>& others);
 
-// The kernel that a selected event stands for: itself, or the first that the call launched; not valid where there is none.
+// The kernel that a selected event stands for: the event itself, or the first kernel that the call launched; not valid if there is none.
 [[nodiscard]] EventRef kernel_of(const Trace& trace, EventRef selected);
 
-// The kernel about which a picture says most: of those whose counters were read or whose instructions were counted, else of all that overlap the range,
-// the one that took longest. Not valid where there is none. O(kernels).
+// The best kernel for a picture: the longest one among those whose counters were read or whose instructions were counted; if there are none, the longest of all
+// that overlap the range. Not valid if there is none. O(kernels).
 [[nodiscard]] EventRef telling_kernel(const Trace& trace, std::optional<TimeRange> range);
 
 }  // namespace lanescope::ui

@@ -25,7 +25,7 @@ QString number_text(double value) {
 enum class Baseline { kNone, kBeside };
 Baseline beside(const KernelFacts* baseline) { return baseline != nullptr ? Baseline::kBeside : Baseline::kNone; }
 
-// Rows of a table: a label, a value, and the baseline's where there is one.
+// Rows of a table: a label, a value, and the value of the baseline if there is one.
 class Rows {
  public:
   explicit Rows(Baseline baseline) : baseline_(baseline) {}
@@ -85,7 +85,7 @@ QString section_tables(const KernelFacts& facts, const KernelFacts* baseline) {
   };
   QString text;
   for (const kernels::Section& section : counters.sections) {
-    if (section.name == "LaunchStats") continue;  // the launch has it
+    if (section.name == "LaunchStats") continue;  // these are shown with the launch
     Rows rows(before != nullptr ? Baseline::kBeside : Baseline::kNone);
     for (const kernels::SectionRow& row : section.rows)
       if (!is_opcode(row)) rows.add(said(row.label), value_text(row.value, row.unit), value_before(section.name, row.label.english()));
@@ -94,14 +94,14 @@ QString section_tables(const KernelFacts& facts, const KernelFacts* baseline) {
   return text;
 }
 
-// A link to the source; empty where there is none.
+// A link to the source; empty if there is no line.
 QString line_html(const std::optional<kernels::CostlyLine>& line) {
   if (!line) return {};
   return QStringLiteral("<br><a href='%1%2'>%3</a>")
       .arg(kSourceLink, QString::fromUtf8(QUrl::toPercentEncoding(QString::fromStdString(line->place))), said(kernels::line_text(*line)));
 }
 
-// Of which launch the counters are, and how it ran then.
+// Which launch the counters belong to, and how long it took then.
 QString measured_text(const KernelFacts::Counters& counters) {
   const QString where = said(counters.where), duration = html(timeline::format_duration(counters.duration));
   QString text = counters.verdict.advice.empty() ? tr("Counters %1, which took %2 then.").arg(where, duration)
@@ -134,7 +134,7 @@ QString verdict_text(const KernelFacts& facts) {
   return text + QStringLiteral("</table>") + measured;
 }
 
-// Which instructions it executed, the most frequent first.
+// The instructions that the kernel executed, the most frequent first.
 QString opcode_table(const KernelFacts& facts, const KernelFacts* baseline) {
   const auto number_of = [](const std::vector<kernels::OpcodeCount>& opcodes, std::string_view opcode) {
     for (const kernels::OpcodeCount& each : opcodes)

@@ -1,4 +1,4 @@
-// What is known of a kernel, as text.
+// Facts about a kernel as text.
 #pragma once
 
 #include <QPalette>
@@ -10,18 +10,18 @@
 
 namespace lanescope::ui {
 
-inline constexpr char kSourceLink[] = "source:";  // and a place in the source, percent-encoded: where links of the text lead
+inline constexpr char kSourceLink[] = "source:";  // followed by a place in the source, percent-encoded: the targets of links in the text
 
 // "3.2 TFLOP/s".
 [[nodiscard]] QString operations_text(double a_second);
 
-// "43.1 %", "2.35 ms", "1.2 MB": what a counter says of a kernel, for a QTextBrowser or as plain text.
+// "43.1 %", "2.35 ms", "1.2 MB": the value of a counter, for a QTextBrowser or as plain text.
 [[nodiscard]] QString value_text(double value, kernels::ValueUnit unit);
 
-// For a QTextBrowser; numbers stand beside those of the baseline where there is one (null: none).
+// For a QTextBrowser; numbers are beside those of the baseline if there is one (null: none).
 [[nodiscard]] QString kernel_html(const KernelFacts& facts, const KernelFacts* baseline, const QPalette& palette);
 
-// The command that reads the counters of this launch into a file: `lanescope` with these arguments.
+// The arguments of `lanescope` for reading the counters of this launch into a file.
 [[nodiscard]] QStringList counters_command(const KernelFacts& facts, const QString& file);
 
 }  // namespace lanescope::ui

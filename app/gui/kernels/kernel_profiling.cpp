@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kTick = 1s;
-constexpr int kPatienceMs = 3'000;          // that a program has to end by itself
+constexpr int kPatienceMs = 3'000;          // for a program to end by itself
 constexpr qsizetype kMostErrors = 8 << 10;  // bytes that are kept
 
 QString find_recorder() {
@@ -28,14 +28,14 @@ QString find_recorder() {
   return beside.isEmpty() ? QStandardPaths::findExecutable(name) : beside;
 }
 
-// "run.saxpy.trace", "run.saxpy.2.trace": one that is not there.
+// "run.saxpy.trace", "run.saxpy.2.trace": a name that no file has.
 QString free_file(const QString& folder, const QString& base) {
   QString file = folder + u'/' + base + QStringLiteral(".trace");
   for (int number = 2; QFileInfo::exists(file); ++number) file = QStringLiteral("%1/%2.%3.trace").arg(folder, base).arg(number);
   return file;
 }
 
-// Null where it can't be read, with the sentence; or where the kernel was not measured.
+// Returns null if the file cannot be read, with the reason in `problem`, or if it lacks the kernel.
 std::shared_ptr<const Trace> read(const QString& file, const KernelFacts& facts, QString& problem) {
   const auto trace = open_trace(file.toStdString());
   if (!trace) {
@@ -114,7 +114,7 @@ void KernelProfiling::cancel() {
   });
 }
 
-// What it said last of itself.
+// Its last message about itself.
 QString KernelProfiling::lastWords() const {
   const QStringList lines = QString::fromUtf8(errors_).split(u'\n', Qt::SkipEmptyParts);
   for (auto line = lines.rbegin(); line != lines.rend(); ++line)

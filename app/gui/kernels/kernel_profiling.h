@@ -1,4 +1,4 @@
-// Starts the program of a trace again to read the counters of one of its kernels: `lanescope kernels`, as a child process.
+// Runs the program of a trace again to read the counters of one of its kernels, by `lanescope kernels` as a child process.
 //
 // Threads: the GUI thread only.
 #pragma once
@@ -20,19 +20,19 @@ class KernelProfiling : public QObject {
 
  public:
   explicit KernelProfiling(QObject* parent = nullptr);
-  ~KernelProfiling() override;  // ends the program where it still runs
+  ~KernelProfiling() override;  // ends the program if it still runs
 
-  // What would be run: the words of the command, where, and the file that it writes.
+  // What would be run: the words of the command, its folder, and the file that it writes.
   struct Run {
     QStringList command;
     QString folder;
     QString file;
   };
-  // For the kernel of this trace, read from this file (its recording lies beside it where it can be written there). The program that is run is
-  // `lanescope` beside this viewer, else that of PATH.
+  // Plans the run for the kernel of this trace, which was read from this file (the recording is written beside it if possible). The program is the `lanescope`
+  // beside this viewer, or else the one in PATH.
   [[nodiscard]] static Run plan(const KernelFacts& facts, const QString& trace_file);
 
-  // Ends with measured() or failed(). Requires: it is not running.
+  // Ends with measured() or failed(). Requires: no run is in progress.
   void start(std::shared_ptr<const KernelFacts> facts, const Run& run);
   void cancel();
   [[nodiscard]] bool isRunning() const { return facts_ != nullptr; }
@@ -45,15 +45,15 @@ class KernelProfiling : public QObject {
 
  private:
   void ended();
-  void end(const QString& sentence);  // empty: all is well
+  void end(const QString& sentence);  // empty: success
   [[nodiscard]] QString lastWords() const;
 
   QProcess process_;
   QTimer tick_;
   QElapsedTimer clock_;
-  QByteArray errors_;  // the last of what it said
+  QByteArray errors_;  // the end of its standard error
   Run run_;
-  std::shared_ptr<const KernelFacts> facts_;  // null: nothing runs
+  std::shared_ptr<const KernelFacts> facts_;  // null: no run is in progress
   bool cancelled_ = false;
   LatestJob reading_;
 };

@@ -22,11 +22,11 @@ using kernels::MemoryWay;
 
 constexpr int kChartMargin = 8;                 // px
 constexpr int kHead = 5;                        // px of an arrow's head
-constexpr double kWarmest = 0.75;               // of the colour, at 100 %
+constexpr double kWarmest = 0.75;               // share of the colour at 100 %
 constexpr int kColumns = 4;                     // of boxes
 constexpr double kThinnest = 1, kThickest = 4;  // px of arrows
 
-// Shared memory stands below the L1 cache.
+// Shared memory is below the L1 cache.
 int column_of(MemoryPlace place) {
   switch (place) {
     case MemoryPlace::kKernel:
@@ -82,7 +82,7 @@ QString words_of(const MemoryLevel& level) {
   return lines.join(u'\n');
 }
 
-// The columns between which it goes, by the one nearer to the kernel; and its other end.
+// The column of boxes at the kernel's end of a way, and the place at its other end.
 int first_column(const MemoryWay& way) { return std::min(column_of(way.from), column_of(way.to)); }
 MemoryPlace outer_place(const MemoryWay& way) { return column_of(way.from) > column_of(way.to) ? way.from : way.to; }
 
@@ -116,7 +116,7 @@ void MemoryChart::setTraffic(kernels::MemoryTraffic traffic) {
   update();
 }
 
-// The name of a way, its arrow, and what went there.
+// The name of a way, its arrow, and its amount.
 int MemoryChart::rowHeight() const { return 2 * fontMetrics().height() + kHead + 2; }
 QSize MemoryChart::minimumSizeHint() const { return {fontMetrics().averageCharWidth() * 50, 4 * rowHeight() + 2 * kChartMargin}; }
 QSize MemoryChart::sizeHint() const { return {fontMetrics().averageCharWidth() * 90, 6 * rowHeight() + 2 * kChartMargin}; }
@@ -126,8 +126,8 @@ const MemoryLevel* MemoryChart::level(MemoryPlace place) const {
   return found != traffic_.levels.end() ? &*found : nullptr;
 }
 
-// Boxes are as wide as their texts, and what is left is shared by the columns of arrows as their texts need it. Ways stand in rows; what ends at
-// shared memory comes below what ends at the L1 cache.
+// Boxes are as wide as their texts; the columns of arrows share the remaining width according to their texts. Ways are in rows; ways to shared memory are below
+// those to the L1 cache.
 MemoryChart::Layout MemoryChart::layOut() const {
   std::array<int, kColumns> boxes{}, wanted{};
   const auto width_of = [this](const QString& text) {
@@ -153,7 +153,7 @@ MemoryChart::Layout MemoryChart::layOut() const {
 
   const int height_of_all = std::max(1, height() - 2 * kChartMargin);
   const int rows = std::max(1, rows_of_l1 + rows_of_shared);
-  const int upper = rows_of_shared == 0 ? height_of_all : height_of_all * rows_of_l1 / rows;  // px of the L1 cache's part
+  const int upper = rows_of_shared == 0 ? height_of_all : height_of_all * rows_of_l1 / rows;  // px of the part of the L1 cache
   Layout layout;
   const auto box = [&](MemoryPlace place, int top, int bottom) {
     const auto column = static_cast<std::size_t>(column_of(place));
@@ -166,7 +166,7 @@ MemoryChart::Layout MemoryChart::layOut() const {
   for (const MemoryPlace place : {MemoryPlace::kL2, MemoryPlace::kDram})
     if (level(place) != nullptr) box(place, 0, outer - (rows_of_shared > 0 && rows_of_l1 > 0 ? kChartMargin / 2 : 0));
 
-  // Those of a column between two boxes share the height of the outer one.
+  // The ways of a column between two boxes share the height of the outer box.
   for (const Box& outer_box : layout.boxes) {
     std::vector<const MemoryWay*> ways;
     for (const MemoryWay& way : traffic_.ways)
@@ -202,7 +202,7 @@ void MemoryChart::paint(QPainter& painter, const Arrow& arrow) const {
   };
   painter.setPen(palette().color(QPalette::Text));
   const bool has_two_lines = place.height() >= rowHeight();
-  // Where there is room for neither line whole, the amount stands alone: the tip has the words.
+  // If there is no room for a whole line, only the amount is shown; the tool tip has the words.
   const bool has_words = fontMetrics().horizontalAdvance(words_of(*arrow.way)) <= place.width() - 2 * kHead;
   const QString amount = fitting_amount(*arrow.way, fontMetrics(), place.width() - 2 * kHead);
   write(place.top(), has_two_lines ? shown_text(arrow.way->what) : has_words ? words_of(*arrow.way) : amount);

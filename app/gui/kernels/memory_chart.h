@@ -1,5 +1,5 @@
-// What a kernel moved between the levels of memory: boxes from the kernel to DRAM, and between them arrows with what went there. The busier a level
-// or way, the warmer it is.
+// The traffic of a kernel between the levels of memory: boxes from the kernel to DRAM, and arrows between them with amounts. Busier levels and ways have warmer
+// colours.
 #pragma once
 
 #include <QFontMetrics>
@@ -9,7 +9,7 @@
 
 namespace lanescope::ui {
 
-// What went there, rounded where there is no room for all digits; empty where there is room for nothing.
+// The amount of a way, rounded if there is no room for all digits; empty if there is no room at all.
 [[nodiscard]] QString fitting_amount(const kernels::MemoryWay& way, const QFontMetrics& metrics, int room);
 
 class MemoryChart : public QWidget {
@@ -17,7 +17,7 @@ class MemoryChart : public QWidget {
 
  public:
   explicit MemoryChart(QWidget* parent = nullptr);
-  // Requires: it is not empty.
+  // Requires: `traffic` is not empty.
   void setTraffic(kernels::MemoryTraffic traffic);
   [[nodiscard]] const kernels::MemoryTraffic& traffic() const { return traffic_; }
 
@@ -29,14 +29,14 @@ class MemoryChart : public QWidget {
   bool event(QEvent* event) override;
 
  private:
-  // Where everything is, for the widget's size.
+  // The places of all parts for the size of the widget.
   struct Box {
     kernels::MemoryPlace place;
     QRect rectangle;
   };
   struct Arrow {
     const kernels::MemoryWay* way;
-    QRect rectangle;  // its name above the arrow, what went there below
+    QRect rectangle;  // the name is above the arrow, the amount below
   };
   struct Layout {
     std::vector<Box> boxes;

@@ -16,9 +16,9 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr double kAxisRoom = 10;     // by which axes reach beyond what is drawn
+constexpr double kAxisRoom = 10;     // factor by which axes extend beyond the content
 constexpr int kLeastHeight = 60;     // px
-constexpr int kRoomForLegend = 420;  // px of width, from which it stands beside the chart
+constexpr int kRoomForLegend = 420;  // px of width; wider charts have the legend at their side
 constexpr double kMarkerSize = 9;    // px
 constexpr double kLineWidth = 1.5;   // px
 constexpr double kTera = 1e12;
@@ -125,7 +125,7 @@ void RooflineChart::resizeEvent(QResizeEvent* event) {
   placeLegend();
 }
 
-// Beside the chart or below it; not at all where that would leave the chart no room.
+// Places the legend beside the chart or below it; hides it if it would leave no room for the chart.
 void RooflineChart::placeLegend() {
   const bool beside = width() >= kRoomForLegend;
   chart()->legend()->setVisible(!chart()->series().isEmpty() && (beside || height() >= kRoomForLegend / 2));

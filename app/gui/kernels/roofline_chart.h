@@ -1,4 +1,4 @@
-// The roofline of a kernel: what it did, below what its GPU can do.
+// The roofline of a kernel: its performance below the limits of its GPU.
 #pragma once
 
 #include <QChartView>
@@ -12,7 +12,7 @@ class RooflineChart : public QChartView {
 
  public:
   explicit RooflineChart(QWidget* parent = nullptr);
-  // Requires: it is not empty.
+  // Requires: `roofline` is not empty.
   void setRoofline(const kernels::Roofline& roofline);
 
  protected:

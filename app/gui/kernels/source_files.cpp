@@ -10,9 +10,9 @@ namespace lanescope::ui {
 namespace {
 
 constexpr qint64 kLargestSource = 16 << 20;
-constexpr qsizetype kMostFolders = 64;  // of a recorded path that are looked for below each folder
+constexpr qsizetype kMostFolders = 64;  // end parts of a recorded path that are tried below each folder
 
-// What is no file, a pipe perhaps, is never opened.
+// Paths that are not regular files, for example pipes, are never opened.
 std::optional<SourceText> read(const QString& path) {
   const QFileInfo info(path);
   if (!info.isFile() || info.size() > kLargestSource) return std::nullopt;

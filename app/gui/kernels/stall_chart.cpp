@@ -10,10 +10,10 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kMargin = 8;      // px
-constexpr int kFewestBars = 2;  // that there is room for
+constexpr int kFewestBars = 2;  // minimum number of bars that there is room for
 constexpr int kUsualBars = 8;
 constexpr double kBarHeight = 0.62;  // of a row
-constexpr double kLeast = 0.5;       // percent; shorter bars are none
+constexpr double kLeast = 0.5;       // percent; smaller shares have no bar
 
 QString percent_text(double share) { return QString::number(share, 'f', share < 9.95 ? 1 : 0) + QStringLiteral(" %"); }
 
@@ -39,7 +39,7 @@ int StallChart::rowHeight() const { return fontMetrics().height() + fontMetrics(
 QSize StallChart::minimumSizeHint() const { return {fontMetrics().averageCharWidth() * 24, rowHeight() * (kFewestBars + 1) + 2 * kMargin}; }
 QSize StallChart::sizeHint() const { return {fontMetrics().averageCharWidth() * 60, rowHeight() * (kUsualBars + 1) + 2 * kMargin}; }
 
-// Names stand in a column of their own, as wide as the longest; shares at the ends of the bars.
+// Names are in a column of their own, as wide as the longest; shares are at the ends of the bars.
 void StallChart::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const int row = rowHeight();

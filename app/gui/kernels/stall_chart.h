@@ -1,4 +1,4 @@
-// Why the warps of a kernel did not go on: a bar for each reason, with its name and its share.
+// Why the warps of a kernel stalled: a bar for each reason, with its name and share.
 #pragma once
 
 #include <vector>
@@ -13,11 +13,11 @@ class StallChart : public QWidget {
  public:
   struct Bar {
     QString reason;
-    double share = 0;  // of all, percent
+    double share = 0;  // of all samples, percent
     QString tip;
   };
   explicit StallChart(QWidget* parent = nullptr);
-  // The longest first; as many are shown as there is room for.
+  // The longest bars first; as many are shown as there is room for.
   void setBars(const QString& title, std::vector<Bar> bars);
   [[nodiscard]] const std::vector<Bar>& bars() const { return bars_; }
 

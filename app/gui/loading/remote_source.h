@@ -1,4 +1,4 @@
-// A recording on another machine, or the same on several, whose copies here are drawn as they grow.
+// A recording on another machine, or on several, whose local copies are drawn as they grow.
 #pragma once
 
 #include "loading/recording_source.h"
@@ -6,8 +6,8 @@
 
 namespace lanescope::ui {
 
-// Returns at once: what the link comes to is told by messages and the outcome. Of several files that are made there, and of several machines, the first is
-// drawn. Fails with one sentence where what is asked for makes no sense.
+// Returns at once: problems with the connection are reported by messages and the outcome. If there are several files or several machines, the first is drawn.
+// Fails with one sentence if the settings make no sense.
 [[nodiscard]] Result<std::unique_ptr<RecordingSource>> remote_source(const RemoteSettings& settings, session::FrameSink sink);
 
 }  // namespace lanescope::ui

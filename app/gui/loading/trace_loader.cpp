@@ -32,7 +32,7 @@ void TraceLoader::load(const QStringList& paths, Ticket ticket) {
       });
       return job.stop().stop_requested() || *is_cancelled ? LoadStep::kCancel : LoadStep::kContinue;
     };
-    // What is shown beside another is copied into one trace with it.
+    // The second trace is copied into a combined trace, so its events must be in memory.
     const EventPlace place = ticket.source == Source::kSecondFile ? EventPlace::kInMemory : EventPlace::kInMemoryWhereTheyFit;
     Result<std::shared_ptr<const Trace>> result = read(paths, place, progress);
     if (job.stop().stop_requested()) return;

@@ -1,4 +1,4 @@
-// Opens trace files off the GUI thread. What has been read so far can be shown before the file is read whole.
+// Opens trace files off the GUI thread. The part that has been read can be shown before the file is complete.
 #pragma once
 
 #include <atomic>
@@ -20,10 +20,10 @@ class TraceLoader : public QObject {
  public:
   explicit TraceLoader(QObject* parent = nullptr);
 
-  // In place of what is still being loaded; all that arrives bears the ticket. Several files, and those of a folder, are one trace.
+  // Replaces a load that is in progress; everything that arrives has the ticket. Several files, and the files of a folder, are one trace.
   void load(const QStringList& paths, Ticket ticket);
-  void cancel();   // ends with what has been read until then, and cancelled()
-  void abandon();  // nothing follows
+  void cancel();   // keeps the part that has been read, and emits cancelled()
+  void abandon();  // no signal follows
   [[nodiscard]] bool isLoading() const { return job_.isRunning(); }
 
  signals:
@@ -35,7 +35,7 @@ class TraceLoader : public QObject {
 
  private:
   LatestJob job_;
-  std::shared_ptr<std::atomic<bool>> is_cancelled_;  // of the load that is under way
+  std::shared_ptr<std::atomic<bool>> is_cancelled_;  // of the current load
 };
 
 }  // namespace lanescope::ui

@@ -68,7 +68,7 @@ void NotesPanel::list() {
   if (is_of_several) columns.push_back(stats::texts("File"));
   auto table = std::make_shared<stats::Table>(std::move(columns));
   listed_ = view_.markers();
-  std::vector<std::string> names;  // a note is the same with another text
+  std::vector<std::string> names;  // a note with another text is the same one
   std::map<std::pair<Nanoseconds, QString>, int> at_one_time;
   for (const TimelineView::Marker& marker : listed_) {
     const int earlier = at_one_time[std::pair(marker.time, marker.file)]++;

@@ -1,5 +1,5 @@
-// The markers of the timeline as a list of notes: one that is chosen is shown, its text can be changed, and it can be removed. A text that
-// somebody is typing stays, whatever else becomes of the list; it is kept when its field is left, and given up with Escape.
+// The markers of the timeline as a list of notes: choosing one shows it; its text can be changed, and it can be removed. Text that the user is typing stays
+// whatever happens to the list; it is stored when the field loses the focus, and discarded by Escape.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ class NotesPanel : public QWidget {
  public:
   explicit NotesPanel(timeline::TimelineView& view, QWidget* parent = nullptr);
 
-  // What files that have notes of their own are called, by their paths; of several, the list says whose each note is.
+  // Names of the files that have notes of their own, by their paths; if there are several, the list shows the file of each note.
   void setFiles(const QMap<QString, QString>& names);
 
   [[nodiscard]] ResultTable& table() { return *table_; }
@@ -43,8 +43,8 @@ class NotesPanel : public QWidget {
   QPushButton* remove_;
   QLabel* where_;
   QMap<QString, QString> files_;
-  std::vector<timeline::TimelineView::Marker> listed_;   // a line each
-  std::optional<timeline::TimelineView::Marker> shown_;  // the note whose text the field has
+  std::vector<timeline::TimelineView::Marker> listed_;   // one for each line
+  std::optional<timeline::TimelineView::Marker> shown_;  // the note whose text is in the field
 };
 
 }  // namespace lanescope::ui

@@ -18,7 +18,7 @@ void apply_chart_look(QChartView& view) {
   view.setFrameShape(QFrame::NoFrame);
   chart.legend()->hide();
   chart.setBackgroundRoundness(0);
-  chart.setMargins({4, 0, 16, 0});  // the last mark of an axis reaches beyond it
+  chart.setMargins({4, 0, 16, 0});  // the last label of an axis extends beyond the axis
   chart.setBackgroundBrush(colors.base());
   chart.setTitleBrush(colors.text());
   QFont small = view.font();

@@ -1,4 +1,4 @@
-// How all charts of the viewer look: flat, in the palette's colours, small letters.
+// The look of all charts of the viewer: flat, in the colours of the palette, with small text.
 #pragma once
 
 #include <QChartView>
@@ -7,7 +7,7 @@ namespace lanescope::ui {
 
 void apply_chart_look(QChartView& view);
 
-// Without axes and series. Ends what addAxis and addSeries began.
+// Removes axes and series. Reverses all addAxis and addSeries.
 void clear_chart(QChart& chart);
 
 }  // namespace lanescope::ui

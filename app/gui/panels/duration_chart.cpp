@@ -18,11 +18,11 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kNarrowestTitle = 200;      // px
-constexpr int kMarkSpace = 10;            // px between the texts of two marks
-constexpr int kRoomBehindAxis = 16;       // px behind the end of an axis, as far as the text of a mark may reach
-constexpr double kSpaceAroundOne = 0.05;  // on both sides of a duration that is the only one, as a logarithm
-constexpr double kSpaceAtEnds = 0.02;     // of what the durations span
-constexpr double kWideSpan = 0.5;         // a factor of three: durations that span less have one power of ten among them, or none
+constexpr int kMarkSpace = 10;            // px between the labels of two marks
+constexpr int kRoomBehindAxis = 16;       // px behind the end of an axis into which a label may extend
+constexpr double kSpaceAroundOne = 0.05;  // on both sides of a single duration, as a logarithm
+constexpr double kSpaceAtEnds = 0.02;     // share of the span of the durations
+constexpr double kWideSpan = 0.5;         // a factor of three: durations with a smaller span include at most one power of ten
 
 QString tick_text(double nanoseconds) {
   static const QRegularExpression zeros(QStringLiteral(R"(\.?0+(?= ))"));
@@ -30,7 +30,7 @@ QString tick_text(double nanoseconds) {
   return text.contains(u'.') ? QString(text).remove(zeros) : text;
 }
 
-// Bars drawn as the outline of one area: a few hundred points, one item.
+// Draws the bars as the outline of one area: a few hundred points, one item.
 QAreaSeries* outline(const DurationHistogram& histogram, QObject* owner) {
   auto* top = new QLineSeries(owner);
   const double first = std::log10(std::max(histogram.bounds.front(), 1.0)) - (histogram.counts.size() == 1 ? kSpaceAroundOne / 5 : 0);
@@ -45,16 +45,16 @@ QAreaSeries* outline(const DurationHistogram& histogram, QObject* owner) {
   return new QAreaSeries(top);
 }
 
-// Where marks stand, as logarithms of nanoseconds, with their texts.
+// Positions of marks, as logarithms of nanoseconds, with their labels.
 using Marks = std::map<double, QString>;
 
-// The ends of an axis, and how much room it has.
+// The ends of an axis, and its length on the screen.
 struct Axis {
   double low, high;  // logarithms of nanoseconds
   double width;      // px
   QFontMetrics metrics;
 
-  // A text at the beginning would not be drawn, and one that reaches beyond the end is cut.
+  // A label at the start would not be drawn, and one that extends beyond the room at the end would be cut.
   [[nodiscard]] bool holds(double at, const QString& text) const {
     return at > low && at <= high && (high - at) / (high - low) * width >= metrics.horizontalAdvance(text) / 2.0 - kRoomBehindAxis;
   }
@@ -65,7 +65,7 @@ struct Axis {
   }
 };
 
-// At powers of ten, and at 2 and 5 of them, as far as there is room.
+// At powers of ten, and at 2 and 5 times these, as far as there is room.
 Marks marks_of_decades(const Axis& axis) {
   Marks marks;
   for (const double step : {1.0, 2.0, 5.0})  // powers of ten first
@@ -77,7 +77,7 @@ Marks marks_of_decades(const Axis& axis) {
   return marks;
 }
 
-// At multiples of the smallest round step that texts tell, of three digits behind the point of their unit, and for which there is room.
+// At multiples of the smallest round step that labels can show, with three digits after the point of their unit, and for which there is room.
 Marks marks_of_steps(const Axis& axis) {
   const double first = std::pow(10.0, axis.low), last = std::pow(10.0, axis.high);
   const double told = std::max(1.0, std::pow(10.0, 3 * std::floor(axis.high / 3) - 3));
@@ -97,7 +97,7 @@ Marks marks_of_steps(const Axis& axis) {
   return {};
 }
 
-// Durations that hardly differ fill the axis, too; around a single one there is some space.
+// Durations that hardly differ fill the axis, too; a single one has some space around it.
 QCategoryAxis* duration_axis(const DurationHistogram& histogram, double width, const QFontMetrics& metrics) {
   const double least = std::log10(std::max(histogram.bounds.front(), 1.0));
   const double most = std::log10(std::max(histogram.bounds.back(), 1.0));
@@ -107,7 +107,7 @@ QCategoryAxis* duration_axis(const DurationHistogram& histogram, double width, c
   auto* axis = new QCategoryAxis;
   axis->setRange(room.low, room.high);
   axis->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
-  axis->setTruncateLabels(false);  // each has room, which is not an equal share of the axis
+  axis->setTruncateLabels(false);  // each has room; it does not get an equal share of the axis
   Marks marks = is_single ? Marks() : most - least > kWideSpan ? marks_of_decades(room) : marks_of_steps(room);
   if (marks.empty()) marks.emplace(is_single ? least : (least + most) / 2, tick_text(std::pow(10.0, is_single ? least : (least + most) / 2)));
   for (const auto& [at, text] : marks) axis->append(text, at);
@@ -133,7 +133,7 @@ void DurationChart::setHistogram(const QString& title, const DurationHistogram& 
   auto* counts = new QValueAxis;
   counts->setLabelFormat(QStringLiteral("%.0f"));
   const std::uint64_t most = *std::max_element(histogram.counts.begin(), histogram.counts.end());
-  counts->setTickCount(most > 1 ? 3 : 2);  // none at half an event
+  counts->setTickCount(most > 1 ? 3 : 2);  // no tick at half an event
   counts->setRange(0, static_cast<double>(most));
   counts->applyNiceNumbers();
   chart()->addAxis(counts, Qt::AlignLeft);
@@ -146,7 +146,7 @@ void DurationChart::showTitle() {
   chart()->setTitle(fontMetrics().elidedText(title_, Qt::ElideRight, std::max(kNarrowestTitle, width() - 24)).toHtmlEscaped());
 }
 
-// As many as there is room for now.
+// As many marks as there is room for now.
 void DurationChart::mark() {
   if (marks_ != nullptr) {
     chart()->removeAxis(marks_);

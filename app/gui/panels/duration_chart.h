@@ -1,4 +1,4 @@
-// A histogram of durations: how often events took how long, on a logarithmic time axis. It is given aggregates, never events.
+// A histogram of durations on a logarithmic time axis. Its input is aggregated, never single events.
 #pragma once
 
 #include <QCategoryAxis>
@@ -26,7 +26,7 @@ class DurationChart : public QChartView {
 
   QString title_;
   DurationHistogram histogram_;
-  QCategoryAxis* marks_ = nullptr;  // of the durations; the chart's
+  QCategoryAxis* marks_ = nullptr;  // labels of the durations; owned by the chart
 };
 
 }  // namespace lanescope::ui

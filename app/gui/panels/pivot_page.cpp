@@ -21,7 +21,7 @@ namespace {
 
 PivotColumn column_at(const QComboBox& box) { return static_cast<PivotColumn>(box.currentData().toInt()); }
 
-// As the table shows them: kernels by their short names, as everywhere, and a word for events that have no such thing.
+// The groups as the table shows them: kernels by their short names, as everywhere, and a word for events without a value.
 std::vector<PivotGroup> as_shown(std::vector<PivotGroup> groups, const std::vector<PivotColumn>& columns, const Trace& trace) {
   for (PivotGroup& group : groups)
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -110,7 +110,7 @@ void PivotPage::chooseColumns(const std::vector<PivotColumn>& columns) {
   compute();
 }
 
-// Where runs are compared.
+// Offers the column of runs if runs are compared.
 void PivotPage::offerRuns() {
   const bool offers = state_.trace() && compares_runs(*state_.trace());
   for (QComboBox* box : {first_, second_}) {
@@ -123,7 +123,7 @@ void PivotPage::offerRuns() {
   offerColumns();
 }
 
-// A column is not offered twice.
+// A column cannot be chosen twice.
 void PivotPage::offerColumns() {
   if (second_->currentData().isValid() && column_at(*second_) == column_at(*first_)) second_->setCurrentIndex(0);
 }

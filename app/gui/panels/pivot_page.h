@@ -1,7 +1,7 @@
-// The listed events summed by one or two of their columns that the user chooses. A group's longest event stands for it in other views; Enter or a
-// double-click lists its events alone.
+// The listed events summed by one or two columns that the user chooses. The longest event of a group represents it in other views; Enter or a double-click
+// lists only the group's events.
 //
-// Threads: the GUI thread only; sums are made on another one.
+// Threads: the GUI thread only; sums are computed on another one.
 #pragma once
 
 #include <memory>
@@ -27,21 +27,21 @@ class PivotPage : public QWidget {
  public:
   explicit PivotPage(SelectionState& state, QWidget* parent = nullptr);
 
-  // Null: none. The same as before changes nothing.
+  // Null: none. Setting the same events again changes nothing.
   void setEvents(std::shared_ptr<const EventList> events);
-  // One or two.
+  // One or two columns.
   void chooseColumns(const std::vector<PivotColumn>& columns);
   [[nodiscard]] std::vector<PivotColumn> columns() const;
   [[nodiscard]] ResultTable& table() { return *table_; }
-  // What all events of the chosen group have in common; none where no group is chosen.
+  // What all events of the chosen group have in common; empty if no group is chosen.
   [[nodiscard]] std::vector<ColumnValue> chosenGroup() const;
   [[nodiscard]] bool isComputing() const { return job_.isRunning(); }
   [[nodiscard]] const LatestJob& summing() const { return job_; }
 
  signals:
   void columnsChanged();
-  void groupChosen();      // or none is any more
-  void eventsRequested();  // those that are listed now are to be seen
+  void groupChosen();      // or the choice was cleared
+  void eventsRequested();  // the list of events is to be shown
 
  private:
   void offerRuns();
@@ -54,12 +54,12 @@ class PivotPage : public QWidget {
 
   SelectionState& state_;
   std::shared_ptr<const EventList> events_;
-  std::vector<PivotColumn> made_by_;          // what the table is by
-  std::shared_ptr<const EventList> made_of_;  // whose events groups_ sums; not events_ while those are added up
-  std::vector<PivotGroup> groups_;            // rows of the table
+  std::vector<PivotColumn> made_by_;          // the columns of the table
+  std::shared_ptr<const EventList> made_of_;  // the events that groups_ sums; differs from events_ while those are being summed
+  std::vector<PivotGroup> groups_;            // one for each row of the table
   QComboBox* first_;
   QComboBox* second_;
-  QComboBox* kind_;  // the one of the filter of events
+  QComboBox* kind_;  // the kind in the filter of events
   QLabel* progress_;
   ResultTable* table_;
   LatestJob job_;

@@ -24,13 +24,13 @@ class StatisticsModel : public QAbstractTableModel {
   explicit StatisticsModel(QObject* parent = nullptr);
 
   void setStatistics(std::shared_ptr<const Trace> trace, std::vector<NameStatistics> statistics, Grouping grouping = Grouping::kNames);
-  // The entry of this kind and name is under the cursor, somewhere; none where the name is kNone.
+  // Marks the entry of this kind and name, which is under the cursor in some view; kNone: none.
   void setHovered(EventKind kind, NameId name);
-  // The row of a kind and name, or of the family that it is of; none where it is not listed.
+  // The row of a kind and name, or of the family of the name; nothing if it is not listed.
   [[nodiscard]] std::optional<int> rowOf(EventKind kind, NameId name) const;
-  // The same by the text of the name, which states of a trace share; ids of names are a state's own.
+  // The same by the text of the name, which all states of a trace share; ids of names belong to one state.
   [[nodiscard]] std::optional<int> rowNamed(EventKind kind, std::string_view name) const;
-  [[nodiscard]] const std::shared_ptr<const Trace>& trace() const { return trace_; }  // of which the entries are
+  [[nodiscard]] const std::shared_ptr<const Trace>& trace() const { return trace_; }  // the trace of the entries
   [[nodiscard]] const NameStatistics& entry(int row) const { return entries_[static_cast<std::size_t>(row)]; }
   [[nodiscard]] QString nameOf(const NameStatistics& entry) const;
   [[nodiscard]] Grouping grouping() const { return grouping_; }
@@ -42,7 +42,7 @@ class StatisticsModel : public QAbstractTableModel {
   void sort(int column, Qt::SortOrder order) override;
 
  private:
-  // The name of the entry that this one is part of; itself where names stand for themselves.
+  // The name of the entry that contains this name; the name itself if the entries are not families.
   [[nodiscard]] NameId entryName(EventKind kind, NameId name) const;
   void sortEntries();
   void tellKernelsApart();
@@ -51,8 +51,8 @@ class StatisticsModel : public QAbstractTableModel {
   std::shared_ptr<const Trace> trace_;
   std::vector<NameStatistics> entries_;
   Grouping grouping_ = Grouping::kNames;
-  std::map<std::pair<EventKind, std::string>, NameId> name_of_family_;  // of the entries, where they are families
-  std::map<NameId, QString> kernel_names_;                              // of kernels whose short names others have as well
+  std::map<std::pair<EventKind, std::string>, NameId> name_of_family_;  // of the entries, if they are families
+  std::map<NameId, QString> kernel_names_;                              // of kernels whose short names are not unique
   EventKind hovered_kind_ = EventKind::kKernel;
   NameId hovered_name_ = kNone;
   int sort_column_ = kTotal;

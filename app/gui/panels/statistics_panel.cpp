@@ -27,9 +27,9 @@ namespace {
 
 constexpr std::size_t kHistogramBins = 60;
 constexpr std::size_t kUtilisationPieces = 200;
-constexpr int kTableWidth = 950;    // px at first
-constexpr int kChartWidth = 270;    // px at first
-constexpr int kLegibleChart = 110;  // px of height: with less, a chart leaves out the marks of its axes
+constexpr int kTableWidth = 950;    // px initially
+constexpr int kChartWidth = 270;    // px initially
+constexpr int kLegibleChart = 110;  // px of height: lower charts leave out the labels of their axes
 constexpr int kCharactersOfColumn[StatisticsModel::kColumns] = {28, 11, 12, 11, 8, 11, 11, 11, 11, 11};
 
 }  // namespace
@@ -70,13 +70,13 @@ StatisticsPanel::StatisticsPanel(SelectionState& state, AnsweredTrace& answered,
   });
   connect(&answered, &AnsweredTrace::changed, this, [this](TraceChange change) {
     showCommand();
-    // Events that are listed may still be those of a trace that is gone.
+    // The listed events may still belong to the previous trace.
     const bool is_listed = shown_.list() && &shown_.list()->values.trace() == state_.trace().get();
     if (change == TraceChange::kOther) isVisible() && is_listed ? compute() : clear();
   });
   connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &StatisticsPanel::computeHistogram);
   connect(table_, &QTableView::doubleClicked, this, &StatisticsPanel::filterToName);
-  // The longest event of a name stands for it in other views, and the name of an event for the event here.
+  // The longest event of a name represents it in other views, and the name of an event represents the event here.
   connect(table_, &QTableView::entered, this, [this](const QModelIndex& index) { state_.setHoveredEvent(longestOf(index)); });
   connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) { state_.setSelectedEvent(longestOf(index)); });
   connect(&state, &SelectionState::hoveredEventChanged, this, [this](EventRef event) {
@@ -170,7 +170,7 @@ void StatisticsPanel::showCommand() {
   command_->setText(files.isEmpty() || command.isEmpty() ? QString() : command_text(command));
 }
 
-// None where a row or a filter of anything but the kind leaves events out: commands take all of a part of time.
+// Empty if a row or a filter other than the kind leaves events out: commands sum up everything in a part of time.
 QStringList StatisticsPanel::sumCommand() const {
   EventFilter others = state_.filter();
   const std::optional<EventKind> kind = std::exchange(others.kind, std::nullopt);
@@ -178,7 +178,7 @@ QStringList StatisticsPanel::sumCommand() const {
   QString report = QStringLiteral("event_sum");
   for (const PivotColumn column : pivot_->columns()) report += QStringLiteral(":by=") + text_of(pivot_column_word(column));
   if (kind) report += QStringLiteral(":kind=") + QString::fromStdString(event_kind_word(*kind));
-  if (!stats::parse_report(report.toStdString(), {})) return {};  // states and samples are not summed there
+  if (!stats::parse_report(report.toStdString(), {})) return {};  // thread states and samples are not summed by the command
   QStringList words = {QStringLiteral("lanescope"), QStringLiteral("stats"), QStringLiteral("-r"), report};
   if (const std::optional<TimeRange> range = answered_.boundRange())
     words << QStringLiteral("--filter-time") << QStringLiteral("%1/%2").arg(range->begin).arg(range->end);
@@ -204,7 +204,7 @@ void StatisticsPanel::clear() {
   showUtilisation();
 }
 
-// Of two traces, those of the one that is answered about are picked first.
+// For two traces, the events of the one that is answered about are picked first.
 void StatisticsPanel::compute() {
   taken_ = shown_.list();
   if (!taken_ || !answered_.isOfTwo() || answered_.choice() == AnsweredTrace::Choice::kBoth) {
@@ -236,7 +236,7 @@ void StatisticsPanel::showWhyNothing() {
   nothing_->setVisible(!why.isEmpty());
 }
 
-// Empty where all is counted.
+// Empty if everything is counted.
 QString StatisticsPanel::whyNothing() const {
   if (shown_.areTooMany()) return shown_.whyTooMany() + QStringLiteral("<br>") + tr("<a href='same'>Add up all of them</a>");
   if (!computed_) return {};
@@ -247,7 +247,7 @@ QString StatisticsPanel::whyNothing() const {
   return tr("All events that are listed are of %1.<br><a href='other'>Count these</a>").arg(answered_.choices().value(other).toHtmlEscaped());
 }
 
-// Of two traces.
+// For two traces.
 AnsweredTrace::Choice StatisticsPanel::otherChoice() const {
   return answered_.choice() == AnsweredTrace::Choice::kFirst ? AnsweredTrace::Choice::kSecond : AnsweredTrace::Choice::kFirst;
 }
@@ -291,14 +291,14 @@ bool StatisticsPanel::eventFilter(QObject* watched, QEvent* event) {
   return QWidget::eventFilter(watched, event);
 }
 
-// Where there is something to show, and room for two charts.
+// Shown if it has content and there is room for two charts.
 void StatisticsPanel::showUtilisation() {
   const bool was_there = !utilisation_->isHidden();
   utilisation_->setVisible(!utilisation_->isEmpty() && charts_->height() >= 2 * kLegibleChart + charts_->handleWidth());
   if (!was_there && !utilisation_->isHidden()) charts_->setSizes({charts_->height() / 2, charts_->height() / 2});
 }
 
-// Names have what room the numbers leave, until somebody chooses another width.
+// The column of names gets the room that numbers leave, until the user chooses another width.
 void StatisticsPanel::fitNames() {
   QHeaderView* header = table_->horizontalHeader();
   const int least = table_->fontMetrics().horizontalAdvance(u'0') * kCharactersOfColumn[StatisticsModel::kName];
@@ -308,7 +308,7 @@ void StatisticsPanel::fitNames() {
   header->resizeSection(StatisticsModel::kName, fitted_);
 }
 
-// In the trace that the table is of, which may be an earlier state of the one that is shown.
+// The entry of an event in the trace of the table, which may be an earlier state of the shown one.
 std::optional<std::pair<EventKind, NameId>> StatisticsPanel::entryOf(EventRef event) const {
   if (!event.valid() || !isVisible() || !state_.trace() || !model_->trace()) return std::nullopt;
   const EventRef listed = timeline::find_again(*state_.trace(), event, *model_->trace());
@@ -316,7 +316,7 @@ std::optional<std::pair<EventKind, NameId>> StatisticsPanel::entryOf(EventRef ev
   return std::pair(event_kind(*model_->trace(), listed), listed_name(*model_->trace(), listed));
 }
 
-// The name of the selected event, where it is listed.
+// Selects the name of the selected event, if it is listed.
 void StatisticsPanel::showSelected() {
   const auto entry = entryOf(state_.selectedEvent());
   const std::optional<int> row = entry ? model_->rowOf(entry->first, entry->second) : std::nullopt;
@@ -325,7 +325,7 @@ void StatisticsPanel::showSelected() {
   table_->scrollTo(model_->index(*row, 0));
 }
 
-// As it stands in the trace that is shown.
+// The longest event of the entry, mapped to the shown trace.
 EventRef StatisticsPanel::longestOf(const QModelIndex& index) const { return state_.inTrace(model_->entry(index.row()).longest, *model_->trace()); }
 
 const NameStatistics* StatisticsPanel::selectedEntry() const {
@@ -381,7 +381,7 @@ void StatisticsPanel::computeUtilisation() {
     return showUtilisation();
   }
   const TimeRange range = answered_.boundRange().value_or(trace->scope());
-  // Its axis is that of the timeline, where B is shifted.
+  // Its axis is that of the timeline, on which B is shifted.
   utilisation_job_.start([this, trace, range, shown = answered_.shown(range), source = utilisation_source_](const LatestJob::Context& job) mutable {
     if (!source || source->trace() != trace)
       source = std::make_shared<const UtilisationSource>(trace, std::make_shared<const timeline::CommunicationTime>(*trace, job.stop()));

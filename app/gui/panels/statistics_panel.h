@@ -1,5 +1,5 @@
-// Durations by name of the shown events, their sums by columns, or a report; beside them how durations are distributed and how busy GPUs were over time. The
-// name of the selected event is selected, that of the event under the cursor marked; and the other way round, a name's longest event.
+// Durations by name of the shown events, their sums by columns, or a report; beside them the distribution of durations and how busy GPUs were over time. The
+// name of the selected event is selected, and the name of the event under the cursor is marked. Choosing a name selects its longest event.
 //
 // Nothing is computed while the panel is hidden.
 #pragma once
@@ -29,15 +29,15 @@ class StatisticsPanel : public QWidget {
  public:
   StatisticsPanel(SelectionState& state, AnsweredTrace& answered, ShownEvents& shown, QWidget* parent = nullptr);
 
-  // What is shown, for the command line: a file, a folder, or several files as one.
+  // The paths that are shown, for the command line: a file, a folder, or several files as one trace.
   void setFiles(const QStringList& paths);
-  // A report by its name; durations by name where it is empty, by family of names where it is kFamilies, by columns where it is kColumns.
+  // A report by its name; empty: durations by name; kFamilies: by family of names; kColumns: by columns.
   static constexpr const char* kFamilies = "families";
   static constexpr const char* kColumns = "columns";
   void chooseReport(const QString& name);
 
   [[nodiscard]] const StatisticsModel& model() const { return *model_; }
-  [[nodiscard]] QLabel& reason() { return *nothing_; }  // why nothing, or not all, is counted; out of sight where all is
+  [[nodiscard]] QLabel& reason() { return *nothing_; }  // why nothing, or not everything, is counted; hidden if everything is
   [[nodiscard]] ReportPage& report() { return *report_; }
   [[nodiscard]] PivotPage& pivot() { return *pivot_; }
   [[nodiscard]] QString command() const { return command_->text(); }
@@ -47,7 +47,7 @@ class StatisticsPanel : public QWidget {
   }
 
  signals:
-  void eventsRequested();  // the list of events is to be seen
+  void eventsRequested();  // the list of events is to be shown
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -82,26 +82,26 @@ class StatisticsPanel : public QWidget {
   SelectionState& state_;
   AnsweredTrace& answered_;
   ShownEvents& shown_;
-  std::shared_ptr<const EventList> computed_;  // what the table is about, of the trace that is answered about
-  std::shared_ptr<const EventList> taken_;     // from `shown_`
-  std::shared_ptr<const EventList> named_;     // of which the names are
-  bool is_nothing_counted_ = false;            // of `computed_`
-  QString lack_;                               // why nothing can be counted: events that can't be read any more; empty where all can
+  std::shared_ptr<const EventList> computed_;  // what the table covers, of the trace that is answered about
+  std::shared_ptr<const EventList> taken_;     // the list of `shown_`
+  std::shared_ptr<const EventList> named_;     // the list that the names belong to
+  bool is_nothing_counted_ = false;            // in `computed_`
+  QString lack_;                               // why nothing can be counted: events that can no longer be read; empty if all can be read
   AnsweredTraceBox* of_;
   QComboBox* choice_;
   QLabel* command_;
   QStackedWidget* pages_;
   StatisticsModel* model_;
   QTableView* table_;
-  int fitted_ = 0;  // width of the names, as it was set last; 0: not yet
+  int fitted_ = 0;  // width of the names as set last; 0: not yet set
   ReportPage* report_;
   PivotPage* pivot_;
-  QLabel* nothing_;  // why nothing, or not all, is listed
+  QLabel* nothing_;  // why nothing, or not everything, is listed
   QSplitter* charts_;
   DurationChart* durations_;
-  UtilisationChart* utilisation_;  // of GPUs, where there is room for both
+  UtilisationChart* utilisation_;  // of GPUs, if there is room for both charts
   QStringList files_;
-  LatestJob picking_job_;  // of the events that are answered about
+  LatestJob picking_job_;  // picks the events of the trace that is answered about
   LatestJob statistics_job_;
   LatestJob histogram_job_;
   LatestJob utilisation_job_;

@@ -25,7 +25,7 @@ UtilisationSource::UtilisationSource(const std::shared_ptr<const Trace>& trace, 
   }
 }
 
-// Of GPUs that ever wait, the share of each piece.
+// The share of each piece, for GPUs that ever wait.
 std::map<GpuId, std::vector<double>> UtilisationSource::waitsOf(const std::vector<Nanoseconds>& edges) const {
   std::map<GpuId, std::vector<double>> waits;
   if (!communication_ || !communication_->has_waits()) return waits;

@@ -1,4 +1,4 @@
-// How busy GPUs were over time, in equal pieces of time: what a chart is drawn from.
+// How busy GPUs were over time, in equal pieces of time: the data of a chart.
 #pragma once
 
 #include <map>
@@ -14,21 +14,21 @@ namespace lanescope::ui {
 
 struct GpuUtilisation {
   std::string name;            // "GPU 0"
-  std::vector<double> shares;  // 0 to 1, of each piece: exact, whatever runs side by side counts once
-  std::vector<double> waits;   // of that, where nothing ran but a collective that waited for another rank; none where it never did
+  std::vector<double> shares;  // 0 to 1, of each piece; exact: time in which several things run at once counts once
+  std::vector<double> waits;   // the part of the share in which only a collective ran that waited for another rank; empty if that never happened
 };
 
 struct Utilisation {
   TimeRange range;
   std::vector<GpuUtilisation> gpus;
-  std::size_t omitted = 0;  // GPUs behind the first kMostGpus: no chart tells more apart
+  std::size_t omitted = 0;  // number of GPUs beyond the first kMostGpus: a chart cannot show more of them distinguishably
   static constexpr std::size_t kMostGpus = 64;
 };
 
-// Of one trace. One thread at a time.
+// For one trace. Threads: one at a time.
 class UtilisationSource {
  public:
-  // `communication`: null where waits for other ranks are left out. O(GPU events).
+  // `communication`: null leaves out waits for other ranks. O(GPU events).
   explicit UtilisationSource(const std::shared_ptr<const Trace>& trace, std::shared_ptr<const timeline::CommunicationTime> communication = nullptr);
   [[nodiscard]] const std::shared_ptr<const Trace>& trace() const { return trace_; }
   // O(GPUs · pieces · log n).

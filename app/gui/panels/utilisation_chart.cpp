@@ -23,7 +23,7 @@ QString average_text(const std::vector<double>& shares) {
   return QString::fromStdString(timeline::format_share(sum / static_cast<double>(shares.size())));
 }
 
-// "98.2 %", or "98.2 %, 31.0 % waits" as beside the GPU's rows.
+// "98.2 %", or "98.2 %, 31.0 % waits", as beside the rows of GPUs.
 QString average_text(const GpuUtilisation& gpu) {
   const QString busy = average_text(gpu.shares);
   return gpu.waits.empty() ? busy : QObject::tr("%1, %2 waits").arg(busy, average_text(gpu.waits));
@@ -40,7 +40,7 @@ QLineSeries* steps(const QString& name, const std::vector<double>& shares, TimeR
   return line;
 }
 
-// Of several GPUs, the legend says it in its place.
+// For several GPUs, the legend shows their names instead.
 QString title_of(const Utilisation& utilisation) {
   const auto gpus = static_cast<qsizetype>(utilisation.gpus.size());
   if (utilisation.omitted > 0) return QObject::tr("The first %1 of %2 GPUs busy over time").arg(gpus).arg(gpus + static_cast<qsizetype>(utilisation.omitted));
@@ -50,7 +50,7 @@ QString title_of(const Utilisation& utilisation) {
   return QObject::tr("%1 busy over time: %2").arg(QString::fromStdString(gpu.name), average_text(gpu));
 }
 
-// Times since the beginning of the trace. Marks stand at offsets from the range's begin, which doubles tell apart at any time.
+// Times since the start of the trace. Marks are at offsets from the start of the range, which doubles represent precisely enough at any time.
 QCategoryAxis* time_axis(TimeRange range) {
   auto* axis = new QCategoryAxis;
   axis->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
@@ -98,7 +98,7 @@ void UtilisationChart::setUtilisation(const Utilisation& utilisation) {
       continue;
     }
     add_area(name, gpu.shares);
-    if (!gpu.waits.empty()) add_area(tr("waits for other ranks"), gpu.waits);  // over it
+    if (!gpu.waits.empty()) add_area(tr("waits for other ranks"), gpu.waits);  // on top of it
   }
   applyLook();
 }

@@ -14,7 +14,7 @@ class UtilisationChart : public QChartView {
   explicit UtilisationChart(QWidget* parent = nullptr);
 
   void setUtilisation(const Utilisation& utilisation);
-  [[nodiscard]] bool isEmpty() const { return chart()->series().isEmpty(); }  // it is of no GPU
+  [[nodiscard]] bool isEmpty() const { return chart()->series().isEmpty(); }  // it shows no GPU
 
  protected:
   void changeEvent(QEvent* event) override;

@@ -24,7 +24,7 @@ using attach::ProcessSummary;
 constexpr std::chrono::seconds kListInterval{2};
 constexpr int kAttachWidthInCharacters = 120;
 constexpr int kHeightInLines = 58;
-constexpr int kListShare = 45;  // percent of the list and the questions below it, at first
+constexpr int kListShare = 45;  // percent of the height for the list, the rest for the questions below, initially
 
 std::string_view possible(const ProcessSummary& process) {
   if (process.refusal.empty()) return to_translate("yes");
@@ -45,7 +45,7 @@ bool contains(const ProcessSummary& process, const QString& text) {
          QString::fromStdString(process.command_line).contains(text, Qt::CaseInsensitive);
 }
 
-// What one is most likely to attach to comes first.
+// The most likely processes come first.
 bool comes_first(const ProcessSummary& a, const ProcessSummary& b) {
   if (a.uses_cuda != b.uses_cuda) return a.uses_cuda;
   if (a.refusal.empty() != b.refusal.empty()) return a.refusal.empty();
@@ -69,7 +69,7 @@ AttachDialog::AttachDialog(Settings& settings, QWidget* parent)
   layOut();
   connect(filter_, &QLineEdit::textChanged, this, &AttachDialog::showProcesses);
   connect(only_cuda_, &QCheckBox::toggled, this, &AttachDialog::showProcesses);
-  auto* down = new QShortcut(QKeySequence(Qt::Key_Down), filter_);  // to what it lets through
+  auto* down = new QShortcut(QKeySequence(Qt::Key_Down), filter_);  // to the list of matching processes
   down->setContext(Qt::WidgetShortcut);
   connect(down, &QShortcut::activated, this, [this] {
     table_->setFocus();
@@ -84,7 +84,7 @@ AttachDialog::AttachDialog(Settings& settings, QWidget* parent)
     if (pid_ == shown_[row].pid) return;
     pid_ = shown_[row].pid;
     failure_.clear();
-    if (shownChoices() == offered_) {  // what somebody chose stays, whichever line is looked at
+    if (shownChoices() == offered_) {  // choices that the user has changed stay when another line becomes current
       const CaptureChoices choices = settings_.attachChoices(QString::fromStdString(shown_[row].name));
       capture_->set(choices);
       outside_->setChecked(choices.from_outside);
@@ -119,7 +119,7 @@ void AttachDialog::layOut() {
   filter_->setClearButtonEnabled(true);
   problem_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   table_->setSelectionMode(QAbstractItemView::SingleSelection);
-  table_->setTextElideMode(Qt::ElideMiddle);  // what an interpreter runs stands at the end of its command line
+  table_->setTextElideMode(Qt::ElideMiddle);  // the script of an interpreter is at the end of its command line
   auto* line = new QHBoxLayout;
   line->addWidget(filter_, 1);
   line->addWidget(only_cuda_);
@@ -155,7 +155,7 @@ void AttachDialog::layOut() {
   connect(buttons, &QDialogButtonBox::accepted, this, &AttachDialog::accept);
   connect(buttons, &QDialogButtonBox::rejected, this, &AttachDialog::reject);
   resize(fontMetrics().averageCharWidth() * kAttachWidthInCharacters, std::min(fontMetrics().height() * kHeightInLines, room_on_screen(*this).height()));
-  constexpr int kSizesWhole = 10'000;  // which the splitter makes pixels of
+  constexpr int kSizesWhole = 10'000;  // the splitter converts the shares to pixels
   parts->setSizes({kSizesWhole * kListShare / 100, kSizesWhole * (100 - kListShare) / 100});
 }
 
@@ -171,7 +171,7 @@ void AttachDialog::list() {
   });
 }
 
-// Who typed until one process alone is listed means that one, and sees what will be done with it first: the next Enter attaches.
+// If the filter matches only one process, the first Enter chooses it and shows what will be done with it; the next Enter attaches.
 void AttachDialog::takeFilter() {
   if (chosen() != nullptr) return accept();
   if (shown_.size() == 1) table_->selectRow(0);
@@ -183,10 +183,10 @@ void AttachDialog::showProcesses() {
     if ((!only_cuda_->isChecked() || process.uses_cuda) && contains(process, filter_->text().trimmed())) shown.push_back(process);
   stats::Table table = table_of(shown);
   std::string text = stats::format_table(table, stats::Format::kCsv);
-  if (text == shown_text_) return showChosen();  // which names the filter
+  if (text == shown_text_) return showChosen();  // it names the filter
   shown_text_ = std::move(text);
   shown_ = std::move(shown);
-  std::vector<std::string> names;  // a process is the same with another name
+  std::vector<std::string> names;  // a process with another name is the same one
   for (const ProcessSummary& process : shown_) names.push_back(std::to_string(process.pid));
   table_->setTable(std::make_shared<const stats::Table>(std::move(table)), std::move(names));
   table_->horizontalHeader()->setStretchLastSection(true);

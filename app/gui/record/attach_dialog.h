@@ -1,4 +1,4 @@
-// Asks for a running process to record: those of this machine, with what speaks against attaching to each.
+// Asks for a running process of this machine to record, and shows for each what prevents attaching.
 #pragma once
 
 #include <optional>
@@ -28,15 +28,14 @@ class AttachDialog : public QDialog {
   explicit AttachDialog(Settings& settings, QWidget* parent = nullptr);
 
   [[nodiscard]] bool isListing() const { return job_.isRunning(); }
-  // Processes that the filter lets through, those using CUDA first.
+  // The processes that pass the filter; those that use CUDA first.
   [[nodiscard]] std::vector<pid_t> listed() const;
-  void choose(pid_t pid);  // of those that are listed
+  void choose(pid_t pid);  // a listed process
   [[nodiscard]] AttachSettings attach() const;
 
-  // Asks for the recording of the chosen process, where it can be attached to; the choices are remembered. The dialog stays until
-  // attachEnded().
+  // Asks for the recording of the chosen process if it can be attached to; the choices are stored. The dialog stays open until attachEnded().
   void accept() override;
-  // Closes it, or shows the problem and lets the user choose again.
+  // Closes the dialog, or shows the problem and lets the user choose again.
   void attachEnded(const QString& problem);
   [[nodiscard]] bool isAttaching() const { return is_attaching_; }
 
@@ -62,18 +61,18 @@ class AttachDialog : public QDialog {
   QLabel* problem_;
   QCheckBox* outside_;
   CaptureForm* capture_;
-  CaptureChoices offered_;  // what the form was filled with last
+  CaptureChoices offered_;  // the last choices that the form was filled with
   OutputField* output_;
-  QWidget* choices_;  // all of the above but the problem
+  QWidget* choices_;  // everything above, except the problem
   QPushButton* attach_;
   bool is_attaching_ = false;
   QTimer timer_;
   LatestJob job_;
   std::vector<attach::ProcessSummary> processes_;
-  std::vector<attach::ProcessSummary> shown_;  // a row each
-  std::string shown_text_;                     // of the table, to tell whether it changed
-  std::optional<pid_t> pid_;                   // the chosen one
-  QString failure_;                            // why that could not be attached to; empty: nobody tried since it was chosen
+  std::vector<attach::ProcessSummary> shown_;  // one for each row
+  std::string shown_text_;                     // of the table, to detect changes
+  std::optional<pid_t> pid_;                   // the chosen process
+  QString failure_;                            // why attaching to it failed; empty: not tried since it was chosen
 };
 
 }  // namespace lanescope::ui

@@ -88,7 +88,7 @@ CallsForm::CallsForm(QFormLayout& form, Target target)
   }
   runtimes->addStretch(1);
   form.addRow(tr("Runtimes"), runtimes);
-  // They are put in front of the program before it starts.
+  // These must be injected into the program before it starts.
   if (target == Target::kRunning) {
     for (QWidget* field : {static_cast<QWidget*>(pytorch_), static_cast<QWidget*>(python_ranges_of_), static_cast<QWidget*>(mpi_)})
       form.setRowVisible(field, false);

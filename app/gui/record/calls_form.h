@@ -1,4 +1,4 @@
-// What is recorded of the program's own ranges and of libraries besides CUDA: NVTX, PyTorch, the C library, MPI and others.
+// Which ranges of the program and which calls of libraries besides CUDA are recorded: NVTX, PyTorch, the C library, MPI and others.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@
 
 namespace lanescope::ui {
 
-// The fields, added to a form.
+// The fields, to be added to a form.
 class CallsForm {
  public:
   CallsForm(QFormLayout& form, Target target);

@@ -18,7 +18,7 @@ session::CudaBacktraces backtraces(ChainsOf calls, std::chrono::nanoseconds from
   return chosen;
 }
 
-// What is left of the choices where nothing may enter the process.
+// The choices that remain if nothing may enter the process.
 CaptureChoices from_outside(CaptureChoices choices) {
   choices.from_outside = false;
   choices.trace_cuda = choices.trace_nvtx = choices.trace_os_runtime = choices.trace_mpi = choices.python_lock = false;

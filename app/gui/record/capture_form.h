@@ -1,4 +1,4 @@
-// What to record and when: the choices that launching and attaching share, on four pages.
+// What to record and when: the choices for launching and for attaching, on four pages.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ class CaptureForm : public QTabWidget {
 
   void set(const CaptureChoices& choices);
   [[nodiscard]] CaptureChoices choices() const;
-  // Shows what can be chosen where nothing may enter the process.
+  // Enables only what can be chosen if nothing may enter the process.
   void setObservation(Observation observation);
 
  private:

@@ -85,7 +85,7 @@ CudaForm::CudaForm(QFormLayout& form, Target target)
   collect->addStretch(1);
   form.addRow(tr("Co&llect"), collect);
   if (auto* label = qobject_cast<QLabel*>(form.labelForField(collect))) label->setBuddy(flush_interval_);
-  if (target == Target::kRunning) form.setRowVisible(line, false);  // they look at their environment once
+  if (target == Target::kRunning) form.setRowVisible(line, false);  // these libraries read their environment only once
 }
 
 void CudaForm::set(const CaptureChoices& choices) {

@@ -1,4 +1,4 @@
-// What is recorded of CUDA and of NVIDIA's libraries above it.
+// What is recorded of CUDA and of NVIDIA's libraries that are built on it.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace lanescope::ui {
 
-// The fields, added to a form.
+// The fields, to be added to a form.
 class CudaForm {
  public:
   CudaForm(QFormLayout& form, Target target);

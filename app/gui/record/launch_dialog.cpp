@@ -32,7 +32,7 @@ QWidget* with_button(QWidget* field, const QString& name, auto clicked) {
   return line;
 }
 
-// Why the program can't be started; empty where nothing is known against it.
+// Why the program cannot be started; empty if no problem is known.
 QString program_problem(const LaunchSettings& launch) {
   const QFileInfo folder(launch.working_directory.isEmpty() ? QDir::currentPath() : launch.working_directory);
   if (!folder.isDir()) return QObject::tr("There is no folder %1 to start the program in.").arg(folder.filePath());
@@ -91,7 +91,7 @@ LaunchDialog::LaunchDialog(Settings& settings, QWidget* parent)
 
 void LaunchDialog::setLaunch(const LaunchSettings& launch) {
   program_->setEditText(launch.program);
-  program_->lineEdit()->selectAll();  // who wants another one types it
+  program_->lineEdit()->selectAll();  // so that typing replaces it
   arguments_->setText(launch.arguments);
   working_directory_->setText(launch.working_directory);
   environment_->setPlainText(launch.environment.join(u'\n'));
@@ -131,7 +131,7 @@ void LaunchDialog::showProblem(const QString& sentence) {
 
 void LaunchDialog::browseProgram() {
   const QString path = QFileDialog::getOpenFileName(this, tr("Program to record"));
-  if (!path.isEmpty()) program_->setEditText(path);  // what was filled in for it stays
+  if (!path.isEmpty()) program_->setEditText(path);  // the other fields stay
 }
 
 void LaunchDialog::browseFolder() {

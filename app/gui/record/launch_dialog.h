@@ -1,4 +1,4 @@
-// Asks for a program to record. Remembers what was last asked for, program by program.
+// Asks for a program to record. Remembers the last choices for each program.
 #pragma once
 
 #include <functional>
@@ -25,11 +25,11 @@ class LaunchDialog : public QDialog {
   void setLaunch(const LaunchSettings& launch);
   [[nodiscard]] LaunchSettings launch() const;
 
-  // Starts the program, or returns one sentence why not; without it, the dialog only asks.
+  // Starts the program, or returns one sentence that says why not. Without it, the dialog only asks.
   using Start = std::function<QString(const LaunchSettings& settings)>;
   void setStart(Start start) { start_ = std::move(start); }
 
-  // Where something stands against it, says what and stays; else remembers what was asked for, starts it and closes.
+  // If something is wrong, shows the reason and stays open; else stores the choices, starts the program and closes.
   void accept() override;
 
  private:

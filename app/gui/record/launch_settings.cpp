@@ -18,7 +18,7 @@ bool names_gpus(const QString& text) {
   return text == u"all" || text == u"cuda-visible" || (!text.isEmpty() && std::all_of(text.begin(), text.end(), belongs_to_numbers));
 }
 
-// To a request for launching or for attaching.
+// Applies the choices to a request for launching or for attaching.
 template <typename Request>
 void apply(const CaptureChoices& choices, Request& request) {
   constexpr double kMegabyte = 1e6;
@@ -80,7 +80,7 @@ session::AttachRequest attach_request(const AttachSettings& settings) {
   choices.trace_mpi = false;
   choices.libraries.clear();
   apply(choices, request);
-  // There is no program of ours to go on waiting for.
+  // Our process did not start the program, so it cannot continue to wait for it.
   session::CaptureRange& range = request.settings.range;
   if (range.after == session::AfterCapture::kStop) range.after = session::AfterCapture::kShutdown;
   range.after_repeats = session::AfterCapture::kShutdown;

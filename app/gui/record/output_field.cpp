@@ -35,7 +35,7 @@ OutputField::OutputField(QWidget* parent)
   below->addWidget(room_for_problem(sentence_), 1);
   below->addWidget(replace_);
   below->addWidget(count_up_);
-  QSizePolicy keeps_its_place = problem_->sizePolicy();  // so that what stands below does not move
+  QSizePolicy keeps_its_place = problem_->sizePolicy();  // so that the fields below do not move
   keeps_its_place.setRetainSizeWhenHidden(true);
   problem_->setSizePolicy(keeps_its_place);
   auto* column = new QVBoxLayout(this);
@@ -84,7 +84,7 @@ void OutputField::countUp() {
 bool OutputField::check(const QString& folder) {
   const auto planned = session::planned_file(output_pattern(pattern(), folder));
   if (!planned) return showProblem(QString::fromStdString(planned.error().text)), false;
-  if (!*planned) return true;  // named by the process, so that it is not there yet
+  if (!*planned) return true;  // the name contains the process id, so the file does not exist yet
   const QFileInfo file(QString::fromStdString((*planned)->string()));
   const QFileInfo parent(file.absolutePath());
   if (!parent.isDir()) return showProblem(tr("There is no folder %1.").arg(parent.filePath())), false;

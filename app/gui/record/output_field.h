@@ -1,4 +1,4 @@
-// Where a recording goes: a name with patterns, and what becomes of a file that has it already.
+// The output file of a recording: a name with patterns, and whether an existing file is replaced.
 #pragma once
 
 #include <QCheckBox>
@@ -22,8 +22,8 @@ class OutputField : public QWidget {
   [[nodiscard]] bool overwrite() const { return overwrite_->isChecked(); }
   [[nodiscard]] QLineEdit* edit() { return pattern_; }
 
-  // Whether a file can be made there; where not, says why below the name, and offers what can be done about it. Relative names are of
-  // this folder (empty: the viewer's).
+  // True if a file can be created there; if not, shows the reason below the name and offers a remedy. Relative names start at `folder` (empty: the viewer's
+  // working directory).
   [[nodiscard]] bool check(const QString& folder);
 
  private:

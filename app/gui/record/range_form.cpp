@@ -22,7 +22,7 @@ Value chosen(const QComboBox* box) {
   return static_cast<Value>(box->currentData().toInt());
 }
 
-// Where 0 has a meaning of its own, it is said in words.
+// If 0 has a special meaning, the field shows it in words.
 QDoubleSpinBox* number_field(const QString& name, const QString& unit, const QString& at_zero, double largest, int decimals) {
   auto* field = new QDoubleSpinBox;
   field->setAccessibleName(name);

@@ -11,14 +11,14 @@
 
 namespace lanescope::ui {
 
-// The fields, added to a form.
+// The fields, to be added to a form.
 class RangeForm {
  public:
   RangeForm(QFormLayout& form, Target target);
 
   void set(const CaptureChoices& choices);
   void readInto(CaptureChoices& choices) const;
-  // Without ranges, which only a part of us in the process sees.
+  // Disables ranges if nothing enters the process, because only our agent in the process sees them.
   void setObservation(Observation observation) const;
 
  private:

@@ -26,14 +26,14 @@ QHBoxLayout* in_a_line(std::initializer_list<QWidget*> widgets) {
   return line;
 }
 
-// Chooses what is meant by a text, or shows the text itself where it may be typed.
+// Chooses the entry for a text, or shows the text itself if the box is editable.
 void choose_text(QComboBox* box, const QString& value) {
   const int index = box->findData(value);
   if (index < 0 && box->isEditable()) return box->setEditText(value);
   box->setCurrentIndex(std::max(0, index));
 }
 
-// Words that commas separate.
+// Words separated by commas.
 QStringList listed(const QLineEdit& field) {
   QStringList words;
   for (const QString& word : field.text().split(u',', Qt::SkipEmptyParts))

@@ -1,4 +1,4 @@
-// What is seen of threads and of the GPU's hardware beside the program's own calls: when threads run, what code they run, GPU metrics.
+// What is recorded of threads and GPU hardware besides the program's calls: when threads run, which code they run, GPU metrics.
 #pragma once
 
 #include <QCheckBox>
@@ -11,14 +11,14 @@
 
 namespace lanescope::ui {
 
-// The fields, added to a form.
+// The fields, to be added to a form.
 class SamplingForm {
  public:
   explicit SamplingForm(QFormLayout& form);
 
   void set(const CaptureChoices& choices);
   void readInto(CaptureChoices& choices) const;
-  // Without what takes a part of us in the process.
+  // Disables what needs our agent in the process if nothing enters it.
   void setObservation(Observation observation) const { python_lock_->setEnabled(observation == Observation::kWithin); }
 
  private:

@@ -1,4 +1,4 @@
-// A call tree for a tree view: a function a row, with its share, below its caller (or bottom-up, below what it calls).
+// A call tree for a tree view: a row for each function, with its share, below its caller (or bottom-up, below its callee).
 #pragma once
 
 #include <memory>

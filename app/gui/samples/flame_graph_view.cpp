@@ -56,7 +56,7 @@ void FlameGraphView::setProfile(std::shared_ptr<const Trace> trace, std::shared_
   emit focusChanged();
 }
 
-// The last call of the path that is there.
+// The last call of the path that exists.
 std::uint32_t FlameGraphView::nearest(const std::vector<std::string>& path) const {
   const samples::CallTree& tree = profile_->top_down;
   std::uint32_t found = 0;
@@ -80,7 +80,7 @@ void FlameGraphView::setSearch(const QString& wanted) {
   viewport()->update();
 }
 
-// Calls below a call that was found add nothing.
+// Calls below a call that was found are not counted again.
 void FlameGraphView::measureFound() {
   found_share_ = 0;
   if (found_.empty()) return;
@@ -156,7 +156,7 @@ QString FlameGraphView::labelOf(std::uint32_t node) const {
   return text(profile_->top_down_labels[profile_->top_down.node(node).function]);
 }
 
-// What frames stand for is told apart by hue, functions by shade.
+// The hue shows the kind of a frame, the shade distinguishes functions.
 QColor FlameGraphView::colorOf(std::uint32_t node) const {
   const bool dark = palette().color(QPalette::Base).lightness() < 128;
   if (node == 0) return dark ? QColor(0x3a, 0x40, 0x49) : QColor(0xdf, 0xe3, 0xe8);
@@ -207,11 +207,11 @@ void FlameGraphView::paintEvent(QPaintEvent* event) {
     if (!area.intersects(event->rect())) continue;
     const samples::CallTreeNode& node = profile_->top_down.node(box.node);
     const bool found = searching && box.node != 0 && found_[node.function];
-    const bool above = box.depth < profile_->top_down.node(focus_).depth;  // callers of what is in focus step back
+    const bool above = box.depth < profile_->top_down.node(focus_).depth;  // callers of the focused call are dimmed
     QColor color = colorOf(box.node);
     if (found) color = QColor(0xc0, 0x3f, 0xd0);
     if (above || (searching && !found)) color = QColor::fromRgb(timeline::blend(color.rgb(), palette().color(QPalette::Base).rgb(), searching ? 0.6 : 0.45));
-    // One pixel of the background between neighbours, where there is room for it.
+    // One pixel of the background between neighbours, if there is room for it.
     painter.fillRect(area.adjusted(0, 0, area.width() > 3 ? -1 : 0, -1), color);
     if (area.width() >= kNarrowestLabel) {
       painter.setPen(QColor::fromRgb(timeline::text_color_on(color.rgb())));
@@ -263,7 +263,7 @@ void FlameGraphView::mousePressEvent(QMouseEvent* event) {
 }
 
 void FlameGraphView::mouseDoubleClickEvent(QMouseEvent* event) {
-  // The first click has made the call as wide as the view: the second one is still on it.
+  // The first click has made the call as wide as the view, so the second one is still on it.
   if (event->button() == Qt::LeftButton && boxAt(event->position().toPoint()) && focus_ != 0)
     emit functionActivated(text(profile_->top_down.function_of(focus_).name));
 }

@@ -1,8 +1,7 @@
-// A call tree as an icicle: the outermost calls on top, each call as wide as its share of what is in sight.
+// A call tree as an icicle graph: the outermost calls on top; the width of a call is its share of what is shown.
 //
-// Click shows a call over the whole width with what it calls, Escape one level more, Home all. Arrow keys walk from call to call.
-// Double-click is functionActivated(), right-click offers what else there is. Cost of painting: O(boxes in sight), which are at least a
-// pixel wide.
+// Click shows a call and its callees at full width, Escape goes one level up, Home shows all. Arrow keys move from call to call. Double-click emits
+// functionActivated(), right-click offers more commands. Painting is O(boxes in sight), which are at least a pixel wide.
 #pragma once
 
 #include <memory>
@@ -22,16 +21,16 @@ class FlameGraphView : public QAbstractScrollArea {
  public:
   explicit FlameGraphView(QWidget* parent = nullptr);
 
-  // Null: none. What is shown over the whole width stays so where the new profile has the same calls.
+  // Null: none. The call at full width stays if the new profile has the same calls.
   void setProfile(std::shared_ptr<const Trace> trace, std::shared_ptr<const SampleProfile> profile);
-  void setSearch(const QString& text);  // functions whose names contain it stand out; "" for none
-  void focusOn(std::uint32_t node);     // over the whole width; 0 is all
+  void setSearch(const QString& text);  // highlights functions whose names contain the text; "" for none
+  void focusOn(std::uint32_t node);     // shows it at full width; 0: all
   [[nodiscard]] std::uint32_t focus() const { return focus_; }
   [[nodiscard]] const std::vector<samples::FlameBox>& boxes() const { return boxes_; }
-  [[nodiscard]] QRect rectangle(const samples::FlameBox& box) const;  // in the viewport
+  [[nodiscard]] QRect rectangle(const samples::FlameBox& box) const;  // in viewport coordinates
   [[nodiscard]] QString toolTipOf(std::uint32_t node) const;          // with its whole name
-  [[nodiscard]] QString labelOf(std::uint32_t node) const;            // as it stands in its box
-  // Share of what is in sight that goes through functions that the search found, from 0 to 1.
+  [[nodiscard]] QString labelOf(std::uint32_t node) const;            // the text in its box
+  // Share of what is shown that goes through functions that match the search, from 0 to 1.
   [[nodiscard]] double foundShare() const { return found_share_; }
 
  signals:
@@ -62,7 +61,7 @@ class FlameGraphView : public QAbstractScrollArea {
   std::shared_ptr<const SampleProfile> profile_;
   std::vector<samples::FlameBox> boxes_;  // by depth, then from left to right
   std::uint32_t focus_ = 0;
-  std::uint32_t current_ = 0;  // of the keyboard
+  std::uint32_t current_ = 0;  // for the keyboard
   QString search_;
   std::vector<bool> found_;  // by function
   double found_share_ = 0;

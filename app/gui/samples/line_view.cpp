@@ -15,8 +15,8 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kCountCharacters = 10;          // of a share
-constexpr std::uint32_t kMostLines = 50'000;  // of a file: longer ones are shown around the chosen line
+constexpr int kCountCharacters = 10;          // for a share
+constexpr std::uint32_t kMostLines = 50'000;  // of a file; longer files are shown around the chosen line
 
 }  // namespace
 
@@ -96,7 +96,7 @@ void LineView::present() {
   const std::uint32_t first = length <= kMostLines || line_ <= kMostLines / 2 ? 1 : line_ - kMostLines / 2;
   for (std::uint32_t number = first; number <= length && number - first < kMostLines; ++number) numbers_.push_back(number);
   for (const auto& [number, line] : seen)
-    if (number > length || number == 0) numbers_.push_back(number);  // of a file that is not here, or another version of it
+    if (number > length || number == 0) numbers_.push_back(number);  // the file is not on this machine, or is another version
   std::sort(numbers_.begin(), numbers_.end());
 
   std::vector<CodeRow> rows;
@@ -120,7 +120,7 @@ void LineView::present() {
   code_->code().setRows(std::move(rows), seen.empty() ? QStringList() : QStringList{tr("Self"), tr("Total")});
   for (int column = CodeTableModel::kColumns; column < code_->code().columnCount(); ++column)
     code_->setColumnWidth(column, kCountCharacters * code_->fontMetrics().averageCharWidth());
-  if (numbers_ == before) place.restore(*code_, place.lines());  // the same lines, counted anew
+  if (numbers_ == before) place.restore(*code_, place.lines());  // the same lines with new counts
   const QString name = QString::fromStdString(file_);
   title_->setText(file_.empty() ? QString() : text_ ? text_->path : tr("%1 is not here: choose its folder in the panel Source").arg(name));
   title_->setToolTip(title_->text());

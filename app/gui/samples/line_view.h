@@ -1,6 +1,7 @@
-// The text of a source file, with how often each of its lines was seen beside it: in itself, and with all that it called. The warmer a line, the more.
+// The text of a source file; beside each line, how often it was seen: the line itself, and including its callees. Lines that were seen more often have warmer
+// colours.
 //
-// Files are read off the GUI thread. Of a file that is not here, the lines that were seen stand without their texts.
+// Files are read off the GUI thread. If a file is not on this machine, the lines that were seen are shown without text.
 #pragma once
 
 #include <memory>
@@ -25,9 +26,9 @@ class LineView : public QWidget {
  public:
   explicit LineView(QWidget* parent = nullptr);
 
-  // Goes on with the file that is shown where lines of it were seen, else with that of the first line. Null: shows nothing.
+  // Stays with the shown file if the profile has lines of it; else shows the file of the first line. Null: shows nothing.
   void setProfile(std::shared_ptr<const Trace> trace, std::shared_ptr<const SampleProfile> profile);
-  void setSourceFolders(const QStringList& folders);  // where sources are that are not where the program ran
+  void setSourceFolders(const QStringList& folders);  // folders with sources that are not at their recorded paths
   // Shows the file of a line of the profile, with that line in the middle.
   void showLine(const samples::LineWeight& line);
 
@@ -48,11 +49,11 @@ class LineView : public QWidget {
   std::shared_ptr<const Trace> trace_;
   std::shared_ptr<const SampleProfile> profile_;
   QStringList folders_;
-  std::string file_;        // as it was recorded; empty: none
-  std::uint32_t line_ = 0;  // that is to be in sight
-  std::string read_file_;   // that text_ is of
+  std::string file_;        // the recorded path; empty: none
+  std::uint32_t line_ = 0;  // scrolled to
+  std::string read_file_;   // the file of text_
   std::optional<SourceText> text_;
-  std::vector<std::uint32_t> numbers_;  // of the line of each row
+  std::vector<std::uint32_t> numbers_;  // line number of each row
   LatestJob job_;
 };
 

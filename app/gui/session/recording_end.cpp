@@ -27,7 +27,7 @@ QString exit_text(const session::ExitStatus& status) {
   return tr("The program exited with code %1. What it printed is in Diagnostics, under Output.").arg(status.code);
 }
 
-// Of a process that was attached to, which is not our child: as the recording saw it end.
+// For a process that was attached to and is not our child: its end as seen by the recording.
 QString attached_end_text(const RecordingFacts& facts, const Trace* whole) {
   if (whole == nullptr) return tr("The process %1 has ended.").arg(facts.pid);
   const auto& processes = whole->processes();
@@ -51,12 +51,12 @@ QString attached_end_text(const RecordingFacts& facts, const Trace* whole) {
   return {};
 }
 
-// Of a program that still ran when the recording ended.
+// For a program that still ran when the recording ended.
 QString program_text(const session::RecordingOutcome& outcome, const RecordingFacts& facts) {
   const bool was_to_end = facts.target == Target::kLaunched && facts.program_at_end == ProgramAtEnd::kEnds;
   if (!outcome.target && facts.pid != 0 && was_to_end && outcome.reason == EndReason::kStopped)
     return tr("The recording was stopped. The program did not end when it was asked to (SIGTERM): it runs on as process %1.").arg(facts.pid);
-  if (!outcome.target && facts.pid == 0) return {};  // why nothing is known of it stands in the failure
+  if (!outcome.target && facts.pid == 0) return {};  // the failure says why nothing is known of it
   if (!outcome.target) return tr("The recording has ended. The program runs on as process %1.").arg(facts.pid);
   if (was_to_end && (outcome.reason == EndReason::kStopped || outcome.reason == EndReason::kDuration || outcome.reason == EndReason::kRangeEnd))
     return outcome.reason == EndReason::kStopped ? tr("The recording was stopped, and the program was ended.")

@@ -1,4 +1,4 @@
-// What is to be said when a recording has ended.
+// The messages at the end of a recording.
 #pragma once
 
 #include <vector>
@@ -19,19 +19,19 @@ struct Notice {
   bool operator==(const Notice&) const = default;
 };
 
-// What the outcome does not know of the recording.
+// Facts about the recording that its outcome does not contain.
 struct RecordingFacts {
-  QString path;   // of its file; empty where there is none
+  QString path;   // of its file; empty if there is none
   pid_t pid = 0;  // 0: not known here
   Target target = Target::kLaunched;
   ProgramAtEnd program_at_end = ProgramAtEnd::kRunsOn;
 };
 
-// Whether what was recorded is in no file, though it is shown.
+// True if the recording is shown but is in no file.
 [[nodiscard]] bool is_shown_alone(const session::RecordingOutcome& outcome, const RecordingFacts& facts, const Trace* whole);
 
-// What went wrong, and what became of the program; failures first, nothing where the program ended well by itself. `whole` is what was
-// recorded, null for nothing: it knows how a program ended that was attached to.
+// What went wrong, and how the program ended; failures first, empty if the program ended well by itself. `whole` is the recorded trace, null if nothing was
+// recorded: it tells how a program ended that was attached to.
 [[nodiscard]] std::vector<Notice> end_messages(const session::RecordingOutcome& outcome, const RecordingFacts& facts, const Trace* whole);
 
 }  // namespace lanescope::ui

@@ -102,7 +102,7 @@ void SessionController::connectRecording(LiveRecording& recording, Ticket ticket
     const RecordingFacts facts = facts_of(*recording_);
     const QStringList further = recording_->further();
     recording_->setParent(this);
-    recording_.release()->deleteLater();  // it is at work until this returns
+    recording_.release()->deleteLater();  // it is still executing until this returns
     const bool is_alone = is_shown_alone(outcome, facts, whole.get());
     run(event::RecordingEnded{ticket, is_alone ? QString() : facts.path, further});
     if (is_alone && outcome.failure) emit shownAlone(shown_text(diagnostic_message(outcome.failure->text)));
@@ -111,7 +111,7 @@ void SessionController::connectRecording(LiveRecording& recording, Ticket ticket
   });
 }
 
-// The recording ends by itself, undrawn; then it is said where it is.
+// The recording ends by itself without being drawn; then a message tells where it is.
 void SessionController::letGo() {
   if (!recording_) return;
   LiveRecording* recording = recording_.get();
@@ -132,7 +132,7 @@ void SessionController::letGo() {
 
 // ---- What is shown -----------------------------------------------------------------------------------------------------------------
 
-// What happens while an event is carried out waits until that is done.
+// Events that occur while an event is being carried out are queued.
 void SessionController::run(const SessionEvent& event, TracePointer trace) {
   events_.emplace_back(event, std::move(trace));
   if (events_.size() > 1) return;
@@ -156,7 +156,7 @@ std::vector<std::filesystem::path> SessionController::files() const {
   for (const QString& path : files_)
     if (!path.isEmpty()) named.push_back(file_path(path));
   if (pair_.isOpen()) named.push_back(file_path(pair_.second().path));
-  // A folder that can't be read any more has no files that anybody could write to.
+  // A folder that can no longer be read has no files that anybody could write to.
   const Result<std::vector<std::filesystem::path>> files = trace_files(named);
   return files ? *files : named;
 }
@@ -222,7 +222,7 @@ void SessionController::carryOut(const SessionEffect& effect, const TracePointer
                    pair_.close();
                    state_.setTrace(first.trace, TraceChange::kSnapshot);
                    files_ = {first.path};
-                   emit fileChanged();  // also where it is the same: it is alone now
+                   emit fileChanged();  // also if it is the same file, because it is shown alone now
                  },
                  [this, &trace](const effect::SayOpened& whole) {
                    if (!trace->provenance().condition.empty()) say(shown_text(condition_message(trace->provenance().condition)));

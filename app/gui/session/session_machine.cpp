@@ -34,11 +34,11 @@ void SessionMachine::on(const session_event::Answered& event) {
   using session_event::Answer;
   if (event.answer == Answer::kNot) return;
   if (event.answer == Answer::kElsewhere) return effects_.emplace_back(effect::BeginElsewhere{event.wish}), void();
-  // A program is started before the recording that runs is let go, so that nothing is lost where it can't be started.
+  // A program is started before the running recording is let go, so that nothing is lost if it cannot be started.
   const bool is_recording = event.wish.kind == WishKind::kLaunch || event.wish.kind == WishKind::kAttach || event.wish.kind == WishKind::kRecordElsewhere;
-  if (state_ != SessionState::kRecording || is_recording) return begin(event.wish);  // it may have ended while the question stood
+  if (state_ != SessionState::kRecording || is_recording) return begin(event.wish);  // it may have ended while the question was open
   next_ = event.wish;
-  if (stopping_ == Stopping::kNo) stopRecording();  // what still comes of one that stops already is waited for
+  if (stopping_ == Stopping::kNo) stopRecording();  // if it is stopping already, the rest of its data is waited for
 }
 
 void SessionMachine::stopRecording() {

@@ -1,8 +1,8 @@
-// What a window is about, decided in one place: which of the things that arrive (parts of a file, snapshots of a recording, a comparison)
-// are shown, and what follows from what its user asks for.
+// Decides in one place what a window shows: which of the arriving data (parts of a file, snapshots of a recording, a comparison) is shown, and what follows
+// from the user's wishes.
 //
-// It knows no widgets and does nothing itself: it takes events and answers with the effects that its owner is to carry out, in order.
-// Whatever arrives says from which beginning of its source it comes (Ticket); what comes from one that was given up is left out.
+// It knows no widgets and does nothing itself: it takes events and returns the effects that its owner has to carry out, in order. All arriving data carries the
+// Ticket of its source; data of a source that was given up is dropped.
 #pragma once
 
 #include <array>
@@ -19,23 +19,23 @@
 namespace lanescope::ui {
 
 enum class SessionState {
-  kIdle,       // nothing comes; a trace may be shown
-  kLoading,    // a file is read; what was shown before stays until its first part has come
+  kIdle,       // nothing is expected; a trace may be shown
+  kLoading,    // a file is read; the previous content stays until its first part has arrived
   kRecording,  // a program is recorded and drawn
-  kEnded,      // the recording has ended: its file is read, while what was drawn live stays
+  kEnded,      // the recording has ended: its file is read, while the live drawing stays
   kComparing,  // a second file is read, or two traces are shown on one time axis
 };
 
 enum class Source { kFile, kSecondFile, kRecording, kPair };
 
-// One beginning of a source: a file that is opened, a recording that was started, a pair that is combined.
+// One use of a source: a file that is opened, a recording that was started, a pair that is combined.
 struct Ticket {
   Source source = Source::kFile;
   std::uint64_t generation = 0;  // 0: none
   bool operator==(const Ticket&) const = default;
 };
 
-// What is wished for while a recording runs, to be asked about.
+// Wishes that are asked about while a recording runs.
 enum class WishKind {
   kOpen,
   kOpenBeside,
@@ -46,19 +46,19 @@ enum class WishKind {
 };
 struct Wish {
   WishKind kind = WishKind::kOpen;
-  QString path;              // kOpen, kOpenBeside: of a file, or of a folder that stands for the traces in it
-  QStringList further = {};  // kOpen: what makes one trace with it
-  QString beside = {};       // kOpen: what is opened beside it then
+  QString path;              // kOpen, kOpenBeside: a file, or a folder that stands for the traces in it
+  QStringList further = {};  // kOpen: files that make one trace with it
+  QString beside = {};       // kOpen: the file that is opened beside it then
   bool operator==(const Wish&) const = default;
 };
 
 namespace session_event {
 
-// Of the user.
+// Events from the user.
 struct Wished {
   Wish wish;
 };
-enum class Answer { kElsewhere, kHere, kNot };  // in a window of its own; here, and the recording is stopped; not at all
+enum class Answer { kElsewhere, kHere, kNot };  // in a window of its own; here, after stopping the recording; not at all
 struct Answered {
   Wish wish;
   Answer answer = Answer::kNot;
@@ -66,9 +66,9 @@ struct Answered {
 struct SecondClosed {};
 struct LoadingCancelled {};
 struct StopWished {};
-struct RecordingBegan {};  // another one, which takes the place of the one that runs
+struct RecordingBegan {};  // another recording, which replaces the one that runs
 
-// Of sources.
+// Events from sources.
 struct PartArrived {
   Ticket from;
 };
@@ -85,13 +85,13 @@ struct FileCancelled {  // a part of it may have arrived
 struct SnapshotArrived {
   Ticket from;
 };
-struct SnapshotReady {  // to be drawn, after MakeReady
+struct SnapshotReady {  // can be drawn; follows MakeReady
   Ticket from;
 };
 struct RecordingEnded {
   Ticket from;
   QString file;              // empty: nothing was recorded
-  QStringList further = {};  // that make one trace with it
+  QStringList further = {};  // files that make one trace with it
 };
 struct PairArrived {
   Ticket from;
@@ -110,7 +110,7 @@ namespace session_effect {
 struct Ask {  // what becomes of the recording; the answer is an event
   Wish wish;
 };
-struct Begin {  // what is wished for, where nothing stands against it: the dialogs of what is recorded, the end of the window
+struct Begin {  // the wish, if nothing prevents it: the dialogs for recordings, or closing the window
   Wish wish;
 };
 struct BeginElsewhere {
@@ -119,32 +119,32 @@ struct BeginElsewhere {
 struct Read {  // the first or the second file
   Ticket as;
   QString path;
-  QStringList further = {};  // that make one trace with it
+  QStringList further = {};  // files that make one trace with it
 };
-struct CancelReading {  // keeps what has come; FileCancelled follows
+struct CancelReading {  // keeps the part that has arrived; FileCancelled follows
   Source source = Source::kFile;
 };
 struct AbandonReading {  // nothing follows
   Source source = Source::kFile;
 };
-struct Follow {  // the recording that began; nothing is shown until its first snapshot
+struct Follow {  // the recording that was started; nothing is shown until its first snapshot
   Ticket as;
 };
-struct LetGo {};          // the recording before: it is stopped, and its file is completed without being drawn
-struct StopRecording {};  // at once where that was asked for before
+struct LetGo {};          // the previous recording: it is stopped, and its file is completed without being drawn
+struct StopRecording {};  // at once if this is the second request
 struct Show {             // what has arrived
   Ticket from;
   TraceChange change = TraceChange::kOther;
 };
-struct MakeReady {  // what has arrived, to be shown with SnapshotReady
+struct MakeReady {  // what has arrived, to be shown by SnapshotReady
   Ticket from;
 };
 struct OpenPair {  // of what is shown and the second file
   Ticket as;
 };
 struct ClosePair {};  // something else is shown next
-struct ShowFirst {};  // of the pair by itself, which is closed
-struct SayOpened {    // the file is whole
+struct ShowFirst {};  // the first of the pair by itself; the pair is closed
+struct SayOpened {    // the file is complete
   Ticket as;
 };
 struct SayFailed {
@@ -169,9 +169,9 @@ class SessionMachine {
   [[nodiscard]] Ticket shown() const { return shown_; }  // generation 0: nothing is shown
   [[nodiscard]] bool awaits(Source source) const { return awaited(source) != 0; }
   [[nodiscard]] bool isPairOpen() const { return awaits(Source::kPair); }
-  // What begins once the recording has ended.
+  // The wish that is carried out when the recording has ended.
   [[nodiscard]] const std::optional<Wish>& next() const { return next_; }
-  // A second file was asked for before the first was there.
+  // A second file was requested before the first was there.
   [[nodiscard]] bool hasQueuedSecond() const { return !queued_second_.isEmpty(); }
 
  private:
@@ -196,8 +196,8 @@ class SessionMachine {
   void stopRecording();
   void closePair();
   void show(Ticket from, TraceChange change);
-  void endReading(Source source);  // the file came, or does not come
-  Ticket start(Source source);     // a new generation
+  void endReading(Source source);  // the file has arrived or will not arrive
+  Ticket start(Source source);     // with a new generation
   [[nodiscard]] std::uint64_t& awaited(Source source) { return awaited_.at(static_cast<std::size_t>(source)); }
   [[nodiscard]] std::uint64_t awaited(Source source) const { return awaited_.at(static_cast<std::size_t>(source)); }
   [[nodiscard]] bool isAwaited(Ticket ticket) const { return ticket.generation != 0 && awaited(ticket.source) == ticket.generation; }
@@ -208,10 +208,10 @@ class SessionMachine {
   Ticket shown_;
   Ticket first_of_pair_;
   enum class Stopping { kNo, kAsked };
-  Stopping stopping_ = Stopping::kNo;  // the recording; asked once more, it stops at once
+  Stopping stopping_ = Stopping::kNo;  // of the recording; a second request stops it at once
   std::optional<Wish> next_;
   QString queued_second_;
-  std::vector<SessionEffect> effects_;  // of the event that is handled
+  std::vector<SessionEffect> effects_;  // of the event that is being handled
 };
 
 }  // namespace lanescope::ui

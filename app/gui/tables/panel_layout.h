@@ -1,4 +1,4 @@
-// How panels below the timeline are laid out: a line of what is chosen, and below it what fills the rest.
+// The layout of panels below the timeline: a line of controls, and the content below it.
 #pragma once
 
 #include <span>
@@ -13,14 +13,15 @@ namespace lanescope::ui {
 
 struct PanelLayout {
   QVBoxLayout* column;  // of the whole panel, from edge to edge
-  QHBoxLayout* line;    // its first line, with room around it
+  QHBoxLayout* line;    // the first line, with margins around it
 };
 [[nodiscard]] PanelLayout lay_out(QWidget& panel);
 
-// Parts beside each other, with their widths in pixels at first. `name`: by which the widths that a user chose are remembered. None can be dragged away.
+// Places parts beside each other, with these initial widths in pixels. `name`: the key under which the widths that the user chose are stored. No part can be
+// collapsed.
 [[nodiscard]] QSplitter* beside_each_other(QWidget& panel, const QString& name, std::span<const std::pair<QWidget*, int>> parts);
 
-// Makes a label one that has the command that prints what a panel shows: it can be copied, and pushes nothing out of the panel.
+// Prepares a label for the command that prints what a panel shows: the text can be copied, and a long text does not enlarge the panel.
 void show_commands_in(QLabel& label);
 
 }  // namespace lanescope::ui

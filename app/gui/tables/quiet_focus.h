@@ -1,5 +1,5 @@
-// A view of items of which only what its user does makes one the current one. Qt's own views make the first item current when they get
-// the focus, so that a key which goes there selects something and moves the timeline.
+// An item view in which only the user makes an item current. Qt's views make the first item current when they get the focus, so that moving the focus selects
+// something and moves the timeline.
 #pragma once
 
 #include <QAbstractItemView>
@@ -15,7 +15,7 @@ class QuietFocus : public View {
   using View::View;
 
  protected:
-  // Whether what is typed leads to the row that begins so, whatever key of the window it is, too.
+  // True if typing finds the row that starts with the typed text, even if the keys are shortcuts of the window.
   [[nodiscard]] virtual bool leadsToWhatIsTyped() const { return true; }
   bool event(QEvent* event) override {
     if (event->type() == QEvent::ShortcutOverride && leadsToWhatIsTyped() && is_typed(*static_cast<QKeyEvent*>(event))) {

@@ -12,12 +12,12 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kMeasuredRows = 100;
-constexpr int kWideInCharacters = 48;     // texts give up room down to this first,
-constexpr int kNarrowInCharacters = 16;   // then all but the first of them down to this,
-constexpr int kLegibleInCharacters = 28;  // at last the first ones, which say what the line is about
+constexpr int kWideInCharacters = 48;     // texts are first shortened down to this,
+constexpr int kNarrowInCharacters = 16;   // then all except the first texts down to this,
+constexpr int kLegibleInCharacters = 28;  // finally the first ones, which say what the line is about
 constexpr std::size_t kFirstTexts = 2;
 
-// Takes what these widths are together larger than the room from the widest of `some` down to the next one, and so on, none below `least`.
+// Reduces the sum of the widths to the room by shrinking the widest of `some` to the next widest, and so on, but not below `least`.
 void shrink(const std::vector<int>& widths, const std::vector<int*>& some, int room, int least) {
   int excess = std::accumulate(widths.begin(), widths.end(), 0) - room;
   while (excess > 0 && !some.empty()) {
@@ -34,7 +34,7 @@ void shrink(const std::vector<int>& widths, const std::vector<int*>& some, int r
   }
 }
 
-// Keeps the height of lines that of the font, which the desktop may change at any time.
+// Keeps the line height equal to that of the font, which the desktop may change at any time.
 class LinesOfFont : public QObject {
  public:
   explicit LinesOfFont(QTableView& table) : QObject(&table), table_(table) {
@@ -83,8 +83,8 @@ void apply_table_look(QTableView& table) {
   });
 }
 
-// Numbers are shown whole. Where the table is too narrow for all columns, those with texts give up room: a text that is elided says more
-// than one that is out of sight. Where there is more room, a text at the end has the rest of it, for longer ones that may come.
+// Numbers are shown whole. If the table is too narrow for all columns, columns with texts shrink, because an elided text is more useful than one out of sight.
+// If there is more room, a text column at the end takes it, for longer texts that may follow.
 void fit_columns(QTableView& table, const std::map<int, int>& chosen, const std::set<int>& telling) {
   const int character = table.fontMetrics().averageCharWidth();
   table.resizeColumnsToContents();
@@ -94,7 +94,7 @@ void fit_columns(QTableView& table, const std::map<int, int>& chosen, const std:
     const auto by_hand = chosen.find(column);
     widths.push_back(header->isSectionHidden(column) ? 0 : by_hand != chosen.end() ? by_hand->second : header->sectionSize(column));
   }
-  std::vector<int*> texts;                 // of `widths`
+  std::vector<int*> texts;                 // pointers into `widths`
   std::vector<int*> first_texts, further;  // of these
   for (int column = 0; column < header->count(); ++column) {
     const bool is_number = (table.model()->headerData(column, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignRight) != 0;
@@ -107,7 +107,7 @@ void fit_columns(QTableView& table, const std::map<int, int>& chosen, const std:
   shrink(widths, texts, room, character * kWideInCharacters);
   shrink(widths, further, room, character * kNarrowInCharacters);
   shrink(widths, first_texts, room, character * kLegibleInCharacters);
-  int last = header->count() - 1;  // in sight, from left to right
+  int last = header->count() - 1;  // the last visible column, from left to right
   while (last >= 0 && header->isSectionHidden(header->logicalIndex(last))) --last;
   if (last >= 0) {
     int* const width = &widths[static_cast<std::size_t>(header->logicalIndex(last))];

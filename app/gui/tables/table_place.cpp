@@ -46,7 +46,7 @@ void TablePlace::restore(QTableView& table, std::span<const int> now) const {
   if (current != kGone) table.selectionModel()->setCurrentIndex(table.model()->index(current, std::max(0, column_)), QItemSelectionModel::NoUpdate);
   table.selectionModel()->select(selection, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
   table.setAutoScroll(scrolls);
-  table.doItemsLayout();  // scroll bars know the new lines from then on
+  table.doItemsLayout();  // from then on, scroll bars know the new lines
   const bool follows = current != kGone && above_current_ != kGone;
   table.verticalScrollBar()->setValue(follows ? lines_shown_above(table, current) - above_current_ : scrolled_);
   table.horizontalScrollBar()->setValue(scrolled_right_);

@@ -1,5 +1,5 @@
-// Where somebody is in a table: the selected lines, the current one, and what is in sight. It is taken before the table is filled anew and
-// brought back behind that, so that a refresh moves nothing under the eyes of whoever reads.
+// The user's place in a table: the selected lines, the current one, and the scroll position. It is taken before the table is filled again and restored after
+// that, so that a refresh moves nothing that the user looks at.
 #pragma once
 
 #include <span>
@@ -13,21 +13,21 @@ class TablePlace {
  public:
   explicit TablePlace(const QTableView& table);
 
-  // Lines that are selected or current, from the first to the last; of more than kMostLines that are selected, the current one alone.
+  // Selected and current lines, ascending; if more than kMostLines are selected, only the current one.
   [[nodiscard]] const std::vector<int>& lines() const { return lines_; }
   static constexpr std::size_t kMostLines = 1'000;
 
-  // `now`: where each of lines() is now; kGone where it is not there any more. The current line stays where it is on the screen if it was
-  // in sight; else as much as before is scrolled past. O(lines).
+  // `now`: the present line of each of lines(), or kGone. The current line stays at its position on the screen if it was in sight; otherwise the scroll
+  // position is kept. O(lines).
   static constexpr int kGone = -1;
   void restore(QTableView& table, std::span<const int> now) const;
 
  private:
   std::vector<int> lines_;
-  std::vector<bool> is_selected_;  // of each
-  int current_ = kGone;            // among lines_
-  int column_ = 0;                 // of the current one
-  int scrolled_ = 0;               // lines above the first one in sight, and pixels to the left
+  std::vector<bool> is_selected_;  // of each line
+  int current_ = kGone;            // index into lines_
+  int column_ = 0;                 // of the current line
+  int scrolled_ = 0;               // lines above the first one in sight; pixels to the left
   int scrolled_right_ = 0;
   int above_current_ = kGone;  // lines in sight above the current one; kGone: it is not in sight
 };

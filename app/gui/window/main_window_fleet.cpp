@@ -1,4 +1,4 @@
-// What the main window does with answers about many recordings.
+// How the main window handles results about many recordings.
 #include <QFileDialog>
 #include <QFileInfo>
 
@@ -11,7 +11,7 @@ namespace lanescope::ui {
 void MainWindow::begin(const Wish& wish) {
   if (wish.kind == WishKind::kOpen && wish.further.isEmpty() && is_fleet_file(wish.path))
     openFleet(wish.path);
-  else if (isRecording() || wish.kind == WishKind::kOpenBeside || letsGo())  // what becomes of a recording is asked first
+  else if (isRecording() || wish.kind == WishKind::kOpenBeside || letsGo())  // the session asks about a recording first
     session_.wish(wish);
 }
 

@@ -1,4 +1,4 @@
-// What the main window does with kernels: their panels, and another run of the program to measure one.
+// How the main window handles kernels: their panels, and running the program again to measure one.
 #include <QFileInfo>
 #include <QMessageBox>
 
@@ -31,7 +31,7 @@ void MainWindow::connectKernels() {
   connect(kernel_, &KernelPanel::profileRequested, this, &MainWindow::profileKernel);
   connect(kernel_, &KernelPanel::profilingCancelled, &profiling_, &KernelProfiling::cancel);
   connect(&profiling_, &KernelProfiling::progressed, kernel_, &KernelPanel::showProgress);
-  connect(&profiling_, &KernelProfiling::progressed, this, &MainWindow::closeWhenDone);  // its end is one, too
+  connect(&profiling_, &KernelProfiling::progressed, this, &MainWindow::closeWhenDone);  // the end of profiling is reported by this, too
   connect(&profiling_, &KernelProfiling::failed, this, [this](const QString& sentence) { showFailure(sentence); });
   connect(&profiling_, &KernelProfiling::measured, this,
           [this](std::shared_ptr<const Trace> recording, const QString& file, const std::shared_ptr<const Trace>& of) {
@@ -40,7 +40,7 @@ void MainWindow::connectKernels() {
             const std::shared_ptr<const Trace> shown = pair().isOpen() ? pair().first().trace : state_.trace();
             const bool is_of_shown =
                 shown && of && shown->provenance().command == of->provenance().command && shown->provenance().utc_epoch == of->provenance().utc_epoch;
-            if (is_of_shown) kernel_->addCounters(std::move(recording));  // else another program is shown by now
+            if (is_of_shown) kernel_->addCounters(std::move(recording));  // otherwise another program is shown by now
           });
   source_->setSourceFolders(settings_.panelPart(QStringLiteral("sourceFolders")).toStringList());
   samples_->setSourceFolders(source_->sourceFolders());
@@ -49,7 +49,7 @@ void MainWindow::connectKernels() {
           [this](const QStringList& folders) { settings_.setPanelPart(QStringLiteral("sourceFolders"), folders); });
 }
 
-// Asks first: the program is started again, with all that it does.
+// Asks first, because the program is started again with all its effects.
 void MainWindow::profileKernel(std::shared_ptr<const KernelFacts> facts) {
   if (profiling_.isRunning()) return;
   if (isRecording())
@@ -60,7 +60,7 @@ void MainWindow::profileKernel(std::shared_ptr<const KernelFacts> facts) {
   if (!recorded.isEmpty() && recorded != run.folder) text += tr(" The folder in which it was recorded, %1, is not here.").arg(recorded);
   text += tr("\n\nIn %1:\n\n%2").arg(run.folder, command_text(run.command));
   QMessageBox question(QMessageBox::Question, tr("Profile this kernel"), {}, QMessageBox::Cancel, this);
-  question.setTextFormat(Qt::PlainText);  // the command is what the trace says: nothing in it may look like another
+  question.setTextFormat(Qt::PlainText);  // the command comes from the trace: it must not be able to look like another one
   question.setText(text);
   QPushButton* start = question.addButton(tr("Start the program"), QMessageBox::AcceptRole);
   question.setDefaultButton(QMessageBox::Cancel);

@@ -75,7 +75,7 @@ void MessageArea::clear() {
 void MessageArea::showFirst() {
   if (messages_.empty()) return hide();
   const Message& first = messages_.front();
-  // Black on pale red or pale amber reads well in light and in dark surroundings.
+  // Black on pale red or pale amber is readable in light and dark themes.
   QPalette colors = palette();
   colors.setColor(QPalette::Window, first.weight == MessageWeight::kError ? QColor(0xf6, 0xc9, 0xc4) : QColor(0xf7, 0xe3, 0xb0));
   colors.setColor(QPalette::WindowText, Qt::black);

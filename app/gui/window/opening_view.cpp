@@ -10,11 +10,11 @@ namespace lanescope::ui {
 void show_view(MainWindow& window, const OpeningView& view) {
   if (!view.panel.isEmpty()) window.showPanel(view.panel);
   if (view.range) window.timelineView().setVisibleRange(*view.range);
-  if (view.panel == QLatin1String("kernel") || view.panel == QLatin1String("source"))  // which are about the selected one
+  if (view.panel == QLatin1String("kernel") || view.panel == QLatin1String("source"))  // these panels show the selected kernel
     window.timelineView().selectEvent(telling_kernel(*window.state().trace(), view.range));
 }
 
-// Of a trace without events, there is nothing anyway.
+// A trace without events has nothing to show anyway.
 Result<void> check_view(MainWindow& window, const OpeningView& view) {
   const TimeRange extent = window.state().trace() ? window.state().trace()->scope() : TimeRange{};
   if (!view.range || extent.empty() || !view.range->intersected(extent).empty()) return {};
@@ -26,7 +26,7 @@ Result<void> check_view(MainWindow& window, const OpeningView& view) {
 }
 
 void show_view_once_open(MainWindow& window, const OpeningView& view, Opening opening) {
-  auto* const awaited = new QObject(&window);  // until it has come, or failed
+  auto* const awaited = new QObject(&window);  // exists until the trace has arrived or failed
   const auto show = [&window, view, opening, awaited] {
     show_view(window, view);
     if (const Result<void> known = check_view(window, view); !known) window.showFailure(QString::fromStdString(known.error().text));
@@ -34,14 +34,14 @@ void show_view_once_open(MainWindow& window, const OpeningView& view, Opening op
   };
   QObject::connect(&window, &MainWindow::opened, awaited, show, Qt::SingleShotConnection);
   QObject::connect(&window.session(), &SessionController::failed, awaited, &QObject::deleteLater);
-  const auto expect_one_more = [&window, awaited] {  // what begins behind it is the user's, who may have called it off
+  const auto expect_one_more = [&window, awaited] {  // later openings are the user's, who may have cancelled this one
     QObject::connect(&window.session(), &SessionController::somethingBegan, awaited, &QObject::deleteLater);
   };
   if (opening == Opening::kOneTrace) {
     QObject::connect(&window.session(), &SessionController::somethingBegan, awaited, expect_one_more, Qt::SingleShotConnection);
     return;
   }
-  // A second one may have what the first does not.
+  // The second trace may have what the first does not have.
   QObject::connect(&window.session(), &SessionController::openedBeside, awaited, [&window, view, awaited] {
     show_view(window, view);
     awaited->deleteLater();

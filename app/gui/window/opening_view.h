@@ -1,4 +1,4 @@
-// What the command line wants to be shown of a trace.
+// What the command line asks to show of a trace.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,17 @@
 namespace lanescope::ui {
 
 struct OpeningView {
-  std::optional<TimeRange> range;  // visible; none: everything
-  QString panel;                   // in front of its tabs; empty: the first
+  std::optional<TimeRange> range;  // visible; nothing: the whole trace
+  QString panel;                   // is raised among its tabs; empty: the first one
 };
 
-// Shows it in a window whose trace is open. A kernel is selected for panels that are about one.
+// Shows the view in a window whose trace is open. For panels about a kernel, a kernel is selected.
 void show_view(MainWindow& window, const OpeningView& view);
-// Fails with one sentence where nothing of the trace is in the range: all of it is shown then.
+// Fails with one sentence if nothing of the trace is in the range: the whole trace is shown then.
 [[nodiscard]] Result<void> check_view(MainWindow& window, const OpeningView& view);
 
-// Shows it once what the window begins to open is there, but not of what is opened later where that fails; the window says where nothing of the trace
-// is in the range.
+// Shows the view when the window has opened what it is opening. If that fails, files that are opened later are not affected. The window tells if nothing of the
+// trace is in the range.
 enum class Opening : std::uint8_t { kOneTrace, kTwoTraces };
 void show_view_once_open(MainWindow& window, const OpeningView& view, Opening opening);
 

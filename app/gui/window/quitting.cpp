@@ -8,10 +8,11 @@ namespace lanescope::ui {
 namespace {
 
 bool quitting = false;
-// Which was told to close and has yet to: it asks, or completes a recording. Told once more, it would ask twice, or break off.
+// The window that was told to close and has not closed yet, because it asks a question or completes a recording. Closing it again would ask twice, or break off
+// the recording.
 QPointer<QWidget> awaited;
 
-// Panels that float go with their windows, which keep where these were: closed by themselves, they would count as put away.
+// Floating panels close with their windows, which remember their places: if they were closed individually, they would be remembered as hidden.
 void close_all_windows() {
   QList<QPointer<QWidget>> windows;
   for (QWidget* widget : QApplication::topLevelWidgets())

@@ -1,15 +1,15 @@
-// Quitting: all windows close, one after another. A window that has to wait for what it records closes later, and the others then.
+// Quits the viewer: all windows close, one after another. A window that has to wait for its recording closes later, and the remaining windows after it.
 //
 // Threads: the GUI thread only.
 #pragma once
 
 namespace lanescope::ui {
 
-// Closes windows until one is to stay, or has to wait.
+// Closes windows until one has to stay or to wait.
 void quit_all();
-// A window is to stay after all: nothing closes behind it.
+// A window stays open: no further windows are closed.
 void call_off_quitting();
-// A window has closed: those that are left follow, where they are to.
+// A window has closed: if quitting goes on, closes the remaining windows.
 void go_on_quitting();
 
 }  // namespace lanescope::ui

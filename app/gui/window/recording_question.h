@@ -1,4 +1,4 @@
-// Asks what becomes of a recording that runs when something else is wished for.
+// Asks what becomes of a running recording when the user wants something else.
 #pragma once
 
 #include <QWidget>
@@ -8,7 +8,7 @@
 
 namespace lanescope::ui {
 
-// What becomes of the program is noted in the recording, where it is stopped.
+// If the recording is to be stopped, the answer about the program is stored in `recording`.
 [[nodiscard]] session_event::Answer ask_about_recording(QWidget& window, const Wish& wish, LiveRecording& recording);
 
 }  // namespace lanescope::ui

@@ -21,7 +21,7 @@ constexpr int kQuietLooks = 10;
 Result<NewFile> file_of(const ScreenshotRequest& request) {
   std::vector<std::filesystem::path> named;
   for (const QString& file : request.files) named.push_back(file_path(file));
-  const Result<std::vector<std::filesystem::path>> files = trace_files(named);  // of folders, those in them
+  const Result<std::vector<std::filesystem::path>> files = trace_files(named);  // for folders, the files in them
   return NewFile::create(file_path(request.picture), request.overwrite, readers_of(files ? *files : named));
 }
 
@@ -49,8 +49,8 @@ void Screenshot::start() {
   timer_.start();
 }
 
-// The window is settled once some looks in a row find nothing under way: what one job delivered may have started another, and panels make room for each
-// other step by step.
+// The window counts as settled if several consecutive looks find nothing in progress, because the result of one job may start another one, and panels adjust
+// their sizes to each other step by step.
 void Screenshot::look() {
   if (!window_.isSettled()) {
     quiet_looks_ = 0;
@@ -62,7 +62,7 @@ void Screenshot::look() {
   end(taken ? QString() : QString::fromStdString(taken.error().text));
 }
 
-// Opening that ended for want of memory is followed by nothing.
+// If opening ran out of memory, no signal follows.
 void Screenshot::lookForProblem() {
   const std::vector<std::string> problems = SegmentCache::of_process().problems();
   if (!problems.empty()) end(QString::fromStdString(problems.front()));

@@ -1,4 +1,4 @@
-// Draws the window of a trace into a picture: `lanescope-ui FILE --screenshot OUT.png`.
+// Draws the window of a trace into a picture file: `lanescope-ui FILE --screenshot OUT.png`.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace lanescope::ui {
 struct ScreenshotRequest {
   QStringList files;
   Several several = Several::kBeside;
-  QString picture;  // of its file: ends in .png
+  QString picture;  // path of the picture file; ends in .png
   Overwrite overwrite = Overwrite::kRefuse;
   QSize size{1600, 1000};
   OpeningView view;
@@ -29,7 +29,7 @@ class Screenshot : public QObject {
   void start();
 
  signals:
-  // Comes once: an empty sentence when the picture was written, else what went wrong.
+  // Emitted once: with an empty sentence if the picture was written, else with the reason why not.
   void finished(const QString& sentence);
 
  private:
@@ -41,10 +41,10 @@ class Screenshot : public QObject {
 
   MainWindow& window_;
   ScreenshotRequest request_;
-  std::optional<NewFile> file_;  // from the start on, so that what is in its way is known before anything is drawn
+  std::optional<NewFile> file_;  // created at the start, so that problems with the file are known before anything is drawn
   QTimer timer_;
   bool loaded_ = false;
-  int quiet_looks_ = 0;  // in a row
+  int quiet_looks_ = 0;  // consecutive ones
 };
 
 }  // namespace lanescope::ui

@@ -12,10 +12,10 @@
 namespace lanescope::ui {
 namespace {
 
-// An action whose key is pressed anywhere in the window.
+// An action whose key works anywhere in the window.
 QAction* add(QMenu* menu, const char* text, const QKeySequence& key = {}) {
   QAction* action = menu->addAction(tr(text));
-  action->setObjectName(QString::fromUtf8(text).remove(u'&').remove(u'…'));  // its keys are kept under this name
+  action->setObjectName(QString::fromUtf8(text).remove(u'&').remove(u'…'));  // its keys are stored under this name
   if (!key.isEmpty()) action->setShortcut(key);
   return action;
 }
@@ -65,7 +65,7 @@ void add_view_menu(QMainWindow& window, WindowActions& actions) {
   menu->addSeparator();
   actions.zoom_in = add(menu, "Zoom &in", QKeySequence::ZoomIn);
   actions.zoom_out = add(menu, "Zoom &out", QKeySequence::ZoomOut);
-  // Of the whole window: whoever has chosen an event in a list zooms to it from there. A field that is typed into keeps the key.
+  // In the whole window, so that an event that was chosen in a list can be zoomed to from there. A field with the focus keeps the key.
   actions.zoom_to_selection = add(menu, "Zoom to &selection", QKeySequence(Qt::SHIFT | Qt::Key_Z));
   actions.fit = add_with_timeline_key(menu, tr("Fit &everything"), QStringLiteral("Home"));
   actions.show_loop = add_with_timeline_key(menu, tr("S&how the loop"), QStringLiteral("Shift+Home"));

@@ -1,4 +1,4 @@
-// The menus and the toolbar of the main window. Actions that timelines answer to themselves show their key and leave it to them.
+// The menus and the toolbar of the main window. Actions that timelines handle themselves only show their key.
 #pragma once
 
 #include <QAction>
@@ -45,7 +45,7 @@ struct WindowActions {
   QAction* show_loop;
   QAction* go_to_time;
   QAction* mark;
-  QMenu* navigate;  // filled by the window with what timelines do
+  QMenu* navigate;  // filled by the window with commands of timelines
   QMenu* rows;      // the same
   QAction* follow_live;
   QAction* other_side;
@@ -77,16 +77,16 @@ struct WindowActions {
   QLineEdit* row_filter;
 };
 
-// Adds an entry to a menu that shows a key of the timeline and leaves it to the timeline; '&' marks the letter that chooses it.
+// Adds a menu entry that shows a key of the timeline but leaves the key to the timeline; '&' marks the mnemonic.
 QAction* add_with_timeline_key(QMenu* menu, const QString& text, const QString& key);
 
 // Fills the window's menu bar and adds a toolbar with the row filter and the search box. The window owns everything.
 [[nodiscard]] WindowActions add_actions(QMainWindow& window, EventSearch& search);
 
-// The signs in the colours of the window's palette.
+// Draws the icons in the colours of the palette.
 void paint_icons(WindowActions& actions, const QPalette& palette);
 
-// Every action with a shortcut, for the sheet of keys.
+// All actions with a shortcut, for KeysDialog.
 [[nodiscard]] std::vector<std::pair<QString, QString>> shortcuts(const QMainWindow& window);
 
 }  // namespace lanescope::ui

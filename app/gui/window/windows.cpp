@@ -5,7 +5,7 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr int kOffset = 32;  // px between a window and the next
+constexpr int kOffset = 32;  // px between two windows
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// The windows of this process. Each shows one trace, or a pair, and records one program at most.
+// The windows of this process. Each shows one trace, or a pair, and records at most one program.
 //
 // Threads: the GUI thread only.
 #pragma once
@@ -17,9 +17,9 @@ class Windows : public QObject {
 
  public:
   explicit Windows(Layout layout, QObject* parent = nullptr) : QObject(parent), layout_(layout) {}
-  ~Windows() override;  // those that are open go without a question, and what they remember is kept
+  ~Windows() override;  // closes open windows without a question; what they remember is stored
 
-  // Shows another one, which deletes itself when it is closed; beside the one that wishes for it, so that both are seen.
+  // Shows a new window, which deletes itself when it is closed. It is placed beside `wishing`, so that both are seen.
   MainWindow& add(const MainWindow* wishing = nullptr);
 
  private:

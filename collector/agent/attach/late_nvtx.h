@@ -1,8 +1,8 @@
-// NVTX in libraries that embed it and were initialised without us, or not yet.
+// NVTX in libraries that embed it and were initialised without us, or are not initialised yet.
 //
-// Each such library keeps its function table in a structure of its own, nvtxGlobals_v3, whose name is not exported. It is found by its
-// shape: a state, two export tables with known sizes and version whose functions lie in the same library, then the table, and pointers to
-// it. The loader has filled in these addresses, and is asked where it did so: what else a library's data holds is not looked at.
+// Each such library keeps its function table in a structure of its own, nvtxGlobals_v3, whose name is not exported. The agent finds it by its shape: a state,
+// two export tables with known sizes and version whose functions lie in the same library, then the table and pointers to it. The loader has filled in these
+// addresses, so only places that the loader has filled in are examined; the other data of a library is not.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@ namespace lanescope::agent::attach {
 
 struct LateNvtx {
   std::size_t taken_over = 0;      // libraries whose calls are recorded from now on
-  std::size_t used_before = 0;     // those of them that have called NVTX already, without a tool
+  std::size_t used_before = 0;     // those of them that called NVTX before, without a tool
   std::size_t owned_by_other = 0;  // libraries whose calls go to another tool, which keeps them
-  std::size_t unreadable = 0;      // libraries whose headers are not there any more
+  std::size_t unreadable = 0;      // libraries whose headers can't be read any more
 
   [[nodiscard]] bool is_nothing() const noexcept { return taken_over + used_before + owned_by_other + unreadable == 0; }
-  // What a later look has found; those that stay as they are it finds again where a library was unloaded meanwhile.
+  // Adds the result of a later look. If a library was unloaded in the meantime, a look finds again the libraries that stay as they are.
   void add(const LateNvtx& later) noexcept {
     taken_over += later.taken_over;
     used_before += later.used_before;
@@ -26,23 +26,22 @@ struct LateNvtx {
   }
 };
 
-enum class Search { kAll, kNew };  // kNew: what was loaded since the last call
+enum class Search { kAll, kNew };  // kNew: only files loaded since the last call
 
-// Takes over libraries; of all, those that are ours already are counted as such. O(addresses that the loader has filled in): 1 ms for a program of
-// ordinary size. Any thread: one at a time looks, and another that would finds nothing new after it.
+// Takes over libraries. With kAll, libraries that are ours already count as taken over. O(addresses that the loader has filled in): 1 ms for a program of
+// ordinary size. Any thread: one looks at a time, and a thread that waited for it finds nothing new.
 LateNvtx take_over_nvtx(Search search) noexcept;
 
-// In a forked child: whoever looked in the parent does not exist there.
+// For a forked child: a thread that was looking in the parent does not exist there.
 void forget_search() noexcept;
 
-// From here on a process that forks sets NVTX up before it does, in all libraries that were loaded since it last forked, and waits, half a
-// second at most, for threads that are at it: so no child finds NVTX being set up by a thread that it does not have, and waits for it
-// for ever. A process of one thread does nothing. Where NVTX_INJECTION64_PATH names another tool than this agent, neither does any. To be
-// called while the agent is loaded.
+// From here on a process that forks first sets NVTX up in all libraries that were loaded since its last fork, and waits, at most half a second, for threads
+// that are doing so. So no child finds NVTX being set up by a thread that it does not have, for which it would wait for ever. A process with one thread does
+// nothing, nor does one whose NVTX_INJECTION64_PATH names another tool than this agent. Call it while the agent is loaded.
 void set_nvtx_up_before_forks() noexcept;
 
-// The same at once, also for one thread: before a process forbids itself the system calls by which NVTX finds us at its first call. Does nothing
-// where NVTX is not to find us, and in a process whose forks are not looked at.
+// The same at once, even with one thread, before a process forbids itself the system calls by which NVTX finds us at its first call. Does nothing if NVTX
+// should not find us, or if the forks of the process are not watched.
 void set_nvtx_up() noexcept;
 
 }  // namespace lanescope::agent::attach

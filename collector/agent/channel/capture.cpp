@@ -12,7 +12,7 @@ namespace lanescope::agent {
 namespace {
 
 constexpr std::int64_t kPatience = 10 * kSecond;  // for the host to answer: it may have to end the capture before this one first
-constexpr std::int64_t kPause = 100'000;          // ns between looks
+constexpr std::int64_t kPause = 100'000;          // ns between checks
 constexpr std::string_view kGaveUp =
     "A capture was to begin, and the recorder was not ready for it within 10 s: what the program did from there until it was is missing.";
 
@@ -26,7 +26,7 @@ bool is_answered(const channel::SharedHeader& header, std::uint32_t begins) noex
   return static_cast<std::int32_t>(header.settings.capture_answers.load(std::memory_order_acquire) - begins) >= 0;
 }
 
-// One that another session has followed meanwhile does not answer any more, alive as that other one is.
+// A session that another one has followed in the meantime answers no more, although the other one is alive.
 void await_host(const channel::SharedHeader& header, std::uint32_t begins) noexcept {
   const std::int64_t give_up = monotonic_now() + kPatience;
   while (!is_answered(header, begins) && is_of_session(header) && session_state() != SessionState::kNone) {

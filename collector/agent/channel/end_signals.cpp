@@ -17,7 +17,7 @@ constinit std::atomic<void (*)()> work{nullptr};
 constinit std::atomic<std::int32_t> process{0};
 constinit std::atomic<bool> is_ending{false};
 
-// The signal comes again once its handler returns.
+// The signal is raised again when its handler returns.
 void end_by(int signal, siginfo_t* information) noexcept {
   const SignalAction standard{};
   set_action(signal, &standard, nullptr);

@@ -27,14 +27,14 @@
 namespace lanescope::agent {
 namespace {
 
-// For connecting, and for the answer: of a session that is about to listen, or on a machine where all have much to do.
+// For connecting, and for the answer: the session may be about to listen, or the machine may be busy.
 constexpr timeval kStepLimit{.tv_sec = 5, .tv_usec = 0};
-// The same where anybody may be the one who listens.
+// The same if the listener may be anybody.
 constexpr timeval kStrangersLimit{.tv_sec = 1, .tv_usec = 0};
 
 constinit std::atomic<std::int64_t> program_begin{0};  // CLOCK_MONOTONIC ns
 
-// Closed at the end of its scope.
+// Closes the descriptor at the end of its scope.
 class Descriptor {
  public:
   explicit Descriptor(int value) noexcept : value_(value) {}
@@ -72,15 +72,15 @@ struct Address {
     const char* const behind = text + mark + 1 + channel::kTokenLetters;
     if (*behind != '\0' && *behind != channel::kUserMark) return;
     if (*behind != '\0') user = static_cast<std::uint32_t>(std::strtoul(behind + 1, nullptr, 10));
-    token = {text + mark + 1, channel::kTokenLetters};  // substr() could throw, for all that the linker knows
+    token = {text + mark + 1, channel::kTokenLetters};  // substr() could throw, as far as the linker can tell
     path = {text, mark};
   }
   std::string_view path;
   std::string_view token;             // empty: none
-  std::optional<std::uint32_t> user;  // none: it is not said
+  std::optional<std::uint32_t> user;  // none: not stated
 };
 
-// As connect(): 0 or -errno. `begin`: where the path stands in the address; behind a zero byte it is an abstract name.
+// Same as connect(): 0 or -errno. `begin`: the position of the path in the address; after a zero byte it is an abstract name.
 int connect_to(int socket, std::string_view path, std::size_t begin) noexcept {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -93,7 +93,7 @@ int connect_to(int socket, std::string_view path, std::size_t begin) noexcept {
   return result;
 }
 
-// Whether users have the numbers here that they have on the machine: not in a namespace of users.
+// True if user numbers are the same here as on the machine: not so in a user namespace.
 bool knows_users() noexcept {
   char map[128] = {};
   const Descriptor file(system::open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC));
@@ -104,7 +104,8 @@ bool knows_users() noexcept {
   return first == 0 && outside == 0 && std::strtoul(place, &place, 10) == 0xffff'ffff;
 }
 
-// Whether another user than the session's has put something in the place of its socket. That may be the program's, to whom the session gives it.
+// True if another user than the session's has put something in the place of its socket. The socket may belong to the program's user, to whom the session gives
+// it.
 bool is_replaced(const Address& session) noexcept {
   char path[sizeof(sockaddr_un::sun_path) + 1] = {};
   if (!session.user || session.path.size() >= sizeof(path)) return false;
@@ -113,11 +114,11 @@ bool is_replaced(const Address& session) noexcept {
   return system::file_status(path, status) && status.st_uid != *session.user && status.st_uid != system::user_id() && knows_users();
 }
 
-// By the path, or by the name that anybody may have who comes first once the session is over.
+// Connects by the path, or by the abstract name, which anybody can take once the session is over.
 int connect_to(int socket, const Address& session) noexcept {
   setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &kStepLimit, sizeof(kStepLimit));
   const int by_path = may_look_at_session() && is_replaced(session) ? -ECONNREFUSED : connect_to(socket, session.path, 0);
-  // -EAGAIN: it is there, and has too much to do. Without a token, nobody is known by that name.
+  // -EAGAIN: it is there, but busy. Without a token, no session has such a name.
   if (by_path == 0 || by_path == -EAGAIN || session.token.empty()) return by_path;
   setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &kStrangersLimit, sizeof(kStrangersLimit));
   return connect_to(socket, session.path, 1) == 0 ? 0 : by_path;
@@ -125,7 +126,7 @@ int connect_to(int socket, const Address& session) noexcept {
 
 enum class Listener {
   kSession,  // as far as is known
-  kUnknown,  // users have other numbers here
+  kUnknown,  // user numbers differ here
   kStranger,
 };
 Listener who_listens(int socket, const Address& session) noexcept {
@@ -137,7 +138,7 @@ Listener who_listens(int socket, const Address& session) noexcept {
   return knows_users() ? Listener::kStranger : Listener::kUnknown;
 }
 
-// Whether an address of the program may be told: not to a stranger, whom it helps to attack the program.
+// Whether addresses of the program may be sent: not to a stranger, because they help to attack the program.
 enum class Addresses { kTold, kKept };
 
 bool send_hello(int socket, std::string_view token, Ancestry ancestry, Addresses addresses) noexcept {
@@ -155,13 +156,13 @@ bool send_hello(int socket, std::string_view token, Ancestry ancestry, Addresses
   return sent == static_cast<ssize_t>(sizeof(hello));
 }
 
-// The session has to be told what it can't see.
+// Tells the session what it can't see.
 void send_regret(int socket, int problem) noexcept {
   const channel::Regret regret{problem};
   system::send(socket, &regret, sizeof(regret), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-// Receives the answer, and the memory file that comes with it.
+// Receives the answer and the memory file that is attached to it.
 bool receive_welcome(int socket, channel::Welcome& welcome, Descriptor& memory_file, bool& lacks_means) noexcept {
   iovec part{&welcome, sizeof(welcome)};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -174,7 +175,7 @@ bool receive_welcome(int socket, channel::Welcome& welcome, Descriptor& memory_f
   do received = system::receive_message(socket, &message, MSG_CMSG_CLOEXEC);
   while (received == -EINTR);
   if (received < 0) return false;
-  lacks_means = (message.msg_flags & MSG_CTRUNC) != 0;  // the file came, and there was no number for it
+  lacks_means = (message.msg_flags & MSG_CTRUNC) != 0;  // the file came, but there was no descriptor for it
   if (lacks_means) send_regret(socket, EMFILE);
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
@@ -187,7 +188,7 @@ bool receive_welcome(int socket, channel::Welcome& welcome, Descriptor& memory_f
          welcome.memory_bytes <= channel::memory_bytes_for(channel::kMostPoolBytes) && memory_file.get() >= 0;
 }
 
-// What comes from others who listen at its address, once it is over, is none of our memory: they could change it under the program's hands.
+// Memory from others, who may listen at the session's address once it is over, is not used: they could change it while the program uses it.
 bool comes_from_session(const channel::Welcome& welcome, std::string_view token) noexcept {
   return token.empty() || std::memcmp(welcome.token, token.data() + channel::kTokenHalf, sizeof(welcome.token)) == 0;
 }
@@ -198,7 +199,7 @@ void* map_memory(int file, std::uint64_t bytes) noexcept {
   return session_places.map(file, bytes, process_generation());
 }
 
-// So that the user learns why nothing comes of this process.
+// Tells the user why nothing comes from this process.
 void tell_no_room(int file, int socket) noexcept {
   constexpr auto kPhase = static_cast<std::uint32_t>(channel::AgentPhase::kNoRoom);
   constexpr off_t kPlace = offsetof(channel::SharedHeader, status) + offsetof(channel::AgentStatus, phase);
@@ -208,7 +209,7 @@ void tell_no_room(int file, int socket) noexcept {
     send_regret(socket, ENOMEM);
 }
 
-constexpr int kNoSockets = EAFNOSUPPORT;  // whatever a filter answers
+constexpr int kNoSockets = EAFNOSUPPORT;  // whatever error the filter returns
 
 int refused(int problem) noexcept { return problem == EMFILE || problem == ENFILE || problem == ENOMEM || problem == ENOBUFS ? problem : kNoSockets; }
 
@@ -267,7 +268,8 @@ bool session_listens(const char* address) noexcept {
 
 namespace {
 
-// Where not even the file can be opened. Once the session is over, its folder is gone, or another user's. `place`: the path of the file, without its end.
+// Used if not even the file can be opened. Once the session is over, its folder is gone, or belongs to another user. `place`: the path of the file, without its
+// end.
 void leave_word_as_link(std::string_view place, int problem) noexcept {
   char link[channel::kAddressBytes + sizeof(channel::kWordSuffix) + 16] = {};
   char text[40] = {};
@@ -291,7 +293,7 @@ void leave_word_beside(const char* address, int problem) noexcept {
   if (path.size() >= channel::kAddressBytes) return;
   std::memcpy(file, path.data(), path.size());
   std::memcpy(file + path.size(), channel::kWordSuffix, sizeof(channel::kWordSuffix));
-  // Once the session is over, anything of anybody's may lie there: a pipe would hold the program.
+  // Once the session is over, another user's file may lie there: a pipe would block the program.
   const Descriptor word_file(system::open(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   const bool has_no_descriptor = word_file.get() == -EMFILE || word_file.get() == -ENFILE;
   if (has_no_descriptor && may_leave_links()) return leave_word_as_link({file, path.size() + sizeof(channel::kWordSuffix) - 1}, problem);

@@ -8,10 +8,10 @@ namespace lanescope::agent {
 namespace {
 
 constexpr std::uint32_t kSessionsBetween = 2;
-constexpr std::uint32_t kFewestBetween = 1;  // where there is no room for another
+constexpr std::uint32_t kFewestBetween = 1;  // if there is no room for another place
 
-// Where the program locks all memory that it maps (MCL_FUTURE), the kernel fills what can be used while it is mapped, all at once. What
-// can be used only later it fills page by page, as it is.
+// If the program locks all memory that it maps (MCL_FUTURE), the kernel fills accessible memory while mapping it, all at once. Memory that becomes accessible
+// later is filled page by page.
 void* map_where_there_is_room(int file, std::uint64_t bytes) noexcept {
   void* const mapping = system::map(nullptr, bytes, PROT_NONE, MAP_SHARED, file);
   if (mapping == nullptr) return nullptr;
@@ -20,7 +20,7 @@ void* map_where_there_is_room(int file, std::uint64_t bytes) noexcept {
   return nullptr;
 }
 
-// Only where there is no room beside it: a program that locks what it maps has all of it filled.
+// Only if there is no room for a second mapping: in a program that locks its mappings, the kernel fills all of it.
 void* map_over(void* place, int file, std::uint64_t bytes) noexcept { return system::map(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file); }
 
 }  // namespace
@@ -34,7 +34,7 @@ void* Places::map(int file, std::uint64_t bytes, std::uint32_t generation) noexc
   void* const over = left != nullptr ? const_cast<void*>(left->begin.load(std::memory_order_relaxed)) : nullptr;
   if (over != nullptr) {
     void* const put = mapping != nullptr ? system::move_over(mapping, bytes, over) : map_over(over, file, bytes);
-    // The kernel may have refused halfway, and others may have what lies there now.
+    // The kernel may have failed halfway, and another mapping may lie there now.
     if (put == nullptr)
       left->begin.store(nullptr, std::memory_order_release);
     else
@@ -42,7 +42,7 @@ void* Places::map(int file, std::uint64_t bytes, std::uint32_t generation) noexc
   }
   if (mapping == nullptr) return nullptr;
   if (mapping != over) remember(mapping, bytes);
-  madvise(mapping, bytes, MADV_DONTDUMP);  // a core dump of the target is about the target
+  madvise(mapping, bytes, MADV_DONTDUMP);  // a core dump of the target contains only the target's memory
   return mapping;
 }
 

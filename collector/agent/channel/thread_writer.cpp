@@ -16,8 +16,8 @@ constinit thread_local const void* ThreadWriter::attaching = nullptr;
 namespace {
 
 constexpr std::uint32_t kAskAgainAfter = 256;  // events without a ring
-constexpr int kMostWithinEachOther = 8;        // events
-constexpr char kNobody = 0;                    // lies on no stack
+constexpr int kMostWithinEachOther = 8;        // events nested by signal handlers
+constexpr char kNobody = 0;                    // an address that is on no stack
 
 void claim_ring(ThreadState& state) noexcept {
   const channel::SharedMemory memory(*state.header);
@@ -30,7 +30,7 @@ void claim_ring(ThreadState& state) noexcept {
   state.producer = {*state.ring, memory.thread_pool()};
 }
 
-// A ring that a thread has left goes on where that one ended.
+// A ring that a thread has left continues where that thread stopped.
 void use_memory(ThreadState& state, channel::SharedMemory memory, std::uint32_t generation) noexcept {
   if (state.generation != generation) state.ring = nullptr;
   state.generation = generation;
@@ -51,7 +51,7 @@ ThreadState* begin_within(const ThreadState& outer) noexcept {
 
 }  // namespace
 
-// A signal handler that comes in between finds nothing to write to.
+// A signal handler that interrupts this finds nothing to write to.
 ThreadState* ThreadWriter::attach() noexcept {
   if (current != nullptr && current->own.writer == &kNobody) return current;
   struct Attaching {
@@ -62,7 +62,7 @@ ThreadState* ThreadWriter::attach() noexcept {
   const Attaching now;
   const Quiet quiet;
   const std::uint32_t generation = process_generation();
-  // The child of a vfork, on a thread of its parent, does not join for that; where its parent has, it writes as that thread.
+  // The child of a vfork, on a thread of its parent, does not join for its own sake. If its parent has joined, it writes as that thread.
   if (!has_joined() && may_join() && !is_own_process()) return nullptr;
   const channel::SharedMemory memory = join_recording();
   if (!memory) {
@@ -71,7 +71,7 @@ ThreadState* ThreadWriter::attach() noexcept {
   }
   prepare();
   if (current != nullptr) {
-    current->own = {.thread_id = this_thread_id()};  // of another session
+    current->own = {.thread_id = this_thread_id()};  // it belonged to another session
   } else {
     current = begin_thread();
     if (current == nullptr) return nullptr;

@@ -1,7 +1,7 @@
 // The calling thread's way into its ring.
 //
-// A thread has a ring from its first event to its end (process/threads.h). Writing an event takes no lock, no memory and, behind the
-// thread's first one, no system call; a thread that finds no free ring counts what it could not record, and asks again from time to time.
+// A thread has a ring from its first event to its end (process/threads.h). Writing an event takes no lock, no memory and, after the thread's first event, no
+// system call. A thread that finds no free ring counts the events that it could not record, and looks again from time to time.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace lanescope::agent {
 
-// The calling thread's state, taken for one event. False where nothing can be recorded: there is no session. Where a signal handler interrupted an event of
-// the same thread, what it writes goes to another ring; so does what the thread writes later, if the handler has left that event by a jump,
-// until it is certain that it has (core/faults/left_frame.h).
+// The calling thread's state, taken for one event. False if nothing can be recorded, because there is no session. If a signal handler interrupted an event of
+// the same thread, its events go to another ring. So do later events of the thread, if the handler has left that event by a jump, until it is certain that it
+// has (core/faults/left_frame.h).
 class [[nodiscard]] ThreadWriter {
  public:
   ThreadWriter() noexcept {
@@ -41,11 +41,11 @@ class [[nodiscard]] ThreadWriter {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     state_->own.writer = nullptr;
   }
-  // Follows forks and the ends of threads. Takes memory, so call it while the agent is loaded; any number of times.
+  // Registers for forks and ends of threads. Takes memory, so call it while the agent is loaded; any number of times.
   static void prepare() noexcept;
   // Events of the calling thread are counted as lost from here on.
   static void leave_thread() noexcept;
-  // Whether this thread knows that there is no session: the way to do nothing at all.
+  // True if this thread knows that there is no session; the caller then has nothing to do.
   [[nodiscard]] static bool finds_no_session() noexcept { return is_absent(last_generation()); }
 
   ThreadWriter(const ThreadWriter&) = delete;
@@ -56,10 +56,10 @@ class [[nodiscard]] ThreadWriter {
   [[nodiscard]] ThreadState& state() const noexcept { return *state_; }
   // CLOCK_MONOTONIC, ns.
   [[nodiscard]] std::int64_t now() const noexcept { return channel::event_now(state_->header->clock); }
-  // The same of a time of this process's CLOCK_MONOTONIC.
+  // The same for a given time of this process's CLOCK_MONOTONIC.
   [[nodiscard]] std::int64_t event_time(std::int64_t monotonic) const noexcept { return channel::event_time(state_->header->clock, monotonic); }
 
-  // Appends the record; thread is set here. Requires: *this is true.
+  // Appends the record; sets its thread. Requires: *this is true.
   [[gnu::always_inline]] void write(channel::Record record, std::string_view text) noexcept {
     ThreadState& state = *state_;
     if (state.ring == nullptr && !find_ring()) return;
@@ -71,15 +71,15 @@ class [[nodiscard]] ThreadWriter {
   static ThreadState* attach() noexcept;
   static void detach() noexcept;  // the thread ends
   static void count_lost(ThreadState& state) noexcept;
-  // Of the thread's states one by which no event is being written, by all that is known; null where there is none.
+  // One of the thread's states that is not writing an event, as far as is known; null if there is none.
   ThreadState* free_state(ThreadState& first) const noexcept;
-  // For a thread without one, from time to time; counts the event where none is free.
+  // For a thread without a ring, called from time to time; counts the event if no ring is free.
   bool find_ring() noexcept;
-  // A child that has not looked yet is of no generation.
+  // A child that has not looked yet has no generation.
   static bool is_absent(std::uint32_t generation) noexcept { return absent_in == generation && generation != 0; }
   static constinit thread_local ThreadState* current;
   static constinit thread_local std::uint32_t absent_in;  // generation in which this thread found no session
-  static constinit thread_local const void* attaching;    // who does, on the stack; null: nobody
+  static constinit thread_local const void* attaching;    // the object on the stack that attaches; null: none
 
   ThreadState* state_ = nullptr;
 };

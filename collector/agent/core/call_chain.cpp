@@ -10,7 +10,8 @@
 namespace lanescope::agent {
 namespace {
 
-// libgcc's, which CUPTI and every C++ program bring along: the agent's own would need a newer C library than it promises to run with.
+// The unwinder of libgcc, which CUPTI and every C++ program bring along. One of the agent's own would need a newer C library than the agent promises to run
+// with.
 struct Unwinder {
   _Unwind_Reason_Code (*walk)(_Unwind_Trace_Fn, void*) = nullptr;
   _Unwind_Word (*address)(struct _Unwind_Context*) = nullptr;
@@ -36,7 +37,7 @@ bool prepare_call_chains() noexcept {
   unwinder.walk = reinterpret_cast<decltype(unwinder.walk)>(dlsym(library, "_Unwind_Backtrace"));
   unwinder.address = reinterpret_cast<decltype(unwinder.address)>(dlsym(library, "_Unwind_GetIP"));
   const bool found = unwinder.walk != nullptr && unwinder.address != nullptr;
-  // The first walk sets the unwinder up, for which it calls the kernel: a program may have forbidden that by the time of its first long call.
+  // The first walk sets the unwinder up, which takes system calls: the program may have forbidden them by the time of its first long call.
   if (found) static_cast<void>(CallChain());
   can_unwind.store(found, std::memory_order_release);
   return found;

@@ -1,4 +1,4 @@
-// The calls that led to where the calling thread is, by unwind tables: libraries of the C library's and CUDA's sort keep no frame pointers.
+// The calls that led to the calling thread's present place, by unwind tables, because libraries such as the C library and CUDA's keep no frame pointers.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 
 namespace lanescope::agent {
 
-// Looks for what unwinds, and walks once, so that later walks need nothing of the kernel. Loads a library perhaps, so not where the caller may hold a lock of
-// the program's. False where there is none.
+// Looks for the unwinder and walks once, so that later walks need nothing of the kernel. May load a library, so do not call it if the caller may hold a lock of
+// the program's. False if there is no unwinder.
 bool prepare_call_chains() noexcept;
 [[nodiscard]] bool can_take_call_chains() noexcept;
 
-// Return addresses, innermost first, those of the agent's own functions among them.
+// Return addresses, innermost first, including those of the agent's own functions.
 class CallChain {
  public:
-  // Takes it. Requires: can_take_call_chains(), but for the walk of prepare_call_chains(). Takes no memory and calls no kernel after that one.
+  // Takes the chain. Requires: can_take_call_chains(), except for the walk of prepare_call_chains(). After that walk, it takes no memory and calls no kernel.
   CallChain() noexcept;
 
-  // As a record of type kCallChain carries it. Valid as long as this.
+  // The text of a record of type kCallChain. Valid as long as this object.
   [[nodiscard]] std::string_view text() const noexcept { return {reinterpret_cast<const char*>(addresses_), depth_ * sizeof(addresses_[0])}; }
 
  private:

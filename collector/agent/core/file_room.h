@@ -1,4 +1,4 @@
-// What the program's own limit for files allows the agent to write.
+// How far the program's own limit for files allows the agent to write.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lanescope::agent {
 
-// Whether a file may grow to so many bytes, or be written up to there (RLIMIT_FSIZE): what goes beyond would send the program a signal that ends it.
+// True if a file may grow to `bytes` bytes, or be written up to there (RLIMIT_FSIZE). Writing beyond would send the program a signal that ends it.
 inline bool may_write_up_to(std::int64_t bytes) noexcept {
   rlimit limit{};
   return system::system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, system::word(&limit)) == 0 && static_cast<rlim_t>(bytes) <= limit.rlim_cur;

@@ -1,5 +1,5 @@
-// Included before everything in the agent: functions that later C libraries also have under a newer version are asked for under their
-// oldest, so that the agent loads on machines with glibc 2.27. They were in libdl and libpthread then, which the agent therefore names.
+// Included before everything in the agent. Functions that later C libraries also have under a newer version are requested by their oldest one, so that the
+// agent loads on machines with glibc 2.27. They were in libdl and libpthread then, so the agent names these libraries.
 #if defined(__x86_64__)
 __asm__(".symver dladdr,dladdr@GLIBC_2.2.5");
 __asm__(".symver dlclose,dlclose@GLIBC_2.2.5");

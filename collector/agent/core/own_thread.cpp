@@ -18,7 +18,7 @@ namespace {
 
 constinit std::atomic<long> own_threads{0};
 
-// What stands behind the name; empty where that is not there.
+// The text after the name; empty if the name is not there.
 std::string_view value_of(std::string_view name, std::string_view status) noexcept {
   const std::size_t at = status.find(name);
   return at == std::string_view::npos ? std::string_view() : std::string_view(status.data() + at + name.size(), status.size() - at - name.size());

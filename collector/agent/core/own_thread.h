@@ -5,12 +5,11 @@
 
 namespace lanescope::agent {
 
-// Starts one that nobody waits for, with so much stack; 0: as the program's threads have. All signals stay with the threads of the program,
-// but those of its own faults, which go where the program's go. Returns 0, or as pthread_create why there is none.
+// Starts a thread that nobody joins, with this many bytes of stack; 0: as much as the program's threads have. All signals stay with the threads of the program,
+// except those of the thread's own faults, which go where the program's go. Returns 0, or the error of pthread_create if there is no thread.
 int start_own_thread(void* (*body)(void*), void* argument, std::size_t stack_bytes) noexcept;
 
-// To be made first on such a thread, and to live as long as that: the thread has a name that tells whose it is, and what it does is no business
-// of the recording.
+// Must be the first object on such a thread and live as long as the thread. The thread gets a name that tells whose it is, and its calls are not recorded.
 class [[nodiscard]] OwnThread {
  public:
   OwnThread() noexcept;
@@ -19,11 +18,11 @@ class [[nodiscard]] OwnThread {
   OwnThread& operator=(const OwnThread&) = delete;
 };
 
-// In a forked child, where there are none.
+// In a forked child, which has no such threads.
 void forget_own_threads() noexcept;
 
-// Whether the program's threads have all ended, one by one, and only ours are left: then the C library would end the process, as after exit(0),
-// were it not for ours. A few system calls; asked on one of ours.
+// True if all threads of the program have ended, one by one, and only ours are left: without ours, the C library would end the process, as after exit(0). A few
+// system calls; called on one of our threads.
 bool has_lost_its_threads() noexcept;
 
 }  // namespace lanescope::agent

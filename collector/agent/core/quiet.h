@@ -1,4 +1,4 @@
-// Calls into the C library that the agent makes itself are no business of the recording.
+// Calls into the C library that the agent makes itself are not recorded.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ class [[nodiscard]] Quiet {
   Quiet(const Quiet&) = delete;
   Quiet& operator=(const Quiet&) = delete;
 
-  // For a thread of the agent's own, or one that is left alone: from here to its end.
+  // For a thread of the agent's own, or one that is left alone: from here to the end of the thread.
   static void this_thread() noexcept {
     outermost = nullptr;
     ++depth;
   }
-  // A signal handler may have left one by a jump, which ends it as well (core/faults/left_frame.h).
+  // A signal handler may have left a Quiet by a jump, which also ends it (core/faults/left_frame.h).
   [[nodiscard]] static bool is_on() noexcept { return depth != 0 && !was_left(); }
 
  private:

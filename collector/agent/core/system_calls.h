@@ -1,8 +1,7 @@
-// What the agent asks of the kernel: past the C library, whose functions of these names the agent itself stands before (osrt/wrappers.cpp).
-// None is a place at which a thread can be cancelled, none sets errno, and all may be called in a signal handler and in the child of a
-// fork.
+// System calls of the agent, made without the C library, because the agent itself stands before the functions of these names (osrt/wrappers.cpp). None is a
+// cancellation point, none sets errno, and all may be called in a signal handler and in the child of a fork.
 //
-// Where the kernel refuses, the result is -errno.
+// If the kernel refuses, the result is -errno.
 #pragma once
 
 #include <cstddef>
@@ -40,20 +39,20 @@ inline int open(const char* path, int flags) noexcept {
   constexpr int kFromHere = -100;  // AT_FDCWD
   return static_cast<int>(system_call(SYS_openat, kFromHere, word(path), flags));
 }
-// Bytes of the path to which `link` leads.
+// Returns the number of bytes of the path to which `link` leads.
 inline long read_link(const char* link, char* path, std::size_t size) noexcept {
   constexpr int kFromHere = -100;  // AT_FDCWD
   return system_call(SYS_readlinkat, kFromHere, word(link), word(path), static_cast<long>(size));
 }
-// Takes no descriptor.
+// Needs no descriptor.
 inline int make_link(const char* target, const char* path) noexcept {
   constexpr int kFromHere = -100;  // AT_FDCWD
   return static_cast<int>(system_call(SYS_symlinkat, word(target), kFromHere, word(path)));
 }
-// Of an open file; false where there is none.
+// The status of an open file; false if the descriptor is not open.
 inline bool file_status(int descriptor, struct stat& status) noexcept { return system_call(SYS_fstat, descriptor, word(&status)) == 0; }
 
-// Of what lies at this path; false where nothing does.
+// The status of the file at this path; false if there is none.
 inline bool file_status(const char* path, struct stat& status) noexcept {
   constexpr int kFromHere = -100;  // AT_FDCWD
   return system_call(SYS_newfstatat, kFromHere, word(path), word(&status), 0) == 0;
@@ -64,7 +63,7 @@ inline void* address_or_null(long answer) noexcept {
   constexpr long kLastError = -4095;
   return answer < 0 && answer >= kLastError ? nullptr : reinterpret_cast<void*>(answer);
 }
-// Null where there is no memory, as is remap(), which may move it.
+// map() and remap() return null if there is no memory; remap() may move the memory.
 inline void* map(void* place, std::size_t bytes, int protection, int flags, int file) noexcept {
   return address_or_null(system_call(SYS_mmap, word(place), static_cast<long>(bytes), protection, flags, file, 0));
 }
@@ -72,7 +71,7 @@ inline void* remap(void* place, std::size_t bytes, std::size_t wanted) noexcept 
   constexpr long kMayMove = 1;  // MREMAP_MAYMOVE
   return address_or_null(system_call(SYS_mremap, word(place), static_cast<long>(bytes), static_cast<long>(wanted), kMayMove));
 }
-// What is mapped at `place` lies over what is mapped at `over` then, and at `place` nothing does.
+// Moves the memory at `place` over the memory at `over`; afterwards nothing is mapped at `place`.
 inline void* move_over(void* place, std::size_t bytes, void* over) noexcept {
   constexpr long kMoveThere = 1 | 2;  // MREMAP_MAYMOVE | MREMAP_FIXED
   const auto size = static_cast<long>(bytes);
@@ -91,7 +90,7 @@ inline long receive(int socket, void* bytes, std::size_t size, int flags) noexce
   return system_call(SYS_recvfrom, socket, word(bytes), static_cast<long>(size), flags);
 }
 inline long receive_message(int socket, msghdr* message, int flags) noexcept { return system_call(SYS_recvmsg, socket, word(message), flags); }
-// `milliseconds` < 0: without end.
+// `milliseconds` < 0: no limit.
 inline int poll(pollfd* descriptors, std::size_t count, int milliseconds) noexcept {
   const timespec limit{.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1'000'000L};
   return static_cast<int>(system_call(SYS_ppoll, word(descriptors), static_cast<long>(count), milliseconds < 0 ? 0 : word(&limit), 0, sizeof(std::uint64_t)));
@@ -103,7 +102,7 @@ inline void sleep(std::int64_t nanoseconds) noexcept {
 }
 inline void yield() noexcept { system_call(SYS_sched_yield); }
 
-// As FUTEX_WAIT and FUTEX_WAKE of a word that is this process's alone. `nanoseconds`: at most so long.
+// FUTEX_WAIT and FUTEX_WAKE of a word that only this process uses. Waits at most `nanoseconds`.
 inline long futex_wait(const void* place, std::uint32_t seen, std::int64_t nanoseconds) noexcept {
   const timespec limit{.tv_sec = nanoseconds / 1'000'000'000, .tv_nsec = nanoseconds % 1'000'000'000};
   return system_call(SYS_futex, word(place), FUTEX_WAIT_PRIVATE, seen, word(&limit));

@@ -40,7 +40,7 @@ std::size_t encode(std::uint32_t character, char* out) noexcept {
 
 std::string_view bounded_text(const char* message) noexcept {
   if (message == nullptr) return {};
-  // One byte more than fits, so that a cut within a character is seen.
+  // One byte more than fits, so that a cut within a character is noticed.
   const std::string_view text(message, strnlen(message, channel::kMaximumTextBytes + 1));
   return text.substr(0, channel::cut_at_character(text, channel::kMaximumTextBytes));
 }

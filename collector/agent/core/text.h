@@ -1,4 +1,4 @@
-// Text that a target hands over: bounded, and as UTF-8.
+// Text that a target passes: bounded, and as UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace lanescope::agent {
 
-// The message of a C string, null allowed, as far as a record can hold it.
+// The message of a C string (null allowed), cut to the length that a record can hold.
 std::string_view bounded_text(const char* message) noexcept;
 
 // Room for one wide message as UTF-8.
@@ -16,8 +16,7 @@ struct TextBuffer {
   char bytes[channel::kMaximumTextBytes];
 };
 
-// The message of a wide string (UTF-32 on Linux), null allowed, as UTF-8 in `buffer`, cut at a character where it does not fit. What is not
-// a character becomes U+FFFD.
+// The message of a wide string (UTF-32 on Linux; null allowed), as UTF-8 in `buffer`, cut at a character if it does not fit. Invalid characters become U+FFFD.
 std::string_view utf8_text(const wchar_t* message, TextBuffer& buffer) noexcept;
 
 }  // namespace lanescope::agent

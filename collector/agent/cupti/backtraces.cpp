@@ -73,7 +73,7 @@ void follow_call(CUpti_CallbackDomain domain, const CUpti_CallbackData& call) no
   ThreadWriter writer;
   if (!writer) return;
   const std::int64_t now = writer.event_time(called);
-  // A call of the runtime makes calls of the driver, which have its correlation id: one chain is enough.
+  // A call of the runtime makes driver calls with the same correlation id: one chain is enough.
   std::uint32_t& outer = writer.state().own.followed_call;
   const bool is_runtime = domain == CUPTI_CB_DOMAIN_RUNTIME_API;
   if (!is_runtime && outer == call.correlationId) return;
@@ -83,7 +83,7 @@ void follow_call(CUpti_CallbackDomain domain, const CUpti_CallbackData& call) no
     return;
   }
   const auto start = static_cast<std::int64_t>(*call.correlationData);
-  if (start == 0) return;  // it began before it was asked about
+  if (start == 0) return;  // it began before it was followed
   const channel::Settings& settings = writer.settings();
   if (settings.recording.load(std::memory_order_relaxed) == 0) return;
   if (now - start >= settings.backtrace_threshold_ns.load(std::memory_order_relaxed)) write_chain(writer, start, now - start, call.correlationId);

@@ -1,8 +1,7 @@
-// Call chains of CUDA calls that take long: which code of the program made them.
+// Call chains of CUDA calls that take long: they show which code of the program made the calls.
 //
-// CUPTI calls back at the begin and the end of the chosen calls alone. At the end of one that took long enough its thread's stack is
-// walked, by unwind tables: the CUDA libraries keep no frame pointers. Addresses go to the host as a record of the thread's ring; the host
-// knows what lies there.
+// CUPTI calls back only at the begin and the end of the chosen calls. At the end of a call that took long enough, the thread's stack is walked by unwind
+// tables, because the CUDA libraries keep no frame pointers. The addresses go to the host as a record of the thread's ring; the host knows what lies there.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +10,14 @@
 
 namespace lanescope::agent::cupti {
 
-// Of channel::CallGroup: what a call of that name does. 0 for those that are never asked about.
+// The channel::CallGroup of the call with that name. 0 for calls that are never asked about.
 std::uint32_t call_group(const char* name) noexcept;
 
-// Asks CUPTI to call back, or no longer to, for calls of these groups; of the driver API for those alone that do work.
+// Asks CUPTI to call back, or to stop calling back, for calls of these groups; of the driver API only for calls that do work.
 void enable_backtraces(const Functions& functions, CUpti_SubscriberHandle subscriber, std::uint32_t groups) noexcept;
 void disable_backtraces(const Functions& functions, CUpti_SubscriberHandle subscriber, std::uint32_t groups) noexcept;
 
-// Whether chains of calls of this group are asked for. Any thread.
+// True if chains of calls of this group are asked for. Any thread.
 bool takes_chains_of(std::uint32_t group) noexcept;
 
 // For CUPTI's callback, on the thread of the call.

@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kProfilerCapture = 1;  // key of the capture between cudaProfilerStart and cudaProfilerStop
 
 constexpr CUpti_CallbackId kProfilerCalls[] = {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop};
-// Calls that end contexts, and with them the records that CUPTI still keeps for these.
+// Calls that end contexts, and with them the records that CUPTI still keeps for them.
 constexpr CUpti_CallbackId kContextEndingCalls[] = {CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy,
                                                     CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2,
                                                     CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset,
@@ -32,7 +32,7 @@ constinit std::atomic<Tracer*> tracer{nullptr};
 constinit std::atomic<pid_t> traced_process{0};
 constinit std::atomic<bool> watches_exit{false};
 
-// Handlers run last in, first out: registered once CUDA is up, ours runs before CUDA goes down.
+// Handlers run last in, first out: ours is registered after CUDA is initialized, so it runs before CUDA shuts down.
 void watch_exit() noexcept {
   if (watches_exit.exchange(true)) return;
   std::atexit([] {
@@ -40,7 +40,7 @@ void watch_exit() noexcept {
   });
 }
 
-// A capture begins behind cudaProfilerStart and ends before cudaProfilerStop.
+// A capture begins after cudaProfilerStart and ends before cudaProfilerStop.
 void on_profiler_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
   const channel::SharedMemory memory = join_recording();
   if (!memory) return;
@@ -58,7 +58,7 @@ void on_driver_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcep
     }
   wait_while_held(id, call);
   for (const CUpti_CallbackId ending : kContextEndingCalls)
-    if (id == ending && call.callbackSite == CUPTI_API_ENTER && !Quiet::is_on()) {  // our own calls end none
+    if (id == ending && call.callbackSite == CUPTI_API_ENTER && !Quiet::is_on()) {  // our own calls end no contexts
       kernel_counters::forget_contexts();
       if (Tracer* current = current_tracer()) return current->save_records();
     }

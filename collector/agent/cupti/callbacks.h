@@ -1,6 +1,6 @@
-// What CUPTI calls, on the target's threads: each goes to the tracer, as far as it is asked for.
+// The functions that CUPTI calls on the target's threads: each goes to the tracer, if it is asked for.
 //
-// Threads: any. Callbacks make no calls into CUDA, and return in O(1) but for the ends of contexts, which wait for their records.
+// Threads: any. Callbacks make no calls into CUDA, and return in O(1), except those at the end of a context, which wait for its records.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@ namespace lanescope::agent::cupti {
 
 class Tracer;
 
-// To whom callbacks go, of this process; null: to nobody.
+// The tracer of this process that gets the callbacks; null: none.
 void set_current_tracer(Tracer* tracer) noexcept;
 [[nodiscard]] Tracer* current_tracer() noexcept;
-// Whether it was set by this process: the child of a vfork sees the same memory, and is another one.
+// True if the tracer was set by this process: the child of a vfork sees the same memory, but is another process.
 [[nodiscard]] bool is_traced_process() noexcept;
 
 // For cuptiActivityRegisterCallbacks.
@@ -24,8 +24,8 @@ void CUPTIAPI on_complete(CUcontext context, std::uint32_t stream, std::uint8_t*
 // For cuptiSubscribe.
 void CUPTIAPI on_callback(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
 
-// Asks for what is always needed: the driver's initialization, cudaProfilerStart and cudaProfilerStop, and the ends of contexts. Returns
-// CUPTI_SUCCESS unless all of it is refused.
+// Asks for the callbacks that are always needed: initialization of the driver, cudaProfilerStart and cudaProfilerStop, and ends of contexts. Returns
+// CUPTI_SUCCESS unless all of them are refused.
 CUptiResult enable_callbacks(const Functions& functions, CUpti_SubscriberHandle subscriber) noexcept;
 
 }  // namespace lanescope::agent::cupti

@@ -29,7 +29,7 @@ constinit std::atomic<void (*)(int)> real_exit{nullptr};
 void finish_before_exits() noexcept {
   if (is_done.exchange(true)) return;
   at_quick_exit([] { finish(); });
-  // What the program calls is not the agent's own.
+  // The functions that the program calls, not the agent's own.
   void* const plain = dlsym(RTLD_NEXT, "_exit");
   void* const standard = dlsym(RTLD_NEXT, "_Exit");
   if (plain == nullptr) return;
@@ -43,7 +43,7 @@ void finish_before_exits() noexcept {
   Redirection* const execs = std::copy(signals.begin(), signals.end(), redirections + kExits);
   std::copy_n(exec_redirections.begin(), std::min(exec_redirections.size(), kMostOfExec), execs);
   static constinit CallSlots slots;
-  slots.redirect(redirections);  // what is left of the array redirects nothing
+  slots.redirect(redirections);  // the unused entries of the array redirect nothing
 }
 
 }  // namespace lanescope::agent::cupti

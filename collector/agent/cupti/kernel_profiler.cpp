@@ -24,7 +24,7 @@ channel::KernelCollection collection_of(const channel::Settings& settings) noexc
   return static_cast<channel::KernelCollection>(settings.kernel_collection.load(std::memory_order_acquire));
 }
 
-// Our library, which lies beside the agent.
+// Our library, which is in the agent's folder.
 void* open_library_beside_agent() noexcept {
   Dl_info self{};
   if (dladdr(reinterpret_cast<const void*>(&open_library_beside_agent), &self) == 0 || self.dli_fname == nullptr) return nullptr;
@@ -36,7 +36,7 @@ void* open_library_beside_agent() noexcept {
   return load_file(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-// The libcupti that these functions are of.
+// The libcupti to which these functions belong.
 void* handle_of(const Functions& functions) noexcept {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(functions.get_version), &info) == 0 || info.dli_fname == nullptr) return nullptr;
@@ -51,7 +51,7 @@ void KernelProfiler::ask(Work work) noexcept {
   if (collector == nullptr || has_faulted_.load(std::memory_order_acquire)) return;
   const Quiet quiet;
   if (call_cupti([&] { work(*collector); }) == Guarded::kDone) return;
-  cupti::let_launches_go();  // they may be held
+  cupti::let_launches_go();  // they may still be held
   if (has_faulted_.exchange(true)) return;
   report(Component::kCupti, ComponentState::kFailed, Severity::kError,
          "PC samples are not recorded from here on: CUPTI faulted when it was asked for them. All else is recorded, and the program runs on.");

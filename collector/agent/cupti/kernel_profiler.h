@@ -1,6 +1,6 @@
-// What keeps kernels: the agent's side of liblanescope-kernels.so (kernels/collector.h), which is loaded where a recording asks for it.
+// Records what limits kernels: the agent's side of liblanescope-kernels.so (kernels/collector.h), which is loaded if a recording asks for it.
 //
-// A fault in a call into it ends the collection for the process, and nothing else.
+// A fault in a call into the library only ends this collection for the process.
 #pragma once
 
 #include <atomic>
@@ -20,23 +20,23 @@ class KernelProfiler final : private kernels::Host {
   KernelProfiler(const KernelProfiler&) = delete;
   KernelProfiler& operator=(const KernelProfiler&) = delete;
 
-  // Follows contexts and modules from here on, where the settings ask for any of it; tells the user where that can't be. Any number of
-  // times. `functions` outlive *this.
+  // From here on follows contexts and modules, if the settings ask for any of it; tells the user if that is impossible. May be called any number of times.
+  // `functions` outlive *this.
   void watch(const Functions& functions, CUpti_SubscriberHandle subscriber, const channel::Settings& settings, Arrival arrival) noexcept;
 
-  // On the agent's own thread, or before it runs. Frames go to `frames` until end(), which outlives that.
+  // Called on the agent's own thread, or before it runs. Frames go to `frames`, which must live until end() has returned.
   void begin(const channel::Settings& settings, encode::FrameWriter& frames) noexcept;
-  // Hands over what was collected, where that is due.
+  // Hands over what was collected, if that is due.
   void collect(std::int64_t now) noexcept;
   void end() noexcept;
-  // From here on for another session. Requires: end().
+  // Starts another session. Requires: end().
   void begin_session() noexcept;
-  // In a forked child, where nothing else is called any more.
+  // In a forked child; nothing else is called there any more.
   void process_forked() noexcept;
-  // ns until collect() is due; `otherwise` where nothing is collected.
+  // ns until collect() is due; `otherwise` if nothing is collected.
   [[nodiscard]] std::int64_t until_due(std::int64_t now, std::int64_t otherwise) const noexcept;
 
-  // CUPTI's callback in the domain of resources, on any thread.
+  // CUPTI's callback in the resource domain, on any thread.
   void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& resource) noexcept;
 
  private:
@@ -60,7 +60,7 @@ class KernelProfiler final : private kernels::Host {
   bool was_tried_ = false;
   bool is_collecting_ = false;
   bool follows_launched_code_ = false;
-  Arrival arrival_ = Arrival::kWithDriver;  // when it was first watched
+  Arrival arrival_ = Arrival::kWithDriver;  // at the first watch()
   std::int64_t next_ = 0;
   encode::FrameWriter* frames_ = nullptr;
 };

@@ -14,25 +14,26 @@
 namespace lanescope::agent::cupti {
 namespace {
 
-constexpr std::int64_t kLongestWait = 5 * kSecond;  // of a launch that is held
-// For so many times the patience that was in vain nothing is held again: at first, and as tries in vain follow each other, twice as many each time.
+constexpr std::int64_t kLongestWait = 5 * kSecond;  // of a held launch
+// After a failure nothing is held again for this many times the patience: first kLeastCalm, then twice as many after each consecutive failure.
 constexpr std::int64_t kLeastCalm = 2, kMostCalm = 20;
 constexpr std::int64_t kLongestCalm = 2 * kSecond;
 constexpr std::int64_t kUnfollowed =
-    50 * kMillisecond;  // for launches that began before they were followed; one waits for a kernel to end where the queue is full
+    50 * kMillisecond;  // for launches that began before they were followed; a launch waits for a kernel to end if the queue is full
 
-constinit std::atomic<std::uint32_t> followed{0};  // how often they began to be; 0: they are not
+constinit std::atomic<std::uint32_t> followed{0};  // how many times following has begun; 0: launches are not followed
 constinit std::uint32_t times_followed = 0;
 constinit std::int64_t followed_since = 0;
-constinit std::int64_t calm = kLeastCalm;  // after the next try in vain
+constinit std::int64_t calm = kLeastCalm;  // multiple of the patience after the next failure
 constinit std::int64_t calm_until = 0;
 constinit std::atomic<bool> has_stalled{false};  // a launch was held for too long
 
-// What launches find. Who wants to hold them waits until none of them waits for the GPU; the last that comes back from that closes the gate.
+// The state of the gate for launches. A thread that wants to hold launches waits until none of them waits for the GPU; the last one that returns closes the
+// gate.
 enum Gate : std::uint32_t { kOpen, kWanted, kHeld };
 constinit std::atomic<std::uint32_t> gate{kOpen};  // futex
 
-// Launches under way: the `followed` that they count for, how many of them wait for the GPU, and how many there are.
+// Launches in progress: the value of `followed` that they belong to, how many of them wait for the GPU, and their number.
 enum class Kind : std::uint8_t { kUncounted, kLaunch, kWaitsForGpu };
 std::uint64_t share_of(Kind kind) noexcept { return kind == Kind::kWaitsForGpu ? 1 << 16 | 1 : kind == Kind::kLaunch ? 1 : 0; }
 constinit std::atomic<std::uint64_t> under_way{0};
@@ -42,12 +43,12 @@ std::uint64_t waiting_of(std::uint64_t counts) noexcept { return counts >> 16 & 
 constinit std::atomic<bool> is_followed[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};
 constinit std::atomic<bool> waits_for_gpu[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};
 constinit std::atomic<bool> is_ours[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};  // callbacks that were enabled for this
-// Launches in which this thread is, each within the one before, what the outermost counts as, and the `followed` that they count for.
+// For this thread: the value of `followed`, the nesting depth of its launches, and the kind as which the outermost counts.
 constinit thread_local std::uint32_t depth_of = 0;
 constinit thread_local std::uint16_t depth = 0;
 constinit thread_local Kind counted_as = Kind::kUncounted;
 
-// All calls of the driver but those that certainly neither load code, nor enqueue, nor wait: also a question (cuKernelGetFunction, cuOccupancy...) loads code.
+// All calls of the driver except those that certainly neither load code, nor enqueue, nor wait: questions (cuKernelGetFunction, cuOccupancy...) load code, too.
 bool is_launch(std::string_view name) noexcept {
   constexpr std::string_view kOthers[] = {"cuCtxGetCurrent", "cuCtxSetCurrent",    "cuCtxPushCurrent",    "cuCtxPopCurrent",
                                           "cuDeviceGet",     "cuDriverGetVersion", "cuGetError",          "cuGetProcAddress",
@@ -56,7 +57,7 @@ bool is_launch(std::string_view name) noexcept {
   return name.starts_with("cu") && std::none_of(std::begin(kOthers), std::end(kOthers), [name](std::string_view other) { return name.starts_with(other); });
 }
 
-// Whether launches are followed for the `now`-th time still; what there are then, else none.
+// Whether launches are still followed for the `now`-th time; if so, the counts of that.
 struct Counted {
   bool is_counted = false;
   std::uint64_t counts = 0;
@@ -90,7 +91,7 @@ void wait() noexcept {
 
 std::uint64_t own_share() noexcept { return depth != 0 && depth_of == followed.load() ? share_of(counted_as) : 0; }
 
-// Whether it is closed: no launch but this thread's waits for the GPU.
+// Returns true if the gate is closed: no launch except this thread's waits for the GPU.
 bool close_gate(std::int64_t give_up) noexcept {
   gate.store(kWanted);
   if (waiting_of(under_way.load() - own_share()) == 0) change_gate(kWanted, kHeld);
@@ -167,7 +168,7 @@ void forget_launches() noexcept {
 void wait_while_held(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
   const std::uint32_t now = followed.load(std::memory_order_acquire);
   if (now == 0 || id >= CUPTI_DRIVER_TRACE_CBID_SIZE || !is_followed[id].load(std::memory_order_relaxed) || Quiet::is_on()) return;
-  // The end of what began before may have been missed.
+  // The end of an earlier launch may have been missed.
   if (depth_of != now) depth = 0;
   depth_of = now;
   if (call.callbackSite != CUPTI_API_ENTER) {
@@ -176,12 +177,13 @@ void wait_while_held(CUpti_CallbackId id, const CUpti_CallbackData& call) noexce
     if (left.is_counted && gate.load() == kWanted && waiting_of(left.counts) == 0) change_gate(kWanted, kHeld);
     return;
   }
-  // One within another is under way with that, whose locks others may wait for: it never waits itself.
+  // A nested launch belongs to the outer one, whose locks others may wait for: it never waits itself.
   if (depth != 0) {
     ++depth;
     return;
   }
-  // Who holds launches sees this one under way, or this one sees that they are held. While it waits it is not within a launch: a signal's handler may make one.
+  // The holder sees this launch in progress, or this launch sees that launches are held. While it waits it does not count as a launch: a signal handler may
+  // make one.
   const Kind kind = waits_for_gpu[id].load(std::memory_order_relaxed) ? Kind::kWaitsForGpu : Kind::kLaunch;
   while (true) {
     const bool is_counted = count(now, share_of(kind)).is_counted;

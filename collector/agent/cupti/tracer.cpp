@@ -22,19 +22,19 @@
 namespace lanescope::agent::cupti {
 namespace {
 
-constexpr std::int64_t kFinishLimit = 2 * kSecond;  // without a buffer that is read
+constexpr std::int64_t kFinishLimit = 2 * kSecond;  // without any buffer being read
 constexpr std::int64_t kLongestFinish = 30 * kSecond;
 constexpr std::int64_t kCrashLimit = 500 * kMillisecond;
-constexpr std::int64_t kFollowLimit = 2 * kSecond;  // for CUPTI to be on for a further session
+constexpr std::int64_t kFollowLimit = 2 * kSecond;  // for CUPTI to be on for another session
 constexpr std::int64_t kAwaitSettings = 2 * kSecond;
 constexpr std::size_t kStackBytes = 512u << 10;
-constexpr std::uint32_t kAcceptsNoBuffer = 27;      // CUPTI of CUDA 12.9: the first that may be given none
-constexpr std::uint32_t kOwnSubscribers = 130'200;  // from here on, the second way to subscribe wants all other calls of its kind, too
+constexpr std::uint32_t kAcceptsNoBuffer = 27;      // CUPTI of CUDA 12.9: the first version that accepts that it gets no buffer
+constexpr std::uint32_t kOwnSubscribers = 130'200;  // from this version on, the second way to subscribe requires that all other calls use it, too
 
-// What old CUPTIs write into when all buffers are in use; nobody reads it.
+// Old CUPTI versions write here if all buffers are in use; nobody reads it.
 alignas(4096) constinit std::uint8_t discard_buffer[64u << 10] = {};
 
-// Until the word is `wanted` or more, `limit` ns at most. Returns whether it is.
+// Waits until the word is at least `wanted`, at most `limit` ns. Returns true if it is.
 bool await(std::atomic<std::uint32_t>& word, std::uint32_t wanted, std::int64_t limit) noexcept {
   const std::int64_t deadline = monotonic_now() + limit;
   for (std::uint32_t seen = word.load(std::memory_order_acquire); seen < wanted; seen = word.load(std::memory_order_acquire)) {
@@ -48,7 +48,7 @@ bool await(std::atomic<std::uint32_t>& word, std::uint32_t wanted, std::int64_t 
 constexpr const char* kBeginsLate = "GPU activity at the begin of a capture is missing: CUPTI took more than 2 s to begin.";
 constexpr const char* kFaultedAtBegin = "GPU activity is not recorded: CUPTI faulted when it was asked to begin. The program runs on.";
 
-// Who subscribes in the old way gives no name, which CUPTI puts in words of its own.
+// A client that subscribes in the old way has no name; CUPTI then returns a placeholder.
 bool has_name(const char* subscriber) noexcept { return *subscriber != '\0' && std::strstr(subscriber, "<not provided>") == nullptr; }
 
 }  // namespace
@@ -95,7 +95,7 @@ void Tracer::report_refused(const char* are, CUptiResult result) noexcept {
   tell(ComponentState::kRecording, Severity::kWarning, "%s not recorded: CUPTI answered %d (%s).", are, static_cast<int>(result), name);
 }
 
-// First of all, and alone: another client's records would go astray if we touched anything before this succeeded.
+// This must come first, and alone: if we touched anything before it succeeded, another client's records would be lost.
 bool Tracer::subscribe() noexcept {
   const Functions& functions = library_.functions;
   char owner[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN] = {};
@@ -179,7 +179,7 @@ bool Tracer::start(Arrival arrival) noexcept {
   if (call_cupti([&] { started = start_recording(arrival); }) == Guarded::kFaulted) {
     has_faulted_.store(true, std::memory_order_release);
     is_over_ = true;
-    set_phase(channel::AgentPhase::kConnected);  // it begins no more
+    set_phase(channel::AgentPhase::kConnected);  // it never begins
     set_current_tracer(this);
     report(Component::kCupti, ComponentState::kFailed, Severity::kError, kFaultedAtBegin);
     return false;
@@ -215,7 +215,7 @@ void Tracer::request_buffer(std::uint8_t** buffer, std::size_t* bytes) noexcept 
 void Tracer::complete_buffer(std::uint8_t* buffer, std::size_t valid_bytes) noexcept {
   if (buffer == nullptr) return;
   if (buffer == discard_buffer) {
-    // At least so many: most records are shorter.
+    // A lower bound: most records are shorter.
     discarded_records_.fetch_add(valid_bytes / sizeof(CUpti_ActivityKernel10), std::memory_order_relaxed);
     return;
   }

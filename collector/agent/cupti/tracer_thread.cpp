@@ -1,4 +1,4 @@
-// The tracer's own thread: from completed buffers to frames, as the host's settings say.
+// The tracer's own thread: makes frames from completed buffers, as the host's settings say.
 #include <algorithm>
 #include <climits>
 #include <csignal>
@@ -23,9 +23,9 @@
 namespace lanescope::agent::cupti {
 namespace {
 
-constexpr std::int64_t kLongestSleep = 200 * kMillisecond;        // between looks when nobody rings
-constexpr std::int64_t kWriteOutAnyway = 500 * kMillisecond;      // where CUPTI is not to be asked for buffers
-constexpr std::int64_t kWaitForRunningWork = 100 * kMillisecond;  // at the end, before what still runs is taken as unfinished
+constexpr std::int64_t kLongestSleep = 200 * kMillisecond;        // between looks if nobody rings
+constexpr std::int64_t kWriteOutAnyway = 500 * kMillisecond;      // if CUPTI must not be asked for buffers
+constexpr std::int64_t kWaitForRunningWork = 100 * kMillisecond;  // at the end, before work that still runs counts as unfinished
 
 constexpr std::size_t kSignalStackBytes = 64u << 10;
 
@@ -33,7 +33,7 @@ constexpr const char* kFaultedInRun = "GPU activity is not recorded from here on
 constexpr const char* kFaultedAtEnd =
     "GPU activity at the end of the program is missing: CUPTI faulted when it was asked for it. The program goes on to its end.";
 
-// So that a fault can be told for which the thread's own stack has no room.
+// So that a fault can be reported if the thread's own stack has no room for that.
 void use_own_signal_stack() noexcept {
   stack_t stack{};
   stack.ss_size = kSignalStackBytes;
@@ -41,7 +41,7 @@ void use_own_signal_stack() noexcept {
   if (stack.ss_sp != nullptr) sigaltstack(&stack, nullptr);
 }
 
-// For those who sleep on the word until it has this value.
+// Wakes threads that sleep on the word until it has this value.
 void answer(std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept {
   word.store(value, std::memory_order_release);
   system::futex_wake(&word, INT_MAX);
@@ -60,12 +60,12 @@ void Tracer::run() noexcept {
     const bool was_without_cupti = is_without_cupti_;
     static_cast<void>(call_cupti(look_on));
     if (has_ended_) return;
-    if (was_without_cupti) return answer(finished_, 1);  // a fault in what was left to do: nobody is to wait for this thread any more
+    if (was_without_cupti) return answer(finished_, 1);  // a fault in the remaining work: nobody must wait for this thread any more
     if (!is_without_cupti_) go_on_without_cupti(kFaultedInRun);
   }
 }
 
-// One round: what there is to do, then sleep.
+// One round: does all pending work, then sleeps.
 void Tracer::look() noexcept {
   channel::SharedHeader& header = memory_.header();
   const std::uint32_t seen = header.agent_bell.load(std::memory_order_acquire);
@@ -146,7 +146,7 @@ bool Tracer::begin_next_session() noexcept {
     library_.functions.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   }
   for (Buffers::Completed last = buffers_.take_completed(); last.buffer != nullptr; last = buffers_.take_completed())
-    buffers_.recycle(last.buffer);  // belongs to nobody any more
+    buffers_.recycle(last.buffer);  // it belongs to nobody any more
   kernels_.begin_session();
   write_for(session->memory, session->process_instance);
   session_places.release(&session->memory.header(), process_generation());
@@ -176,7 +176,7 @@ void Tracer::follow_settings() noexcept {
 }
 
 void Tracer::follow_unified_memory() noexcept {
-  if (!driver_is_up_.load(std::memory_order_acquire)) return;  // CUPTI can't configure it before
+  if (!driver_is_up_.load(std::memory_order_acquire)) return;  // CUPTI can't configure it earlier
   follows_unified_memory_ = true;
   const CUptiResult result = enable_unified_memory(library_.functions, choice_);
   if (result == CUPTI_SUCCESS) return;
@@ -197,7 +197,7 @@ void Tracer::check_event_records() noexcept {
 void Tracer::set_recording(bool recording) noexcept {
   if (is_recording_ == recording) return;
   if (!recording) {
-    if (finish_wanted_.load(std::memory_order_acquire) == 0) records_->begin_late_graph_work();  // a program that ends launches nothing more
+    if (finish_wanted_.load(std::memory_order_acquire) == 0) records_->begin_late_graph_work();  // a program that is ending launches nothing more
     disable_events(library_.functions, choice_);
     if ((choice_.extras & channel::kCudaEvents) != 0) watch_event_calls(library_.functions, subscriber_, EventNames::kIgnored);
     disable_backtraces(library_.functions, subscriber_, backtraces_);
@@ -227,7 +227,7 @@ void Tracer::set_recording(bool recording) noexcept {
   }
   for (const EnabledEvents::Extra& extra : enabled.extras())
     if (extra.result != CUPTI_SUCCESS && !has_told_) report_refused(extra.are, extra.result);
-  set_phase(channel::AgentPhase::kTracing);  // from here on the host is to ask for what there is
+  set_phase(channel::AgentPhase::kTracing);  // from here on the host may ask for data
   kernels_.begin(settings, *frames_);
   if (has_told_) return;
   has_told_ = true;
@@ -244,13 +244,13 @@ void Tracer::drain() noexcept {
     if (completed.buffer == nullptr) return;
     const auto read = [&] { records_->read(completed.buffer, completed.valid_bytes); };
     if (completed.valid_bytes != 0 && call_cupti(read) == Guarded::kFaulted) return end_reading();
-    publish_counts();  // before it is no unread buffer any more: at no moment a killed process loses what is in neither number
+    publish_counts();  // before the buffer stops being unread, so that what a killed process loses is at each moment in one of the two numbers
     buffers_.recycle(completed.buffer);
     publish_unread();
   }
 }
 
-// What was read and not written yet is counted as lost by the host, and what comes stays an unread buffer.
+// Events that were read and not written yet are counted as lost by the host; later buffers stay unread.
 void Tracer::end_reading() noexcept {
   publish_counts();
   set_recording(false);
@@ -259,7 +259,7 @@ void Tracer::end_reading() noexcept {
        "GPU activity is not recorded from here on: what CUPTI delivered led the agent to memory that can't be used. The program runs on.");
 }
 
-// CUPTI is not to be asked for anything more: what it had given back by then is all there is.
+// CUPTI must not be asked for anything more: only the buffers that it has returned so far remain.
 void Tracer::go_on_without_cupti(const char* told) noexcept {
   is_without_cupti_ = true;
   has_faulted_.store(true, std::memory_order_release);
@@ -267,7 +267,7 @@ void Tracer::go_on_without_cupti(const char* told) noexcept {
   drain();
   release_late_graph_work();
   write_events();
-  if (buffers_.unread() == 0) buffers_.request();  // nobody knows what it kept: the recording is not to count as whole
+  if (buffers_.unread() == 0) buffers_.request();  // nobody knows what it kept: the recording must not count as whole
   publish_unread();
   publish_counts();
   if (is_over_.exchange(true)) return;
@@ -309,7 +309,7 @@ void Tracer::hand_everything_over() noexcept {
   set_phase(channel::AgentPhase::kDraining);
   set_recording(false);
   take_all_records();
-  kernels_.end();  // behind the records: it may take longer than the process waits
+  kernels_.end();  // after the records, because it may take longer than the process waits
   has_handed_over_ = true;
   if (!is_over_) set_phase(channel::AgentPhase::kDone);
 }

@@ -1,7 +1,7 @@
 // The columns of one kind of event: one type for each message in EventChunk's `events`, which lists its fields as trace.proto does.
 //
-// add() appends an event; write() appends the message's fields to `out`; clear() makes it empty again. The first event's start is the
-// chunk's base. One thread.
+// add() appends an event; write() appends the message's fields to `out`; clear() makes the chunk empty again. The start of the first event is the chunk's base.
+// One thread.
 #pragma once
 
 #include <functional>
@@ -37,7 +37,7 @@ using Delta = Field<kNumber, DeltaColumn, kValue, kPresence>;
 template <std::uint32_t kNumber, auto kValue, Presence kPresence = Presence::kAlways>
 using Fixed = Field<kNumber, FixedColumn, kValue, kPresence>;
 
-// The places of the events that never finished.
+// The positions of the events that never finished.
 template <std::uint32_t kNumber>
 class Unfinished {
  public:
@@ -135,7 +135,7 @@ using CopyChunk = Chunk<Copy, 17, Times<1>, Value<3, &Copy::bytes>, Value<4, &Co
 using SetChunk = Chunk<Set, 18, Times<1>, Value<3, &Set::bytes>, Value<4, &Set::value>, Value<5, &Set::queue>, Delta<6, &Set::correlation>,
                        Value<7, &Set::memory_kind>, Delta<8, &graph_node<Set>, Presence::kIfAnySaysSo>, Value<9, &graph<Set>, Presence::kIfAnySaysSo>>;
 
-// Calls of one thread into one API: all events have the same of both.
+// Calls of one thread into one API: all events have the same thread and API.
 class ApiChunk
     : public Chunk<ApiCall, 19, Times<3>, Value<5, &ApiCall::name>, Delta<6, &ApiCall::correlation>, Value<7, &ApiCall::result, Presence::kIfAnySaysSo>> {
  public:

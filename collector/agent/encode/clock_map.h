@@ -1,7 +1,7 @@
-// From CLOCK_REALTIME, on which CUPTI's times are, to CLOCK_MONOTONIC, on which everything of a trace is.
+// Converts times of CLOCK_REALTIME, which CUPTI uses, to CLOCK_MONOTONIC, which everything in a trace uses.
 //
-// Both clocks are read together about once a second; between two readings the difference is interpolated, so that a clock which is being
-// slewed puts no step into the trace. Before the first reading and behind the last one it is taken as constant. One thread.
+// Both clocks are read together about once a second. Between two readings the difference is interpolated, so that a clock that is being slewed causes no step
+// in the trace. Before the first reading and after the last one the difference is constant. One thread.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@ namespace lanescope::agent::encode {
 struct ClockReading {
   std::int64_t monotonic = 0;     // ns
   std::int64_t realtime = 0;      // ns
-  std::uint64_t uncertainty = 0;  // ns that passed around the reading
+  std::uint64_t uncertainty = 0;  // ns that passed during the reading
 };
 
-// The best of some bracketed readings: about 1 us.
+// The most exact of some bracketed readings: about 1 us.
 ClockReading read_clocks() noexcept;
 
 class ClockMap {
@@ -28,7 +28,7 @@ class ClockMap {
   [[nodiscard]] std::int64_t to_monotonic(std::int64_t realtime) const noexcept;
 
  private:
-  static constexpr std::size_t kReadings = 64;  // a minute: records that come later than that are rare and still close
+  static constexpr std::size_t kReadings = 64;  // one minute: records that come later are rare, and their times are still close
 
   [[nodiscard]] const ClockReading& at(std::size_t number) const noexcept { return readings_[number % kReadings]; }
 

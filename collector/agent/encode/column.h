@@ -13,7 +13,7 @@ enum class Presence {
   kIfAnySaysSo  // left out when all values are 0
 };
 
-// What all of them have: the bytes of the values, and whether one of these is not 0.
+// The common part: the bytes of the values, and whether any of them is not 0.
 class Column {
  public:
   void write(ProtoWriter& out, std::uint32_t field, Presence presence = Presence::kAlways) const noexcept {
@@ -30,7 +30,7 @@ class Column {
   bool says_something_ = false;
 };
 
-// Unsigned values as they are.
+// Unsigned values, unchanged.
 class ValueColumn : public Column {
  public:
   using Value = std::uint64_t;
@@ -58,7 +58,7 @@ class DeltaColumn : public Column {
   std::int64_t previous_ = 0;
 };
 
-// Eight bytes each, little-endian: addresses, whose upper bits would make them long otherwise.
+// Eight bytes each, little-endian. For addresses, whose upper bits would make varints long.
 class FixedColumn : public Column {
  public:
   using Value = std::uint64_t;

@@ -1,6 +1,6 @@
-// Dictionaries of a chunk's columns: each different value gets the next id, from 1, and is told once.
+// Dictionaries of a chunk's columns: each different value gets the next id, starting at 1, and is sent once.
 //
-// One thread. A value for which there is no memory has the id 0, which means none.
+// One thread. If there is no memory for a value, its id is 0, which means none.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace lanescope::agent::encode {
 
-// From hashes to ids, by open addressing. What an id stands for is compared by the caller.
+// Maps hashes to ids, by open addressing. The caller compares the values of ids.
 class IdTable {
  public:
-  // The id whose value `is_same(id)` accepts, else the id that `add()` makes.
+  // The id whose value `is_same(id)` accepts, otherwise the id that `add()` makes.
   template <typename IsSame, typename Add>
   std::uint32_t find_or_add(std::uint64_t hash, IsSame is_same, Add add) noexcept {
     if ((count_ + 1) * 2 > slots_.size() && !grow()) return 0;
@@ -60,7 +60,7 @@ class IdTable {
   std::size_t count_ = 0;
 };
 
-// Values that are compared by their bytes: no padding, no pointers.
+// Values that are compared by their bytes: they have no padding and no pointers.
 template <typename T>
 class ValueDictionary {
   static_assert(std::is_trivially_copyable_v<T> && std::has_unique_object_representations_v<T>);
@@ -90,8 +90,8 @@ class StringDictionary {
         XXH3_64bits(text.data(), text.size()), [&](std::uint32_t known) { return at(known) == text; }, [&] { return add(text); });
   }
 
-  // The id of a C string that is likely to come again at the same address. The text is compared all the same: the address may have been
-  // used for another one since.
+  // The id of a C string that is likely to come again at the same address. The text is compared all the same, because the address may have been reused for
+  // another string.
   std::uint32_t id_of_pointer(const char* text) noexcept {
     if (text == nullptr) return 0;
     Pointer& cached = pointers_[XXH3_64bits(&text, sizeof(text)) % kPointers];

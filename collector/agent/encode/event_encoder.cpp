@@ -34,7 +34,7 @@ void write_copy_shape(ProtoWriter& out, const CopyShape& shape) noexcept {
   out.unsigned_field(8, shape.asynchronous);
 }
 
-// The entries behind the first `told`: the id of the first one, then each as a message.
+// Writes the entries after the first `told`: the id of the first one, then each entry as a message.
 template <typename T>
 void write_new(ProtoWriter& out, PageBuffer& part, std::uint32_t first_field, const ValueDictionary<T>& dictionary, std::uint32_t told,
                void (*write)(ProtoWriter&, const T&) noexcept) noexcept {

@@ -1,7 +1,7 @@
-// Turns events into EventChunk frames: dictionaries, columns, one open chunk for each kind (for API calls, for each thread and API).
+// Turns events into EventChunk frames: dictionaries, columns, and one open chunk for each kind (for API calls, for each thread and API).
 //
-// A chunk is written when it is full and when flush() says so. Dictionary entries travel with the first chunk that is written after they
-// were made; where that chunk finds no room they stay and travel with the next one, so a lost chunk costs no names. One thread.
+// A chunk is written when it is full and at flush(). Dictionary entries are sent with the first chunk that is written after they were made. If that chunk finds
+// no room, they are sent with the next one, so a lost chunk costs no names. One thread.
 #pragma once
 
 #include <cstdint>
@@ -35,10 +35,10 @@ class EventEncoder {
   void add_overhead(const Span& event) noexcept;
   void add_compilation(const Span& event) noexcept;
 
-  // Writes everything that is open.
+  // Writes all open chunks.
   void flush() noexcept;
 
-  // Events that found no room in the ring, or no memory, so far.
+  // Number of events so far that found no room in the ring, or no memory.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
 
  private:
@@ -46,7 +46,7 @@ class EventEncoder {
     ApiChunk chunk;
     OpenApiChunk* next = nullptr;
   };
-  // How much of each dictionary the host has been told.
+  // How many entries of each dictionary the host has received.
   struct Told {
     std::uint32_t strings = 0;
     std::uint32_t shapes = 0;
@@ -78,7 +78,7 @@ class EventEncoder {
   MemoryUsageChunk memory_usage_;
   CudaEventChunk cuda_events_;
   Arena api_memory_{64u << 20};
-  OpenApiChunk* api_chunks_ = nullptr;  // the one used last comes first
+  OpenApiChunk* api_chunks_ = nullptr;  // the most recently used one comes first
   PageBuffer payload_;
   PageBuffer part_;
   std::uint64_t dropped_ = 0;

@@ -1,5 +1,5 @@
-// Events as the encoder takes them: CUPTI's records without CUPTI's versions. Times are CLOCK_MONOTONIC ns. Ids of strings, shapes and
-// queues are those of the encoder's dictionaries.
+// Events as the encoder takes them: CUPTI's records, independent of CUPTI's version. Times are CLOCK_MONOTONIC ns. Ids of strings, shapes and queues are those
+// of the encoder's dictionaries.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ struct Interval {
   std::uint64_t duration = 0;
 };
 
-// Members of the dictionaries have no padding, so that equal means equal bytes.
+// Members of the dictionaries have no padding, so equal values have equal bytes.
 struct LaunchShape {
   std::uint64_t local_memory_total = 0;
   std::uint32_t grid[3] = {};

@@ -10,7 +10,7 @@
 namespace lanescope::agent::encode {
 namespace {
 
-constexpr int kCompressionLevel = 1;        // the target's processors are the target's
+constexpr int kCompressionLevel = 1;        // low, because the processors belong to the target
 constexpr std::uint8_t kSourceAgent = 1;    // proto::SOURCE_AGENT
 constexpr std::int64_t kPause = 2'000'000;  // ns
 constexpr int kPauses = 100;

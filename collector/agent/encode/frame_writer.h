@@ -1,4 +1,4 @@
-// Makes frames (model/file/frame.h) of payloads and puts them into the frame ring. One thread.
+// Makes frames (model/file/frame.h) from payloads and puts them into the frame ring. One thread.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace lanescope::agent::encode {
 
-// Of trace.proto's FrameType, those that the agent writes.
+// The values of trace.proto's FrameType that the agent writes.
 enum class FrameType : std::uint16_t { kResources = 5, kEvents = 6, kClockSync = 7, kCodeObject = 19, kPcSamples = 20 };
 
 class FrameWriter {
  public:
   FrameWriter(channel::SharedMemory memory, std::uint32_t process_instance) noexcept;
 
-  // Compresses the payload and publishes the frame. While the ring is full it waits for the host, 200 ms at most; after that it waits no
-  // more until there was room again. Returns whether the frame was written; where not, it is counted in the ring.
+  // Compresses the payload and publishes the frame. If the ring is full, waits for the host, at most 200 ms; after that it does not wait again until there was
+  // room. Returns whether the frame was written; if not, it is counted in the ring.
   bool write(FrameType type, std::span<const std::byte> payload, std::uint32_t event_count) noexcept;
 
  private:

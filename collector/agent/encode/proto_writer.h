@@ -1,4 +1,4 @@
-// Writes protobuf messages (the wire format, proto3) without libprotobuf, which must not enter a target: it would meet the target's own.
+// Writes protobuf messages (the wire format, proto3) without libprotobuf, which must not enter a target: it could conflict with the target's own.
 //
 // Field numbers are those of proto/lanescope/trace.proto. Fields with their default value are left out.
 #pragma once
@@ -37,7 +37,7 @@ class ProtoWriter {
     if (!bytes.empty()) element(field, bytes);
   }
   void text_field(std::uint32_t field, std::string_view text) noexcept { bytes_field(field, std::as_bytes(std::span(text))); }
-  // One element of a repeated field, also an empty one.
+  // One element of a repeated field; it may be empty.
   void element(std::uint32_t field, std::span<const std::byte> bytes) noexcept {
     out_.append_varint(std::uint64_t{field} << 3 | 2);
     out_.append_varint(bytes.size());

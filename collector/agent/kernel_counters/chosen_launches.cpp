@@ -20,7 +20,7 @@ void say_once(LaunchEntry& entry, const Launch& launch, std::string_view reason)
   write_record(CounterOutcome::kLeftOut, launch, {}, 0, reason, {});
 }
 
-// Whether launches of this kernel and shape were asked for, by its name or as a kind. Requires: the table is locked.
+// True if launches of this kernel and shape were asked for, by its name or as a kind. Requires: the table is locked.
 bool is_fitting(LaunchEntry& entry, const Launch& launch) noexcept {
   const Plan& plan = all().plan;
   if (entry.seen == 0) {
@@ -44,7 +44,7 @@ void name_captured(const Launch& launch) noexcept {
   const ScopedLock lock(table_lock);
   LaunchEntry* const entry = launch.name.empty() ? nullptr : all().table.find(launch);
   if (entry == nullptr || entry->was_left_out || !is_fitting(*entry, launch) || !nvtx::is_included()) return;
-  // Where some launches of each kind are measured, others do as well.
+  // If some launches of each kind are measured, others of the kind serve as well.
   const bool is_measured = entry->groups > 0 || entry->group != 0;
   if (all().plan.choice().is_sampled == 0 || !is_measured) say_once(*entry, launch, kCaptured);
 }
@@ -74,7 +74,7 @@ LaunchEntry* choose(const Launch& launch) noexcept {
     say_once(*entry, launch, "It is a kernel of collectives, which waits for other GPUs.");
     return nullptr;
   }
-  // A run of the program counts in one pass, in which nothing is run again.
+  // In a run of the program everything is counted in one pass, in which nothing is run again.
   if (launch.kind == LaunchKind::kCooperative && c.plan.replay() != channel::CounterReplay::kApplication) {
     say_once(*entry, launch, "It is launched cooperatively: its blocks wait for each other, or for other GPUs.");
     return nullptr;
@@ -83,7 +83,7 @@ LaunchEntry* choose(const Launch& launch) noexcept {
   if (choice.is_sampled != 0) return number >= entry->due && !c.sets.is_to_wait(*entry) ? entry : nullptr;
   const std::uint64_t place = c.fitting++;
   if (place < choice.skip) return nullptr;
-  // Launches that take sets in turn count as one.
+  // Launches that take the sets in turn count as one.
   if (choice.count != 0 && entry->group == 0 && c.table.groups() >= choice.count) return nullptr;
   return c.sets.is_to_wait(*entry) ? nullptr : entry;
 }

@@ -20,15 +20,15 @@
 namespace lanescope::agent::kernel_counters {
 namespace {
 
-constexpr std::int64_t kPlanPatience = 20 * kSecond;  // for the host's plan, which takes the driver's time to start
+constexpr std::int64_t kPlanPatience = 20 * kSecond;  // for the host's plan, which takes as long as the driver takes to start
 
-// What this thread's call of the driver is to the gate.
+// The state of this thread's driver call in the gate.
 enum class Passage : std::uint8_t { kNone, kEntered, kAlone };
 constinit thread_local Passage passage = Passage::kNone;
-constinit thread_local std::uint8_t depth = 0;  // of launches within each other
+constinit thread_local std::uint8_t depth = 0;  // nesting depth of launches
 
 constinit std::atomic<bool> is_profiler_started{false};
-constexpr std::uint64_t kProfilerKey = ~std::uint64_t{0};  // of the range that it is: no range of NVTX has it
+constexpr std::uint64_t kProfilerKey = ~std::uint64_t{0};  // key of this range: no range of NVTX has it
 constinit CallKind kinds[CUPTI_DRIVER_TRACE_CBID_SIZE] = {};
 constinit bool keeps_code = false;
 constinit bool counts_ranges = false;
@@ -38,7 +38,7 @@ const char* folder() noexcept {
   return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
-// The plan may not be there yet, and code is shown once alone: the host leaves word by files without content.
+// The plan may not exist yet, and code is shown only once: so the host leaves notes as files without content.
 bool has_word(const char* name) noexcept {
   const char* const place = folder();
   char path[4096];
@@ -58,7 +58,7 @@ bool read_plan() noexcept {
     return false;
   }
   if (found == Plan::Found::kNone) {
-    state.store(State::kOver);  // the host tells why
+    state.store(State::kOver);  // the host reports the reason
     return false;
   }
   if (!all().file.open(place, process_instance())) {
@@ -87,7 +87,7 @@ void enter(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
     if (state.load() != State::kOn) return;
   }
   if (state.load() == State::kWaiting) {
-    // Another thread reads the plan, and may measure its launch next.
+    // Another thread is reading the plan, and may then measure its own launch.
   } else if (counts_ranges) {
     follow_range(launch);
   } else if (launch.kind == LaunchKind::kGraph) {
@@ -175,7 +175,7 @@ void follow_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
     case CallKind::kLaunch:
       return is_begin ? enter(id, call) : leave(id, call);
     case CallKind::kBeginCapture:
-      // One that did not begin is none.
+      // A capture that did not begin does not count.
       if (is_begin)
         ++captures;
       else if (has_failed(call))
@@ -184,7 +184,7 @@ void follow_call(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept {
     case CallKind::kEndCapture:
       if (!is_begin && captures > 0 && has_ended_capture(call)) --captures;
       return;
-    // Behind cudaProfilerStart and before cudaProfilerStop, which may come several times each.
+    // After cudaProfilerStart and before cudaProfilerStop; each may be called several times.
     case CallKind::kProfilerStart:
       if (!is_begin && !has_failed(call) && !is_profiler_started.exchange(true)) nvtx::begin_profiler_range(kProfilerKey);
       return;

@@ -8,7 +8,7 @@
 namespace lanescope::agent::kernel_counters {
 namespace {
 
-constexpr std::size_t kRanges = 1;  // of an image: one launch, or one range
+constexpr std::size_t kRanges = 1;  // in an image: one launch, or one range
 constexpr char kRangeName[] = "range";
 
 }  // namespace
@@ -73,13 +73,13 @@ void ContextCounters::close() noexcept {
 }
 
 Refusal ContextCounters::configure(const Set& set) noexcept {
-  // CUPTI 13.0 accepts the configuration of another set, and counts the first one on (H200).
+  // CUPTI 13.0 accepts the configuration of another set, but goes on counting the first one (H200).
   if (configured_ != nullptr && configured_ != &set) {
     disable();
     if (const Refusal refusal = enable()) return refusal;
   }
   configured_ = &set;
-  // Asked anew each time: an image is laid out for the metrics whose size was asked last.
+  // Asked again each time, because an image is laid out for the metrics whose size was asked last.
   CUpti_RangeProfiler_GetCounterDataSize_Params asked{CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE};
   asked.pRangeProfilerObject = profiler_;
   asked.pMetricNames = const_cast<const char**>(set.names);
@@ -105,7 +105,7 @@ Refusal ContextCounters::configure(const Set& set) noexcept {
   config.counterDataImageSize = size;
   config.pCounterDataImage = bytes;
   config.range = counts_ranges_ ? CUPTI_UserRange : CUPTI_AutoRange;
-  // Of launches also of one pass: in the other modes kernels run with the instructions that the recording of kernels adds, and these are counted.
+  // Also for launches of one pass: in the other modes, kernels run with the instructions that the recording of kernels adds, and these are counted.
   config.replayMode = counts_ranges_ ? CUPTI_UserReplay : CUPTI_KernelReplay;
   config.maxRangesPerPass = kRanges;
   config.numNestingLevels = 1;

@@ -1,5 +1,4 @@
-// What counts in one CUDA context, one launch at a time: CUPTI's range profiler, or code that it adds to kernels, as the plan says. One
-// thread at a time.
+// Counts in one CUDA context, one launch at a time, by CUPTI's range profiler or by code that it adds to kernels, as the plan says. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +14,30 @@ namespace lanescope::agent::kernel_counters {
 
 class ContextCounters {
  public:
-  // Code that instructions are counted of is marked as wanted.
+  // Code whose instructions are counted is marked as wanted.
   Refusal open(const Functions& functions, const Plan& plan, CUcontext context, kernels::CodeObjects& code) noexcept;
-  void close() noexcept;  // before the context ends
+  void close() noexcept;  // call before the context ends
 
   [[nodiscard]] CUcontext context() const noexcept { return context_; }
   [[nodiscard]] const char* chip() const noexcept { return chip_; }
-  // Of the plan for its chip; none may be left for a further run of the program.
+  // The plan's sets for its chip; may be empty in a further run of the program.
   [[nodiscard]] std::span<const Set> sets() const noexcept { return {sets_, count_}; }
   [[nodiscard]] bool is_planned() const noexcept { return is_planned_; }
 
-  // The set that is counted at once; counting another takes 40 ms, and a buffer of CUPTI's for good. Null before the first.
+  // The set that can be counted at once; counting another takes 40 ms, and a buffer of CUPTI's for good. Null at first.
   [[nodiscard]] const Set* configured() const noexcept { return configured_; }
 
-  // Kernels that are launched between the two are counted: one should be, or, where ranges are, any number, beside each other as they are.
+  // Kernels that are launched between begin() and end() are counted: exactly one, or, if ranges are counted, any number, concurrently as usual.
   Refusal begin(const Set& set) noexcept;
   Refusal end() noexcept;
-  // What was counted. Requires: end() refused nothing. Empty where not exactly one kernel or range was there, or nothing of it could be counted.
+  // The counted data. Requires: end() refused nothing. Empty unless there was exactly one kernel or range, and something of it could be counted.
   [[nodiscard]] std::span<const std::byte> image() const noexcept;
 
  private:
   void keep_set_of_run() noexcept;
   Refusal enable() noexcept;
   void disable() noexcept;
-  // Has CUPTI count this set, into an image for it.
+  // Configures CUPTI to count this set, into an image for it.
   Refusal configure(const Set& set) noexcept;
 
   const Functions* functions_ = nullptr;

@@ -17,9 +17,9 @@ namespace {
 
 using channel::CounterOutcome;
 
-constexpr std::int64_t kEndOfRange = 500 * kMillisecond;  // for launches of other threads, to come back
+constexpr std::int64_t kEndOfRange = 500 * kMillisecond;  // how long launches of other threads may take to return
 
-// What was launched into the context has ended. In no capture, which that would break.
+// Waits until everything launched into the context has ended. Not during a capture, which the waiting would break.
 bool await_end_of_kernels(CUcontext context) noexcept {
   const Functions& f = all().functions;
   if (captures.load() > 0 || f.push_context(context) != CUDA_SUCCESS) return false;
@@ -89,7 +89,7 @@ void on_end_of_range() noexcept {
   Collection& c = all();
   if (state.load() == State::kOff || !c.range.is_open.load()) return;
   const Quiet quiet;
-  // Others may launch what this context's kernels wait for.
+  // Other threads may have to launch what this context's kernels wait for.
   const bool have_ended = await_end_of_kernels(c.range.counters->context());
   bool is_alone = false;
   for (const std::int64_t give_up = monotonic_now() + kEndOfRange; have_ended && !is_alone && monotonic_now() < give_up;) is_alone = c.gate.close();

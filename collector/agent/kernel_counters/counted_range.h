@@ -1,4 +1,4 @@
-// What runs while a range of NVTX is open, counted together.
+// Counts together everything that runs while an NVTX range is open.
 #pragma once
 
 #include "agent/kernel_counters/launch.h"
@@ -6,11 +6,11 @@
 
 namespace lanescope::agent::kernel_counters {
 
-// Before a launch that is not within another: it may begin a range, or end one that could not be ended before.
+// Call before a launch that is not nested in another: it may begin a range, or end one that could not be ended before.
 void follow_range(const Launch& launch) noexcept;
-// Behind the last end of a range that was named, on the program's thread.
+// Call after the last end of a named range, on the program's thread.
 void on_end_of_range() noexcept;
-// The contexts are about to end. Requires: the gate is closed.
+// Call before contexts end. Requires: the gate is closed.
 void forget_range() noexcept;
 
 }  // namespace lanescope::agent::kernel_counters

@@ -1,4 +1,4 @@
-// The functions of libcupti and libcuda that counting takes: of the libraries that the process has.
+// The functions of libcupti and libcuda that counting needs, from the libraries that the process has loaded.
 #pragma once
 
 #include <cuda.h>
@@ -28,14 +28,14 @@ struct Functions {
   decltype(&::cuptiRangeProfilerGetCounterDataSize) get_data_size = nullptr;
   decltype(&::cuptiRangeProfilerCounterDataImageInitialize) initialize_data = nullptr;
   decltype(&::cuptiRangeProfilerGetCounterDataInfo) get_data_info = nullptr;
-  // Of ranges; null where this libcupti lacks them, as the driver's below.
+  // For ranges; null if this libcupti lacks them. The same holds for the driver's functions below.
   decltype(&::cuptiRangeProfilerPushRange) push_range = nullptr;
   decltype(&::cuptiRangeProfilerPopRange) pop_range = nullptr;
   decltype(&::cuptiGetContextId) get_context_id = nullptr;
   decltype(&::cuptiGetStreamIdEx) get_stream_id = nullptr;
   CUresult (*push_context)(CUcontext) = nullptr;  // cuCtxPushCurrent
   CUresult (*pop_context)(CUcontext*) = nullptr;  // cuCtxPopCurrent
-  // Of counts of instructions, likewise.
+  // For counts of instructions; null if missing, too.
   decltype(&::cuptiSassMetricsGetProperties) sass_properties = nullptr;
   decltype(&::cuptiSassMetricsSetConfig) sass_set_config = nullptr;
   decltype(&::cuptiSassMetricsEnable) sass_enable = nullptr;
@@ -47,18 +47,18 @@ struct Functions {
   CUresult (*is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;  // cuStreamIsCapturing
 };
 
-// Whether instructions can be counted with them.
+// True if instructions can be counted with these functions.
 [[nodiscard]] inline bool has_sass_metrics(const Functions& f) noexcept {
   return f.sass_properties != nullptr && f.sass_set_config != nullptr && f.sass_enable != nullptr && f.sass_disable != nullptr &&
          f.sass_data_properties != nullptr && f.sass_flush != nullptr && f.get_cubin_crc != nullptr && f.synchronize != nullptr;
 }
 
-// Whether ranges can be counted with them.
+// True if ranges can be counted with these functions.
 [[nodiscard]] inline bool has_ranges(const Functions& f) noexcept {
   return f.push_range != nullptr && f.pop_range != nullptr && f.push_context != nullptr && f.pop_context != nullptr && f.synchronize != nullptr;
 }
 
-// Of the libcupti that has this function. False where it has not all of them: every one before CUDA 12.6 Update 2.
+// From the libcupti that contains this function. False if some are missing, as in all versions before CUDA 12.6 Update 2.
 [[nodiscard]] bool resolve(const void* function_of_cupti, Functions& functions) noexcept;
 
 }  // namespace lanescope::agent::kernel_counters

@@ -1,6 +1,6 @@
-// Lets one launch of a process be alone: while its counters are read, no other launch begins, and none that began is under way.
+// Lets one launch of a process run alone: while its counters are read, no other launch begins, and none is in progress.
 //
-// CUPTI counts whatever runs meanwhile, and what is launched as a CUDA graph while a kernel is replayed does not run at all.
+// CUPTI counts everything that runs in the meantime, and a CUDA graph that is launched while a kernel is replayed does not run at all.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@ namespace lanescope::agent::kernel_counters {
 
 class Gate {
  public:
-  // Before a launch that is not to be alone; leave() follows. Waits while another is alone, but no longer than kPatience: the one that is
-  // alone may wait for this one. False then.
+  // Call before a launch that need not be alone; leave() must follow. Waits while another is alone, but at most kPatience, because that one may wait for this
+  // one. Returns false then.
   bool enter() noexcept {
     const std::int64_t give_up = monotonic_now() + kPatience;
     while (true) {
@@ -34,7 +34,7 @@ class Gate {
   }
   void leave() noexcept { --under_way_; }
 
-  // Alone from here to open(). False where others are under way and stay it.
+  // The caller is alone from here to open(). False if other launches stay in progress.
   bool close() noexcept {
     std::uint32_t nobody = 0;
     if (!alone_.compare_exchange_strong(nobody, system::thread_id())) return false;

@@ -34,13 +34,13 @@ Refusal InstructionCounters::open(const Functions& functions, CUcontext context,
   config.pConfigs = configs;
   config.deviceIndex = device;
   const CUptiResult result = functions.sass_set_config(&config);
-  // For another context of the device it was set before.
+  // It was set before for another context of the device.
   if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_INVALID_OPERATION) return {"cuptiSassMetricsSetConfig", result};
   return {};
 }
 
 Refusal InstructionCounters::begin() noexcept {
-  // Where a kernel still runs, CUPTI switches it on and counts nothing.
+  // If a kernel is still running, CUPTI enables the counting but counts nothing.
   if (functions_->synchronize() != CUDA_SUCCESS) return {"cuCtxSynchronize", CUPTI_ERROR_UNKNOWN};
   CUpti_SassMetricsEnable_Params enable{CUpti_SassMetricsEnable_Params_STRUCT_SIZE};
   enable.ctx = context_;
@@ -78,7 +78,7 @@ Refusal InstructionCounters::take() noexcept {
     instructions_[i].structSize = CUpti_SassMetricsFlushData_Params_STRUCT_SIZE;
     instructions_[i].pInstanceValues = &values_[i * values];
   }
-  CUpti_SassMetricsFlushData_Params flush{CUpti_SassMetricsFlushData_Params_STRUCT_SIZE};  // which ends before pMetricsData, and is asked for
+  CUpti_SassMetricsFlushData_Params flush{CUpti_SassMetricsFlushData_Params_STRUCT_SIZE};  // this size ends before pMetricsData, but is required
   flush.ctx = context_;
   flush.numOfPatchedInstructionRecords = count;
   flush.numOfInstances = asked.numOfInstances;

@@ -1,7 +1,7 @@
-// Exact counts of each instruction of a launch, by code that CUPTI adds to its kernel (SASS Metrics API). Of one CUDA context, one launch at
-// a time. One thread at a time.
+// Exact counts of each instruction of a launch, by code that CUPTI adds to its kernel (SASS Metrics API). For one CUDA context, one launch at a time. One
+// thread at a time.
 //
-// CUPTI adds its code when a kernel is first launched, and takes it off again behind the launch: others run as they would.
+// CUPTI adds its code when a kernel is first launched, and removes it after the launch, so other launches run as usual.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ namespace lanescope::agent::kernel_counters {
 
 class InstructionCounters {
  public:
-  // Metrics that the chip lacks are left out; refused where it has none. Code of which something was counted is marked as wanted; it outlives
-  // *this, as the set and the functions do.
+  // Metrics that the chip lacks are left out; refused if it has none. Code that was counted is marked as wanted. `code`, the set and the functions outlive
+  // *this.
   Refusal open(const Functions& functions, CUcontext context, std::uint32_t device, const char* chip, const Set& set, kernels::CodeObjects& code) noexcept;
 
-  // Kernels that are launched between the two are counted; one should be. end() waits for it. Requires: its context is current.
+  // Kernels that are launched between begin() and end() are counted; there should be exactly one. end() waits for it. Requires: its context is current.
   Refusal begin() noexcept;
   Refusal end() noexcept;
-  // An InstructionImage (collector/channel/kernel_counters.h). Requires: end() refused nothing. Empty where nothing was counted.
+  // An InstructionImage (collector/channel/kernel_counters.h). Requires: end() refused nothing. Empty if nothing was counted.
   [[nodiscard]] std::span<const std::byte> image() const noexcept { return image_.bytes(); }
 
  private:
@@ -42,7 +42,7 @@ class InstructionCounters {
   CUcontext context_ = nullptr;
   std::uint64_t ids_[kMostMetrics] = {};
   std::uint32_t metrics_ = 0;
-  std::uint64_t known_ = 0;  // of the metrics, a bit each
+  std::uint64_t known_ = 0;  // the available metrics, one bit each
   std::size_t known_count_ = 0;
 
   PageArray<CUpti_SassMetrics_Data> instructions_;

@@ -49,7 +49,7 @@ Launch read_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) noexcept
       launch.kind = LaunchKind::kGraph;
       break;
     default:
-      launch.kind = LaunchKind::kCooperative;  // cuLaunchCooperativeKernel and the like, and calls of before CUDA 4
+      launch.kind = LaunchKind::kCooperative;  // cuLaunchCooperativeKernel and similar calls, and calls from before CUDA 4
   }
   return launch;
 }

@@ -1,4 +1,4 @@
-// The kernels and shapes that a process launches, and which launch of each is to be measured next, with which set of metrics.
+// The kernels and shapes that a process launches, which launch of each is measured next, and with which set of metrics.
 //
 // One thread at a time.
 #pragma once
@@ -14,19 +14,18 @@ namespace lanescope::agent::kernel_counters {
 struct LaunchEntry {
   std::uint64_t key = 0;      // channel::launch_kind(); 0: a free place
   std::uint64_t seen = 0;     // launches
-  std::uint64_t due = 0;      // of the launches, from 0, the next that is measured where only some are
-  std::uint64_t second = 0;   // and the second of them; 0: there is none
-  std::uint64_t counted = 0;  // sets that its group has, a bit each
-  std::uint32_t group = 0;    // of measurements that belong together; 0: none has begun
-  std::uint32_t groups = 0;   // that are complete
-  bool fits = false;          // its name is one that was asked for
-  bool was_left_out = false;  // and it has been told
+  std::uint64_t due = 0;      // index, from 0, of the next launch that is measured if only some are
+  std::uint64_t second = 0;   // and of the second one; 0: there is none
+  std::uint64_t counted = 0;  // sets that its group has, one bit each
+  std::uint32_t group = 0;    // number of the group of measurements that belong together; 0: none has begun
+  std::uint32_t groups = 0;   // number of complete groups
+  bool fits = false;          // its name was asked for
+  bool was_left_out = false;  // and that was reported
 };
 
 class LaunchTable {
  public:
-  // Of this kernel and shape; a new one has a key and nothing else. Null where there is no room: kPlaces kinds of launches are known.
-  // O(1) on average.
+  // The entry of this kernel and shape; a new one has only a key. Null if there is no room: kPlaces kinds of launches are known. O(1) on average.
   LaunchEntry* find(const Launch& launch) noexcept;
 
   // The number of the next group.

@@ -22,11 +22,11 @@ constexpr std::int64_t kLongMeasurement = 10 * kSecond;
 constinit std::atomic<std::int64_t> measuring_since{0};
 constinit std::atomic<bool> told_of_long{false};
 
-// The latest launches that were measured, so that their records are known.
+// The latest measured launches, so that their records are recognized.
 constexpr std::size_t kRemembered = 4096;
 constinit std::atomic<std::uint32_t> measured[kRemembered] = {};
 
-// Whether the launch is measured now.
+// Returns true if the launch is being measured now.
 bool start_counting(const Launch& launch, LaunchEntry& entry) noexcept {
   Collection& c = all();
   ContextCounters* counters = counters_of(launch.context);

@@ -1,4 +1,4 @@
-// One launch that is measured, from its begin to its end.
+// One measured launch, from its begin to its end.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace lanescope::agent::kernel_counters {
 
-// Whether the launch is measured now. Requires: the gate is closed.
+// Returns true if the launch is being measured now. Requires: the gate is closed.
 [[nodiscard]] bool begin_measurement(const Launch& launch, LaunchEntry& entry) noexcept;
-// Behind the launch that is measured: writes what was counted.
+// Call after the measured launch: writes the counted data.
 void end_measurement(const Launch& launch) noexcept;
 
-// None was measured yet.
+// Forgets which launches were measured.
 void forget_measured() noexcept;
 
 }  // namespace lanescope::agent::kernel_counters

@@ -41,7 +41,7 @@ bool RecordFile::write(std::initializer_list<std::span<const std::byte>> parts) 
   const int file = descriptor();
   is_full_ = file < 0 || !write(file, parts);
   if (is_full_) {
-    // The host, which waits for a record of how a measuring ends, learns that none comes: that takes no room.
+    // The host waits for a record of the end of a measurement. This tells it that none comes, without needing room.
     constexpr long kForUsToRead = 0400;
     if (file >= 0) static_cast<void>(system::system_call(SYS_fchmod, file, kForUsToRead));
     file_.close();

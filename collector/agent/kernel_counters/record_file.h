@@ -1,7 +1,8 @@
-// The file of this process in the folder of the recording (collector/channel/kernel_counters.h). Any thread; each record goes at once, so that
-// it is there however the process ends.
+// The file of this process in the folder of the recording (collector/channel/kernel_counters.h). Any thread; each record is written at once, so that it exists
+// however the process ends.
 //
-// The program may close what it does not know, and give its number to a file of its own: the file is known by its inode, and opened anew.
+// The program may close descriptors that it does not know, and open another file under the same number. So the file is identified by its inode, and opened
+// again if needed.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +18,10 @@ namespace lanescope::agent::kernel_counters {
 class RecordFile {
  public:
   bool open(const char* folder, std::uint32_t process_instance) noexcept;
-  // The parts behind each other; the first begins with a RecordHead. False where there is no room for it whole, on the disk or by the limit
-  // that the program has for its files: nothing more is written then.
+  // Writes the parts one after the other; the first begins with a RecordHead. False if there is no room for all of them, on the disk or within the program's
+  // limit for files: nothing more is written then.
   bool write(std::initializer_list<std::span<const std::byte>> parts) noexcept;
-  // In a forked child, whose file is another.
+  // In a forked child, which has another file.
   void leave() noexcept { file_.close(); }
 
  private:

@@ -64,7 +64,7 @@ void write_kernel(const Launch& launch) noexcept {
   channel::KernelRecord record = record_of(launch.name, launch.correlation);
   place_in(launch.context, record);
   const Functions& f = all().functions;
-  // The two default streams are no streams to CUPTI, which is told of one by a flag.
+  // For CUPTI, the two default streams are not streams; a flag tells which one is meant.
   const bool is_per_thread = launch.stream == CU_STREAM_PER_THREAD;
   const CUstream stream = is_per_thread || launch.stream == CU_STREAM_LEGACY ? nullptr : launch.stream;
   if (f.get_stream_id != nullptr) static_cast<void>(f.get_stream_id(launch.context, stream, is_per_thread ? 1 : 0, &record.stream));
@@ -81,7 +81,7 @@ void write_begin(const Launch& launch) noexcept {
   put({bytes_of(record), bytes_of(launch.name)});
 }
 
-// Of which something was counted, and that was not written yet.
+// Writes code that was counted and not written yet.
 void write_code() noexcept {
   const auto next = [] { return all().code.take_wanted(std::numeric_limits<std::size_t>::max()); };
   for (kernels::CodeObjects::Part image = next(); !image.bytes.empty(); image = next()) {

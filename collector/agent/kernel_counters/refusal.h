@@ -1,4 +1,4 @@
-// What CUPTI refused.
+// Refusals of CUPTI.
 #pragma once
 
 #include <cupti.h>
@@ -7,14 +7,14 @@ namespace lanescope::agent::kernel_counters {
 
 struct Functions;
 
-// Which step CUPTI refused, and how.
+// The step that CUPTI refused, and its error.
 struct Refusal {
-  const char* step = nullptr;  // null: none was
+  const char* step = nullptr;  // null: nothing was refused
   CUptiResult result = CUPTI_SUCCESS;
   explicit operator bool() const noexcept { return step != nullptr; }
 };
 
-// To the user, in one sentence: why counters are not read, and what helps where that is known.
+// Tells the user in one sentence why counters are not read, and what helps, if that is known.
 void tell_refusal(const Refusal& refusal, const Functions& functions) noexcept;
 
 }  // namespace lanescope::agent::kernel_counters

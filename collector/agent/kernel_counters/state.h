@@ -1,6 +1,6 @@
-// What the parts of a collection of counters share: what is counted now, and where each part stands.
+// State that the parts of a collection of counters share: what is counted now, and the progress of each part.
 //
-// Threads: what is in Collection is of the thread that has closed its gate, but for what is atomic, the file, and launches, which table_lock guards.
+// Threads: members of Collection belong to the thread that has closed its gate, except atomics, the file, and launches, which table_lock guards.
 #pragma once
 
 #include <atomic>
@@ -28,22 +28,22 @@ struct Measurement {
   ContextCounters* counters = nullptr;
   const Set* set = nullptr;
   std::uint32_t group = 0;
-  std::int64_t begin = 0;    // ns, of the monotonic clock; of what the counting takes
-  std::int64_t started = 0;  // likewise; no earlier did the kernel run
+  std::int64_t begin = 0;    // ns of the monotonic clock, when the counting began
+  std::int64_t started = 0;  // likewise; the kernel did not run before this time
 };
 
-// The range of NVTX whose kernels are counted together.
+// The NVTX range whose kernels are counted together.
 struct CountedRange {
   ContextCounters* counters = nullptr;  // null: none is counted
   const Set* set = nullptr;
-  std::uint32_t correlation = 0;         // of its first launch
-  std::int64_t begin = 0;                // ns, of the monotonic clock
+  std::uint32_t correlation = 0;         // correlation id of its first launch
+  std::int64_t begin = 0;                // ns of the monotonic clock
   std::uint64_t spent = 0;               // ns
-  bool has_told = false;                 // of one that was left out
-  std::atomic<std::uint32_t> number{0};  // nvtx::times_included() of the last that was looked at
+  bool has_told = false;                 // about one that was left out
+  std::atomic<std::uint32_t> number{0};  // nvtx::times_included() of the last one that was examined
   std::atomic<std::uint64_t> launches{0};
-  std::atomic<bool> is_open{false};  // it is counted
-  std::atomic<bool> is_lost{false};  // and can't be, and ends with a later launch
+  std::atomic<bool> is_open{false};  // it is being counted
+  std::atomic<bool> is_lost{false};  // it can't be counted any more, and ends with a later launch
 };
 
 struct Collection {
@@ -53,34 +53,34 @@ struct Collection {
   Plan plan;
   Gate gate;
   LaunchTable table;
-  LaunchEntry further;  // stands for all that the table has no room for
+  LaunchEntry further;  // stands for all launches for which the table has no room
   SetChoice sets;
   RecordFile file;
-  kernels::CodeObjects code;  // where instructions are counted
+  kernels::CodeObjects code;  // for counts of instructions
   ContextCounters contexts[kMostContexts];
   Measurement now;
   CountedRange range;
-  std::uint64_t fitting = 0;  // launches whose names fit, or ranges
+  std::uint64_t fitting = 0;  // launches, or ranges, with a chosen name
   std::uint64_t spent = 0;    // ns
-  char running[256] = {};     // the kernel that is measured
+  char running[256] = {};     // the kernel that is being measured
 };
 
 // Requires: state is not kOff.
 [[nodiscard]] Collection& all() noexcept;
-// Makes it anew. Requires: state is kOff.
+// Creates it again. Requires: state is kOff.
 Collection& make(const Functions& functions) noexcept;
 
 extern constinit Lock table_lock;
 extern constinit std::atomic<State> state;
-extern constinit std::atomic<int> captures;  // of graphs, under way
+extern constinit std::atomic<int> captures;  // graph captures in progress
 
-// Ends the counting, once, in one sentence.
+// Ends the counting, once, and tells the user in one sentence.
 void give_up(const char* sentence) noexcept;
 void give_up(const Refusal& refusal) noexcept;
 
-void give_up_after_fault() noexcept;  // of CUPTI
+void give_up_after_fault() noexcept;  // a fault in CUPTI
 
-// Calls CUPTI. Where that faults, the counting ends; returns whether it did not.
+// Calls CUPTI. If that faults, the counting ends; returns false then.
 template <typename Work>
 bool guarded(Work work) noexcept {
   if (cupti::call_cupti(work) != Guarded::kFaulted) return true;
@@ -88,8 +88,8 @@ bool guarded(Work work) noexcept {
   return false;
 }
 
-// The counters of a context, opened where it is new. None where they can't be had, or there are too many contexts: then the state is kOn still. Requires: the
-// gate is closed.
+// The counters of a context, opened if it is new. Null if they are not available, or if there are too many contexts; in the latter case the state remains kOn.
+// Requires: the gate is closed.
 [[nodiscard]] ContextCounters* counters_of(CUcontext context) noexcept;
 
 }  // namespace lanescope::agent::kernel_counters

@@ -94,7 +94,7 @@ CodeObjects::Part CodeObjects::next_of_image(Kept& kept, std::size_t most_bytes)
     if (!is_copied) {
       part_.clear();
       part_.append(part.bytes.data(), part.bytes.size());
-      if (part_.failed()) return part;  // without zeros
+      if (part_.failed()) return part;  // without replacing code by zeros
       part.bytes = part_.bytes();
       is_copied = true;
     }

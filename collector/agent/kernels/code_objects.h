@@ -1,8 +1,8 @@
-// Code of GPUs that the program loaded, kept until it is known which of it is wanted.
+// GPU code that the program loaded, kept until it is known which parts are wanted.
 //
-// The driver shows each image once, while it is loaded: it is copied there, and what is sampled of later is sent to the host. Those that
-// are equal are kept once. An image may hold thousands of functions of which one is wanted: the others' code is sent as zeros, and again as it
-// is once one of them is wanted, too.
+// The driver shows each image once, while it loads it: the image is copied then, and code that is sampled later is sent to the host. Equal images are kept
+// once. An image may hold thousands of functions of which one is wanted: the code of the others is sent as zeros, and sent again, complete, if one of them is
+// wanted later.
 #pragma once
 
 #include <cstddef>
@@ -26,24 +26,24 @@ class CodeObjects {
   // Any thread.
   void add(std::span<const std::byte> image) noexcept;
 
-  // All of it. Any thread.
+  // Wants the whole image. Any thread.
   void want(std::uint64_t crc) noexcept;
-  // Of its code that of one function, by its place in the symbol table, and of those that share its section. Any thread. O(code objects); the
-  // first time of each O(sections) more.
+  // Wants the code of one function, by its index in the symbol table, and of the functions in the same section. Any thread. O(code objects), and O(sections)
+  // more the first time for each.
   void want(std::uint64_t crc, std::uint32_t function) noexcept;
-  // The number of one that ends in these bits, by which CUPTI's counts of instructions name it; the bits where there is none. Any thread.
+  // The number of an image that ends in these bits, by which CUPTI's counts of instructions name it; the bits themselves if there is none. Any thread.
   [[nodiscard]] std::uint64_t crc_that_ends_in(std::uint32_t bits) noexcept;
 
-  // The next part that is wanted and was not taken, of at most so many bytes: those of one image behind each other from its begin to its end,
-  // then parts that take the place of zeros. Valid until the next call; empty where there is none. On the agent's own thread alone.
+  // The next part that is wanted and was not taken, of at most `most_bytes` bytes: first the parts of one image in order from its begin to its end, then parts
+  // that replace zeros. Valid until the next call; empty if there is none. Only on the agent's own thread.
   struct Part {
     std::uint64_t crc = 0;
     std::uint64_t size = 0;    // bytes of the whole image
-    std::uint64_t offset = 0;  // in it
+    std::uint64_t offset = 0;  // in the whole image
     std::span<const std::byte> bytes;
   };
   Part take_wanted(std::size_t most_bytes) noexcept;
-  // Those that were taken are to be taken again, where they are wanted again.
+  // Parts that were taken are taken again if they are wanted again.
   void forget_taken() noexcept;
   // Bytes of images for which there was no room.
   [[nodiscard]] std::uint64_t left_out() noexcept;
@@ -56,12 +56,12 @@ class CodeObjects {
     std::uint64_t crc;
     std::byte* bytes;
     std::size_t size;
-    std::uint64_t taken;     // bytes of the image, from its begin
-    CubinSections layout;    // once something of it was wanted
-    Mark* sections;          // one a section; null: nothing was wanted yet, or it has none
-    std::uint32_t count;     // of these
-    std::uint64_t replaced;  // bytes that were taken of the first section that is wanted behind the image
-    bool is_wanted;          // something is to be taken
+    std::uint64_t taken;     // bytes of the image, from its beginning
+    CubinSections layout;    // set once something of it was wanted
+    Mark* sections;          // one per section; null: nothing was wanted yet, or it has no sections
+    std::uint32_t count;     // number of sections
+    std::uint64_t replaced;  // bytes taken of the first section that is wanted after the image was sent
+    bool is_wanted;          // something must be taken
   };
   [[nodiscard]] Kept* find(std::uint64_t crc) noexcept;
   static void find_sections(Kept& kept) noexcept;
@@ -71,7 +71,7 @@ class CodeObjects {
   GetCrc get_crc_;
   Lock lock_;
   PageArray<Kept> kept_;
-  PageBuffer part_;  // that was taken last, where some of it is zeros
+  PageBuffer part_;  // the last part that was taken, if some of it is zeros
   std::uint64_t bytes_ = 0;
   std::uint64_t left_out_ = 0;
 };

@@ -1,6 +1,6 @@
-// Contexts of which something came to be known on a thread that could not wait for its turn: it is looked at by whoever has the turn next.
+// Contexts about which a thread learnt something but could not wait for its turn: the next thread that has the turn handles them.
 //
-// Threads: any puts, one at a time takes; without locks.
+// Threads: any may put, one at a time takes; without locks.
 #pragma once
 
 #include <atomic>
@@ -11,13 +11,13 @@ namespace lanescope::agent::kernels {
 
 class ContextNotes {
  public:
-  // False where there is no room: nobody has taken the last sixteen.
+  // False if there is no room, because the last sixteen have not been taken.
   bool put(CUcontext context) noexcept {
     for (std::atomic<CUcontext>& note : notes_)
       if (CUcontext none = nullptr; note.compare_exchange_strong(none, context)) return true;
     return false;
   }
-  // Null where there is none.
+  // Null if there is none.
   CUcontext take() noexcept {
     for (std::atomic<CUcontext>& note : notes_)
       if (const CUcontext context = note.exchange(nullptr); context != nullptr) return context;

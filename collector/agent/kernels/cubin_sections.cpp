@@ -23,11 +23,11 @@ Number CubinSections::at(std::uint64_t place) const noexcept {
 }
 
 CubinSections::CubinSections(std::span<const std::byte> image) noexcept : image_(image) {
-  constexpr unsigned char kIdentity[] = {0x7f, 'E', 'L', 'F', 2, 1};  // of 64 bits, little-endian
+  constexpr unsigned char kIdentity[] = {0x7f, 'E', 'L', 'F', 2, 1};  // 64 bits, little-endian
   if (image.size() < kHeaderBytes || std::memcmp(image.data(), kIdentity, sizeof(kIdentity)) != 0 || at<std::uint16_t>(58) != kSectionBytes) return;
   table_ = at<std::uint64_t>(40);
   if (table_ > image.size() || image.size() - table_ < kSectionBytes) return;
-  // Where there are very many, their number stands in the first.
+  // If there are very many, their number is in the first section.
   const std::uint64_t stated = at<std::uint16_t>(60) != 0 ? at<std::uint16_t>(60) : at<std::uint64_t>(table_ + 32);
   count_ = static_cast<std::uint32_t>(std::min<std::uint64_t>({stated, (image.size() - table_) / kSectionBytes, UINT32_MAX}));
   for (std::uint32_t section = 1; section < count_ && symbols_ == 0; ++section)

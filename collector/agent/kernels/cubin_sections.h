@@ -1,5 +1,5 @@
-// Where the code of functions lies in a cubin, an ELF file, as its section headers and its symbol table say. Every place is checked: an image
-// may be anything. It is a view of the image.
+// Finds the code of functions in a cubin, which is an ELF file, by its section headers and its symbol table. All offsets are checked, because an image may
+// contain anything. This is a view of the image.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@ namespace lanescope::agent::kernels {
 
 class CubinSections {
  public:
-  CubinSections() noexcept = default;  // of no image
+  CubinSections() noexcept = default;  // without an image
   explicit CubinSections(std::span<const std::byte> image) noexcept;
 
-  [[nodiscard]] std::uint32_t count() const noexcept { return count_; }  // 0: it is no ELF file, or its table lies outside
+  [[nodiscard]] std::uint32_t count() const noexcept { return count_; }  // 0: not an ELF file, or its table lies outside
   struct Extent {
     std::uint64_t offset = 0;  // in the image
     std::uint64_t size = 0;    // bytes, all of them within it
   };
-  // Of a section that holds code; empty of another one. Requires: section < count().
+  // The code in a section; empty if the section holds no code. Requires: section < count().
   [[nodiscard]] Extent code(std::uint32_t section) const noexcept;
-  // That holds the code of the function; 0 where that can't be told.
+  // The section that holds the code of the function; 0 if unknown.
   [[nodiscard]] std::uint32_t section_of(std::uint32_t symbol) const noexcept;
 
  private:

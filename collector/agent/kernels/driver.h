@@ -1,4 +1,4 @@
-// What is asked of the CUDA driver: which GPU a device is.
+// Questions to the CUDA driver: which GPU a device is.
 #pragma once
 
 #include <cuda.h>
@@ -7,15 +7,15 @@ namespace lanescope::agent::kernels {
 
 class Driver {
  public:
-  // Of the libcuda that is in the process; without one all answers are empty.
+  // Uses the libcuda that is loaded in the process; without one all answers are empty.
   static Driver find() noexcept;
 
-  // Of its compute capability; 0 where it is not known.
+  // Major number of its compute capability; 0 if unknown.
   [[nodiscard]] int compute_major(int device) const noexcept;
-  // "0000:17:00.0"; false where it is not known.
+  // "0000:17:00.0"; false if unknown.
   bool bus_id(int device, char (&text)[32]) const noexcept;
-  [[nodiscard]] int devices() const noexcept;  // 0 where the driver is not up
-  // The one that the CUDA runtime uses; null where there is none yet.
+  [[nodiscard]] int devices() const noexcept;  // 0 if the driver is not initialized
+  // The context that the CUDA runtime uses; null if it does not exist yet.
   [[nodiscard]] CUcontext primary_context(int device) const noexcept;
 
  private:

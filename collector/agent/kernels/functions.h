@@ -1,4 +1,4 @@
-// Functions of libcupti that the library uses, beyond the agent's own.
+// Functions of libcupti that the library uses in addition to the agent's.
 #pragma once
 
 #include <cupti.h>
@@ -23,7 +23,7 @@ struct Functions {
   decltype(&::cuptiPCSamplingGetConfigurationAttribute) get_configuration = nullptr;
 };
 
-// False where one is missing.
+// False if one is missing.
 bool resolve(void* cupti, Functions& functions) noexcept;
 
 }  // namespace lanescope::agent::kernels

@@ -11,11 +11,11 @@
 
 namespace lanescope::agent::kernels {
 
-// A name of the abstract space for sockets: one process has it, and leaves it when it ends, however it does.
+// A name in the abstract socket namespace: only one process can have it, and loses it when the process ends in any way.
 bool GpuClaim::take(const char* gpu) noexcept {
   if (socket_.number() >= 0) return true;
   const auto socket = static_cast<int>(system::system_call(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (socket < 0) return true;  // nobody can be asked
+  if (socket < 0) return true;  // the claim can't be checked
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const int letters = std::snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "lanescope-pc-sampling-%.64s", gpu);

@@ -1,6 +1,6 @@
-// That this process samples a GPU, and no other of the machine does.
+// A claim of this process to sample a GPU, which excludes other processes of the machine.
 //
-// Two that sample one GPU at the same time break each other: CUPTI fails in the later one, and gives no records of kernels any more, either.
+// Two processes that sample one GPU at the same time disturb each other: CUPTI fails in the later one, which then also gets no records of kernels.
 #pragma once
 
 #include "agent/process/own_descriptor.h"
@@ -14,9 +14,9 @@ class GpuClaim {
   GpuClaim& operator=(const GpuClaim&) = delete;
   ~GpuClaim() { give_back(); }
 
-  // False where another process holds it. The name is the GPU's, of at most 64 letters.
+  // False if another process holds the claim. `gpu`: the name of the GPU, at most 64 letters.
   bool take(const char* gpu) noexcept;
-  // Also in a forked child, which would hold it as long as it lives.
+  // Also called in a forked child, which would otherwise hold the claim as long as it lives.
   void give_back() noexcept { socket_.close(); }
 
  private:

@@ -1,4 +1,4 @@
-// The way into liblanescope-kernels.so.
+// The entry point of liblanescope-kernels.so.
 #include <cstddef>
 #include <new>
 

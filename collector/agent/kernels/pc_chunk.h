@@ -1,4 +1,4 @@
-// A PcSamples message while it grows: what was sampled of one context since it was begun.
+// A PcSamples message while it grows: the samples of one context since the message was begun.
 //
 // One thread at a time.
 #pragma once
@@ -30,13 +30,13 @@ class PcChunk {
 
   void begin(std::int64_t time) noexcept;
   [[nodiscard]] std::int64_t begun() const noexcept { return begin_; }
-  // Counts the row's samples as dropped where there is no room.
+  // Counts the row's samples as dropped if there is no room.
   void add(const PcRow& row) noexcept;
   void add_losses(const PcLosses& losses) noexcept;
-  // Nothing was sampled, and nothing lost.
+  // True if nothing was sampled and nothing was lost.
   [[nodiscard]] bool empty() const noexcept { return rows_ == 0 && losses_.dropped == 0 && losses_.other_samples == 0 && !losses_.buffer_was_full; }
   [[nodiscard]] bool full() const noexcept { return rows_ == kMostRows; }
-  // All but the dictionaries. begin, end: on the recorder's clock.
+  // Writes everything except the dictionaries. begin, end: times of the recorder's clock.
   void write(encode::ProtoWriter& out, std::int64_t begin, std::int64_t end) const noexcept;
 
  private:

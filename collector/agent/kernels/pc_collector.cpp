@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint16_t kCodeObjectFrame = 19;  // proto::FrameType
 constexpr std::uint16_t kPcSamplesFrame = 20;
 constexpr std::size_t kCodePartBytes = 4u << 20;
-constexpr std::int64_t kInterval = 100 * kMillisecond;       // between two looks at what CUPTI has
-constexpr std::int64_t kBeginPatience = 100 * kMillisecond;  // with launches under way, while others wait
+constexpr std::int64_t kInterval = 100 * kMillisecond;       // between two fetches from CUPTI
+constexpr std::int64_t kBeginPatience = 100 * kMillisecond;  // for launches in progress, while others wait
 constexpr std::int64_t kEndPatience = 2 * kSecond;
 constexpr std::int64_t kLongPutOff = 5 * kSecond;
 constexpr char kPutOff[] =
@@ -46,14 +46,14 @@ void PcCollector::begin(const Request& request) noexcept {
   request_ = request;
   is_collecting_ = true;
   put_off_since_ = 0;
-  // A program that launches more than its queues hold leaves the driver's locks to nobody else.
+  // A program that launches more than its queues hold keeps the driver's locks all the time.
   host_.follow_launches();
   const bool are_back = host_.hold_launches(kBeginPatience);
   if (add_present_contexts()) host_.follow_launched_code();
   if (are_back) end_left_over();
   for (std::optional<PcSampler>& sampler : samplers_)
     if (sampler) sampler->expect();
-  if (are_back) sample_free_gpus();  // else at a later look
+  if (are_back) sample_free_gpus();  // otherwise at a later look
   host_.let_launches_go();
   if (request_.window == 0) return host_.leave_launches();
   is_in_window_ = false;
@@ -68,7 +68,7 @@ std::int64_t PcCollector::collect() noexcept {
   std::int64_t pause = kInterval;
   {
     const ScopedTurn turn(turn_);
-    if (!turn) return kInterval;  // the next time
+    if (!turn) return kInterval;  // retried the next time
     follow_notes();
     if (request_.window != 0) pause = follow_windows();
     for (std::optional<PcSampler>& sampler : samplers_) {
@@ -124,8 +124,8 @@ void PcCollector::context_created(CUcontext context) noexcept {
   const bool is_first = request_.contexts == Request::Contexts::kAllTold &&
                         std::none_of(std::begin(samplers_), std::end(samplers_), [](const auto& sampler) { return sampler && sampler->context() != nullptr; });
   add(context);
-  // Nothing is launched before there is a context. Where there are others, the agent's own thread begins between launches; of what is not to begin is told
-  // here.
+  // Nothing is launched before there is a context. If there are others, the agent's own thread begins sampling between launches. Contexts that will not be
+  // sampled are reported here.
   if (is_first || !awaits_sampling()) sample_free_gpus();
 }
 
@@ -134,7 +134,7 @@ void PcCollector::context_ends(CUcontext context) noexcept {
   if (!turn) return static_cast<void>(ended_.put(context));
   std::optional<PcSampler>* const sampler = find(context);
   if (sampler == nullptr) return;
-  // What it has is written on the agent's own thread, which then lets it go. Other threads may launch into other contexts meanwhile.
+  // Its samples are written on the agent's own thread, which then removes it. Other threads may launch into other contexts in the meantime.
   const auto leave = [&] { tell((*sampler)->leave_context()); };
   if (!(*sampler)->is_on())
     leave();
@@ -144,7 +144,7 @@ void PcCollector::context_ends(CUcontext context) noexcept {
 
 void PcCollector::module_loaded(std::span<const std::byte> image) noexcept { code_.add(image); }
 
-// CUPTI forgets what it has of the module's code with the module.
+// When a module is unloaded, CUPTI drops the samples of its code.
 void PcCollector::module_unloads(CUcontext context) noexcept {
   const ScopedTurn turn(turn_);
   if (!turn) return;
@@ -164,7 +164,7 @@ bool PcCollector::add(CUcontext context) noexcept {
   return true;
 }
 
-// Contexts that were there before CUPTI was, as where a program runs already, nobody tells of; those of the driver's own making can be asked for.
+// Nobody reports contexts that existed before CUPTI, as in a program that was already running. Those that the driver made itself can be asked for.
 bool PcCollector::add_present_contexts() noexcept {
   const Driver driver = Driver::find();
   bool has_any = false;
@@ -210,7 +210,7 @@ void PcCollector::end_left_over() noexcept {
     if (!sampler || !sampler->is_on()) continue;
     tell(sampler->end());
     sampler->forget_window();
-    sampler->chunk().begin(monotonic_now());  // what was sampled between recordings is nobody's
+    sampler->chunk().begin(monotonic_now());  // samples between recordings are discarded
   }
 }
 
@@ -255,7 +255,7 @@ void PcCollector::begin_window() noexcept {
   follow_put_off(between_launches(kBeginPatience, [this] {
     for (std::optional<PcSampler>& sampler : samplers_) {
       if (!sampler || !sampler->is_on()) continue;
-      take(*sampler);  // the rest of the window before
+      take(*sampler);  // the rest of the previous window
       write(*sampler);
       if (sampler->is_on()) tell(sampler->begin_window());
       is_in_window_ |= sampler->is_in_window();
@@ -266,7 +266,7 @@ void PcCollector::begin_window() noexcept {
   next_change_ = window_begun_ + request_.window;
 }
 
-// Where a launch does not come back the window lasts until the next look.
+// If a launch does not return, the window lasts until the next look.
 void PcCollector::end_window() noexcept {
   const bool is_ended = between_launches(kBeginPatience, [this] {
     for (std::optional<PcSampler>& sampler : samplers_)
@@ -309,7 +309,7 @@ void PcCollector::write(PcSampler& sampler) noexcept {
   if (!goes_on) sampler.forget_window();
 }
 
-// Without it: nobody else takes code.
+// Called without the turn: nobody else takes code.
 void PcCollector::write_code() noexcept {
   if (code_.left_out() != 0 && !std::exchange(has_told_of_code_, true))
     host_.tell(Outcome::kWorks, "PC samples of some kernels have no lines: of the program's GPU code no more than 1 GiB is kept.");

@@ -1,4 +1,4 @@
-// Collects PC samples of all contexts of the process, and the code that they are of.
+// Collects PC samples of all contexts of the process, and the code that was sampled.
 #pragma once
 
 #include <cstdint>
@@ -32,27 +32,27 @@ class PcCollector final : public Collector {
   static constexpr std::size_t kMostContexts = 64;
 
   [[nodiscard]] std::optional<PcSampler>* find(CUcontext context) noexcept;
-  // Whether it is a new one.
+  // Returns true if it is new.
   bool add(CUcontext context) noexcept;
-  bool add_present_contexts() noexcept;  // likewise, any of them
-  // Does the work while the launches of the program wait. False where one that is under way does not come back within so many ns, and nothing was done.
+  bool add_present_contexts() noexcept;  // likewise; true if any of them is
+  // Does the work while launches of the program wait. Returns false, without doing anything, if a launch in progress does not return within `patience` ns.
   template <typename Work>
   bool between_launches(std::int64_t patience, Work work) noexcept;
-  // What came to be known without the turn.
+  // Handles what was noted by threads that did not have the turn.
   void follow_notes() noexcept;
   void lose(PcSampler& sampler) noexcept;
-  // Begins with contexts of GPUs of which none is sampled. While launches wait, or none can be under way.
+  // Begins to sample contexts on GPUs of which no context is sampled. Requires: launches wait, or none can be in progress.
   void sample_free_gpus() noexcept;
-  [[nodiscard]] bool awaits_sampling() const noexcept;  // a context of such a GPU does
-  // Ends what an earlier recording had to leave on, likewise.
+  [[nodiscard]] bool awaits_sampling() const noexcept;  // true if a context of such a GPU waits for it
+  // Ends sampling that an earlier recording could not end. Requires the same.
   void end_left_over() noexcept;
   [[nodiscard]] bool is_sampled(std::uint32_t device) const noexcept;
   [[nodiscard]] bool samples_any() const noexcept;
-  // Begins or ends a window of all contexts where that is due, and returns in how many ns to look again.
+  // Begins or ends a window of all contexts if that is due. Returns the ns until the next look.
   std::int64_t follow_windows() noexcept;
   void begin_window() noexcept;
   void end_window() noexcept;
-  void follow_put_off(bool could_change) noexcept;  // tells of a program that lets no window begin or end for long
+  void follow_put_off(bool could_change) noexcept;  // reports a program that lets no window begin or end for a long time
   void take(PcSampler& sampler) noexcept;
   void write(PcSampler& sampler) noexcept;
   void write_code() noexcept;
@@ -62,18 +62,18 @@ class PcCollector final : public Collector {
   Host& host_;
   const Functions functions_;
   CodeObjects code_;
-  ContextNotes created_;  // without the turn
+  ContextNotes created_;  // noted without the turn
   ContextNotes ended_;
   Turn turn_;
-  // Guarded by it:
+  // Guarded by turn_:
   PcDictionary dictionary_;
   std::optional<PcSampler> samplers_[kMostContexts];
   Request request_;
   bool is_collecting_ = false;
   bool is_in_window_ = false;
-  std::int64_t window_begun_ = 0;   // the last
-  std::int64_t next_change_ = 0;    // when one is to begin or to end
-  std::int64_t put_off_since_ = 0;  // since when it could not; 0: it could
+  std::int64_t window_begun_ = 0;   // begin of the last window
+  std::int64_t next_change_ = 0;    // when a window must begin or end
+  std::int64_t put_off_since_ = 0;  // since when that has been impossible; 0: it is possible
   bool has_told_ = false;
   bool has_told_of_code_ = false;
 };

@@ -1,4 +1,4 @@
-// Ids of the functions and reasons that PcSamples name, and what of these the host does not know yet.
+// Ids of the functions and reasons in PcSamples, and which of these the host does not know yet.
 //
 // One thread at a time.
 #pragma once
@@ -14,13 +14,13 @@ namespace lanescope::agent::kernels {
 
 class PcDictionary {
  public:
-  // 0 where there is no memory.
+  // 0 if there is no memory.
   std::uint32_t function(std::uint64_t code_object, std::uint32_t index, std::string_view name) noexcept;
   std::uint32_t reason(std::string_view name) noexcept;
 
-  // What was added since the last time.
+  // Writes the entries that were added since the last call.
   void write_new(encode::ProtoWriter& out) noexcept;
-  // All is new again: for a host that knows nothing.
+  // All entries are new again, for a host that knows none.
   void forget_written() noexcept;
 
  private:

@@ -11,14 +11,14 @@
 namespace lanescope::agent::kernels {
 namespace {
 
-// A reason is counted twice, over all its samples and over those in cycles in which nothing was issued: "..._stalled_wait" and
-// "..._stalled_wait_not_issued". CUPTI lists sums among them, which are left out.
+// A reason is counted twice, for all its samples and for those in cycles in which nothing was issued: "..._stalled_wait" and "..._stalled_wait_not_issued".
+// CUPTI's list also contains sums, which are left out.
 constexpr std::string_view kReason = "warps_issue_stalled_";
 constexpr std::string_view kNotIssued = "_not_issued";
 
-// Of 2^n cycles. At 2^15 CUPTI's worker falls behind where a large GPU is busy (8 million samples a second); here it takes a tenth of a core.
+// Of 2^n cycles. At 2^15 CUPTI's worker can't keep up with a busy large GPU (8 million samples a second); at 2^20 it takes a tenth of a core.
 constexpr std::uint32_t kUsualPeriod = 20;
-// Compute capability from which on a period that is set explicitly yields no samples.
+// From this compute capability on, setting a period explicitly yields no samples.
 constexpr int kFirstWithoutPeriods = 10;
 constexpr int kMostFetches = 256;  // in one call: a million PCs
 
@@ -36,7 +36,7 @@ PcSampler::~PcSampler() {
 }
 
 bool PcSampler::prepare(Buffer& buffer, std::size_t pcs) noexcept {
-  if (buffer.bytes != 0) return true;  // of a time before, that was refused behind this step
+  if (buffer.bytes != 0) return true;  // kept from an earlier attempt that was refused after this step
   const std::size_t reasons_bytes = reason_count_ * sizeof(CUpti_PCSamplingStallReason);
   const std::size_t bytes = pcs * (sizeof(CUpti_PCSamplingPCData) + reasons_bytes);
   void* const place = system::map(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -186,7 +186,7 @@ CUptiResult PcSampler::take() noexcept {
     parameters.ctx = context_;
     parameters.pcSamplingData = &fetched_.data;
     result = functions_.get_data(&parameters);
-    // The hardware's buffer was full: what it lost by that is not known, and sampling goes on.
+    // The hardware's buffer was full: it is not known how much was lost; sampling goes on.
     if (result == CUPTI_ERROR_OUT_OF_MEMORY) {
       chunk_.add_losses({0, 0, true});
       return CUPTI_SUCCESS;

@@ -1,7 +1,7 @@
-// PC samples of one CUDA context, as CUPTI's PC Sampling API gives them in continuous mode, beside which kernels run as they would.
+// PC samples of one CUDA context, from CUPTI's PC Sampling API in continuous mode, in which kernels run as usual.
 //
-// CUPTI's own worker takes samples from the hardware every tenth of a second; what it has by then is fetched by take(). Where it samples in windows of time,
-// what was sampled in one has come by a tenth of a second after its end.
+// CUPTI's own worker reads samples from the hardware every tenth of a second; take() fetches what it has so far. If sampling is limited to windows of time, the
+// samples of a window are complete a tenth of a second after its end.
 //
 // One thread at a time.
 #pragma once
@@ -19,33 +19,33 @@ namespace lanescope::agent::kernels {
 
 class PcSampler {
  public:
-  // What is sampled goes to the dictionary, and the code that it is of is marked as wanted. Both outlive *this.
+  // Samples go to the dictionary, and the sampled code is marked as wanted. Both outlive *this.
   PcSampler(const Functions& functions, CUcontext context, PcDictionary& dictionary, CodeObjects& code) noexcept;
   PcSampler(const PcSampler&) = delete;
   PcSampler& operator=(const PcSampler&) = delete;
   ~PcSampler();
 
-  // To be begun: what was refused before is tried once more.
+  // Sampling should begin: an attempt that was refused before is made once more.
   void expect() noexcept { is_expected_ = !is_on_; }
   [[nodiscard]] bool is_expected() const noexcept { return is_expected_; }
 
-  // Switches sampling on, every 2^period cycles; 0: as is usual; in windows alone, or all the time. Takes about 70 ms. Where it fails nothing is left
-  // behind, and it is expected no more. Requires: nothing else samples the GPU in this process.
-  enum class Begin { kSampled, kGpuInUse, kRefused };  // another process samples it; CUPTI said no
+  // Starts sampling every 2^period cycles (0: the usual period), only in windows or all the time. Takes about 70 ms. After a failure nothing is left behind,
+  // and sampling is no longer expected. Requires: nothing else samples the GPU in this process.
+  enum class Begin { kSampled, kGpuInUse, kRefused };  // kGpuInUse: another process samples it; kRefused: by CUPTI
   enum class Times { kAll, kWindows };
   Begin begin(std::uint32_t period, Times times) noexcept;
   [[nodiscard]] CUptiResult refusal() const noexcept { return refusal_; }
-  // A window from the first to the second. The very first of a process takes 300 ms, others a tenth of one; to end one takes 4 ms. Sampling is off behind
-  // a failure.
+  // A window lasts from begin_window() to end_window(). The very first of a process takes 300 ms to begin, others a tenth of one; ending one takes 4 ms. After
+  // a failure sampling is off.
   CUptiResult begin_window() noexcept;
   CUptiResult end_window() noexcept;
-  // What was sampled since the last time, as far as CUPTI has it. Sampling is off behind a failure.
+  // Fetches the samples since the last call, as far as CUPTI has them. After a failure sampling is off.
   CUptiResult take() noexcept;
-  // The same, and the rest, which it waits for; sampling is off.
+  // The same, including the remaining samples, for which it waits; sampling is then off.
   CUptiResult end() noexcept;
-  // The same for a context that is no more behind it; context() is null then.
+  // The same for a context that does not exist after the call; context() is null then.
   CUptiResult leave_context() noexcept;
-  // For a context that is no more, or ends while CUPTI can't be asked: what it did not give yet is lost, and its buffers stay with it.
+  // For a context that is gone, or ends while CUPTI can't be asked: its remaining samples are lost, and its buffers stay allocated.
   void lose_context() noexcept;
 
   // In a forked child.
@@ -55,7 +55,7 @@ class PcSampler {
   [[nodiscard]] bool is_in_window() const noexcept { return window_.begin != 0 && window_.end == 0; }
   [[nodiscard]] CUcontext context() const noexcept { return context_; }
   [[nodiscard]] PcChunk& chunk() noexcept { return chunk_; }
-  // The last window: ns, its end 0 while it lasts; its begin 0 where there was none.
+  // The last window: ns; its end is 0 while it lasts, its begin 0 if there was none.
   struct Window {
     std::int64_t begin = 0;
     std::int64_t end = 0;
@@ -67,18 +67,18 @@ class PcSampler {
   [[nodiscard]] std::uint64_t period_in_cycles() const noexcept { return std::uint64_t{1} << period_; }
 
  private:
-  static constexpr std::size_t kMostReasons = 64;       // of a chip; there are 40 on GH100
-  static constexpr std::size_t kFetchedPcs = 4'096;     // at a time
-  static constexpr std::size_t kRemainingPcs = 16'384;  // that CUPTI hands over when it is switched off
+  static constexpr std::size_t kMostReasons = 64;       // of a chip; GH100 has 40
+  static constexpr std::size_t kFetchedPcs = 4'096;     // in one call
+  static constexpr std::size_t kRemainingPcs = 16'384;  // that CUPTI delivers when it is switched off
 
-  // A buffer as CUPTI fills it.
+  // A buffer that CUPTI fills.
   struct Buffer {
     CUpti_PCSamplingData data;
-    std::size_t bytes = 0;  // behind data.pPcData
+    std::size_t bytes = 0;  // after data.pPcData
   };
   struct Reason {
-    std::uint32_t index = 0;  // CUPTI's
-    std::uint32_t id = 0;     // of the dictionary
+    std::uint32_t index = 0;  // CUPTI's index
+    std::uint32_t id = 0;     // id in the dictionary
     bool is_not_issued = false;
   };
 

@@ -1,7 +1,7 @@
-// Who is at work with CUPTI's samples: a lock that nobody waits for without end.
+// The right to work with CUPTI's samples: a lock for which nobody waits without limit.
 //
-// CUPTI holds locks of its own while it calls back, and while it is asked on another thread: who waits here may be what the holder waits
-// for. So waiting ends after a while, and what was to be done is left out.
+// CUPTI holds locks of its own while it calls back, and while another thread calls it, so the holder may wait for the thread that waits here. Therefore waiting
+// ends after a while, and the work is skipped.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace lanescope::agent::kernels {
 
 class Turn {
  public:
-  // Whether *this is taken now. Takes 200 ms at most.
+  // Returns true if *this was taken. Takes at most 200 ms.
   bool take() noexcept {
     const std::int64_t give_up = monotonic_now() + 200 * kMillisecond;
     while (is_taken_.exchange(true, std::memory_order_acquire)) {

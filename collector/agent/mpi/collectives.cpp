@@ -1,13 +1,13 @@
-// Calls that every rank of a communicator makes. Bytes are those that this rank sends, and those that it receives.
+// Calls that every rank of a communicator makes. The byte counts are those that this rank sends and receives.
 //
-// What a call does not look at on this rank (the receive buffer's type on ranks that are not the root) must not be looked at here either.
+// Arguments that a call does not read on this rank (for example the receive buffer's type on ranks other than the root) must not be read here either.
 #include "agent/mpi/wrapper.h"
 
 using namespace lanescope::agent::mpi;
 
 namespace {
 
-// A collective's two sides as they stand in its arguments.
+// The two sides of a collective, as in its arguments.
 struct Sides {
   const void* send;
   std::int64_t send_count;
@@ -19,7 +19,7 @@ struct Sides {
 
 void describe_plain(Facts& facts, Handle communicator) noexcept { facts.communicator = communicator; }
 
-// Whether this rank is the one that all others send to, or receive from.
+// True if this rank is the one to which all others send, or from which they receive.
 bool is_root(const Communicator& group, int root) noexcept { return group.connects_two_groups ? root == abi().root : root == group.rank; }
 bool takes_no_part(const Communicator& group, int root) noexcept { return group.connects_two_groups && root == abi().no_peer; }
 
@@ -57,12 +57,12 @@ std::int64_t sum(const Count* counts, int size) noexcept {
   return total;
 }
 
-// Every rank gives its own part of a vector that is reduced.
+// Every rank contributes a part of a vector that is reduced.
 template <typename Count>
 void describe_reduce_scatter(Facts& facts, Handle handle, const Count* counts, Handle type) noexcept {
   const Communicator group = communicator(handle);
   facts.communicator = handle;
-  if (group.connects_two_groups || group.rank < 0) return;  // counts are of the own group, whose size is not asked
+  if (group.connects_two_groups || group.rank < 0) return;  // the counts are for the own group, whose size is not queried
   facts.bytes = bytes_of(sum(counts, group.size), type);
   facts.received_bytes = bytes_of(static_cast<std::int64_t>(counts[group.rank]), type);
 }
@@ -73,7 +73,7 @@ void describe_reduce_scatter_block(Facts& facts, Handle handle, std::int64_t cou
   if (!group.connects_two_groups) facts.bytes = facts.received_bytes * static_cast<std::uint64_t>(group.size);
 }
 
-// `received` of all ranks together.
+// `received`: from all ranks together.
 void describe_gather(Facts& facts, Handle handle, int root, const Sides& sides, const auto& received) noexcept {
   const Communicator group = describe_rooted(facts, handle, root);
   if (takes_no_part(group, root)) return;
@@ -89,7 +89,7 @@ void describe_scatter(Facts& facts, Handle handle, int root, const Sides& sides,
   if (!(sends && (group.connects_two_groups || is_in_place(sides.receive)))) facts.received_bytes = bytes_of(sides.receive_count, sides.receive_type);
 }
 
-// Everybody sends to, and receives from, everybody. In place, what is received is what is sent, too.
+// Every rank sends to and receives from every rank. In place, the received data is also the sent data.
 void describe_all(Facts& facts, Handle handle, const Sides& sides, const auto& sent, const auto& received) noexcept {
   const Communicator group = communicator(handle);
   facts.communicator = handle;
@@ -97,7 +97,7 @@ void describe_all(Facts& facts, Handle handle, const Sides& sides, const auto& s
   if (!is_in_place(sides.send)) facts.bytes = bytes_of(sent(group), sides.send_type);
 }
 
-// How many elements there are, given as they are in the arguments.
+// The number of elements, as given in the arguments.
 auto once(std::int64_t count) noexcept {
   return [count](const Communicator&) { return count; };
 }
@@ -111,7 +111,7 @@ auto of_all(const Count* counts) noexcept {
 
 }  // namespace
 
-// Each as a call that waits, and as one that makes a request: the same parameters and one more.
+// Defines each call twice: as one that waits, and as one that makes a request, which has the same parameters and one more.
 #define LANESCOPE_MPI_UNPACKED(...) __VA_ARGS__
 #define LANESCOPE_MPI_TWICE(name, iname, data, parameters, arguments, describe)                  \
   LANESCOPE_MPI(name, kCollective, data, (parameters), (arguments), describe, says_nothing_more) \
@@ -148,7 +148,7 @@ LANESCOPE_MPI_COLLECTIVE(MPI_Barrier, MPI_Ibarrier, , kCollective, (Handle a), (
 LANESCOPE_MPI_COLLECTIVES(, int)
 LANESCOPE_MPI_COLLECTIVES(_c, std::int64_t)
 
-// A count for each rank: those with 64 bits can't be passed on to a library that has none, and are not stood before.
+// One count for each rank. Variants with 64-bit counts can't be passed on to a library that lacks them, so nothing stands before them.
 LANESCOPE_MPI_COLLECTIVE(MPI_Reduce_scatter, MPI_Ireduce_scatter, , kCollective, (const void* a, void* b, const int* c, Handle d, Handle e, Handle f),
                          (a, b, c, d, e, f), describe_reduce_scatter(facts, f, c, d))
 LANESCOPE_MPI_COLLECTIVE(MPI_Gatherv, MPI_Igatherv, , kRootedCollective,

@@ -61,7 +61,7 @@ void ask(Known& entry, Handle handle) noexcept {
   entry.about.connects_two_groups = answer != 0;
   call(answer != 0 ? comm_remote_size : comm_size, handle, &entry.about.size);
   call(comm_rank, handle, &entry.about.rank);
-  char name[8192] = {};  // more than any MPI_MAX_OBJECT_NAME
+  char name[8192] = {};  // larger than any MPI_MAX_OBJECT_NAME
   int length = 0;
   if (call(comm_get_name, handle, &name[0], &length) == 0) std::memcpy(entry.about.name, name, strnlen(name, sizeof(entry.about.name) - 1));
   if (entry.about.connects_two_groups) return;

@@ -1,4 +1,4 @@
-// What MPI says about communicators, remembered while they exist.
+// Properties of MPI communicators, remembered while these exist.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@ inline constexpr std::size_t kCommunicatorNameBytes = 128;
 
 struct Communicator {
   std::uint64_t handle = 0;  // 0: nothing is known
-  int size = 0;              // of the group that messages go to
-  int rank = -1;             // ours in it, or in our own group where it connects two
+  int size = 0;              // of the group that receives messages
+  int rank = -1;             // our rank in it, or in our own group if the communicator connects two groups
   bool connects_two_groups = false;
-  char name[kCommunicatorNameBytes] = {};  // "MPI_COMM_WORLD"; empty where it has none
+  char name[kCommunicatorNameBytes] = {};  // "MPI_COMM_WORLD"; empty if it has no name
 };
 
-// Whether MPI may be asked anything: it is initialised, and not finalised.
+// True if MPI may be called: it is initialised, and not finalised.
 [[nodiscard]] bool is_ready() noexcept;
 void forget_readiness() noexcept;
 
-// Ours in MPI_COMM_WORLD; -1 while it is not known.
+// Our rank in MPI_COMM_WORLD; -1 while it is unknown.
 [[nodiscard]] int own_rank() noexcept;
 
-// A copy, so that another thread may free it. O(communicators in use).
+// Returns a copy, so that another thread may free the communicator. O(communicators in use).
 [[nodiscard]] Communicator communicator(Handle handle) noexcept;
 
-// The rank in MPI_COMM_WORLD of a rank of the communicator; the rank itself where it is of none in there (of a process that was spawned).
+// The rank in MPI_COMM_WORLD of a rank of the communicator. Unchanged if it is not in MPI_COMM_WORLD (a rank of a spawned process).
 [[nodiscard]] int world_rank(Handle handle, int rank) noexcept;
 
-// It is about to be freed, or named anew.
+// Call when the communicator is about to be freed or renamed.
 void forget(std::uint64_t handle) noexcept;
 
 }  // namespace lanescope::agent::mpi

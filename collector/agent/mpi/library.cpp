@@ -53,7 +53,7 @@ void* Function::find() noexcept {
 
 const Abi& abi() noexcept {
   static Abi found;
-  static std::atomic<int> state{0};  // 0: not looked, 1: one looks, 2: found
+  static std::atomic<int> state{0};  // 0: not searched, 1: a thread searches, 2: found
   if (state.load(std::memory_order_acquire) == 2) return found;
   int expected = 0;
   if (state.compare_exchange_strong(expected, 1)) {
@@ -66,7 +66,7 @@ const Abi& abi() noexcept {
 }
 
 bool has_standard_abi() noexcept {
-  int major = -1;  // and so it stays where a library speaks another
+  int major = -1;  // stays so in a library with another interface
   int minor = -1;
   void* const ask = find_function("MPI_Abi_get_version");
   return ask != nullptr && reinterpret_cast<int (*)(int*, int*)>(ask)(&major, &minor) == 0 && major > 0;

@@ -1,8 +1,8 @@
-// The MPI library of the process: which family it is of, and where its functions are.
+// The MPI library of the process: its family, and the addresses of its functions.
 //
-// Open MPI's handles are pointers; those of MPICH, and of what descends from it (Intel MPI, MVAPICH2, Cray MPICH), are ints. Either comes
-// in a register or in eight bytes of the stack, so that one function takes and passes on both as Handle; only what is read of them, or
-// behind a pointer to them, differs. No header of either is needed.
+// Open MPI's handles are pointers; those of MPICH and its descendants (Intel MPI, MVAPICH2, Cray MPICH) are ints. Both are passed in a register or in eight
+// bytes of the stack, so one function can receive and pass on both as Handle. Only reading a handle, or the memory behind a pointer to one, differs. No header
+// of either library is needed.
 //
 // Threads: any.
 #pragma once
@@ -15,10 +15,10 @@
 
 namespace lanescope::agent::mpi {
 
-// As it came: the upper half of MPICH's says nothing. See value_of().
+// The raw argument: the upper half of MPICH's is undefined. See value_of().
 using Handle = std::uintptr_t;
 
-// What is known of either family's binary interface.
+// What is known about the binary interface of either family.
 struct Abi {
   bool has_pointer_handles;
   int any_source;
@@ -33,21 +33,21 @@ struct Abi {
   Handle null_type;
 };
 [[nodiscard]] const Abi& abi() noexcept;
-// Whether it speaks the binary interface that MPI 5.0 defines instead, with handles and constants of its own. Its calls are passed on, and
-// nothing is read of them.
+// True if the library uses the binary interface of MPI 5.0 instead, which has handles and constants of its own. Its calls are passed on, and their arguments
+// are not read.
 [[nodiscard]] bool has_standard_abi() noexcept;
 
 [[nodiscard]] inline std::uint64_t value_of(Handle handle) noexcept { return abi().has_pointer_handles ? handle : static_cast<std::uint32_t>(handle); }
-// Of the handle that lies there; 0 for a null pointer.
+// The value of the handle at this address; 0 for a null pointer.
 [[nodiscard]] std::uint64_t value_at(const void* handle) noexcept;
 
-// The address of a function of the library, by name; null where it has none of that name.
+// The address of a function of the library, by name; null if it has none of that name.
 [[nodiscard]] void* find_function(const char* name) noexcept;
-// The same for what is no function: a program may have a copy of its own, which the library uses as well.
+// The same for variables: a program may have a copy of its own, which the library also uses.
 [[nodiscard]] void* find_object(const char* name) noexcept;
 
-// Looked up at its first call. Programs ask whether there are functions for 64-bit counts (MPI_Send_c, of MPI 4), and find ours: where the
-// library has none, its function for 32-bit counts stands in, which takes what fits into them from the same registers.
+// Looked up at the first call. Programs ask if there are functions for 64-bit counts (MPI_Send_c, of MPI 4), and find ours. If the library has none, its
+// function for 32-bit counts is called instead, with counts that fit, which are passed in the same registers.
 struct Function {
   const char* name;
   std::atomic<void*> found{nullptr};
@@ -69,7 +69,7 @@ template <typename Parameter>
   return false;
 }
 
-// Calls the function, or fails as it would.
+// Calls the function, or fails as the function would.
 template <typename... Parameters>
 int call(Function& function, Parameters... parameters) noexcept {
   void* address = function.address();

@@ -3,7 +3,7 @@
 
 using namespace lanescope::agent::mpi;
 
-// ---- Requests: begun, waited for, asked after -------------------------------------------------------------------------------------------
+// ---- Requests: started, waited for, tested ---------------------------------------------------------------------------------------------
 
 #define LANESCOPE_MPI_COMPLETION(name, parameters, arguments, describe) \
   LANESCOPE_MPI(name, kCompletion, kRequests, parameters, arguments, describe, says_nothing_more)
@@ -37,7 +37,7 @@ LANESCOPE_MPI_OTHER(MPI_Finalize, (), (), , [](Facts&) {
 })
 LANESCOPE_MPI_PLAIN(MPI_Abort, (Handle a, int b), (a, b))
 
-// ---- Communicators: a handle that is freed may come again for another one ---------------------------------------------------------------
+// ---- Communicators: a freed handle may be reused for another one -------------------------------------------------------------------
 
 LANESCOPE_MPI_PLAIN(MPI_Comm_create, (Handle a, Handle b, void* c), (a, b, c))
 LANESCOPE_MPI_PLAIN(MPI_Comm_create_group, (Handle a, Handle b, int c, void* d), (a, b, c, d))

@@ -12,7 +12,7 @@ void describe_message(Facts& facts, Handle communicator, int peer, int tag, std:
   if (facts.peer != kNoRank) facts.bytes = bytes_of(count, type);
 }
 
-// Behind a call that has received: what it was.
+// For use after a receiving call: reads the message's properties.
 auto received(Handle communicator, const Status& status) noexcept {
   return [communicator, &status](Facts& facts) {
     status.read(communicator, facts.peer, facts.tag, facts.bytes);
@@ -20,7 +20,7 @@ auto received(Handle communicator, const Status& status) noexcept {
   };
 }
 
-// The same for one that tells by `flag` whether there was a message.
+// The same for a call that returns by `flag` whether there was a message.
 auto seen(Handle communicator, const int* flag, const Status& status) noexcept {
   return [communicator, flag, &status](Facts& facts) {
     if (flag == nullptr || *flag == 0) return false;
@@ -62,8 +62,8 @@ LANESCOPE_MPI_BOTH(LANESCOPE_MPI_ISEND, MPI_Ssend_init)
 LANESCOPE_MPI_BOTH(LANESCOPE_MPI_ISEND, MPI_Rsend_init)
 LANESCOPE_MPI_BOTH(LANESCOPE_MPI_ISEND, MPI_Recv_init)
 
-// A wrapper whose call gets another status than the caller's: LANESCOPE_MPI_STATUS(name, data, (parameters), status of the caller,
-// (arguments), describe, conclude). By both its names, as LANESCOPE_MPI.
+// A wrapper that passes its own status instead of the caller's: LANESCOPE_MPI_STATUS(name, data, (parameters), status of the caller, (arguments), describe,
+// conclude). Defined under both names, like LANESCOPE_MPI.
 #define LANESCOPE_MPI_STATUS(name, data, parameters, callers, arguments, describe, conclude)                                                      \
   namespace {                                                                                                                                     \
   Entry entry_of_##name{{#name}, Kind::kPointToPoint, Data::data};                                                                                \

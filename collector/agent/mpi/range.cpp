@@ -30,13 +30,13 @@ struct Payload {
   std::uint64_t request;
 };
 
-constexpr std::uint64_t kRanks = NVTX_PAYLOAD_SCHEMA_ID_STATIC_START;  // the enumeration of what is no rank
+constexpr std::uint64_t kRanks = NVTX_PAYLOAD_SCHEMA_ID_STATIC_START;  // the enumeration of values that are not ranks
 constexpr std::uint64_t kFirstSchema = kRanks + 1;
 constexpr std::uint64_t kWithRequest = 16;  // added to the schema of a call that makes a request
 
-thread_local std::uint32_t depth = 0;  // of calls of MPI
+thread_local std::uint32_t depth = 0;  // nesting depth of MPI calls
 Lock lock;
-std::atomic<int> state{0};  // 0: not asked, 1: nobody records, 2: the domain is there
+std::atomic<int> state{0};  // 0: not asked, 1: nobody records, 2: the domain exists
 nvtxDomainHandle_t domain = nullptr;
 
 constexpr nvtxPayloadSchemaEntry_t field(std::uint64_t type, const char* name, std::size_t offset) noexcept {
@@ -95,7 +95,7 @@ void register_ranks() noexcept {
 
 void name_category(Kind kind, const char* name) noexcept { nvtxDomainNameCategoryA(domain, static_cast<std::uint32_t>(kind), name); }
 
-// By the agent, which NVTX has loaded by now.
+// Through the agent, which NVTX has loaded by now.
 void tell_user(const char* sentence) noexcept {
   const LoadedFile agent = find_loaded_file([](const char* name) { return strcmp(name, "liblanescope-agent.so") == 0; });
   void* const loaded = *agent.path != '\0' ? load_file(agent.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
@@ -140,7 +140,7 @@ bool is_recorded() noexcept {
   return state.load(std::memory_order_relaxed) == 2;
 }
 
-// What NVTX is given, and what it points to.
+// The data passed to NVTX, and the memory that it points to.
 struct Told {
   Communicator communicator;
   Payload payload{};
@@ -178,7 +178,7 @@ void Range::begin(const Facts& facts) noexcept {
   if (text == nullptr) {
     char name[64] = {};
     const std::size_t length = strlen(entry_.function.name);
-    const bool for_large_counts = length > 2 && strcmp(entry_.function.name + length - 2, "_c") == 0;  // called as the other one is
+    const bool for_large_counts = length > 2 && strcmp(entry_.function.name + length - 2, "_c") == 0;  // it gets the name of the other variant
     std::memcpy(name, entry_.function.name, std::min(for_large_counts ? length - 2 : length, sizeof(name) - 1));
     text = nvtxDomainRegisterStringA(domain, name);
     entry_.text.store(text, std::memory_order_release);

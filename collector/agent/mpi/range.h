@@ -1,7 +1,7 @@
-// Calls of MPI as NVTX ranges of the domain "MPI", with what was sent, to whom, and how much, as their data.
+// Calls of MPI as NVTX ranges of the domain "MPI". Their data say what was sent, to whom, and how much.
 //
-// A call's data are told at its begin, so that one that never returns says what it waits for, and once more at its end where only the end
-// knows them (who had sent, the request that was made). Calls that MPI makes of itself inside of a call are left out.
+// The data of a call are written at its begin, so that a call that never returns shows what it waits for. They are written again at its end if only the end
+// knows them (the sender, the new request). Calls that MPI makes itself inside of a call are left out.
 #pragma once
 
 #include <atomic>
@@ -13,20 +13,20 @@
 
 namespace lanescope::agent::mpi {
 
-// Which category its range is of.
+// Category of the range.
 enum class Kind : std::uint32_t { kPointToPoint = 1, kCollective, kCompletion, kOneSided, kFile, kOther };
 
-// Ranks that are none.
+// Values that are not ranks.
 inline constexpr int kAnyRank = -1;
 inline constexpr int kNoRank = -2;
 
 // The data of a call. Ranks are of MPI_COMM_WORLD.
 struct Facts {
-  Handle communicator = 0;  // 0: of none
+  Handle communicator = 0;  // 0: no communicator
   int peer = kNoRank;
   int tag = kAnyRank;
-  std::uint64_t bytes = 0;  // that are sent
-  int source = kNoRank;     // calls that send and receive: from whom
+  std::uint64_t bytes = 0;  // bytes sent
+  int source = kNoRank;     // for calls that send and receive: the sender
   int source_tag = kAnyRank;
   std::uint64_t received_bytes = 0;
   int root = kNoRank;
@@ -34,7 +34,7 @@ struct Facts {
   int request_count = 0;
 };
 
-// Which of them a call has.
+// The members that a call has.
 enum class Data { kNone, kMessage, kExchange, kRootedCollective, kCollective, kRequests, kTransfer, kAccess };
 
 struct Entry {
@@ -51,9 +51,9 @@ class Range {
   Range(const Range&) = delete;
   Range& operator=(const Range&) = delete;
 
-  // Whether it is one that is recorded: only then is it worth to find out the facts.
+  // True if the call is recorded: only then is it worth finding out the facts.
   [[nodiscard]] explicit operator bool() const noexcept { return recorded_; }
-  // Requires: *this is true; begin() comes before the call, end() at most once behind it.
+  // Requires: *this is true; begin() is called before the call, end() at most once after it.
   void begin(const Facts& facts) noexcept;
   void end(const Facts& facts) noexcept;
 

@@ -30,7 +30,7 @@ int rank_of(Handle communicator, int rank) noexcept {
 void Status::read(Handle communicator, int& source, int& tag, std::uint64_t& bytes) const noexcept {
   if (used_ == nullptr) return;
   const int rank = int_at(used_, abi().source_in_status);
-  if (rank < 0) return;  // of MPI_PROC_NULL
+  if (rank < 0) return;  // the message was from MPI_PROC_NULL
   source = communicator == 0 ? rank : world_rank(communicator, rank);
   tag = int_at(used_, abi().tag_in_status);
   std::int64_t count = -1;

@@ -1,4 +1,4 @@
-// How a function of MPI is stood before: the same symbol, which calls the library's and records it.
+// How a wrapper stands before a function of MPI: it has the same symbol, calls the library's function and records the call.
 #pragma once
 
 #include "agent/mpi/communicators.h"
@@ -6,21 +6,21 @@
 
 namespace lanescope::agent::mpi {
 
-// Bytes of so many elements of a type; 0 where that can't be said. Requires, as the call itself: the type is one, or null.
+// Bytes of `count` elements of a type; 0 if unknown. Requires, like the call itself: the type is valid or null.
 [[nodiscard]] std::uint64_t bytes_of(std::int64_t count, Handle type) noexcept;
 
-// The rank that a call names, of MPI_COMM_WORLD, or one that is none.
+// Converts a rank that a call names to one of MPI_COMM_WORLD, or to kAnyRank or kNoRank.
 [[nodiscard]] int rank_of(Handle communicator, int rank) noexcept;
 [[nodiscard]] inline int tag_of(int tag) noexcept { return tag == abi().any_tag ? kAnyRank : tag; }
 
 [[nodiscard]] inline bool is_in_place(const void* buffer) noexcept { return reinterpret_cast<std::uintptr_t>(buffer) == abi().in_place; }
 
-// A call that tells the status of a message: the caller's place for it, or ours where the caller wants to know nothing.
+// For a call that returns the status of a message: uses the caller's memory, or ours if the caller ignores the status.
 class Status {
  public:
   explicit Status(void* callers) noexcept : used_(reinterpret_cast<std::uintptr_t>(callers) == abi().status_ignore ? static_cast<void*>(own_) : callers) {}
   [[nodiscard]] void* get() noexcept { return used_; }
-  // What the message was, once the call has succeeded.
+  // Properties of the message. Call after the call has succeeded.
   void read(Handle communicator, int& source, int& tag, std::uint64_t& bytes) const noexcept;
 
  private:
@@ -28,7 +28,8 @@ class Status {
   void* used_;
 };
 
-// One call: `describe` fills the facts before it; `conclude`, called with them and the result behind it, says whether it changed them.
+// Records one call. `describe` fills the facts before it; `conclude` is called with the facts and the result after it, and returns true if it changed the
+// facts.
 template <typename Describe, typename Next, typename Conclude>
 int record(Entry& entry, Describe describe, Next next, Conclude conclude) noexcept {
   Range range(entry);
@@ -43,7 +44,7 @@ int record(Entry& entry, Describe describe, Next next, Conclude conclude) noexce
 
 inline bool says_nothing_more(Facts&) noexcept { return false; }
 
-// Behind a call that made a request.
+// To be called after a call that made a request.
 [[nodiscard]] inline auto made_request(const void* request) noexcept {
   return [request](Facts& facts) {
     facts.request = value_at(request);
@@ -53,12 +54,12 @@ inline bool says_nothing_more(Facts&) noexcept { return false; }
 
 }  // namespace lanescope::agent::mpi
 
-// Puts what stands in parentheses behind something else.
+// Appends the parenthesized list after something else.
 #define LANESCOPE_MPI_UNPACK(...) __VA_OPT__(, ) __VA_ARGS__
 
-// LANESCOPE_MPI(name, kind, data, (parameters), (arguments), describe, conclude): under another name for the compiler, and the library's
-// for the linker. `describe` and `conclude` see the parameters. By its second name, PMPI_*, Open MPI's Fortran calls it; what another tool
-// calls by that name is within a call that is recorded already.
+// LANESCOPE_MPI(name, kind, data, (parameters), (arguments), describe, conclude): the function has another name for the compiler, and the library's name for
+// the linker. `describe` and `conclude` can use the parameters. Open MPI's Fortran interface calls the second name, PMPI_*. When another tool calls that name,
+// it is within a call that is already recorded.
 #define LANESCOPE_MPI(name, kind, data, parameters, arguments, describe, conclude)                                                                   \
   namespace {                                                                                                                                        \
   Entry entry_of_##name{{#name}, Kind::kind, Data::data};                                                                                            \

@@ -16,7 +16,7 @@ using channel::NameRule;
 
 constexpr std::uint32_t kRememberedDomains = 1024;
 
-// What was found for a domain, and in which generation: shifted by one, the verdict below. 0: not asked yet.
+// The verdict on a domain, and the generation in which it was found: the generation shifted left by one, then the verdict. 0: not asked yet.
 constinit std::atomic<std::uint32_t> verdicts[kRememberedDomains] = {};
 
 bool lists(const channel::Settings& settings, std::string_view name) noexcept {

@@ -8,10 +8,10 @@
 
 namespace lanescope::agent::nvtx {
 
-// Whether events of this domain are recorded. One or two loads, but for a domain's first event in a session. Any thread.
+// True if events of this domain are recorded. One or two loads, except for a domain's first event in a session. Any thread.
 bool is_wanted(const channel::Settings& settings, std::uint32_t domain) noexcept;
 
-// Whether a range of this text in this domain is the one to capture. One load where ranges trigger nothing.
+// True if a range with this text in this domain is the one to capture. One load if ranges trigger nothing.
 bool begins_capture(const channel::Settings& settings, std::uint32_t domain, std::string_view text) noexcept;
 
 }  // namespace lanescope::agent::nvtx

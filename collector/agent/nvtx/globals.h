@@ -9,7 +9,7 @@ namespace lanescope::agent::nvtx {
 
 enum SetupState : std::uint32_t { kFresh = 0, kStarted = 1, kComplete = 2 };  // NVTX_INIT_STATE_*
 
-// As nvtxDetail/nvtxImpl.h begins nvtxGlobals_t; the pointers to functions follow.
+// The beginning of nvtxGlobals_t in nvtxDetail/nvtxImpl.h; the pointers to functions follow.
 struct Globals {
   volatile std::uint32_t state;  // SetupState
   NvtxExportTableCallbacks callbacks;
@@ -17,7 +17,7 @@ struct Globals {
   NvtxFunctionPointer first_function;
 };
 
-// Of the library that asks; null where its tables do not lie as NVTX 3 has them.
+// The globals of the library that asks; null if its tables do not have the layout of NVTX 3.
 Globals* globals_of(NvtxGetExportTableFunc_t get_export_table) noexcept;
 
 }  // namespace lanescope::agent::nvtx

@@ -11,7 +11,7 @@ namespace lanescope::agent::nvtx {
 namespace {
 
 constexpr std::size_t kMostBytes = 1024;  // of the name
-constexpr std::size_t kMostOpen = 256;    // of that name at once; more are not noticed
+constexpr std::size_t kMostOpen = 256;    // ranges of that name that are open at once; more are not noticed
 
 constinit char named[kMostBytes] = {};
 constinit std::string_view wanted_text;
@@ -19,7 +19,7 @@ constinit std::string_view wanted_domain;  // empty: the default one
 constinit bool is_profilers = false;       // channel::kProfilerRange: no range of NVTX is wanted
 constinit std::atomic<bool> is_named{false};
 
-// Keys of those that are open; 0: a free place.
+// Keys of open ranges; 0: a free place.
 constinit std::atomic<std::uint64_t> open[kMostOpen] = {};
 constinit std::atomic<std::uint32_t> open_count{0};
 constinit std::atomic<std::uint32_t> times{0};

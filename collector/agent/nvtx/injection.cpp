@@ -40,7 +40,7 @@ bool is_recorded(const ThreadWriter& writer, std::uint32_t domain) noexcept {
   return settings.recording.load(std::memory_order_relaxed) != 0 && settings.trace_nvtx.load(std::memory_order_relaxed) != 0 && is_wanted(settings, domain);
 }
 
-// Structured data of an event, where it has some.
+// Structured data of an event, if it has any.
 struct Data {
   const nvtxPayloadData_t* first = nullptr;
   std::size_t count = 0;
@@ -69,10 +69,10 @@ inline void emit(ThreadWriter& writer, Record record, std::string_view text, con
   writer.write(record, text);
 }
 
-// As records carry it, so that the host can pair pushes and pops where others were dropped; 0 when levels are not counted.
+// The level in a record, by which the host can pair pushes and pops if some were dropped; 0 if levels are not counted.
 std::uint64_t level_id(int level) noexcept { return level == kNoLevel ? 0 : static_cast<std::uint64_t>(level) + 1; }
 
-// What tells a range from all others that are open in the process, for begin_capture() and begin_included().
+// A key that differs from those of all other open ranges of the process, for begin_capture() and begin_included().
 std::uint64_t range_key(const ThreadWriter& writer, std::uint32_t domain, int level) noexcept {
   return pushed_range_key(writer.state().own.thread_id, domain, level);
 }
@@ -97,7 +97,7 @@ inline int pop(std::uint32_t domain, const Data& data = {}) noexcept {
   int level = kNoLevel;
   if (domain < kCountedDomains) {
     std::int32_t& open = writer.state().levels[domain];
-    if (open == 0) return kNoLevel;  // nothing that we saw begin
+    if (open == 0) return kNoLevel;  // no push of it was seen
     level = --open;
   }
   Record record = event(RecordType::kRangePop, domain);
@@ -179,7 +179,7 @@ int range_push_w(const wchar_t* message) {
 }
 int range_pop() { return pop(0); }
 
-// Naming takes locks: not while a signal handler may have come in between.
+// Naming takes locks, so it is not done in a signal handler that may have interrupted the thread's own event.
 void name_category_in(std::uint32_t domain, std::uint32_t category, std::string_view name) noexcept {
   if (const ThreadWriter writer; writer || is_armed()) name_category(domain, category, name);
 }
@@ -258,7 +258,7 @@ std::uint64_t payload_enum_register(nvtxDomainHandle_t domain, const nvtxPayload
   const ThreadWriter writer;
   return writer || is_armed() ? register_enumeration(id_of(domain), attributes) : 0;
 }
-// Events that have nothing but data are called as its schema is.
+// An event that has only data gets the name of the data's schema.
 void mark_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* data, std::size_t count) {
   mark(event(RecordType::kMark, id_of(domain)), schema_name(id_of(domain), data, count), {data, count});
 }
@@ -291,7 +291,7 @@ void name_handle_w(void* handle, const wchar_t* name) {
   name_handle(kKind, handle, utf8_text(name, buffer));
 }
 
-// CUdevice is the ordinal, too.
+// CUdevice is also the ordinal.
 void name_device(int ordinal, std::string_view name) noexcept {
   if (ordinal < 0) return;
   if (const ThreadWriter writer; writer || is_armed()) name_cuda_resource(CudaResource::kDevice, 0, static_cast<std::uint32_t>(ordinal), name);
@@ -361,7 +361,7 @@ void fill_cuda(const NvtxExportTableCallbacks& callbacks) noexcept {
         handler(NVTX_CBID_CUDART_NameCudaEventA, event_a), handler(NVTX_CBID_CUDART_NameCudaEventW, event_w)});
 }
 
-// What is declined once is so for the life of the process, and of its forked children; of that the child of a vfork knows nothing.
+// A refusal holds for the life of the process and of its forked children; the child of a vfork can't decide that.
 bool is_to_be_recorded() noexcept { return join_recording() || lacks_means_to_join() || is_armed() || (may_join() && !is_own_process()); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Names that programs give to what comes and goes, by key: the newest of them, for who asks later what was said.
+// Names that programs give to temporary objects, by key: the newest of them, to be repeated later.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ inline std::uint32_t hash_of(std::string_view bytes) noexcept {
   return hash;
 }
 
-// `Key`: of bytes that all count, compared by ==. Keeps kMost names; a further one takes the place of that which was kept first, and its memory. All in O(1),
-// but for each().
+// `Key`: compared by ==; all its bytes count. Keeps kMost names; a further name replaces the one that was kept first, and takes its memory. All functions are
+// O(1) except each().
 //
 // Threads: one at a time (callers hold a lock).
 template <typename Key>
@@ -31,7 +31,7 @@ class KeptNames {
 
   constexpr explicit KeptNames(std::size_t limit) noexcept : arena_(limit) {}
 
-  // Returns whether that is another name than is known. Without memory it is not kept.
+  // Returns true if the name differs from the known one. If there is no memory, the name is not kept.
   bool keep(const Key& key, std::string_view name) noexcept {
     Entry* entry = find_entry(key);
     if (entry != nullptr && entry->name() == name) return false;
@@ -40,7 +40,7 @@ class KeptNames {
     return true;
   }
 
-  // Empty where none is known.
+  // Empty if no name is known.
   std::string_view find(const Key& key) const noexcept {
     const Entry* const entry = find_entry(key);
     return entry == nullptr ? std::string_view() : entry->name();
@@ -97,7 +97,7 @@ class KeptNames {
     return entry;
   }
 
-  // Rooms are powers of two, so that what grows step by step wastes no more than it takes.
+  // Room grows in powers of two, so that names that grow step by step waste no more than they use.
   void set(Entry& entry, std::string_view name) noexcept {
     entry.size = 0;
     if (name.size() > entry.room) {

@@ -34,7 +34,7 @@ struct CudaKey {
   bool operator==(const CudaKey&) const = default;
 };
 
-// What stands for those for which there is no room.
+// Stand for all domains and strings for which there is no room.
 constinit Domain other_domain{.id = 0, .name = "(domains without room)"};
 constinit RegisteredString other_string{.text = "(registered string without room)"};
 
@@ -47,12 +47,12 @@ struct Names {
   KeptNames<CategoryKey> categories{kKeptLimit};
   KeptNames<std::uint32_t> threads{kKeptLimit};
   KeptNames<CudaKey> of_cuda{kKeptLimit};
-  std::uint32_t forking_thread = 0;  // in a forked child: the id that its thread had in the parent
+  std::uint32_t forking_thread = 0;  // in a forked child: the id of its thread in the parent
   bool is_shortage_told = false;     // to this session
 };
 constinit Names names;
 constinit Lock names_lock;
-constinit thread_local std::uint32_t own_thread_id = 0;  // of the thread that named itself last; tells a forked child who it was
+constinit thread_local std::uint32_t own_thread_id = 0;  // set by the thread that named itself last; tells a forked child which thread it was
 
 void tell_domain(const Domain& domain) noexcept {
   channel::Record record{};
@@ -85,7 +85,7 @@ void tell_cuda_resource(const CudaKey& key, std::string_view name) noexcept {
   write_metadata(record, name);
 }
 
-// Made in one piece with its name; null where there is no room. Requires: the lock is held.
+// Makes the object and its name in one piece; null if there is no room. Requires: the lock is held.
 template <typename Made>
 Made* make(std::string_view name, std::string_view Made::*member) noexcept {
   void* const memory = names.made.allocate(sizeof(Made) + name.size());
@@ -124,10 +124,10 @@ void tell_shortage(const char* sentence) noexcept {
   report(Component::kNvtx, ComponentState::kFailed, Severity::kWarning, sentence);
 }
 
-// For another session, or in a forked child, where one alone of the parent's threads is left, under a new id.
+// For another session, or in a forked child, which has only one of the parent's threads, under a new id.
 void repeat() noexcept {
   repeat_schemas();
-  const ScopedLock lock(names_lock);  // other threads of the program go on naming
+  const ScopedLock lock(names_lock);  // other threads of the program may be naming
   names.is_shortage_told = false;
   for (const Domain* domain = names.newest; domain != nullptr; domain = domain->next) tell_domain(*domain);
   names.categories.each([](const CategoryKey& key, std::string_view name) { tell_category(key.domain, key.category, name); });

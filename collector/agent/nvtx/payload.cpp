@@ -34,13 +34,13 @@ struct Field {
   std::string_view name;
   std::uint32_t offset = 0;
   std::uint32_t bytes = 0;
-  std::uint32_t enumeration = 0;  // our number; 0 none
+  std::uint32_t enumeration = 0;  // our number; 0: none
   Form form = Form::kAbsent;
 };
 
-// A schema, or an enumeration, which has enumerators in place of fields.
+// A schema, or an enumeration, which has enumerators instead of fields.
 struct Schema {
-  std::uint64_t id = 0;  // the program's
+  std::uint64_t id = 0;  // the id that the program uses
   std::uint32_t domain = 0;
   std::uint32_t number = 0;
   std::uint32_t size = 0;  // bytes of its data
@@ -61,7 +61,7 @@ constinit std::atomic<Schema*> buckets[kBuckets] = {};
 constinit Schema* newest = nullptr;
 constinit std::uint64_t next_dynamic_id = NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START;
 
-// Of data whose schema is not known: it was registered before we came, or never.
+// For data whose schema is not known, because it was registered before we came, or never.
 constexpr std::uint32_t kNoDomain = 0xffff'ffff;
 constexpr std::size_t kShownBytes = 96;
 constexpr Field kUnknownFields[] = {{.name = "schema"}, {.name = "size"}, {.name = "bytes"}};
@@ -79,7 +79,7 @@ const Schema* find(std::uint32_t domain, std::uint64_t id) noexcept {
 
 struct Layout {
   Form form = Form::kAbsent;
-  std::uint32_t bytes = 0;  // of an element, where it is an array
+  std::uint32_t bytes = 0;  // bytes of one element if it is an array
   std::uint32_t alignment = 1;
   std::uint32_t enumeration = 0;
   const Schema* nested = nullptr;
@@ -103,7 +103,7 @@ Layout layout_of(std::uint32_t domain, const nvtxPayloadSchemaEntry_t& entry) no
   const bool is_fixed = array == NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE;
   if (is_text_type(entry.type) && (is_fixed || (array == 0 && count > 0 && entry.type != NVTX_PAYLOAD_ENTRY_TYPE_CHAR)))
     return {Form::kTextInPlace, count, 1, 0};
-  if (array != 0 && !is_fixed) return {};  // of a length that only the data knows: fields behind it have no fixed place
+  if (array != 0 && !is_fixed) return {};  // only the data knows the length: fields after it have no fixed place
   layout.is_array = is_fixed;
   if (is_fixed) layout.elements = count;
   return layout;
@@ -147,7 +147,7 @@ void add(Schema& schema) noexcept {
   bucket.store(&schema, std::memory_order_release);
 }
 
-// The fields of a schema as they come: a field that holds others stands as these, under names like "position.x" and "sizes[2]".
+// The fields of a schema in their order. A field that contains others is replaced by these, with names such as "position.x" and "sizes[2]".
 class FieldList {
  public:
   explicit FieldList(Field* fields) noexcept : fields_(fields) {}
@@ -191,7 +191,7 @@ bool add_fields(Schema& schema, const nvtxPayloadSchemaAttr_t& attributes) noexc
   const std::size_t count = std::min(attributes.numEntries, kMaximumFields);
   Field* fields = allocate<Field>(kMaximumFields);
   if (fields == nullptr) return false;
-  // Which member of a union counts, only the program knows.
+  // Only the program knows which member of a union is valid.
   const bool has_type = (attributes.fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE) != 0;
   const bool is_union =
       has_type && (attributes.type == NVTX_PAYLOAD_SCHEMA_TYPE_UNION || attributes.type == NVTX_PAYLOAD_SCHEMA_TYPE_UNION_WITH_INTERNAL_SELECTOR);
@@ -315,7 +315,7 @@ const Schema* first_known(std::uint32_t domain, const nvtxPayloadData_t*& data, 
   return nullptr;
 }
 
-// Null when there is no memory.
+// Null if there is no memory.
 const Schema* schema_of_unknown() noexcept {
   Schema* schema = unknown_schema.load(std::memory_order_acquire);
   if (schema == nullptr) {
@@ -348,7 +348,7 @@ void tell_of_unknown(const Schema& schema) noexcept {
          "it with lanescope profile, or with lanescope profile --arm to attach to it later, and fields have their names.");
 }
 
-// The bytes themselves, where it is known how many there are.
+// Reads the raw bytes if their number is known.
 void read_unknown(const nvtxPayloadData_t* data, std::size_t count, PayloadValues& values) noexcept {
   const auto is_readable = [](const nvtxPayloadData_t& each) { return each.payload != nullptr && each.size != 0 && each.size != static_cast<std::size_t>(-1); };
   const nvtxPayloadData_t* const end = data + count;
@@ -427,7 +427,7 @@ void read_values(std::uint32_t domain, const nvtxPayloadData_t* data, std::size_
   values.schema = schema->number;
   ValueWriter out(values);
   const auto* bytes = static_cast<const std::byte*>(data->payload);
-  // SIZE_MAX stands for data of the schema's own size.
+  // SIZE_MAX means the schema's own size.
   const std::size_t size = data->size == static_cast<std::size_t>(-1) ? schema->size : data->size;
   for (std::size_t i = 0; i < schema->field_count; ++i) {
     const Field& field = schema->fields[i];

@@ -1,10 +1,9 @@
-// NVTX's payload extension: structured data that programs attach to their events, such as NCCL the communicator and the size of a
-// collective.
+// NVTX's payload extension: structured data that programs attach to their events. NCCL, for example, attaches the communicator and the size of a collective.
 //
-// A program registers schemas: which fields data of a kind has. Schemas and enumerations are told to the host as metadata, each under a
-// number of ours; the values of an event follow as one record in front of the event's own (channel::RecordType::kPayload).
+// A program registers schemas, which list the fields of a kind of data. Schemas and enumerations are sent to the host as metadata, each with a number of ours.
+// The values of an event are sent as one record before the event's own (channel::RecordType::kPayload).
 //
-// Threads: any. Registering takes a lock; reading values takes none, and no memory, but for the first of an unknown schema.
+// Threads: any. Registering takes a lock; reading values takes no lock and no memory, except for the first data of an unknown schema.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +14,28 @@
 
 namespace lanescope::agent::nvtx {
 
-// The id by which the program names the schema from now on: its own where it chose one, else a new one. Data of one for which there was
-// no room is as of an unknown one, and the session is told. 0 where the attributes say too little.
+// The id by which the program names the schema from now on: its own if it chose one, else a new one. Data of a schema for which there was no room is treated as
+// data of an unknown schema, and the session is told. 0 if the attributes are incomplete.
 std::uint64_t register_schema(std::uint32_t domain, const nvtxPayloadSchemaAttr_t* attributes) noexcept;
 std::uint64_t register_enumeration(std::uint32_t domain, const nvtxPayloadEnumAttr_t* attributes) noexcept;
 
-// The values of an event's data, as a kPayload record carries them.
+// The values of an event's data, as in a kPayload record.
 struct PayloadValues {
-  std::uint64_t schema = 0;  // our number; 0: there is nothing to tell
+  std::uint64_t schema = 0;  // our number; 0: there are no values
   std::uint16_t size = 0;
   char bytes[channel::kMaximumTextBytes];
 };
-// Of the first of `count` data that has a known schema; of the first one its bytes, in hexadecimal digits, where none has. What does not fit
-// is left out; what is no number and no text, too.
+// Reads the first of `count` data that has a known schema. If none has, the bytes of the first one are read, as hexadecimal digits. Values that do not fit, or
+// that are neither numbers nor text, are left out.
 void read_values(std::uint32_t domain, const nvtxPayloadData_t* data, std::size_t count, PayloadValues& values) noexcept;
 
-// The name of that schema; empty when it has none.
+// The name of that schema; empty if it has none.
 std::string_view schema_name(std::uint32_t domain, const nvtxPayloadData_t* data, std::size_t count) noexcept;
 
-// Once, before any other function of this header.
+// Call once, before any other function of this header.
 void prepare_payloads() noexcept;
 
-// Tells everything again: to another session, or from a forked child.
+// Sends everything again, to another session or from a forked child.
 void repeat_schemas() noexcept;
 
 }  // namespace lanescope::agent::nvtx

@@ -1,4 +1,4 @@
-// What entries of NVTX payload schemas are in memory, by the number of their type.
+// The layout in memory of entries of NVTX payload schemas, by the number of their type.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ enum class Form : std::uint8_t { kAbsent, kUnsigned, kSigned, kReal, kPointerToT
 
 struct TypeLayout {
   Form form = Form::kAbsent;
-  std::uint32_t bytes = 0;  // also its alignment; 0: no type of NVTX's own
+  std::uint32_t bytes = 0;  // also its alignment; 0: not a type of NVTX's own
 };
 
 constexpr TypeLayout type_layout(Form form, std::size_t bytes) noexcept { return {form, static_cast<std::uint32_t>(bytes)}; }
@@ -88,7 +88,7 @@ inline TypeLayout layout_of_type(std::uint64_t type) noexcept {
   }
 }
 
-// Those of which several in a row are one text.
+// Types of which several in a row form one text.
 inline bool is_text_type(std::uint64_t type) noexcept {
   return type == NVTX_PAYLOAD_ENTRY_TYPE_CHAR || type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING || type == NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF8;
 }

@@ -13,7 +13,7 @@ constexpr std::uint32_t kExtensionStarting = 2;  // NVTX_EXTENSION_STARTING; 0 i
 
 constinit SetupNote under_way[kMost] = {};
 
-// The thread that forked may be the one that sets it up, in a signal handler: it goes on in the child.
+// The thread that forked may be the one that sets NVTX up, in a signal handler: it goes on in the child.
 void begin_anew_in_child() noexcept {
   for (SetupNote& setup : under_way) {
     volatile std::uint32_t* const state = setup.state.load(std::memory_order_relaxed);
@@ -30,7 +30,7 @@ volatile std::uint32_t* state_of(NvtxGetExportTableFunc_t get_export_table) noex
   return globals != nullptr ? &globals->state : nullptr;
 }
 
-// It stands in front of the functions of the first segment. Null where what stands there is no state of one that is being set up.
+// The state lies before the functions of the first segment. Null if the value there is not the state of an extension that is being set up.
 volatile std::uint32_t* state_of(const nvtxExtModuleInfo_t* extension) noexcept {
   if (extension == nullptr || extension->segmentsCount == 0 || extension->segments[0].functionSlots == nullptr) return nullptr;
   auto* const state = reinterpret_cast<volatile std::uint32_t*>(extension->segments[0].functionSlots - 1);
@@ -53,7 +53,7 @@ Setup::Setup(NvtxGetExportTableFunc_t get_export_table) noexcept { note(state_of
 
 Setup::Setup(const nvtxExtModuleInfo_t* extension) noexcept { note(state_of(extension), kExtensionStarting); }
 
-// A child that has not looked yet has its parent's notes until it does.
+// A child that has not looked yet has its parent's notes until it looks.
 void Setup::note(volatile std::uint32_t* state, std::uint32_t started) noexcept {
   if (state == nullptr) return;
   on_fork_child(begin_anew_in_child);

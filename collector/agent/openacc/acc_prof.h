@@ -1,12 +1,12 @@
-// What is needed of the profiling interface of OpenACC 2.6 (https://www.openacc.org/specification, chapter 5), whose binary form the specification
-// fixes. Compilers that bring its header are not needed.
+// The used part of the profiling interface of OpenACC 2.6 (https://www.openacc.org/specification, chapter 5), whose binary form the specification fixes. No
+// compiler's header is needed.
 #pragma once
 
 #include <cstddef>
 
 namespace lanescope::agent::openacc {
 
-// Each but the first few is the begin of something; what follows it by one is its end.
+// Each, except the first few, is the begin of something; the next number is its end.
 enum Event : int {
   kDeviceInitBegin = 1,
   kDeviceShutdownBegin = 3,
@@ -24,16 +24,16 @@ enum class Construct : int { kParallel = 0, kKernels = 1, kSerial = 16 };  // am
 
 struct ProfileInfo {
   Event event;
-  int valid_bytes;  // of this structure: a runtime may know less than it has room for
+  int valid_bytes;  // number of bytes of this structure that the runtime has filled
   int version;
   int device_type;
   int device_number;
   int thread;
   std::ptrdiff_t async;
   std::ptrdiff_t async_queue;
-  const char* source_file;  // null: not known
+  const char* source_file;  // null: unknown
   const char* function;
-  int line;  // 0 or less: not known
+  int line;  // 0 or less: unknown
   int end_line;
   int function_line;
   int function_end_line;
@@ -42,11 +42,11 @@ struct ProfileInfo {
 struct EventInfo {
   Event event;
   int valid_bytes;
-  Construct construct;  // what the event is a part of
+  Construct construct;  // the construct that the event is part of
   int is_implicit;
   void* of_tool;
-  const char* name;   // of the kernel that is launched, or the variable that is copied; null: not known. Other events have none.
-  std::size_t bytes;  // that are copied; of launches, the number of gangs
+  const char* name;   // of the launched kernel, or of the copied variable; null: unknown. Other events have none.
+  std::size_t bytes;  // bytes copied; for launches, the number of gangs
 };
 
 struct ApiInfo;

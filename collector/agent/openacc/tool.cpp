@@ -1,8 +1,8 @@
-// What a program does in OpenACC, as NVTX ranges of the domain "OpenACC": compute constructs with their launches, data regions with their copies,
-// updates, waits, and the begin and end of devices.
+// Shows a program's use of OpenACC as NVTX ranges of the domain "OpenACC": compute constructs with their launches, data regions with their copies, updates,
+// waits, and the begin and end of devices.
 //
-// A runtime with the profiling interface of OpenACC 2.6 (NVIDIA's, GCC's) finds acc_register_library here, by ACC_PROFLIB, and calls what is
-// registered on the thread that it tells of, a begin before its end. So ranges nest as the runtime's events do.
+// A runtime with the profiling interface of OpenACC 2.6 (NVIDIA's, GCC's) finds acc_register_library here through ACC_PROFLIB. It calls the registered
+// functions on the thread that they describe, each begin before its end. So ranges nest as the runtime's events do.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -36,7 +36,7 @@ constexpr std::size_t kLongestText = 256;
 // Set once, before the runtime calls anything.
 nvtxDomainHandle_t domain = nullptr;
 
-// Whether the runtime has filled the structure as far as one of its members.
+// True if the runtime has filled the structure up to this member.
 template <typename Info, typename Member>
 bool has(const Info* info, const Member* member) noexcept {
   const auto* const end = reinterpret_cast<const char*>(member) + sizeof(Member);

@@ -1,5 +1,5 @@
-// dlsym(), by which programs ask for functions of OpenGL. Where another one is asked for, or who asks matters (RTLD_NEXT), a few instructions
-// jump on to the real dlsym(), which finds the stack and the registers as its caller left them.
+// dlsym(), by which programs ask for functions of OpenGL. If another function is asked for, or if the caller matters (RTLD_NEXT), a few instructions jump to
+// the real dlsym(), which finds the stack and the registers as its caller left them.
 #include <atomic>
 
 #include <dlfcn.h>
@@ -14,7 +14,7 @@ using Find = void* (*)(void*, const char*);
 
 constinit std::atomic<Find> real{nullptr};
 
-// The C library's, or that of another tool that stands before it behind us.
+// The C library's, or that of another tool that stands before it and after us.
 Find real_dlsym() noexcept {
   Find known = real.load(std::memory_order_relaxed);
   if (known == nullptr) real.store(known = reinterpret_cast<Find>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5")), std::memory_order_relaxed);
@@ -23,7 +23,7 @@ Find real_dlsym() noexcept {
 
 void* find_in_library(void* library, const char* name) { return lanescope::agent::opengl::answer(name, real_dlsym()(library, name)); }
 
-// Ours is found where a program looks among all that is loaded, also where OpenGL is not: then there is none.
+// A program that searches everything that is loaded finds our function even if OpenGL is not loaded: then the answer must be that there is none.
 void* find_anywhere(void* everywhere, const char* name) {
   void* const ours = real_dlsym()(everywhere, name);
   return lanescope::agent::opengl::next_of(name) != nullptr ? ours : nullptr;

@@ -34,7 +34,7 @@ constexpr std::array<const char*, kFunctions> kNames{
     "glStringMarkerGREMEDY",
     "glFrameTerminatorGREMEDY",
 };
-constexpr std::size_t kAnswers = 6;  // for each function
+constexpr std::size_t kAnswers = 6;  // per function
 
 bool is_of_opengl(const char* file) noexcept {
   for (const std::string_view begin : {"libGL.so", "libGLX.so", "libEGL.so", "libOpenGL.so", "libGLESv2.so"})
@@ -44,11 +44,11 @@ bool is_of_opengl(const char* file) noexcept {
 
 constinit StoodBefore library{is_of_opengl};
 constinit std::array<std::atomic<void*>, kFunctions> found_by_name{};
-using Answers = std::array<std::atomic<void*>, kAnswers>;  // where those of ours that were given out go on
+using Answers = std::array<std::atomic<void*>, kAnswers>;  // the functions to which our given-out functions continue
 constinit std::array<Answers, kFunctions> found_by_asking{};
-thread_local std::uint32_t depth = 0;  // of calls of these
+thread_local std::uint32_t depth = 0;  // nesting depth of calls of these functions
 
-// What OpenGL calls of itself inside of such a call, or another library that stands before it, is part of that call.
+// Calls that OpenGL, or another library that stands before it, makes inside of such a call belong to that call.
 class Depth {
  public:
   Depth() noexcept { ++depth; }
@@ -58,7 +58,7 @@ class Depth {
   [[nodiscard]] bool is_outermost() const noexcept { return depth == 1; }
 };
 
-// C's int in a register.
+// A C int that was passed in a register.
 std::int64_t length_of(Word word) noexcept { return static_cast<std::int32_t>(word); }
 const char* text_of(Word word) noexcept { return reinterpret_cast<const char*>(word); }
 
@@ -90,7 +90,7 @@ Word call(Function function, void* next, Word a, Word b, Word c, Word d, Word e,
       push(text_of(d), length_of(c));
       return go_on();
     case Function::kPushMarker:
-      push(text_of(b), length_of(a) == 0 ? -1 : length_of(a));  // by EXT_debug_marker, 0 stands for a text that ends with a zero
+      push(text_of(b), length_of(a) == 0 ? -1 : length_of(a));  // in EXT_debug_marker, 0 means that the text ends with a zero
       return go_on();
     case Function::kPopGroup:
     case Function::kPopGroupKhr:
@@ -153,7 +153,7 @@ void* next_of(const char* name) noexcept { return library.function(name); }
 
 }  // namespace lanescope::agent::opengl
 
-// LANESCOPE_OPENGL(name, function): under another name for the compiler, and OpenGL's for the linker.
+// LANESCOPE_OPENGL(name, function): the function has another name for the compiler, and OpenGL's name for the linker.
 #define LANESCOPE_OPENGL(name, function)                                                                                              \
   extern "C" __attribute__((visibility("default"))) lanescope::agent::opengl::Word lanescope_##name(                                  \
       lanescope::agent::opengl::Word, lanescope::agent::opengl::Word, lanescope::agent::opengl::Word, lanescope::agent::opengl::Word, \

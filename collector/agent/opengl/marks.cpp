@@ -21,11 +21,11 @@ struct Surface {
 };
 
 Lock lock;
-std::atomic<int> state{0};  // 0: not asked, 1: nobody records, 2: the domain is there
+std::atomic<int> state{0};  // 0: not asked, 1: nobody records, 2: the domain exists
 nvtxDomainHandle_t domain = nullptr;
 Surface surfaces[kMostSurfaces];
 std::size_t surface_count = 0;
-thread_local std::uint32_t pushed = 0;  // ranges that are open
+thread_local std::uint32_t pushed = 0;  // number of open ranges
 
 bool is_recorded() noexcept {
   if (state.load(std::memory_order_acquire) == 0) {
@@ -72,7 +72,7 @@ void push(const char* text) noexcept {
 
 void push(const char* text, std::int64_t length) noexcept { push(Text(text, length).get()); }
 
-// A program may end a group on a thread that did not begin it, since groups are of a context.
+// A program may end a group on another thread than the one that began it, because groups belong to a context.
 void pop() noexcept {
   if (pushed == 0 || !is_recorded()) return;
   nvtxDomainRangePop(domain);

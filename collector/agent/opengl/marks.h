@@ -1,7 +1,7 @@
-// What is recorded of OpenGL: NVTX ranges and marks of the domain "OpenGL".
+// Records OpenGL as NVTX ranges and marks of the domain "OpenGL".
 //
-// A frame is a range from where a swap of buffers returned to where the next one of the same surface does, with its number as payload; the last
-// one is never finished. Swaps are ranges of their thread, too; so are debug groups, by their messages. Messages that a program inserts are marks.
+// A frame is a range from the return of a swap of buffers to the return of the next swap of the same surface, with its number as payload; the last one is never
+// finished. Swaps are also ranges of their thread. So are debug groups, named by their messages. Messages that a program inserts are marks.
 #pragma once
 
 #include "agent/opengl/functions.h"
@@ -9,11 +9,11 @@
 namespace lanescope::agent::opengl {
 
 void push(const char* text) noexcept;
-// `length`: of the text; negative where it ends with a zero. Texts beyond a thousand bytes are cut.
+// `length`: of the text; negative if it ends with a zero. Texts are cut after a thousand bytes.
 void push(const char* text, std::int64_t length) noexcept;
 void pop() noexcept;
 void mark(const char* text, std::int64_t length) noexcept;
-// `surface`: what has been swapped, a window say. Frames of more than 16 surfaces are not followed.
+// `surface`: the swapped surface, for example a window. Frames of more than 16 surfaces are not followed.
 void end_frame(Word surface) noexcept;
 
 }  // namespace lanescope::agent::opengl

@@ -1,5 +1,5 @@
-// What is needed of OMPT, the interface for tools of OpenMP 5.0 (https://www.openmp.org/spec-html/5.0/openmpch4.html), whose binary form the
-// specification fixes. Compilers that bring its header are not needed.
+// The used part of OMPT, the interface for tools of OpenMP 5.0 (https://www.openmp.org/spec-html/5.0/openmpch4.html), whose binary form the specification
+// fixes. No compiler's header is needed.
 #pragma once
 
 #include <cstdint>
@@ -39,11 +39,11 @@ enum Event : int {
 
 enum class Endpoint : int { kBegin = 1, kEnd = 2, kBoth = 3 };
 
-// Of a task, when it is created.
+// Flags of a task when it is created.
 inline constexpr int kIsImplicit = 0x2;
 inline constexpr int kIsExplicit = 0x4;
 
-// Why a thread turns from a task.
+// Why a thread leaves a task.
 enum class Turn : int { kComplete = 1, kYield = 2, kCancel = 3, kDetach = 4, kEarlyFulfil = 5, kLateFulfil = 6, kSwitch = 7, kTaskwaitComplete = 8 };
 
 }  // namespace lanescope::agent::openmp

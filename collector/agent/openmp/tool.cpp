@@ -1,8 +1,8 @@
-// What a program does in OpenMP, as NVTX ranges of the domain "OpenMP": parallel regions, each thread's part of them, loops and sections, explicit
-// tasks, and waits for other threads (barriers, taskwait, locks and critical sections).
+// Shows a program's use of OpenMP as NVTX ranges of the domain "OpenMP": parallel regions, each thread's part of them, loops and sections, explicit tasks, and
+// waits for other threads (barriers, taskwait, locks and critical sections).
 //
-// A runtime with OMPT (LLVM's, Intel's, NVIDIA's; not GCC's) finds ompt_start_tool here, by OMP_TOOL_LIBRARIES, and calls what is registered on
-// the thread that it tells of. So ranges nest as the runtime's events do, and a range that a thread never ends ends with it.
+// A runtime with OMPT (LLVM's, Intel's, NVIDIA's; not GCC's) finds ompt_start_tool here through OMP_TOOL_LIBRARIES. It calls the registered functions on the
+// thread that they describe. So ranges nest as the runtime's events do, and a range that a thread never ends ends with the thread.
 #include <cstdint>
 
 #include <nvtx3/nvToolsExt.h>
@@ -14,7 +14,7 @@ namespace {
 
 enum class Kind : std::uint32_t { kRegion = 1, kWork, kTask, kWait };  // categories
 
-// Under which names ranges are shown.
+// The names of the ranges.
 enum Name : int {
   kParallelRegion,
   kPartOfRegion,
@@ -67,7 +67,7 @@ constexpr const char* kTexts[kNames] = {"parallel region",
 nvtxDomainHandle_t domain = nullptr;
 nvtxStringHandle_t texts[kNames] = {};
 
-// How far an explicit task or a part of a region has come, in what the runtime keeps for us with it.
+// The progress of an explicit task or of a part of a region, kept in the word that the runtime stores with it for us.
 constexpr std::uint64_t kCreated = 1;
 constexpr std::uint64_t kBegun = 2;
 
@@ -109,7 +109,7 @@ void task_create(ompt_data_t*, const void*, ompt_data_t* task, int flags, int, c
   if (task != nullptr) task->value = (flags & kIsExplicit) != 0 ? kCreated : 0;
 }
 
-// A task that a thread turns from without an end stays open below the next one; so tasks of one thread nest, as long as they stay on it.
+// A task that a thread leaves before its end stays open below the next one. So the tasks of one thread nest, as long as they stay on it.
 void task_schedule(ompt_data_t* before, int why, ompt_data_t* next) {
   const Turn turn = static_cast<Turn>(why);
   const bool has_ended = turn == Turn::kComplete || turn == Turn::kCancel || turn == Turn::kDetach;
@@ -142,7 +142,7 @@ void sync_region(int kind, int endpoint, ompt_data_t*, ompt_data_t*, const void*
   begin_or_end(static_cast<Endpoint>(endpoint), name_of_wait(kind), Kind::kWait);
 }
 
-bool only_tries(int kind) noexcept { return kind == 2 || kind == 4; }  // omp_test_lock: it may come back without the lock
+bool only_tries(int kind) noexcept { return kind == 2 || kind == 4; }  // omp_test_lock may return without the lock
 
 Name name_of_mutex(int kind) noexcept {
   constexpr Name kNamed[] = {kOtherMutex, kLock, kLock, kLock, kLock, kCritical, kAtomic, kOrdered};

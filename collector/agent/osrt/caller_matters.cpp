@@ -16,13 +16,13 @@
 namespace lanescope::agent::osrt {
 namespace {
 
-std::size_t files_of_program = 0;  // the first so many that are loaded: none of them ever goes
+std::size_t files_of_program = 0;  // the first files of the list, of which none is ever unloaded
 
-// Where the loader looks for what a file loads.
+// Where the loader looks for the files that a file loads.
 struct Folders {
-  bool rpath = false;  // also of what is loaded by files that it loaded
+  bool rpath = false;  // also applies to files that are loaded by files that it loaded
   bool run_path = false;
-  bool are_its_own_alone = false;  // not the system's (DF_1_NODEFLIB)
+  bool are_its_own_alone = false;  // without the system's folders (DF_1_NODEFLIB)
 };
 
 struct File {
@@ -40,7 +40,7 @@ Folders folders_of(const ElfW(Dyn) * entry) noexcept {
     folders.run_path = folders.run_path || entry->d_tag == DT_RUNPATH;
     folders.are_its_own_alone = folders.are_its_own_alone || (entry->d_tag == DT_FLAGS_1 && (entry->d_un.d_val & DF_1_NODEFLIB) != 0);
   }
-  if (folders.run_path) folders.rpath = false;  // the loader leaves it out then
+  if (folders.run_path) folders.rpath = false;  // the loader ignores it then
   return folders;
 }
 
@@ -59,10 +59,10 @@ File describe(const dl_phdr_info& info) noexcept {
   return file;
 }
 
-// What was read of the files, each once: what they were loaded from may be cut short at any time. Guarded by the loader's lock.
+// The data read of files, each read once: a loaded file may be cut short at any time. Guarded by the loader's lock.
 class KnownFiles {
  public:
-  // `index`: of the loader's list, in which a file keeps its place while none goes.
+  // `index`: position in the loader's list; a file keeps its position as long as no file is unloaded.
   File at(std::size_t index, const dl_phdr_info& info) noexcept {
     if (const std::uint64_t gone = info.dlpi_subs; gone != gone_) {
       std::fill(std::begin(files_), std::end(files_), File{});
@@ -77,7 +77,7 @@ class KnownFiles {
  private:
   static constexpr std::size_t kMost = 1'024;
 
-  // Of one that can't be read: it holds no caller, and may have any.
+  // A file that can't be read counts as holding no caller, and as having any folders.
   static File read(const dl_phdr_info& info) noexcept {
     File file;
     const auto look = [&] { file = describe(info); };
@@ -97,8 +97,8 @@ struct Search {
   bool is_found = false;
   bool is_of_program = false;
   Folders of_caller;
-  bool program_has_path = false;  // RPATH: a file of the program but the first, which the loader asks for everybody ...
-  bool any_has_path = false;      // ... or any file but the first
+  bool program_has_path = false;  // RPATH: a file of the program except the first, which the loader asks for everybody ...
+  bool any_has_path = false;      // ... or any file except the first
 };
 
 int look(dl_phdr_info* info, std::size_t, void* data) noexcept {
@@ -135,7 +135,7 @@ bool caller_matters(const char* file, const void* caller) noexcept {
   if (file == nullptr || std::strchr(file, '$') != nullptr || !may_look_at_loaded_files()) return true;
   Search search{reinterpret_cast<std::uintptr_t>(caller)};
   if (visit_loaded_files_now(look, &search) == kNotNow || !search.is_found) return true;
-  // Who loaded a file of the program is one of them, too.
+  // The loader of a file of the program is one of the program's files, too.
   if (search.is_of_program ? search.program_has_path : search.any_has_path) return true;
   return std::strchr(file, '/') == nullptr && (search.of_caller.run_path || search.of_caller.are_its_own_alone);
 }

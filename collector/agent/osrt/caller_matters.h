@@ -1,16 +1,16 @@
-// Whether dlopen() would do the same for the agent as for its caller.
+// Tells if dlopen() would do the same for the agent as for its caller.
 //
-// The loader asks who calls: a name without a path is looked for in the caller's RUNPATH and RPATH, and not in the system's folders where the caller wants
-// that (-z nodefaultlib), and what it loads inherits the RPATH of those who loaded the caller. Where none of them has any, a call from the agent finds what
-// one from the caller does.
+// The loader takes the caller into account: it looks for a name without a path in the caller's RUNPATH and RPATH, and not in the system's folders if the caller
+// wants that (-z nodefaultlib). What it loads inherits the RPATH of the files that loaded the caller. If none of these has any, a call from the agent finds the
+// same as one from the caller.
 #pragma once
 
 namespace lanescope::agent::osrt {
 
-// To be called once, while the program is loaded, where the agent is loaded with it: the files that are there belong to the program itself.
+// Call once, while the program is loaded, if the agent is loaded with it: the files that are loaded now belong to the program itself.
 void note_loaded_files() noexcept;
 
-// `caller`: an address of its code. True where it matters, or may, or that does not come to be known without waiting. O(loaded files).
+// `caller`: an address in its code. True if the caller matters, may matter, or if that can't be found out without waiting. O(loaded files).
 bool caller_matters(const char* file, const void* caller) noexcept;
 
 }  // namespace lanescope::agent::osrt

@@ -1,7 +1,7 @@
-// The functions by which a process becomes another program, but for syscall() (kept_callers.h). Where the agent is preloaded they stand
-// before the C library's; elsewhere cupti/exit_hook.h leads to them.
+// The functions by which a process becomes another program, except syscall() (kept_callers.h). If the agent is preloaded, they stand before the C library's;
+// otherwise cupti/exit_hook.h redirects calls to them.
 //
-// They hold nothing while the real call runs, which seldom returns. In the child of a vfork, where most programs begin, they only pass on.
+// They hold nothing while the real call runs, which seldom returns. In the child of a vfork, where most programs begin, they only pass the call on.
 #include "agent/osrt/exec_calls.h"
 
 #include <cstdarg>
@@ -34,7 +34,7 @@ constinit Function real_fexecve{"fexecve", nullptr};
 [[maybe_unused]] constinit Function real_execlp{"execlp", nullptr};
 [[maybe_unused]] constinit Function real_execle{"execle", nullptr};
 
-// As the C library looks for it: in the folders of PATH where it has no slash.
+// Searches as the C library does: in the folders of PATH if the name has no slash.
 void hand_over_before_search(const char* file) noexcept { hand_over_before_exec(std::strchr(file, '/') != nullptr ? file : nullptr); }
 
 template <typename... Parameters>
@@ -42,7 +42,7 @@ int go_on(Function& function, Parameters... parameters) noexcept {
   return reinterpret_cast<int (*)(Parameters...)>(function.address())(parameters...);
 }
 
-// Of a list that ends in a null pointer, that one included.
+// Number of elements of a list that ends in a null pointer, including that one.
 std::size_t count(const char* first, std::va_list& others) noexcept {
   std::size_t number = 1;
   for (const char* text = first; text != nullptr; text = va_arg(others, const char*)) ++number;
@@ -98,7 +98,7 @@ extern "C" LANESCOPE_HIDDEN int own_fexecve(int file, Texts arguments, Texts env
 }
 LANESCOPE_ALSO_AS(fexecve, int, Texts, Texts)
 
-// Puts the arguments behind `first` into an array of this function's own, named `arguments`, and leaves `others` behind their end.
+// Puts the arguments after `first` into a local array named `arguments`, and leaves `others` after their end.
 #define LANESCOPE_GATHER(first)                                                         \
   std::va_list others;                                                                  \
   va_start(others, first);                                                              \

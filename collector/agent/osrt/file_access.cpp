@@ -18,7 +18,7 @@ constinit std::atomic<FilesAsked> files_asked{FilesAsked::kUnknown};
 
 namespace {
 
-constexpr std::size_t kPathBytes = 1000;  // of a longer path, the begin is kept
+constexpr std::size_t kPathBytes = 1000;  // of a longer path, the beginning is kept
 constexpr std::size_t kRemembered = 256;  // paths
 constexpr std::string_view kNoPath = "(not named by /proc)";
 
@@ -27,7 +27,7 @@ struct Path {
   std::size_t size;
 };
 
-// One at a time uses it; who finds it in use, as a signal handler may, does without.
+// Used by one thread at a time; a thread that finds it in use, as a signal handler may, does without it.
 struct RememberedPath {
   std::atomic<bool> is_in_use;
   dev_t device;
@@ -37,7 +37,7 @@ struct RememberedPath {
 constinit RememberedPath remembered[kRemembered] = {};
 
 void read_path(int descriptor, Path& path) noexcept {
-  // Not /proc/self: that speaks of the process's first thread, which may have ended.
+  // Not /proc/self, which refers to the process's first thread, which may have ended.
   char link[48] = "/proc/thread-self/fd/";
   char* const digits = link + std::strlen(link);
   *std::to_chars(digits, link + sizeof(link) - 1, descriptor).ptr = 0;
@@ -49,7 +49,7 @@ void read_path(int descriptor, Path& path) noexcept {
   }
 }
 
-// `anew`: the file was opened just now, so what is remembered may be of another one, whose number it got.
+// `anew`: the file was just opened, so the remembered path may belong to another file, whose number this one got.
 void find_path(int descriptor, const struct stat& status, bool anew, Path& path) noexcept {
   RememberedPath& known = remembered[(status.st_ino ^ status.st_dev * 31) % kRemembered];
   const bool is_mine = !known.is_in_use.exchange(true, std::memory_order_acquire);

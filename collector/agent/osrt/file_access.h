@@ -1,9 +1,9 @@
-// Which files the program reads and writes, where that is asked for (--osrt-file-access): a record for each call that opens, reads, writes, maps or
-// syncs one, however short it is, with the file's path and the bytes.
+// Which files the program reads and writes, if that is requested (--osrt-file-access): a record for each call that opens, reads, writes, maps or syncs one,
+// however short it is, with the file's path and the bytes.
 //
-// Each call asks the kernel which file its descriptor is (fstat), since programs close, replace and inherit descriptors by ways that nobody stands
-// before. Only regular files and block devices count. A path is what the file was called when it was opened, or first used; of some files in use it is
-// remembered, by the file's number. Takes no memory, and no lock that anybody waits for.
+// Each call asks the kernel which file its descriptor is (fstat), because programs close, replace and inherit descriptors in ways that nobody stands before.
+// Only regular files and block devices count. The path is the file's name when it was opened, or first used; for some files in use it is remembered, by the
+// file's number. Takes no memory, and no lock that anybody waits for.
 #pragma once
 
 #include <atomic>
@@ -19,13 +19,13 @@
 
 namespace lanescope::agent::osrt {
 
-// What a call did to a file. No file: -1.
+// What a call did to a file. -1: no file.
 struct FileUse {
   int descriptor = -1;
   std::int64_t bytes = 0;
-  int written = -1;  // a further file, to which the bytes went (sendfile)
+  int written = -1;  // another file, to which the bytes went (sendfile)
 };
-// -1 of a stream that is in memory; keeps errno, which fileno() then sets.
+// -1 for a stream in memory; keeps errno, which fileno() sets in that case.
 inline int descriptor_of(std::FILE* stream) noexcept {
   const int saved_errno = errno;
   const int descriptor = fileno(stream);
@@ -44,14 +44,14 @@ inline FileUse mapped(const void* result, std::size_t bytes, int flags, int desc
 }
 inline FileUse synced(int descriptor, int result) noexcept { return {result == 0 ? descriptor : -1}; }
 
-// Whether files are asked for, as far as one load says: what a session wants is known once a record could be written.
+// Whether files are requested, as far as one load can tell: the session's wishes are known once a record could be written.
 enum class FilesAsked : std::uint8_t { kUnknown, kNo, kYes };
 extern constinit std::atomic<FilesAsked> files_asked;
 
 // Keeps errno.
 void note_file(channel::FileOperation operation, std::int64_t start, std::int64_t end, FileUse use) noexcept;
 
-// As call(), of a function that uses a file. `use`: of its result.
+// Same as call(), for a function that uses a file. `use`: makes a FileUse of its result.
 template <typename Result, typename Use, typename... Parameters>
 Result file_call(Function& function, channel::FileOperation operation, Use use, Parameters... parameters) noexcept(false) {
   const auto next = reinterpret_cast<Result (*)(Parameters...)>(function.address());

@@ -23,7 +23,7 @@ namespace {
 
 constinit Function real_prctl{"prctl", nullptr};
 
-// Programs ask for a filter at no place to see whether there are filters.
+// The filter may be null: programs pass no filter to find out if filters are supported.
 struct Wanted {
   enum class Mode { kStrict, kFilter } mode;
   const sock_fprog* filter = nullptr;
@@ -43,7 +43,7 @@ void tell_of_strict_mode() noexcept {
   report(Component::kOsRuntime, ComponentState::kFailed, Severity::kWarning, {text, static_cast<std::size_t>(length)});
 }
 
-// It holds for the calling thread alone, which has no clock then, and whatever the agent asks the kernel for ends it.
+// The strict mode holds only for the calling thread, which has no clock then; any system call of the agent would end it.
 template <typename Install>
 long begin_strict_mode(Install install) noexcept {
   if (may_join() && system::system_call(SYS_prctl, PR_GET_SECCOMP) == 0) tell_of_strict_mode();
@@ -54,7 +54,7 @@ long begin_strict_mode(Install install) noexcept {
   return result;
 }
 
-// The agent's own thread would be in the way. A filter is read here before the kernel has taken it, which may find no filter there.
+// The agent's own thread may be in the way. The filter is read here before the kernel has accepted it, so its address may be invalid.
 void make_way_for(const Wanted& wanted) noexcept {
   if (!wanted.is_for_all_threads || !may_look_at_loaded_files()) return;
   bool spares_them = true;
@@ -62,8 +62,7 @@ void make_way_for(const Wanted& wanted) noexcept {
   if (read == Guarded::kDone && !spares_them) attach::end_service();
 }
 
-// `install`: returns as system calls do, 0 where it has succeeded; a filter may also answer with a descriptor, or name a thread that could not
-// take it over.
+// `install`: returns as system calls do: 0 if it has succeeded; a filter may also return a descriptor, or name a thread that could not take it over.
 template <typename Install>
 long install_with(Install install, const Wanted& wanted) noexcept {
   if (may_join()) {
@@ -72,7 +71,7 @@ long install_with(Install install, const Wanted& wanted) noexcept {
     static_cast<void>(ThreadWriter());
   }
   if (wanted.mode == Wanted::Mode::kStrict) return begin_strict_mode(install);
-  if (may_join() && !is_own_process()) return install();  // it holds for the child of a vfork, and not for its parent
+  if (may_join() && !is_own_process()) return install();  // it holds for the child of a vfork, but not for its parent
   make_way_for(wanted);
   FilterInstallation installation;
   const long result = install();

@@ -1,4 +1,4 @@
-// sigaction() and its kin, which the agent stands before where it is preloaded (process/handlers.h).
+// sigaction() and related functions, before which the agent stands if it is preloaded (process/handlers.h).
 #include "agent/process/handlers.h"
 
 #define LANESCOPE_EXPORT extern "C" __attribute__((visibility("default")))

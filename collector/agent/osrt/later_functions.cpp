@@ -35,7 +35,7 @@ bool is_valid(clockid_t clock, const timespec& time) noexcept {
   return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && time.tv_nsec >= 0 && time.tv_nsec < kSecond;
 }
 
-// By the clock that the older functions go by.
+// Converts to the clock that the older functions use.
 timespec by_realtime(clockid_t clock, const timespec& until) noexcept {
   if (clock == CLOCK_REALTIME) return until;
   const std::int64_t left = until.tv_sec * kSecond + until.tv_nsec - read_clock(clock);

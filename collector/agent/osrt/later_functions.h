@@ -1,7 +1,7 @@
-// Functions of the C library that came after the oldest one that the agent runs with (glibc 2.27).
+// Functions of the C library that are newer than the oldest version that the agent runs with (glibc 2.27).
 //
-// The agent stands before them wherever it is preloaded, so a program that asks whether they are there finds them also where the C library
-// has none. Then these do what they say.
+// If the agent is preloaded, it stands before them, so a program that asks if they exist finds them even if the C library has none. Then the functions here do
+// the work.
 #pragma once
 
 namespace lanescope::agent::osrt {

@@ -1,8 +1,8 @@
-// Calls of the target into the C library: how long they took, from outside.
+// The target's calls into the C library: how long they took, measured from outside.
 //
-// Works where the agent is preloaded (LD_PRELOAD), so that its functions stand before those of the C library (wrappers.cpp), and in a
-// process that is attached to, whose calls are redirected to them (core/loader/call_slots.h). What is shorter than the session's threshold is not
-// recorded, and until a thread's first longer call nothing of the session is touched.
+// Works if the agent is preloaded (LD_PRELOAD), so that its functions stand before those of the C library (wrappers.cpp), and in a process that is attached to,
+// whose calls are redirected to them (core/loader/call_slots.h). Calls shorter than the session's threshold are not recorded, and until a thread's first longer
+// call nothing of the session is touched.
 #pragma once
 
 #include <atomic>
@@ -19,20 +19,20 @@ namespace lanescope::agent::osrt {
 // A function of the C library, by the name under which the target calls it.
 struct Function {
   const char* name;
-  const char* version;  // of its symbol, where it has several; else null
+  const char* version;  // version of its symbol if there are several; else null
   std::atomic<void*> next{nullptr};
-  const char* plain = nullptr;        // where it is a form of a function that compilers and headers put in its place: that one's name
-  std::atomic<bool> is_found{false};  // by files that look the name up (core/loader/call_slots.h); known from find() on
+  const char* plain = nullptr;        // for a variant that compilers and headers substitute for a function: the function's name
+  std::atomic<bool> is_found{false};  // by files that look the name up (core/loader/call_slots.h); known after find()
   [[nodiscard]] const char* shown() const noexcept { return plain != nullptr ? plain : name; }
 
-  // The one that the target would call without us, or what stands in for it (later_functions.h). Any thread.
+  // The function that the target would call without us, or its substitute (later_functions.h). Any thread.
   void* address() noexcept {
     void* known = next.load(std::memory_order_acquire);
     return known != nullptr ? known : find();
   }
   void* find() noexcept;
 
-  // Leads to `own` what calls it.
+  // Redirects calls of this function to `own`.
   template <typename Own>
   Redirection redirected_to(Own* own) noexcept {
     void* const from = address();
@@ -40,32 +40,31 @@ struct Function {
   }
 };
 
-// Whether calls are recorded, as far as can be said in two loads.
+// True if calls are recorded, as far as two loads can tell.
 extern constinit std::atomic<bool> is_active;
 
 enum class Recorded {
   kCalls,
-  kPythonLock,  // alone
+  kPythonLock,  // nothing else
 };
-// What redirects the calls of a process that runs already; null where there are no wrappers, as in tests, and where the agent stands before
-// them. Safe to be called again, for files that were loaded meanwhile.
+// Redirects the calls of a process that runs already. Null if there are no wrappers, as in tests, or if the agent stands before the functions. May be called
+// again, for files that were loaded in the meantime.
 extern constinit std::atomic<Redirected (*)(Recorded)> redirect;
-// The same of those calls alone by which a process forbids itself system calls (filter_calls.h), or asks who awaits a signal (process/handlers.h). Any
-// thread.
+// The same, only for the calls by which a process forbids itself system calls (filter_calls.h), or asks who handles a signal (process/handlers.h). Any thread.
 extern constinit std::atomic<void (*)()> redirect_process;
 
-// The same of dlopen() and dlsym() alone, so that what is loaded is looked at without delay (look_at_new_files). Any thread.
+// The same, only for dlopen() and dlsym(), so that loaded files are examined without delay (look_at_new_files). Any thread.
 extern constinit std::atomic<void (*)()> redirect_loading;
-// Who looks at files that the program has loaded: called on its thread before it gets at them; null where nobody does. Where dlopen() has to find its caller
-// on the stack (kept_callers.h), that is before the next dlsym(), and not behind the call itself.
+// Examines files that the program has loaded: called on the program's thread before it can use them; null if nobody does. If dlopen() must find its caller on
+// the stack (kept_callers.h), it is called before the next dlsym(), not after the call itself.
 extern constinit std::atomic<void (*)()> look_at_new_files;
-// Whose turn it is to redirect.
+// The thread that has the turn to redirect.
 extern constinit Turn::Holder redirecting;
 
-// From here on such calls of the files that are loaded now, or before a fork, come to the agent in a process that does not record its calls.
+// From here on, in a process that does not record its calls, such calls of files that are loaded now, or before a fork, come to the agent.
 void watch_process_calls() noexcept;
 
-// A call has returned: just now, which is the result. Keeps errno.
+// A call has returned. Returns the present time. Keeps errno.
 std::int64_t note(const char* name, std::int64_t start) noexcept;
 
 template <typename Result, typename... Parameters>

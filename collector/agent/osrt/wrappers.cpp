@@ -1,7 +1,7 @@
-// The functions of the C library that the agent stands before when it is preloaded. Each calls the next of its name and notes the time.
+// The functions of the C library that the agent stands before if it is preloaded. Each calls the next function of its name and notes the time.
 //
-// They hold nothing while the real call runs, so a thread may be cancelled in it, a signal handler may call them again, and the child of a
-// vfork, which shares our memory, finds it as its parent left it.
+// They hold nothing while the real call runs, so a thread may be cancelled in it, a signal handler may call them again, and the child of a vfork, which shares
+// our memory, finds it as its parent left it.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -53,7 +53,7 @@ using lanescope::channel::FileOperation;
 using Time = const struct timespec*;
 using Address = const struct sockaddr*;
 
-// X(result, name, symbol version or null, parameters, arguments). What may wait, and what touches memory.
+// X(result, name, symbol version or null, parameters, arguments). Calls that may wait, and calls on memory.
 #define LANESCOPE_CALLS(X)                                                                                                                    \
   X(int, close, nullptr, (int a), (a))                                                                                                        \
   X(int, msync, nullptr, (void* a, size_t b, int c), (a, b, c))                                                                               \
@@ -118,7 +118,7 @@ using Address = const struct sockaddr*;
   X(int, semop, nullptr, (int a, struct sembuf* b, size_t c), (a, b, c))                                                                      \
   X(int, semtimedop, nullptr, (int a, struct sembuf* b, size_t c, Time d), (a, b, c, d))
 
-// What uses files: X(the same, what it does to one, what that says of it, r being the result).
+// Calls that use files: X(the same, the operation, the FileUse that describes it, where r is the result).
 #define LANESCOPE_FILE_CALLS(X)                                                                                                    \
   X(ssize_t, read, nullptr, (int a, void* b, size_t c), (a, b, c), kRead, transferred(a, r))                                       \
   X(ssize_t, write, nullptr, (int a, const void* b, size_t c), (a, b, c), kWrite, transferred(a, r))                               \
@@ -148,8 +148,8 @@ using Address = const struct sockaddr*;
   X(ssize_t, sendfile, nullptr, (int a, int b, off_t* c, size_t d), (a, b, c, d), kRead, copied(b, a, r))                          \
   X(ssize_t, sendfile64, nullptr, (int a, int b, off_t* c, size_t d), (a, b, c, d), kRead, copied(b, a, r))
 
-// What the C library's headers put in the place of these where a buffer's size is known (_FORTIFY_SOURCE), or offsets have 64 bits: X(result, name, plain name,
-// parameters, arguments), the same of files.
+// Functions that the C library's headers substitute if a buffer's size is known (_FORTIFY_SOURCE) or offsets have 64 bits: X(result, name, plain name,
+// parameters, arguments), and the same for files.
 #define LANESCOPE_OTHER_FORMS(X)                                                                                                             \
   X(int, __poll_chk, poll, (struct pollfd * a, nfds_t b, int c, size_t d), (a, b, c, d))                                                     \
   X(int, __ppoll_chk, ppoll, (struct pollfd * a, nfds_t b, Time c, const sigset_t* d, size_t e), (a, b, c, d, e))                            \
@@ -209,15 +209,15 @@ constinit Function functions[] = {
     {"fcntl64", nullptr, nullptr, "fcntl"},
 };
 
-// Only puts the function in front of the arguments, which stand in parentheses.
+// Adds the arguments, which are in parentheses, after the function.
 #define LANESCOPE_UNPACK(...) __VA_OPT__(, ) __VA_ARGS__
 
 }  // namespace
 
 #define LANESCOPE_EXPORT __attribute__((visibility("default")))
 
-// Each function has two names. The hidden one is nobody else's: where we are not preloaded, the C library's own is what the other leads to.
-// That one is the C library's for the linker only, so that the C library's declarations do not matter.
+// Each function has two names. The hidden one is unique: if we are not preloaded, the other name leads to the C library's function. That name is the C
+// library's only for the linker, so that the C library's declarations do not matter.
 #define LANESCOPE_HIDDEN __attribute__((visibility("hidden")))
 #define LANESCOPE_WRAPPER(result, name, version, parameters, arguments)                                                             \
   extern "C" LANESCOPE_HIDDEN result own_##name parameters { return call<result>(functions[k_##name] LANESCOPE_UNPACK arguments); } \
@@ -234,7 +234,7 @@ LANESCOPE_FILE_CALLS(LANESCOPE_FILE_WRAPPER)
 LANESCOPE_OTHER_FILE_FORMS(LANESCOPE_FILE_WRAPPER)
 #undef LANESCOPE_FILE_WRAPPER
 
-// It waits for locks of files alone. What it is given beside the command comes as a word, or not at all.
+// Waits only for locks of files. The argument after the command is one word, or missing.
 namespace {
 int control_file(Function& function, int descriptor, int command, long argument) {
   if (command == F_SETLKW || command == F_OFD_SETLKW) return call<int>(function, descriptor, command, argument);
@@ -246,7 +246,7 @@ extern "C" LANESCOPE_EXPORT __attribute__((alias("own_fcntl"))) int lanescope_fc
 extern "C" LANESCOPE_HIDDEN int own_fcntl64(int a, int b, long c) { return control_file(functions[k_fcntl64], a, b, c); }
 extern "C" LANESCOPE_EXPORT __attribute__((alias("own_fcntl64"))) int lanescope_fcntl64(int, int, long) __asm__("fcntl64");
 
-// A lock that is free costs no look at the clock.
+// A free lock costs no look at the clock.
 extern "C" LANESCOPE_HIDDEN int own_pthread_mutex_lock(pthread_mutex_t* mutex) {
   using Lock = int (*)(pthread_mutex_t*);
   if (!lanescope::agent::osrt::is_active.load(std::memory_order_relaxed) || lanescope::agent::Quiet::is_on())
@@ -257,7 +257,7 @@ extern "C" LANESCOPE_HIDDEN int own_pthread_mutex_lock(pthread_mutex_t* mutex) {
 extern "C" LANESCOPE_EXPORT __attribute__((alias("own_pthread_mutex_lock"))) int lanescope_pthread_mutex_lock(pthread_mutex_t* mutex) __asm__(
     "pthread_mutex_lock");
 
-// By these, CPython takes and drops its lock.
+// By these calls CPython takes and drops its lock.
 extern "C" LANESCOPE_HIDDEN int own_pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   lanescope::agent::python_lock::will_wait(condition);
   const int result = call<int>(functions[k_pthread_cond_wait], condition, mutex);
@@ -278,7 +278,7 @@ extern "C" LANESCOPE_HIDDEN int own_pthread_cond_signal(pthread_cond_t* conditio
 }
 extern "C" LANESCOPE_EXPORT __attribute__((alias("own_pthread_cond_signal"))) int lanescope_pthread_cond_signal(pthread_cond_t*) __asm__("pthread_cond_signal");
 
-// The child has done nothing yet: it tells of itself with its first own call, if ever.
+// The child has done nothing yet: it reports itself at its first own call, if ever.
 extern "C" LANESCOPE_HIDDEN pid_t own_fork() {
   using Fork = pid_t (*)();
   const auto next = reinterpret_cast<Fork>(functions[k_fork].address());
@@ -290,7 +290,7 @@ extern "C" LANESCOPE_HIDDEN pid_t own_fork() {
 }
 extern "C" LANESCOPE_EXPORT __attribute__((alias("own_fork"))) pid_t lanescope_fork() __asm__("fork");
 
-// ---- Ends that run no handlers: what the agent holds of CUPTI is handed over first --------------------------------------------------
+// ---- Ends that run no handlers: the CUPTI data that the agent holds is handed over first --------------------------------------------
 
 namespace {
 
@@ -317,7 +317,7 @@ namespace {
 using lanescope::agent::Turn;
 using lanescope::agent::osrt::redirecting;
 
-// By which threads of the program are seen to be in the list of loaded files.
+// Shows which threads of the program are in the list of loaded files.
 constinit lanescope::agent::Redirection redirected_visits;
 
 void find_visits() noexcept {
@@ -333,7 +333,7 @@ void redirect_loading_calls() noexcept {
   if (const Turn turn(redirecting); turn) slots.redirect(redirections);
 }
 
-// The calls by which a process forbids itself system calls, and those by which it asks who awaits a signal.
+// The calls by which a process forbids itself system calls, and those by which it asks who handles a signal.
 void redirect_process_calls() noexcept {
   static constinit lanescope::agent::CallSlots slots;
   const auto handlers = lanescope::agent::handler_redirections();
@@ -344,7 +344,7 @@ void redirect_process_calls() noexcept {
   if (const Turn turn(redirecting); turn) slots.redirect(redirections);
 }
 
-// Of a process that runs already. Ends that run no handlers stay as they are: what of CUPTI is left is known to the exit hook.
+// In a process that runs already. Ends that run no handlers stay as they are: the exit hook handles the remaining CUPTI data.
 lanescope::agent::Redirected redirect_all(lanescope::agent::osrt::Recorded recorded) noexcept {
   static constinit lanescope::agent::CallSlots slots;
   const lanescope::agent::Redirection redirections[] = {
@@ -378,14 +378,13 @@ static bool is_of_this_library(const void* address) {
          here.dli_fbase == there.dli_fbase;
 }
 
-// All functions are looked up while the library is loaded: later, a look-up could wait for a thread that loads another library and waits
-// for us.
+// All functions are looked up while the library is loaded: a later look-up could wait for a thread that loads another library and waits for us.
 __attribute__((constructor)) static void find_functions() {
   for (Function& function : functions) function.address();
   lanescope::agent::osrt::find_kept_callers();
   find_visits();
   void* program = lanescope::agent::load_file(nullptr, RTLD_LAZY | RTLD_NOLOAD);
-  // By a name that nobody else has: the program may stand before the C library, too, as one with a sanitizer's runtime in it does.
+  // By a unique name, because the program may also stand before the C library, as a program that contains a sanitizer's runtime does.
   const bool is_preloaded = program != nullptr && is_of_this_library(dlsym(program, "lanescope_agent_attach"));
   const bool has_session = std::getenv(lanescope::channel::kSocketVariable) != nullptr;
   if (is_preloaded && has_session && std::getenv(lanescope::channel::kCallChainsVariable) != nullptr) lanescope::agent::prepare_call_chains();

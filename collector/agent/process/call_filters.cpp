@@ -32,7 +32,7 @@ constexpr std::uint32_t kMachine = AUDIT_ARCH_X86_64;
 constexpr std::uint32_t kMachine = AUDIT_ARCH_AARCH64;
 #endif
 
-// What a process does to join (channel/handshake.cpp), and before; where its arguments are known, these as well.
+// The calls by which a process joins (channel/handshake.cpp), and those before; with their arguments if these are known.
 struct NeededCall {
   int number;
   std::uint64_t arguments[4] = {};
@@ -67,7 +67,7 @@ constexpr NeededCall kNeededForLoadedFiles[] = {{SYS_futex},
                                                 {SYS_sched_yield}};
 constexpr NeededCall kNeededForChildren[] = {{SYS_openat},   {SYS_getdents64},      {SYS_read},        {SYS_close},  {SYS_pread64},
                                              {SYS_pwrite64}, {SYS_get_robust_list}, {SYS_sched_yield}, {SYS_gettid}, {SYS_futex}};
-// Beside what looking at the session and at loaded files takes.
+// In addition to the calls needed to look at the session and at loaded files.
 constexpr NeededCall kNeededForOwnThreads[] = {{SYS_exit}, {SYS_madvise}, {SYS_munmap}, {SYS_accept4}};
 
 struct Purpose {
@@ -121,7 +121,7 @@ bool holds(std::uint16_t condition, std::uint32_t left, std::uint32_t right) noe
   }
 }
 
-// What the kernel answers, for which it runs the filter in the same way: a program that it has taken, which jumps forward alone.
+// The kernel's answer: it runs the filter in the same way. The kernel has accepted the program, so all jumps go forward.
 std::uint32_t answer_to(const seccomp_data& call, const sock_fprog& filter) noexcept {
   std::uint32_t accumulator = 0;
   std::uint32_t index = 0;

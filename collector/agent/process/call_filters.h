@@ -1,7 +1,8 @@
-// System calls that the program forbids itself while it is recorded (seccomp(2)), as far as the agent stands before the function by which it does.
+// System calls that the program forbids itself while it is recorded (seccomp(2)). The agent knows of a filter only if it stands before the function that
+// installs it.
 //
-// What joining a recording takes, filters often end a process for. A process that has such a one does not join any more, nor do its children,
-// which inherit it.
+// A filter often ends a process for the calls that joining a recording needs. A process with such a filter does not join any more, and neither do its children,
+// which inherit the filter.
 #pragma once
 
 #include <atomic>
@@ -14,20 +15,20 @@ namespace lanescope::agent {
 extern constinit std::atomic<bool> forbids_joining;
 inline bool may_join() noexcept { return !forbids_joining.load(std::memory_order_relaxed); }
 
-// The same of asking which file a descriptor is (osrt/file_access.h).
+// The same for asking which file a descriptor is (osrt/file_access.h).
 extern constinit std::atomic<bool> forbids_looking_at_files;
 inline bool may_look_at_files() noexcept { return !forbids_looking_at_files.load(std::memory_order_relaxed); }
 
-// The same of asking who listens at the session's address (channel/handshake.cpp).
+// The same for asking who listens at the session's address (channel/handshake.cpp).
 extern constinit std::atomic<bool> forbids_looking_at_session;
 inline bool may_look_at_session() noexcept { return !forbids_looking_at_session.load(std::memory_order_relaxed); }
 
-// The same of a link that the agent leaves where it has no descriptor (channel/handshake.cpp).
+// The same for the link that the agent leaves if it has no descriptor (channel/handshake.cpp).
 extern constinit std::atomic<bool> forbids_leaving_links;
 inline bool may_leave_links() noexcept { return !forbids_leaving_links.load(std::memory_order_relaxed); }
 
-// The same of holding signals for a moment (process/held_signals.h); of looking at files that the program loads (core/loader/, attach/late_nvtx.h); and of
-// looking for children that were forked in the midst of a set-up (nvtx/orphans.h).
+// The same for holding signals for a moment (process/held_signals.h), for looking at files that the program loads (core/loader/, attach/late_nvtx.h), and for
+// looking for children that were forked during a set-up (nvtx/orphans.h).
 extern constinit std::atomic<bool> forbids_holding_signals;
 inline bool may_hold_signals() noexcept { return !forbids_holding_signals.load(std::memory_order_relaxed); }
 extern constinit std::atomic<bool> forbids_looking_at_loaded_files;
@@ -35,14 +36,14 @@ inline bool may_look_at_loaded_files() noexcept { return !forbids_looking_at_loa
 extern constinit std::atomic<bool> forbids_looking_for_children;
 inline bool may_look_for_children() noexcept { return !forbids_looking_for_children.load(std::memory_order_relaxed); }
 
-// Whether a thread of the agent's own would live on behind this filter, where that holds for all threads.
+// True if a thread of the agent's own would survive this filter, if the filter holds for all threads.
 bool spares_own_threads(const sock_fprog& filter) noexcept;
 
-// Lives around the call that installs a filter: what it is about to forbid counts as forbidden from before it.
+// Lives around the call that installs a filter. Before the call, everything that the filter may forbid already counts as forbidden.
 class [[nodiscard]] FilterInstallation {
  public:
   FilterInstallation() noexcept;
-  // To be called behind it. `filter`: what the kernel has taken.
+  // Must be called after the call has succeeded. `filter`: the filter that the kernel has accepted.
   void has_succeeded(const sock_fprog& filter) noexcept;
   ~FilterInstallation();
   FilterInstallation(const FilterInstallation&) = delete;
@@ -50,7 +51,7 @@ class [[nodiscard]] FilterInstallation {
 
  private:
   static constexpr std::size_t kPurposes = 7;
-  bool forbidden_[kPurposes];  // behind it
+  bool forbidden_[kPurposes];  // after the filter is installed
 };
 
 }  // namespace lanescope::agent

@@ -20,14 +20,14 @@ constinit std::atomic<void (*)()> last_work{nullptr};
 
 void mark(int signal, const siginfo_t* information) noexcept {
   channel::AgentStatus* status = marked.load(std::memory_order_acquire);
-  if (status == nullptr || last_generation() == 0) return;  // a child has no part in what its parent reports
+  if (status == nullptr || last_generation() == 0) return;  // a child must not change its parent's report
   const bool is_fault = information->si_code > 0 && signal != SIGABRT;
   status->crash_thread.store(system::thread_id(), std::memory_order_relaxed);
   status->crash_address.store(is_fault ? reinterpret_cast<std::uintptr_t>(information->si_addr) : 0, std::memory_order_relaxed);
   status->crash_signal.store(static_cast<std::uint32_t>(signal), std::memory_order_release);
 }
 
-// Of what this thread did itself: a fault, or abort().
+// True if this thread caused the signal itself, by a fault or by abort().
 bool is_own_deed(int signal, const siginfo_t& information) noexcept {
   return signal == SIGABRT ? information.si_code == SI_TKILL && information.si_pid == system::process_id() : information.si_code > 0;
 }
@@ -62,7 +62,7 @@ void mark_crashes_in(channel::AgentStatus* status) noexcept {
     SignalAction before{};
     if (set_action(signal, nullptr, &before) != 0) continue;
     if ((before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == SIG_IGN) continue;
-    SignalAction ours = before;  // its mask, and whether it holds once
+    SignalAction ours = before;  // keeps its mask, and whether it holds only once
     ours.sa_sigaction = on_signal;
     ours.sa_flags |= SA_SIGINFO | SA_ONSTACK;
     stand_before(signal, ours, before);

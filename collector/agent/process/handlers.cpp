@@ -11,7 +11,7 @@ namespace {
 
 using Handler = void (*)(int, siginfo_t*, void*);
 
-// A function of the C library, past ours of that name.
+// A function of the C library, not ours of that name.
 struct Real {
   const char* name;
   std::atomic<void*> place{nullptr};
@@ -28,7 +28,7 @@ constinit Real real_sysv_signal{"__sysv_signal"};
 constinit Real real_sigset{"sigset"};
 
 struct Stand {
-  std::atomic<Handler> handler{nullptr};  // ours; null: the program's signal is its own
+  std::atomic<Handler> handler{nullptr};  // ours; null: the program's signal is left alone
   SignalAction own{};                     // these two are written before the handler, and never again
   SignalAction before{};
 };
@@ -43,7 +43,7 @@ bool is_own(const Stand& stand, const SignalAction& action) noexcept {
   return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == stand.handler.load(std::memory_order_relaxed);
 }
 
-// As the kernel distinguishes them.
+// True if the kernel treats them as the same.
 bool are_same(const SignalAction& one, const SignalAction& other) noexcept {
   if (is_default(one) || is_default(other)) return is_default(one) && is_default(other);
   constexpr int kFlags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER | SA_RESETHAND | SA_NOCLDSTOP | SA_NOCLDWAIT;
@@ -57,7 +57,7 @@ sighandler_t set_handler(Real& real, int signal, sighandler_t handler) noexcept 
   const Stand* const stand = stand_of(signal);
   const sighandler_t result = next(signal, handler);
   if (stand == nullptr || result == SIG_ERR) return result;
-  // What stood there before comes again by the same rule as in program_sigaction().
+  // A restored earlier action is treated as in program_sigaction().
   if (handler == SIG_DFL && is_default(stand->before)) set_action(signal, &stand->own, nullptr);
   return result == reinterpret_cast<sighandler_t>(reinterpret_cast<void (*)()>(stand->handler.load(std::memory_order_relaxed))) ? stand->before.sa_handler
                                                                                                                                 : result;
@@ -65,7 +65,7 @@ sighandler_t set_handler(Real& real, int signal, sighandler_t handler) noexcept 
 
 constinit std::array<Redirection, 8> calls_of_handlers{};
 
-// While the agent is loaded: later, a look-up could wait for a thread that loads a library and waits for us.
+// While the agent is loaded: a look-up later could wait for a thread that loads a library and waits for us.
 __attribute__((constructor)) void find_handler_calls() {
   const auto redirection = [](const char* name, Real& real, auto* to) {
     return Redirection{name, real.address(), reinterpret_cast<void*>(to), is_found_in_c_library(name, nullptr)};

@@ -1,5 +1,5 @@
-// The program's signal handlers do not run on this thread for a while: they could call the agent, or leave by a jump what it has begun. They do where a
-// seccomp filter of the program's would end it for holding them (process/call_filters.h).
+// Holds back the program's signal handlers on this thread for a while, because they could call the agent, or leave what it has begun by a jump. Signals are not
+// held if a seccomp filter of the program would end it for that (process/call_filters.h).
 #pragma once
 
 #include <csignal>
@@ -11,7 +11,7 @@
 
 namespace lanescope::agent {
 
-// All but faults, and but the one by which the C library asks each thread to take on another user, and waits for all.
+// All except faults and the signal by which the C library asks each thread to take on another user; it waits for all threads.
 inline constexpr std::uint64_t kHeldSignals = [] {
   constexpr int kSetUser = 33;
   std::uint64_t held = ~std::uint64_t{0};

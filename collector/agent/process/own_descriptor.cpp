@@ -7,7 +7,7 @@
 namespace lanescope::agent {
 namespace {
 
-// The first that the process may have: its limit may be low.
+// The first of these that the process may use: its limit may be low.
 constexpr int kLowestNumbers[] = {512, 256, 128, 64, 32, 16};
 
 int copy_of(int descriptor) noexcept {

@@ -1,7 +1,7 @@
-// A socket or file of the agent's among the descriptors of the program, which may close it, and give its number to something else: what it is now
-// the kernel knows by its inode, and it is not touched where it is not ours any more.
+// A socket or file of the agent's among the descriptors of the program. The program may close it and use its number for something else. The inode tells what
+// the descriptor is now; a descriptor that is no longer ours is not touched.
 //
-// Threads: one at a time, but for number().
+// Threads: one at a time, except for number().
 #pragma once
 
 #include <sys/types.h>
@@ -12,18 +12,18 @@ class OwnDescriptor {
  public:
   constexpr OwnDescriptor() noexcept = default;
 
-  // Takes it over, under a number out of the way of programs that count on low ones. Requires: a socket or a pipe, whose inode is its own, or a
-  // file that the program does not open.
+  // Takes the descriptor over, under a high number, because some programs count on low ones. Requires: a socket or a pipe, whose inode is its own, or a file
+  // that the program does not open.
   static OwnDescriptor keep(int descriptor) noexcept;
 
-  // -1 where there is none, or the program has closed it. One system call.
+  // -1 if there is none, or if the program has closed it. One system call.
   [[nodiscard]] int number() const noexcept;
-  // Whether it was there at all.
+  // True if there ever was a descriptor.
   [[nodiscard]] bool was_opened() const noexcept { return number_ >= 0; }
 
-  // Closes it where it is ours still. What was copied from it is no longer to be used.
+  // Closes it if it is still ours. Copies of its number must not be used afterwards.
   void close() noexcept;
-  // It belongs to another from here on, who is told its number.
+  // From here on it belongs to the caller, who gets its number.
   int give_up() noexcept;
 
  private:

@@ -8,16 +8,16 @@
 #include "agent/core/system_calls.h"
 #include "agent/process/forks.h"
 
-// In a library of its own, which not every program has, where the C library is older than 2.34.
+// In C libraries older than 2.34 it is in a separate library, which not every program has loaded.
 #pragma weak pthread_getcpuclockid
 
 namespace lanescope::agent {
 namespace {
 
 constinit std::atomic<std::uint32_t> checked_in{0};  // process_generation
-constinit std::atomic<bool> is_right{false};         // there
+constinit std::atomic<bool> is_right{false};         // in that generation
 
-// The C library makes the clock of a thread's processor time of the thread's number, as the kernel does: its complement above three bits.
+// The C library computes a thread's CPU clock from the thread's number, as the kernel does: the complement of the number, shifted left by three bits.
 std::uint32_t known_to_c_library() noexcept {
   clockid_t clock = 0;
   if (pthread_getcpuclockid == nullptr || pthread_getcpuclockid(pthread_self(), &clock) != 0) return 0;

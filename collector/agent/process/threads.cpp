@@ -18,14 +18,14 @@ namespace {
 constexpr std::uint32_t kChunkStates = 128;
 constexpr std::uint32_t kChunks = 640;  // about 80,000 threads at a time, 60 MiB
 constexpr std::int64_t kBetweenLooks = 100 * kMillisecond;
-constexpr std::int64_t kShareOfLooks = 50;  // one part in so many of the time at most
-// Values of keys beyond lie in memory that the C library would have to take, within what may be the program's own allocation.
+constexpr std::int64_t kShareOfLooks = 50;  // looking takes at most this fraction of the time: 1/50
+// Values of later keys are in memory that the C library would have to allocate, perhaps by the program's own allocator.
 constexpr pthread_key_t kKeysWithoutMemory = 32;
 
 constexpr std::uint64_t kThreadBits = 0xffff'ffff;
 constexpr std::uint64_t kNextOwner = kThreadBits + 1;
 
-// A stack of states. The upper half of its word counts changes, so that an old one is not taken for the present one.
+// A stack of states. The upper half of its word counts changes, so that an old value is not taken for the present one.
 class FreeStates {
  public:
   void push(ThreadState& state) noexcept;
@@ -96,14 +96,14 @@ void keep_for_others(ThreadState& state) noexcept {
   (state.ring != nullptr && is_of_now ? free_with_ring : free_without_ring).push(state);
 }
 
-// False where another thread was first.
+// Returns false if another thread was first.
 bool give_up(ThreadState& state, std::uint64_t owner) noexcept {
   return state.owner.compare_exchange_strong(owner, (owner & ~kThreadBits) + kNextOwner, std::memory_order_acq_rel);
 }
 
-// Threads can end without a word: by the system call, or where the end is not watched.
+// Threads can end unnoticed: by the system call, or if their end is not watched.
 void look_for_ended_threads() noexcept {
-  if (!may_join()) return;  // nor ask the kernel for threads
+  if (!may_join()) return;  // asking the kernel for threads may be forbidden, too
   const std::int64_t begin = monotonic_now();
   std::int64_t due = next_look.load(std::memory_order_relaxed);
   if (begin < due || !next_look.compare_exchange_strong(due, begin + kSecond, std::memory_order_relaxed)) return;

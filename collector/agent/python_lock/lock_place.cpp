@@ -8,7 +8,7 @@
 namespace lanescope::agent::python_lock {
 namespace {
 
-// struct _gil_runtime_state, the same in all of them but for what free-threaded builds put in front of it.
+// struct _gil_runtime_state. It is the same in all versions, except for the members that free-threaded builds put before it.
 struct Lock {
   unsigned long interval;
   void* last_holder;
@@ -22,7 +22,7 @@ struct Lock {
 constexpr unsigned kFirst = 9;
 constexpr unsigned kFirstWithOffsets = 13;
 constexpr unsigned kLast = 15;
-constexpr std::uint64_t kCookie = 0x79'70'67'75'62'65'64'78;  // "xdebugpy": _Py_DebugOffsets, from 3.13 on
+constexpr std::uint64_t kCookie = 0x79'70'67'75'62'65'64'78;  // "xdebugpy": _Py_DebugOffsets, since 3.13
 
 std::uint64_t number_at(const void* base, std::size_t index) noexcept {
   std::uint64_t value = 0;
@@ -36,15 +36,15 @@ const void* pointer_at(const void* base, std::uint32_t offset) noexcept {
   return value;
 }
 
-// In _PyRuntime: the newest interpreter, the main one, the number of the next.
+// In _PyRuntime: the newest interpreter, the main one, and the number of the next.
 void place_interpreters(LockPlace& place, std::uint32_t first) noexcept {
   place.first = first;
   place.main = first + sizeof(void*);
   place.made = place.main + sizeof(void*);
 }
 
-// _Py_DebugOffsets as 64-bit numbers: cookie, version, free_threaded, runtime_state {size, finalizing, interpreters_head}, and
-// interpreter_state, to which 3.14 gave one more member before those of the lock.
+// _Py_DebugOffsets as 64-bit numbers: cookie, version, free_threaded, runtime_state {size, finalizing, interpreters_head}, and interpreter_state, in which 3.14
+// added one member before those of the lock.
 bool read_offsets(const void* runtime, LockPlace& place) noexcept {
   const std::uint64_t version = number_at(runtime, 1);
   place.minor = static_cast<unsigned>(version >> 16 & 0xff);
@@ -57,7 +57,7 @@ bool read_offsets(const void* runtime, LockPlace& place) noexcept {
   place.in_interpreter = static_cast<std::uint32_t>(number_at(runtime, lock));
   const auto begin = static_cast<std::uint32_t>(number_at(runtime, lock + 1));
   const auto locked = static_cast<std::uint32_t>(number_at(runtime, lock + 3));
-  constexpr std::uint32_t kLongest = 64;  // bytes that a build may put in front
+  constexpr std::uint32_t kLongest = 64;  // bytes that a build may put before it
   if (locked < begin + offsetof(Lock, locked) || locked > begin + kLongest) return false;
   const auto in_front = static_cast<std::uint32_t>(locked - begin - offsetof(Lock, locked));
   place.condition += in_front;

@@ -9,14 +9,14 @@
 namespace lanescope::agent::python_lock {
 namespace {
 
-// Of an interpreter.
+// The state of an interpreter.
 struct State {
   const void* next = nullptr;
   std::int64_t id = 0;
   const void* lock = nullptr;
 };
 
-// Interpreters may be freed while they are read: by the kernel, which says so where there is nothing any more.
+// Interpreters may be freed while they are read, so the kernel reads them: it reports memory that is gone.
 bool read_state(const void* interpreter, const LockPlace& place, State& state) noexcept {
   char* const begin = const_cast<char*>(static_cast<const char*>(interpreter));
   iovec here[] = {{&state.next, sizeof(state.next)}, {&state.id, sizeof(state.id)}, {&state.lock, sizeof(state.lock)}};
@@ -31,7 +31,7 @@ void Locks::begin(const void* runtime, const LockPlace& place) noexcept {
   place_ = place;
 }
 
-// Before 3.12 there is one lock, whatever is made.
+// Before 3.12 there is one lock, however many interpreters are made.
 std::int64_t Locks::made() const noexcept {
   if (place_.made == 0) return 0;
   return __atomic_load_n(reinterpret_cast<const std::int64_t*>(static_cast<const char*>(runtime_) + place_.made), __ATOMIC_RELAXED);
@@ -58,8 +58,7 @@ void Locks::look() noexcept {
   is_looking_.clear(std::memory_order_release);
 }
 
-// Those that are known keep their places, so that who looks meanwhile finds them. False where one has no lock yet, or
-// was freed meanwhile.
+// Known locks keep their places, so that other threads find them during the search. False if an interpreter has no lock yet, or was freed in the meantime.
 bool Locks::look_for_others() noexcept {
   std::array<bool, kMost> is_there{true};
   bool is_complete = true;
@@ -67,12 +66,12 @@ bool Locks::look_for_others() noexcept {
   constexpr std::size_t kMostInterpreters = 1024;
   for (std::size_t i = 0; interpreter != nullptr && i < kMostInterpreters; ++i) {
     State state;
-    if (!read_state(interpreter, place_, state)) return errno != EFAULT;  // else it is forbidden, and will be
+    if (!read_state(interpreter, place_, state)) return errno != EFAULT;  // any other error means that it is forbidden, and will stay so
     is_complete = is_complete && state.lock != nullptr;
     interpreter = state.next;
     if (state.lock == nullptr) continue;
     const void* condition = static_cast<const char*>(state.lock) + place_.condition;
-    if (condition == known_[0].condition.load(std::memory_order_relaxed)) continue;  // which it shares
+    if (condition == known_[0].condition.load(std::memory_order_relaxed)) continue;  // it shares the main interpreter's lock
     std::size_t free = kMost;
     std::size_t place = kMost;
     for (std::size_t known = 1; known < kMost && place == kMost; ++known) {

@@ -11,21 +11,21 @@
 namespace lanescope::agent::python_lock {
 
 enum class Part {
-  kNone,       // it is of no lock that is known
-  kCondition,  // `cond`: that it is free
-  kSwitched,   // `switch_cond`: that it was taken
+  kNone,       // it belongs to no known lock
+  kCondition,  // `cond`: signals that the lock is free
+  kSwitched,   // `switch_cond`: signals that the lock was taken
 };
 
 struct LockPart {
   Part part = Part::kNone;
-  std::int64_t interpreter = 0;  // whose lock it is: its number, 0 for the main one
+  std::int64_t interpreter = 0;  // number of the interpreter that has the lock, 0 for the main one
 };
 
 // Threads: any, after begin(). Sub-interpreters beyond the first 63 that live at once are not known.
 class Locks {
  public:
   void begin(const void* runtime, const LockPlace& place) noexcept;
-  // What this condition variable is. Some loads, but for the first call after an interpreter was made.
+  // The role of this condition variable. Some loads, except for the first call after an interpreter was made.
   LockPart find(const void* condition) noexcept;
 
  private:
@@ -44,7 +44,7 @@ class Locks {
   const void* runtime_ = nullptr;
   LockPlace place_;
   std::array<Known, kMost> known_;
-  std::atomic<std::size_t> count_{0};   // of known_, those behind it are null
+  std::atomic<std::size_t> count_{0};   // of known_; later ones are null
   std::atomic<std::int64_t> seen_{-1};  // how many interpreters had been made when all their locks were known
   std::atomic_flag is_looking_ = ATOMIC_FLAG_INIT;
 };

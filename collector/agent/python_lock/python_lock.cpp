@@ -24,11 +24,11 @@ namespace {
 
 using channel::RecordType;
 
-// As model/trace/domains/python_lock.h has them.
+// The same names as in model/trace/domains/python_lock.h.
 constexpr std::string_view kDomain = "Python GIL";
 constexpr std::string_view kHolding = "holds the GIL";
 constexpr std::string_view kWaiting = "waits for the GIL";
-// Of the sort in which threads that run, and threads that could, are shown.
+// Similar to the colours of running and of runnable threads.
 constexpr std::uint32_t kHoldingColor = 0xff6fae6f;
 constexpr std::uint32_t kWaitingColor = 0xffe0a050;
 
@@ -40,28 +40,28 @@ struct Interpreter {
 };
 constinit Interpreter interpreter;
 
-// What the calling thread does, and whether the session was told so.
+// The state of the calling thread, and whether the session was told.
 struct Stand {
-  std::uint32_t generation = 0;  // of the process in which that was
+  std::uint32_t generation = 0;  // generation of the process in which that was
   bool waits = false;
-  std::uint64_t open = 0;  // the range that was begun: its id; 0: none
+  std::uint64_t open = 0;  // id of the range that was begun; 0: none
   std::uint32_t ranges = 0;
 };
 constinit thread_local Stand stand;
 
-// Of no other range of the process: those of the program's own count from 1.
+// An id that no other range of the process has: the program's own count from 1.
 std::uint64_t next_id(std::uint32_t thread) noexcept {
   constexpr std::uint64_t kOurs = std::uint64_t{1} << 63;
   return kOurs | std::uint64_t{thread} << 32 | ++stand.ranges;
 }
 
-// What ends the range that is open on this thread, and begins the next where it has a name. `whose`: the interpreter's number.
+// Ends the range that is open on this thread, and begins the next one if it has a name. `whose`: the interpreter's number.
 [[gnu::noinline]] void tell(std::string_view next, std::int64_t whose = 0) noexcept {
   const int saved_errno = errno;
   {
     const Quiet quiet;
     const std::uint32_t generation = process_generation();
-    if (stand.generation != generation) stand.open = 0;  // what a parent or another session was told
+    if (stand.generation != generation) stand.open = 0;  // told to the parent's or another session
     stand.generation = generation;
     const nvtx::Domain* domain = interpreter.domain.load(std::memory_order_acquire);
     if (domain == nullptr) {
@@ -100,8 +100,8 @@ std::uint64_t next_id(std::uint32_t thread) noexcept {
   errno = saved_errno;
 }
 
-// libpython, where it was loaded for nobody but its loader. Its variables are read at any time from here on, so it stays where it is though the
-// program should close it: as it stays of itself where others can see it, by the look-up.
+// libpython, if it was loaded privately, only for its loader. From here on its variables may be read at any time, so it must stay loaded even if the program
+// closes it. If it is visible to others, the look-up alone keeps it loaded.
 class Library {
  public:
   Library() noexcept {
@@ -145,7 +145,7 @@ void look_for_interpreter() noexcept {
   const void* runtime = library.symbol("_PyRuntime");
   is_awaited.store(runtime == nullptr, std::memory_order_relaxed);
   if (runtime == nullptr) {
-    dlerror();  // is not the program's
+    dlerror();  // the program must not see this error
     return;
   }
   const auto get_version = reinterpret_cast<const char* (*)()>(library.symbol("Py_GetVersion"));
@@ -177,7 +177,7 @@ void before_wait(const void* condition) noexcept {
   tell(kWaiting, lock.interpreter);
 }
 
-// Until it has the lock, or another has: whether it wants it back at once is not known yet.
+// A wait is shown until this thread has the lock or, as here, another one has it: whether this thread wants it back at once is not known yet.
 void after_wait(const void* condition) noexcept {
   if (!stand.waits || interpreter.locks.find(condition).part != Part::kSwitched) return;
   stand.waits = false;

@@ -1,12 +1,12 @@
-// The functions of UCX (ucp_*), each a symbol of the same name that calls the library's and records it.
+// The functions of UCX (ucp_*): each is a symbol of the same name that calls the library's function and records the call.
 #include "agent/ucx/range.h"
 
 using namespace lanescope::agent::ucx;
 
 #define LANESCOPE_UCX_UNPACKED(...) __VA_ARGS__
 
-// LANESCOPE_UCX(name, kind, (parameters), (arguments), facts): under another name for the compiler, and the library's for the linker. `facts` sees
-// the parameters, which are named by letters in their order.
+// LANESCOPE_UCX(name, kind, (parameters), (arguments), facts): the function has another name for the compiler, and the library's name for the linker. `facts`
+// can use the parameters, which are named by letters in their order.
 #define LANESCOPE_UCX(name, kind, parameters, arguments, facts)                                      \
   namespace {                                                                                        \
   constinit Entry entry_of_##name{#name, Kind::kind};                                                \
@@ -14,7 +14,7 @@ using namespace lanescope::agent::ucx;
   extern "C" __attribute__((visibility("default"))) Word lanescope_##name parameters __asm__(#name); \
   extern "C" Word lanescope_##name parameters { return record(entry_of_##name, facts, LANESCOPE_UCX_UNPACKED arguments); }
 
-// Messages, with what they send or are to receive.
+// Messages, with the bytes that they send or expect to receive.
 LANESCOPE_UCX(ucp_tag_send_nb, kMessage, (Word a, Word b, Word c, Word d, Word e, Word f), (a, b, c, d, e, f), tagged(bytes_of(b, c, d), e))
 LANESCOPE_UCX(ucp_tag_send_nbr, kMessage, (Word a, Word b, Word c, Word d, Word e, Word f), (a, b, c, d, e, f), tagged(bytes_of(b, c, d), e))
 LANESCOPE_UCX(ucp_tag_send_sync_nb, kMessage, (Word a, Word b, Word c, Word d, Word e, Word f), (a, b, c, d, e, f), tagged(bytes_of(b, c, d), e))
@@ -34,7 +34,7 @@ LANESCOPE_UCX(ucp_am_send_nbx, kMessage, (Word a, Word b, Word c, Word d, Word e
 LANESCOPE_UCX(ucp_am_recv_data_nbx, kMessage, (Word a, Word b, Word c, Word d, Word e), (a, b, c, d, e), sized(requested_bytes(c, d, e)))
 LANESCOPE_UCX(ucp_am_data_release, kMessage, (Word a, Word b), (a, b), no_facts())
 
-// What reads and writes memory of others.
+// Calls that read and write memory of others.
 LANESCOPE_UCX(ucp_put, kMemory, (Word a, Word b, Word c, Word d, Word e), (a, b, c, d, e), sized(c))
 LANESCOPE_UCX(ucp_put_nbi, kMemory, (Word a, Word b, Word c, Word d, Word e), (a, b, c, d, e), sized(c))
 LANESCOPE_UCX(ucp_put_nb, kMemory, (Word a, Word b, Word c, Word d, Word e, Word f), (a, b, c, d, e, f), sized(c))
@@ -55,7 +55,7 @@ LANESCOPE_UCX(ucp_atomic_fadd64, kMemory, (Word a, Word b, Word c, Word d, Word 
 LANESCOPE_UCX(ucp_atomic_swap64, kMemory, (Word a, Word b, Word c, Word d, Word e), (a, b, c, d, e), sized(8))
 LANESCOPE_UCX(ucp_atomic_cswap64, kMemory, (Word a, Word b, Word c, Word d, Word e, Word f), (a, b, c, d, e, f), sized(8))
 
-// What waits, or orders what comes. ucp_worker_progress and questions whether something is there already are asked again and again: left out.
+// Calls that wait or order. ucp_worker_progress and the calls that only check for progress are left out, because programs repeat them all the time.
 LANESCOPE_UCX(ucp_ep_flush, kWait, (Word a), (a), no_facts())
 LANESCOPE_UCX(ucp_ep_flush_nb, kWait, (Word a, Word b, Word c), (a, b, c), no_facts())
 LANESCOPE_UCX(ucp_ep_flush_nbx, kWait, (Word a, Word b), (a, b), no_facts())
@@ -69,7 +69,7 @@ LANESCOPE_UCX(ucp_worker_arm, kWait, (Word a), (a), no_facts())
 LANESCOPE_UCX(ucp_worker_signal, kWait, (Word a), (a), no_facts())
 LANESCOPE_UCX(ucp_request_cancel, kWait, (Word a, Word b), (a, b), no_facts())
 
-// What is set up and taken down.
+// Calls that set up and tear down.
 LANESCOPE_UCX(ucp_init_version, kOther, (Word a, Word b, Word c, Word d, Word e), (a, b, c, d, e), no_facts())
 LANESCOPE_UCX(ucp_cleanup, kOther, (Word a), (a), no_facts())
 LANESCOPE_UCX(ucp_config_read, kOther, (Word a, Word b, Word c), (a, b, c), no_facts())

@@ -19,7 +19,7 @@ struct Payload {
 constexpr std::uint64_t kBytesSchema = NVTX_PAYLOAD_SCHEMA_ID_STATIC_START;
 constexpr std::uint64_t kTaggedSchema = kBytesSchema + 1;
 
-// Of ucp_datatype_t.
+// Parts of a ucp_datatype_t.
 constexpr Word kClassMask = 7;
 constexpr Word kContiguous = 0;
 constexpr Word kScattered = 2;
@@ -28,7 +28,7 @@ struct Part {  // ucp_dt_iov_t
   const void* buffer;
   std::size_t length;
 };
-// The begin of ucp_request_param_t.
+// The beginning of ucp_request_param_t.
 struct RequestParameters {
   std::uint32_t fields;
   std::uint32_t flags;
@@ -41,9 +41,9 @@ constexpr std::uint32_t kHasDatatype = 1u << 3;
 bool is_ucp(const char* name) noexcept { return std::string_view(name).starts_with("libucp.so"); }
 
 constinit StoodBefore library{is_ucp};
-thread_local std::uint32_t depth = 0;  // of calls of UCX
+thread_local std::uint32_t depth = 0;  // nesting depth of UCX calls
 Lock lock;
-std::atomic<int> state{0};  // 0: not asked, 1: nobody records, 2: the domain is there
+std::atomic<int> state{0};  // 0: not asked, 1: nobody records, 2: the domain exists
 nvtxDomainHandle_t domain = nullptr;
 
 constexpr nvtxPayloadSchemaEntry_t number(const char* name, std::size_t offset) noexcept {

@@ -1,6 +1,6 @@
 // Calls of UCX as NVTX ranges of the domain "UCX", with the bytes and the tag of messages as their data.
 //
-// Calls that UCX makes of itself inside of a call, and those of callbacks that it calls meanwhile, are left out.
+// Calls that UCX makes itself inside of a call, and calls in callbacks that it calls in the meantime, are left out.
 #pragma once
 
 #include <atomic>
@@ -10,11 +10,11 @@
 
 namespace lanescope::agent::ucx {
 
-// What a register holds: a pointer, a number of any size, an enumeration. UCX passes nothing else, so that no header of it is needed, and one
-// library serves its versions: what is read behind pointers has been where it is since there is the interface (1.10).
+// The content of a register: a pointer, a number of any size, an enumeration. UCX passes nothing else, so no header of it is needed, and one library serves all
+// its versions: structures that are read through pointers have had the same layout since the interface exists (1.10).
 using Word = std::uintptr_t;
 
-// Which category a range is of.
+// Category of a range.
 enum class Kind : std::uint32_t { kMessage = 1, kMemory, kWait, kOther };
 
 enum class Data : std::uint8_t { kNone, kBytes, kTaggedBytes };
@@ -30,7 +30,7 @@ struct Entry {
   std::atomic<void*> found{nullptr};
   std::atomic<nvtxStringHandle_t> text{nullptr};
 
-  // The library's own function; null where it has none of that name.
+  // The library's own function; null if it has none of that name.
   [[nodiscard]] void* next() noexcept;
 };
 
@@ -45,7 +45,7 @@ class Range {
   bool open_ = false;
 };
 
-// Elements of a datatype, or of what the parameters of a request name; generic ones count as none.
+// Bytes of the elements of a datatype, or of the datatype that the parameters of a request name; generic datatypes count as 0.
 [[nodiscard]] std::uint64_t bytes_of(Word buffer, Word count, Word datatype) noexcept;
 [[nodiscard]] std::uint64_t requested_bytes(Word buffer, Word count, Word parameters) noexcept;
 
@@ -53,9 +53,9 @@ inline Facts no_facts() noexcept { return {}; }
 inline Facts sized(std::uint64_t bytes) noexcept { return {Data::kBytes, bytes, 0}; }
 inline Facts tagged(std::uint64_t bytes, Word tag) noexcept { return {Data::kTaggedBytes, bytes, tag}; }
 
-inline constexpr Word kUnsupported = static_cast<Word>(-22);  // UCS_ERR_UNSUPPORTED, also as what stands for it in a pointer
+inline constexpr Word kUnsupported = static_cast<Word>(-22);  // UCS_ERR_UNSUPPORTED, also in the form of a pointer
 
-// A call: ours, and the library's within it.
+// A call of ours, with the library's call in it.
 template <typename... Words>
 Word record(Entry& entry, const Facts& facts, Words... words) noexcept {
   void* const next = entry.next();

@@ -18,10 +18,10 @@ namespace lanescope::attach {
 namespace {
 
 int connect_to(const std::string& name, pid_t pid, const std::string& session) {
-  const int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);  // it may not take connections, and we don't wait
+  const int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);  // it may not accept connections, and we don't wait
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  name.copy(address.sun_path + 1, sizeof address.sun_path - 1);  // behind a zero: an abstract name
+  name.copy(address.sun_path + 1, sizeof address.sun_path - 1);  // after a zero byte: an abstract name
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   ucred peer{};
   socklen_t peer_size = sizeof peer;
@@ -33,7 +33,7 @@ int connect_to(const std::string& name, pid_t pid, const std::string& session) {
   return -1;
 }
 
-// "socket:[4711]" for each that the process has open; empty where we may not know.
+// "socket:[4711]" for each socket that the process has open; empty if we may not know.
 std::set<std::string> sockets_of(pid_t pid) {
   std::set<std::string> sockets;
   std::error_code failed;
@@ -46,11 +46,11 @@ std::set<std::string> sockets_of(pid_t pid) {
   return sockets;
 }
 
-// The abstract names with which the process's agent may listen, by what the kernel tells: any others could be anybody's, in any number.
+// The abstract names at which the process's agent may listen, according to the kernel. Other names may be anybody's, in any number.
 std::vector<std::string> names_of(pid_t pid) {
   std::vector<std::string> names;
   const std::set<std::string> own = sockets_of(pid);
-  std::ifstream table("/proc/net/unix");  // "Num RefCount Protocol Flags Type St Inode Path", of which an abstract one begins with @
+  std::ifstream table("/proc/net/unix");  // "Num RefCount Protocol Flags Type St Inode Path"; an abstract path begins with @
   for (std::string line; !own.empty() && std::getline(table, line);) {
     const std::size_t at = line.find(" @");
     const std::size_t inode = line.rfind(' ', at - 1);

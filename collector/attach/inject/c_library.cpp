@@ -7,7 +7,7 @@ namespace lanescope::attach {
 std::optional<CLibraryFunctions> find_c_library(const RemoteMemory& memory, const std::vector<Mapping>& map) {
   const Mapping* c_library = find_file(map, is_glibc);
   if (c_library == nullptr) return std::nullopt;
-  // Before glibc 2.34 loading and threads had files of their own, which not every program loads.
+  // Before glibc 2.34, loading and threads were in separate files, which not every program loads.
   const auto named = [&](std::string_view begin) { return find_file(map, [begin](std::string_view path) { return file_name(path).starts_with(begin); }); };
   const Mapping* const others[] = {named("libdl"), named("libpthread")};
   const auto find = [&](const char* name) -> std::uint64_t {
@@ -30,7 +30,7 @@ std::optional<CLibraryFunctions> find_c_library(const RemoteMemory& memory, cons
   functions.detach_thread = find("pthread_detach");
   functions.this_thread = find("pthread_self");
   functions.refuse_load = find("_dl_signal_error");
-  // Where the C library has none of its own, the loader's counts.
+  // If the C library does not have this function, the loader's is used.
   if (const Mapping* loader = find_file(map, is_loader); functions.refuse_load == 0 && loader != nullptr)
     functions.refuse_load = find_function(memory, loader->begin, "_dl_signal_error").value_or(0);
   if (functions.open == 0) {

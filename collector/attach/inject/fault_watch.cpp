@@ -16,7 +16,7 @@ std::unique_ptr<FaultWatch> FaultWatch::start(pid_t process, pid_t thread) {
 }
 
 FaultWatch::~FaultWatch() {
-  constexpr int kLooks = 2'000;  // of 50 us
+  constexpr int kLooks = 2'000;  // of 50 us each
   for (int i = 0; i < kLooks && !has_ended_; ++i) {
     static_cast<void>(look());
     constexpr timespec kPause{0, 50'000};
@@ -24,7 +24,7 @@ FaultWatch::~FaultWatch() {
   }
 }
 
-// Whether it has come to a stop. That of its end is ours to take note of, too, unless it is the last thing of our own child.
+// Returns true if the thread has stopped. We must also collect its end, unless it is the end of our own child.
 bool FaultWatch::see_change(int& status) {
   siginfo_t information{};
   if (has_ended_ || waitid(P_PID, static_cast<id_t>(thread_), &information, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) != 0) {

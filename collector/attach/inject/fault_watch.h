@@ -1,5 +1,4 @@
-// Keeps faults of one thread of another process from ending that process, as the thread's tracer: it stands still where it faulted, and
-// goes on where we say.
+// Traces one thread of another process so that its faults do not end that process: the thread stops where it faulted, and continues where we say.
 //
 // All functions must be called from the thread that called start(): ptrace belongs to it.
 #pragma once
@@ -13,27 +12,27 @@
 
 namespace lanescope::attach {
 
-// Whether it says that what a thread does went wrong.
+// True if the signal reports a fault of a thread's own code.
 bool is_fault(int signal);
 
 struct Fault {
   int signal = 0;
-  user_regs_struct registers{};  // where it happened
+  user_regs_struct registers{};  // at the fault
 };
 
 class FaultWatch {
  public:
-  // Null where the thread may not be traced: its faults then end the process.
+  // Null if the thread may not be traced: its faults then end the process.
   static std::unique_ptr<FaultWatch> start(pid_t process, pid_t thread);
 
-  // Waits for the end of the thread, which has been asked to end, for a moment.
+  // Waits for a moment for the end of the thread, which has been asked to end.
   ~FaultWatch();
   FaultWatch(const FaultWatch&) = delete;
   FaultWatch& operator=(const FaultWatch&) = delete;
 
-  // The fault at which it stands still now, else none. Other stops and signals of it take their course. Returns at once.
+  // The fault at which the thread has stopped, or nothing. Other stops and signals take their normal course. Returns at once.
   std::optional<Fault> look();
-  // Behind a fault: it forgets the signal.
+  // Continues after a fault; its signal is dropped.
   void go_on_at(const user_regs_struct& registers);
 
  private:

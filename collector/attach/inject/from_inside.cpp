@@ -16,7 +16,7 @@ constexpr std::string_view kReady = "ready";
 
 Error failure(pid_t pid, const std::string& reason) { return Error{"Can't record process " + std::to_string(pid) + ": " + reason}; }
 
-// SO_PEERCRED of a pair names who made it.
+// SO_PEERCRED of a socket pair names the process that made it.
 bool is_connected_to(int connection, pid_t pid) {
   ucred peer{};
   socklen_t size = sizeof(peer);

@@ -39,19 +39,19 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kStopLimit{500};                // for one thread to stop
-constexpr milliseconds kCallLimit{2000};               // for a call that hardly does more than enter the kernel
+constexpr milliseconds kCallLimit{2000};               // for a call that does little more than enter the kernel
 constexpr milliseconds kLoadLimit{10'000};             // for loading the agent, perhaps from a slow file system
 constexpr milliseconds kLibraryLimit{2000};            // for a program that starts to load its C library
 constexpr std::chrono::microseconds kLeastPause{500};  // between looks for a safe point
 constexpr milliseconds kMostPause{10};
-constexpr milliseconds kExecLimit{200};  // for an exec to end the threads of its program, and take its memory
+constexpr milliseconds kExecLimit{200};  // for an exec to end the threads of its program and release its memory
 constexpr timespec kLibraryPause{0, 5'000'000};
 constexpr std::uint64_t kStackNeeded = 128 * 1024;  // loading and relocating a file takes about 20 KB
 constexpr std::size_t kMemoryFileNameLimit = 64;
 
 std::string task_folder(pid_t process) { return "/proc/" + std::to_string(process) + "/task/"; }
 
-// The system call in which a thread sleeps; none when it runs.
+// The system call in which a thread sleeps; nothing if it runs.
 std::optional<long> sleeping_call(pid_t process, pid_t thread) {
   std::ifstream file(task_folder(process) + std::to_string(thread) + "/syscall");
   long number = -1;
@@ -59,7 +59,7 @@ std::optional<long> sleeping_call(pid_t process, pid_t thread) {
   return std::nullopt;
 }
 
-// Best first.
+// All threads, the most suitable first.
 std::vector<pid_t> threads_by_suitability(pid_t process) {
   std::multimap<Suitability, pid_t> threads;
   std::error_code error;
@@ -75,7 +75,7 @@ std::vector<pid_t> threads_by_suitability(pid_t process) {
 bool has_room(const std::vector<Mapping>& map, std::uint64_t stack_pointer) {
   for (const Mapping& mapping : map)
     if (mapping.contains(stack_pointer)) return mapping.path == "[stack]" || stack_pointer - mapping.begin >= kStackNeeded;
-  return true;  // a stack that is newer than the map
+  return true;  // the stack is newer than the map
 }
 
 std::uint32_t random_number() {
@@ -83,8 +83,8 @@ std::uint32_t random_number() {
   return getrandom(&number, sizeof number, 0) == sizeof number ? number : static_cast<std::uint32_t>(getpid());
 }
 
-// Whether the descriptor, which the target named, is a socket that this process made and is connected to itself: else we would speak to
-// somebody else in our name.
+// True if the descriptor, which the target named, is a socket that the target made and is connected to itself. Otherwise we would speak to another
+// process in our name.
 bool is_connection_to(int descriptor, pid_t process) {
   const auto option = [descriptor](int name) {
     int value = -1;
@@ -98,7 +98,7 @@ bool is_connection_to(int descriptor, pid_t process) {
          option(SO_ACCEPTCONN) == 0 && getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == process;
 }
 
-// The same mounts, and the same root.
+// True if the process has the same mounts and the same root as we.
 bool sees_our_files(pid_t process_id) {
   const std::string process = "/proc/" + std::to_string(process_id);
   const auto are_same = [](const std::string& a, const std::string& b) {
@@ -109,7 +109,7 @@ bool sees_our_files(pid_t process_id) {
   return are_same("/proc/self/ns/mnt", process + "/ns/mnt") && are_same("/proc/self/root", process + "/root");
 }
 
-// One attempt to bring the agent in.
+// One attempt to inject the agent.
 class Injector {
  public:
   Injector(const InjectionRequest& request, const Candidate& candidate) : request_(request), candidate_(candidate), memory_(request.pid) {}
@@ -122,7 +122,7 @@ class Injector {
     injection_.thread = thread_->thread();
     thread_->return_by(return_path_);
     calls_ = thread_.get();
-    // While the thread stands still: in a program of one thread, no file that it opens gets another number for it.
+    // Done while the thread is stopped: so in a program with one thread, no file that it opens gets another number because of this.
     const Result<long> socket = with_errno_kept([this] { return connect(); });
     std::unique_ptr<LoadingThread> loading;
     if (socket && request_.loader == Loader::kNewThread) loading = LoadingThread::start(request_.pid, *thread_, library_, memory_);
@@ -135,8 +135,8 @@ class Injector {
     return done.error();
   }
 
-  // Behind a run() that failed: whether the process goes on with another program (exec), so that what we read of it is of none. An exec in another thread
-  // ends the one that we held some time before it has done away with the memory.
+  // To be called after run() has failed. True if the process continues with another program (exec), so that everything we read of it is outdated. An
+  // exec in another thread ends the thread that we held some time before it releases the memory.
   [[nodiscard]] bool has_lost_program() const {
     const Clock::time_point deadline = Clock::now() + (thread_ != nullptr ? kExecLimit : milliseconds(0));
     while (runs()) {
@@ -159,7 +159,7 @@ class Injector {
 
   [[nodiscard]] std::string from_outside() const { return " Record its threads from outside: lanescope attach -t none " + std::to_string(request_.pid); }
 
-  // Of a program that starts, the C library may be mapped in part.
+  // While a program starts, the C library may be only partly mapped.
   Result<void> find_functions() {
     for (const Clock::time_point deadline = Clock::now() + kLibraryLimit;; nanosleep(&kLibraryPause, nullptr)) {
       const std::optional<std::vector<Mapping>> map = read_memory_map(request_.pid);
@@ -192,14 +192,14 @@ class Injector {
         if (Clock::now() >= deadline) break;
       }
       if (!runs() || has_other_memory()) return failure("it has ended.");
-      // Lets threads move on. What it has not come to for long is worth fewer stops.
+      // Lets threads move on. The longer no safe point was found, the less often threads are stopped.
       std::this_thread::sleep_for(std::clamp<Clock::duration>((Clock::now() - begin) / 400, kLeastPause, kMostPause));
     } while (Clock::now() < deadline);
     return failure("no thread came to a point where the agent can be loaded safely (the last one looked at: " + last_reason + "). Try again.");
   }
 
-  // Following a stack for the first time takes milliseconds, for the tables of the files that it leads through have to be read. That is
-  // done while the thread runs on, from where it was seen.
+  // Following a stack for the first time takes milliseconds, because tables of the files on it must be read. This is done here while the thread runs
+  // on, from the place where it was seen.
   void prepare_to_follow(pid_t thread, StackFrames& stacks) {
     Result<std::unique_ptr<StoppedThread>> seen = StoppedThread::stop(request_.pid, thread, memory_, kStopLimit);
     if (!seen) return;
@@ -208,9 +208,9 @@ class Injector {
     static_cast<void>(stacks.of(thread, registers));
   }
 
-  // Leaves thread_ empty when this thread does not suit.
+  // Leaves thread_ empty if this thread is not suitable.
   Result<void> try_thread(pid_t thread, StackFrames& stacks, std::string& reason) {
-    constexpr int kPrepared = 3;  // threads; others wait in the same files
+    constexpr int kPrepared = 3;  // threads; the others wait in the same files
     if (prepared_++ < kPrepared) prepare_to_follow(thread, stacks);
     Result<std::unique_ptr<StoppedThread>> stopped = StoppedThread::stop(request_.pid, thread, memory_, kStopLimit);
     if (!stopped) {
@@ -230,7 +230,7 @@ class Injector {
     return {};
   }
 
-  // A system call of the target; the negative error number where it failed.
+  // Makes a system call in the target. Returns the negative error number if it failed.
   Result<long> system_call(std::initializer_list<std::uint64_t> arguments) {
     const Result<std::uint64_t> result = calls_->call(library_.system_call, arguments, kCallLimit);
     if (!result) return result.error();
@@ -246,7 +246,7 @@ class Injector {
     return system_call({static_cast<std::uint64_t>(number), *place, static_cast<std::uint64_t>(arguments)...});
   }
 
-  // Of the thread that makes calls now.
+  // Does `work` and then restores errno of the thread that makes the calls.
   template <typename Work>
   auto with_errno_kept(const Work& work) -> decltype(work()) {
     const Result<std::uint64_t> location = calls_->call(library_.error_number, {}, kCallLimit);
@@ -258,7 +258,7 @@ class Injector {
     return done;
   }
 
-  // The same descriptor out of the way of programs that count on low numbers, as far as its limit lets it be.
+  // Moves the descriptor out of the way of programs that rely on low numbers, as high as the limit permits.
   Result<long> move_up(std::int32_t descriptor) {
     for (const std::uint64_t lowest : {512, 256, 128, 64, 32, 16}) {
       const Result<long> copy = system_call({SYS_fcntl, static_cast<std::uint64_t>(descriptor), F_DUPFD_CLOEXEC, lowest});
@@ -270,7 +270,7 @@ class Injector {
     return descriptor;
   }
 
-  // Makes the socket pair and fetches our end. Returns the agent's.
+  // Makes the socket pair and fetches our end. Returns the agent's end.
   Result<long> connect() {
     std::array<std::int32_t, 2> ends{-1, -1};
     const Result<std::uint64_t> place = calls_->reserve(sizeof ends);
@@ -319,13 +319,13 @@ class Injector {
     return {};
   }
 
-  // A loader that gave up may leave parts of a file that was cut short, which can't be read to their end.
+  // A loader that gave up may leave parts of a truncated file mapped, which can't be read to their end.
   [[nodiscard]] bool has_whole_agent() const {
     return std::all_of(map_.begin(), map_.end(),
                        [this](const Mapping& mapping) { return !is_agent(mapping.path) || memory_.read<char>(mapping.end - 1).has_value(); });
   }
 
-  // Of the agent; 0 where it has none. The loader is asked where it can be: the memory map of a large process takes long to read.
+  // The address of the agent's entry; 0 if it has none. The loader is asked if possible, because reading the memory map of a large process is slow.
   Result<std::uint64_t> find_entry() {
     if (handle_ != 0 && library_.find != 0) {
       const Result<std::uint64_t> name = calls_->place(kAgentEntry);
@@ -337,8 +337,8 @@ class Injector {
     return find_function(memory_, agent->begin, kAgentEntry).value_or(0);
   }
 
-  // By its path where the target sees the same files as we do, else as a copy that the target makes itself. Files of the target, and
-  // descriptors that it names, are never opened by us: we may have rights that it has not.
+  // Loads the agent by its path if the target sees the same files as we do, else as a copy that the target makes itself. We never open files of the
+  // target, or descriptors that it names: we may have rights that it does not have.
   Result<void> load() {
     if (sees_our_files(request_.pid)) {
       const Result<std::string> problem = open_library(request_.agent);
@@ -355,7 +355,7 @@ class Injector {
     if (*file < 0) return failure(std::string("it may not create a file in memory (") + std::strerror(static_cast<int>(-*file)) + ").");
     Result<std::string> problem = load_from(*file, "/proc/self/fd/../fd/" + std::to_string(*file));
     if (!problem) return problem.error();
-    // Without /proc, the memory of a process has no name below its root.
+    // Without /proc, the memory file of a process has no name below its root.
     const bool needs_folder = !problem->empty() && !has_proc();
     if (needs_folder) problem = load_from_its_folders(*problem);
     if (!problem) return problem.error();
@@ -370,8 +370,8 @@ class Injector {
     return access && *access == 0;
   }
 
-  // A file that the target makes below its root, with its own rights, and removes once it is loaded. Returns the loader's last words, empty
-  // when it is.
+  // Loads a file that the target makes below its root, with its own rights, and removes after loading. Returns the loader's last message, empty if
+  // the agent is loaded.
   Result<std::string> load_from_its_folders(std::string problem) {
     constexpr std::uint64_t kHere = static_cast<std::uint64_t>(AT_FDCWD);
     for (const char* parent : {"/tmp", "/var/tmp", "/dev/shm", "/run"}) {
@@ -392,7 +392,7 @@ class Injector {
     return problem;
   }
 
-  // Fills an empty file of the target, closes it and loads it by this name, under which it knows it. As open_library().
+  // Fills an empty file of the target, loads it by `name`, by which the target knows it, and closes it. Returns the same as open_library().
   Result<std::string> load_from(long file, const std::string& name) {
     const Result<void> filled = copy_agent(file);
     Result<std::string> problem = filled ? open_library(name) : Result<std::string>(filled.error());
@@ -400,7 +400,7 @@ class Injector {
     return problem;
   }
 
-  // Through memory of the target, as which it maps the file.
+  // Copies the agent through memory of the target into which the target maps the file.
   Result<void> copy_agent(long file) {
     std::ifstream from(request_.agent, std::ios::binary);
     const std::vector<char> bytes{std::istreambuf_iterator<char>(from), {}};
@@ -420,7 +420,7 @@ class Injector {
     return written ? Result<void>() : Result<void>(not_copied);
   }
 
-  // Returns what the loader has against it, empty when it is loaded.
+  // Returns the loader's objection; empty if the library is loaded.
   Result<std::string> open_library(const std::string& path) {
     const Result<std::uint64_t> name = calls_->place(path);
     if (!name) return name.error();
@@ -450,15 +450,15 @@ class Injector {
   CLibraryFunctions library_;
   ReturnPath return_path_{};
   std::unique_ptr<StoppedThread> thread_;
-  RemoteCalls* calls_ = nullptr;    // who makes calls for us there
-  int prepared_ = 0;                // threads of which the stack was followed beforehand
-  std::uint64_t error_number_ = 0;  // address of errno of the thread that makes calls
-  std::uint64_t handle_ = 0;        // of the agent, where it was loaded now
+  RemoteCalls* calls_ = nullptr;    // makes calls for us in the target
+  int prepared_ = 0;                // number of threads whose stack was followed in advance
+  std::uint64_t error_number_ = 0;  // address of errno, for the thread that makes calls
+  std::uint64_t handle_ = 0;        // of the agent, if it was loaded by this object
   Injection injection_;
 };
 
-// A process that reads from a disk is uninterruptible for moments, and one that was just started has not loaded its C library: no reason to
-// give up.
+// A process that reads from a disk is uninterruptible for moments, and one that was just started has not loaded its C library. These are no reasons
+// to give up.
 bool is_passing(const Candidate& candidate) {
   const bool starts = candidate.linkage == Linkage::kDynamic && candidate.c_library == CLibrary::kNone;
   const bool goes_on = candidate.state == RunState::kRunning || candidate.state == RunState::kSleeping;
@@ -475,7 +475,7 @@ Result<Candidate> read_settled(pid_t pid) {
   return candidate;
 }
 
-// None where the process went on with another program meanwhile.
+// Nothing if the process has meanwhile continued with another program.
 std::optional<Result<Injection>> connect_or_inject(const InjectionRequest& request, const Candidate& candidate) {
   const std::optional<std::string> deadly = deadly_filter(candidate, sees_our_files(request.pid) ? Entrance::kItsFile : Entrance::kCopy);
   if (const int connection = deadly ? -1 : connect_to_armed(request.pid, request.socket); connection >= 0)
@@ -497,9 +497,9 @@ Result<Injection> inject(const InjectionRequest& request) {
   while (true) {
     const Result<Candidate> candidate = read_settled(request.pid);
     if (!candidate) return candidate.error();
-    // On a thread of its own: with its end the kernel lets go whatever of the target it may still hold.
+    // On a separate thread: when it ends, the kernel releases everything of the target that it may still hold.
     std::optional<Result<Injection>> injection;
-    // Its pauses are those of a thread that another one stands still for: the kernel may not draw them out.
+    // While it pauses, a thread of the target stands still, so the kernel may not extend these pauses.
     std::thread([&] {
       prctl(PR_SET_TIMERSLACK, 1UL);
       injection = connect_or_inject(request, *candidate);

@@ -1,4 +1,4 @@
-// Machines for which there is no injector: programs that were started armed are attached to alone.
+// Machines without an injector: only programs that were started armed can be attached to.
 #include "collector/attach/inject.h"
 #include "inject/armed_process.h"
 

@@ -25,27 +25,28 @@ constexpr milliseconds kStartLimit{2000};
 constexpr std::uint64_t kPauseNanoseconds = 100'000;
 constexpr std::uint64_t kRedZone = 128;  // bytes below the stack pointer that a function may use (System V ABI)
 
-// At the beginning of the page. The instructions below know where its fields lie.
+// At the start of the page. The instructions below rely on the offsets of its fields.
 struct Desk {
-  std::uint64_t asked = 0;     // calls, written last
-  std::uint64_t done = 0;      // of them
-  std::uint64_t function = 0;  // 0: end
+  std::uint64_t asked = 0;     // number of calls asked for, written last
+  std::uint64_t done = 0;      // number of calls done
+  std::uint64_t function = 0;  // 0: end the thread
   std::uint64_t arguments[6] = {};
   std::uint64_t result = 0;
-  std::uint64_t pauses_left = 0;  // before it ends by itself
+  std::uint64_t pauses_left = 0;  // until the thread ends by itself
   std::uint64_t pause[2] = {0, kPauseNanoseconds};
   std::uint64_t detach_thread = 0;
   std::uint64_t this_thread = 0;
   std::uint64_t unmap = 0;
-  std::uint64_t stack = 0;   // where to leave it from
-  std::uint64_t thread = 0;  // the kernel's number, written by the thread
+  std::uint64_t stack = 0;   // stack pointer for leaving the instructions
+  std::uint64_t thread = 0;  // the kernel's number of the thread, written by the thread
 };
 static_assert(offsetof(Desk, function) == 16 && offsetof(Desk, arguments) == 24 && offsetof(Desk, result) == 72 && offsetof(Desk, pauses_left) == 80 &&
               offsetof(Desk, pause) == 88 && offsetof(Desk, detach_thread) == 104 && offsetof(Desk, this_thread) == 112 && offsetof(Desk, unmap) == 120 &&
               offsetof(Desk, stack) == 128 && offsetof(Desk, thread) == 136 && sizeof(Desk) == 144);
 
-// void* (*)(void* desk): what the thread runs. It has no address in it, so that it works wherever it is copied to. About 15 s without a
-// call, at 0.1 ms and a little a pause, end it. Its last instruction jumps into munmap, which returns to where the thread came from.
+// void* (*)(void* desk): the instructions that the thread runs. They contain no addresses, so they work wherever they are copied to. They end after
+// about 15 s without a call, in pauses of a little more than 0.1 ms. The last instruction jumps into munmap, which returns to the caller of these
+// instructions.
 asm(R"(
     .pushsection .rodata
   lanescope_loading_begin:
@@ -182,7 +183,7 @@ void LoadingThread::watch_faults() {
   }
 }
 
-// Whether code of the agent was under way there: at the fault, or where one of the calls that led to it goes on.
+// True if code of the agent was running in the thread: at the fault, or in one of the calls that led to it.
 bool LoadingThread::runs_agent(const Fault& fault) const {
   const std::vector<Mapping> map = read_memory_map(process_).value_or(std::vector<Mapping>());
   const auto is_agents = [&map](std::uint64_t address) {
@@ -196,8 +197,8 @@ bool LoadingThread::runs_agent(const Fault& fault) const {
   return false;
 }
 
-// A loader that faults, for a file that was cut short for instance, is told to refuse the file, and lets go the locks that it holds. Other
-// code is left by ending the thread.
+// If the loader faults, for example because a file is truncated, it is made to refuse the file, and releases its locks. Other code is left by ending
+// the thread.
 Result<void> LoadingThread::recover(const Fault& fault, std::uint64_t function) {
   user_regs_struct registers = fault.registers;
   const std::string name = fault.signal == SIGBUS ? "SIGBUS" : fault.signal == SIGSEGV ? "SIGSEGV" : "signal " + std::to_string(fault.signal);
@@ -208,7 +209,7 @@ Result<void> LoadingThread::recover(const Fault& fault, std::uint64_t function) 
     registers.rdi = 0;
     registers.rsi = registers.rdx = 0;
     registers.rcx = *text;
-    registers.rsp = ((registers.rsp - kRedZone) & ~std::uint64_t{15}) - sizeof(std::uint64_t);  // as behind a call
+    registers.rsp = ((registers.rsp - kRedZone) & ~std::uint64_t{15}) - sizeof(std::uint64_t);  // as after a call
     registers.rip = library_.refuse_load;
     registers.rax = 0;
     registers.orig_rax = ~std::uint64_t{0};

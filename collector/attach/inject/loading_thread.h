@@ -1,8 +1,8 @@
-// A thread that we start in another process to load the agent, so that none of its own threads has to stand still for that.
+// A thread that we start in another process to load the agent, so that none of the process's own threads must stand still for that.
 //
-// It runs a few instructions in one page that is mapped for it: they wait for the next call that is written there, make it, and leave the
-// result. All signals but those of faults are blocked in it; a fault ends this thread and not the process. It unmaps its page and ends when
-// this object goes, or by itself when nobody has asked for anything for some seconds.
+// It runs a few instructions in one page that is mapped for it. They wait for the next call that is written there, make it, and store the result. All
+// signals except those of faults are blocked in it. A fault ends this thread, not the process. The thread unmaps its page and ends when this object
+// is destroyed, or by itself if nothing was asked for some seconds.
 #pragma once
 
 #include <memory>
@@ -17,15 +17,15 @@ namespace lanescope::attach {
 
 class LoadingThread : public RemoteCalls {
  public:
-  // By two calls of the stopped thread, which may go on then. Null where the target can't have such a page or such a thread: nothing has
-  // changed in it then.
+  // Starts it by two calls of the stopped thread, which may then continue. Null if the target can't have such a page or such a thread; nothing has
+  // changed in the target then.
   static std::unique_ptr<LoadingThread> start(pid_t process, StoppedThread& stopped, const CLibraryFunctions& library, const RemoteMemory& memory);
 
   ~LoadingThread() override;
   LoadingThread(const LoadingThread&) = delete;
   LoadingThread& operator=(const LoadingThread&) = delete;
 
-  // A call that takes longer than the limit is finished all the same, and the thread ends behind it.
+  // A call that takes longer than the limit is still completed, and the thread ends after it.
   Result<std::uint64_t> call(std::uint64_t function, std::initializer_list<std::uint64_t> arguments, std::chrono::milliseconds limit) override;
   Result<std::uint64_t> place(std::string_view text) override;
   Result<std::uint64_t> reserve(std::size_t bytes) override;
@@ -41,13 +41,13 @@ class LoadingThread : public RemoteCalls {
   const CLibraryFunctions& library_;
   const RemoteMemory& memory_;
   std::uint64_t page_;       // its address in the target
-  std::uint64_t calls_ = 0;  // asked for
-  std::uint64_t used_;       // bytes of the page
+  std::uint64_t calls_ = 0;  // number of calls asked for
+  std::uint64_t used_;       // bytes of the page that are in use
   bool failed_ = false;
-  bool watches_ = false;               // or has tried to
-  bool has_faulted_ = false;           // in this call
-  bool has_left_ = false;              // its page
-  std::unique_ptr<FaultWatch> watch_;  // where it may be traced
+  bool watches_ = false;               // watching was started, or tried
+  bool has_faulted_ = false;           // in the current call
+  bool has_left_ = false;              // the thread has left its page
+  std::unique_ptr<FaultWatch> watch_;  // if the thread may be traced
 };
 
 }  // namespace lanescope::attach

@@ -9,16 +9,16 @@
 namespace lanescope::attach {
 namespace {
 
-constexpr std::size_t kLongestChain = 1u << 20;  // symbols looked at before a table counts as damaged
+constexpr std::size_t kLongestChain = 1u << 20;  // symbols that are examined before a table is taken to be damaged
 constexpr unsigned kMaximumSegments = 128;
 constexpr unsigned kMaximumDynamicEntries = 1024;
 
-// Where the tables for finding symbols are in memory.
+// Addresses of the tables for finding symbols.
 struct SymbolTables {
-  std::uint64_t bias = 0;  // what is added to addresses in the file
+  std::uint64_t bias = 0;  // added to addresses in the file
   std::uint64_t symbols = 0;
   std::uint64_t strings = 0;
-  std::uint64_t hash = 0;  // GNU
+  std::uint64_t hash = 0;  // GNU hash table
 };
 
 std::optional<SymbolTables> find_tables(const RemoteMemory& memory, std::uint64_t base) {
@@ -34,7 +34,7 @@ std::optional<SymbolTables> find_tables(const RemoteMemory& memory, std::uint64_
   }
   if (dynamic == 0) return std::nullopt;
   dynamic += bias;
-  // glibc stores addresses here where the table can be written, and leaves offsets where it can't.
+  // glibc stores addresses here if the table is writable, and leaves offsets otherwise.
   const auto absolute = [&](std::uint64_t value) { return value < base ? value + bias : value; };
   SymbolTables tables{.bias = bias};
   for (unsigned index = 0; index < kMaximumDynamicEntries; ++index) {

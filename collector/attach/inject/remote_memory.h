@@ -1,4 +1,4 @@
-// The memory of another process (/proc/PID/mem), and the symbols of what is loaded in it.
+// The memory of another process (/proc/PID/mem), and the symbols of the files loaded in it.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@ namespace lanescope::attach {
 
 class RemoteMemory {
  public:
-  // Not is_open() when we may not, or the process is gone.
+  // is_open() is false if access is not permitted, or the process has ended.
   explicit RemoteMemory(pid_t pid);
   ~RemoteMemory();
   RemoteMemory(const RemoteMemory&) = delete;
@@ -21,7 +21,7 @@ class RemoteMemory {
 
   [[nodiscard]] bool is_open() const noexcept { return descriptor_ >= 0; }
 
-  // All or nothing.
+  // Reads or writes all bytes or fails.
   bool read(std::uint64_t address, std::span<std::byte> into) const;
   bool write(std::uint64_t address, std::span<const std::byte> bytes) const;
 
@@ -36,8 +36,8 @@ class RemoteMemory {
   int descriptor_;
 };
 
-// Where the ELF file that begins at `base` defines the function `symbol` for others, by its hash table as the loader reads it. No file is
-// opened, so it makes no difference in which mount namespace the file lies or whether it was replaced since.
+// The address of the exported function `symbol` in the ELF file that begins at `base`, by its hash table as the loader reads it. No file is opened,
+// so neither the mount namespace nor a replaced file matters.
 std::optional<std::uint64_t> find_function(const RemoteMemory& memory, std::uint64_t base, std::string_view symbol);
 
 }  // namespace lanescope::attach

@@ -16,22 +16,21 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::string_view kRestore = "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"sv;  // mov $15, %rax; syscall: debuggers know it by its bytes
-constexpr std::string_view kEndBranch = "\xf3\x0f\x1e\xfa"sv;                    // endbr64, which some C libraries begin functions with
+constexpr std::string_view kRestore = "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"sv;  // mov $15, %rax; syscall: debuggers recognise it by its bytes
+constexpr std::string_view kEndBranch = "\xf3\x0f\x1e\xfa"sv;                    // endbr64, with which functions of some C libraries begin
 constexpr std::string_view kKeep = "\x48\x83\xec\x38\x48\x89\x04\x24"sv;         // sub $56, %rsp; mov %rax, (%rsp)
 constexpr std::string_view kKept = "\x48\x83\xc4\x38\xc3"sv;                     // add $56, %rsp; ret
-constexpr std::size_t kKeepBytes = 128;                                          // more than the function is long
-constexpr std::uint64_t kResultBelow = 56;                                       // where its stack pointer is when it stores the result
-constexpr std::uint64_t kMostCode = 16 << 20;                                    // bytes read of what calls itself a C library; they have 2 MB
+constexpr std::size_t kKeepBytes = 128;                                          // more than the length of the function
+constexpr std::uint64_t kResultBelow = 56;                                       // distance of its stack pointer when it stores the result
+constexpr std::uint64_t kMostCode = 16 << 20;                                    // most bytes read of a file named like a C library; real ones have 2 MB
 constexpr std::uint64_t kSystemCallBytes = 2;                                    // syscall
 
-// The kernel's struct rt_sigframe. Behind ucontext_t's signal mask, of which the kernel knows eight bytes, is the siginfo, which nobody
-// reads.
+// The kernel's struct rt_sigframe. The kernel uses eight bytes of ucontext_t's signal mask. They are followed by the siginfo, which nobody reads.
 constexpr std::size_t kContextBytes = offsetof(ucontext_t, uc_sigmask) + sizeof(std::uint64_t);
 static_assert(kContextBytes == 304);
 constexpr std::size_t kInformationBytes = 128;
 constexpr std::uint64_t kContextFlags = 0x1 | 0x2 | 0x4;  // UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS
-constexpr int kNoStackFlags = 0x7fff;                     // invalid, for which the kernel leaves the alternate stack as it is
+constexpr int kNoStackFlags = 0x7fff;                     // invalid, so the kernel leaves the alternate stack as it is
 
 // An XSAVE area in its standard form (Intel SDM, volume 1, chapter 13).
 constexpr std::size_t kSoftwareBytesAt = 464;
@@ -41,7 +40,7 @@ constexpr std::size_t kExtendedAlignment = 64;
 constexpr unsigned kExtendedStateLeaf = 0xd;
 constexpr std::uint64_t kLegacyFeatures = 0x3;  // x87 and SSE
 
-// What a call finds on the stack, upwards.
+// The words on the stack at the start of a call, at ascending addresses.
 struct Start {
   std::uint64_t step;
   std::uint64_t keep;
@@ -58,7 +57,7 @@ std::uint64_t features_in_use(const std::vector<std::byte>& extended) {
   return features;
 }
 
-// Of the part that has something to say: the kernel takes no more than the thread may have, which is less than the machine has.
+// Size of the part that is in use: the kernel accepts only as much as the thread may have, which may be less than the machine has.
 std::size_t bytes_in_use(const std::vector<std::byte>& extended) {
   const std::uint64_t features = features_in_use(extended);
   std::size_t bytes = kLegacyAndHeaderBytes;
@@ -134,13 +133,13 @@ std::uint64_t find_restore(const RemoteMemory& memory, const std::vector<Mapping
   return 0;
 }
 
-// Calls whose rest the kernel remembers for restart_syscall, which is what they are called from then on.
+// System calls that the kernel continues by restart_syscall, which is their number from then on.
 bool is_continued(long number) {
   constexpr std::array kNumbers{SYS_nanosleep, SYS_clock_nanosleep, SYS_poll, SYS_futex};
   return std::find(kNumbers.begin(), kNumbers.end(), number) != kNumbers.end();
 }
 
-// By the instruction before the call, as the C library has it: mov $number, %eax.
+// Finds the number by the instruction before the call, as in the C library: mov $number, %eax.
 std::optional<long> number_before(std::uint64_t call, const RemoteMemory& memory) {
   constexpr char kMove = '\xb8';
   std::int32_t number = 0;
@@ -179,7 +178,7 @@ user_regs_struct begun_anew(const user_regs_struct& interrupted, const RemoteMem
 ReturnFrame::ReturnFrame(const ReturnPath& path, const ThreadState& state, std::uint64_t below) : restore_(path.restore) {
   const std::size_t size = bytes_in_use(state.extended);
   const std::uint64_t extended = (below - size - FP_XSTATE_MAGIC2_SIZE) & ~std::uint64_t{kExtendedAlignment - 1};
-  // The function expects its stack pointer at 8 behind a multiple of 16, and so does _mcount behind the step.
+  // The function expects its stack pointer at 8 plus a multiple of 16, and so does _mcount after the step.
   address_ = ((extended - kChainEndAt - kChainEndBytes) & ~std::uint64_t{15}) - sizeof(std::uint64_t);
   bytes_.resize(extended + size + FP_XSTATE_MAGIC2_SIZE - address_);
   const Start start{path.step, path.keep, path.restore};

@@ -1,8 +1,8 @@
-// How a thread that was made to call a function gets back to where it was, whether its tracer lives or not.
+// Returns a thread that was made to call a function to where it was, whether its tracer lives or not.
 //
-// The call returns into code of the C library: into _mcount, which leaves the result on the stack, and from there into the instructions by
-// which signal handlers return. These have the kernel make the thread what a frame on its stack says: registers, vector registers and
-// signal mask. A tracer that lives sees the system call begin and keeps the kernel from it; it knows more of the thread than fits a frame.
+// The call returns into code of the C library: first into _mcount, which leaves the result on the stack, and from there into the instructions by
+// which signal handlers return. These make the kernel restore the state in a frame on the thread's stack: registers, vector registers and signal
+// mask. A living tracer sees this system call begin and prevents it, because the tracer knows more of the thread's state than a frame can hold.
 #pragma once
 
 #include <sys/user.h>
@@ -25,36 +25,36 @@ struct ReturnPath {
   std::uint64_t restore = 0;  // mov $15, %rax; syscall
 };
 
-// None where the C library does not have them. Reads its code, which takes about a millisecond.
+// Nothing if the C library does not have these instructions. Reads its code, which takes about a millisecond.
 std::optional<ReturnPath> find_return_path(const RemoteMemory& memory, const std::vector<Mapping>& map);
 
-// What a frame makes of a thread. No alternate signal stack: it stays as it is.
+// The state that a frame gives a thread. It has no alternate signal stack, which stays as it is.
 struct ThreadState {
   user_regs_struct registers{};
-  std::vector<std::byte> extended;  // as of PTRACE_GETREGSET with NT_X86_XSTATE
+  std::vector<std::byte> extended;  // as returned by PTRACE_GETREGSET with NT_X86_XSTATE
   std::uint64_t signal_mask = 0;
 };
 
-// The registers from which a thread goes on without the kernel's help, where they are those of a system call that was interrupted: it is
-// begun anew. One with a time limit may wait for longer by what it had waited, and ends with EINTR where it can't be told which call it is.
+// The registers with which a thread continues without the kernel's help. If they are those of an interrupted system call, the call is made again. A
+// call with a time limit may then wait longer by the time that it had already waited. It ends with EINTR if it is not known which call it is.
 user_regs_struct begun_anew(const user_regs_struct& interrupted, const RemoteMemory& memory);
 
 class ReturnFrame {
  public:
-  // For the stack below an address. Requires: the vector state is one of this machine.
+  // Builds the frame for the stack below the address `below`. Requires: the vector state is from this machine.
   ReturnFrame(const ReturnPath& path, const ThreadState& state, std::uint64_t below);
 
-  // Of the frame's first byte, which is where the function that is called finds its return address, aligned as it expects it.
+  // Address of the frame's first byte. There the called function finds its return address, with the alignment that it expects.
   [[nodiscard]] std::uint64_t address() const noexcept { return address_; }
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
-  // What the frame pointer should be when the function is called: here the chain of frames ends.
+  // The frame pointer for the call: the chain of frames ends here.
   [[nodiscard]] std::uint64_t frame_pointer() const noexcept;
-  // Where the function's result is once has_returned().
+  // Address of the function's result, once has_returned().
   [[nodiscard]] std::uint64_t result() const noexcept;
 
-  // Whether a thread with these registers is about to be put back by the kernel.
+  // True if a thread with these registers is about to be restored by the kernel.
   [[nodiscard]] bool has_returned(const user_regs_struct& registers) const noexcept;
-  // Makes of these registers those of a thread that is about to do so, and makes another system call before, which changes nothing.
+  // Changes the registers to those of a thread that first makes another system call, which changes nothing, and is then about to be restored.
   [[nodiscard]] user_regs_struct one_step_back(user_regs_struct registers) const noexcept;
 
  private:

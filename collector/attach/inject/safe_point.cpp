@@ -11,7 +11,7 @@
 namespace lanescope::attach {
 namespace {
 
-// Functions during which, or in callbacks of which, such a lock may be held. Names are compared without leading underscores and "libc_".
+// Functions during which, or in whose callbacks, such a lock may be held. Names are compared without leading underscores, "libc_" and "GI_".
 constexpr std::array<std::string_view, 44> kUnsafe{"malloc",
                                                    "calloc",
                                                    "realloc",
@@ -57,13 +57,13 @@ constexpr std::array<std::string_view, 44> kUnsafe{"malloc",
                                                    "cxa_finalize",
                                                    "abort"};
 
-// Waits that the C library itself never makes with such a lock held: enough where the stack can't be followed.
+// Waits that the C library itself never makes while it holds such a lock. They are sufficient if the stack can't be followed.
 constexpr std::array kQuietWaits{SYS_nanosleep,  SYS_clock_nanosleep, SYS_poll,     SYS_ppoll,         SYS_select,          SYS_pselect6,
                                  SYS_epoll_wait, SYS_epoll_pwait,     SYS_pause,    SYS_rt_sigsuspend, SYS_accept,          SYS_accept4,
                                  SYS_wait4,      SYS_waitid,          SYS_recvfrom, SYS_recvmsg,       SYS_rt_sigtimedwait, SYS_epoll_pwait2};
 constexpr std::array kOtherWaits{SYS_futex, SYS_read,       SYS_readv,        SYS_pread64,     SYS_restart_syscall, SYS_ioctl,  SYS_io_uring_enter, SYS_msgrcv,
                                  SYS_semop, SYS_semtimedop, SYS_io_getevents, SYS_sched_yield, SYS_write,           SYS_sendto, SYS_sendmsg};
-// Waits that end with EINTR when a thread is stopped in them.
+// Waits that end with EINTR if the thread is stopped in them.
 constexpr std::array kFragileWaits{SYS_epoll_wait, SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_semop,
                                    SYS_semtimedop, SYS_rt_sigtimedwait, SYS_io_getevents, SYS_io_uring_enter};
 
@@ -93,7 +93,7 @@ bool is_allocator(std::string_view path) {
 
 bool is_c_library(std::string_view path) { return is_glibc(path) || file_name(path).starts_with("libpthread"); }
 
-// Beginnings of the names of functions that only move bytes, so that programs may spend all their time in them.
+// True for functions that only move bytes, by the start of their names. Programs may spend all their time in them.
 bool only_moves_bytes(std::string_view function) {
   const std::string_view base = plain(function);
   return base.starts_with("mem") && !base.starts_with("memalign");

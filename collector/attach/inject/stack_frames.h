@@ -15,8 +15,8 @@ namespace lanescope::attach {
 
 struct Frame {
   std::uint64_t address = 0;
-  std::string function;  // empty where the file names none at this address
-  std::string file;      // path of the loaded file; empty for code that belongs to none
+  std::string function;  // empty if the file has no name for this address
+  std::string file;      // path of the loaded file; empty for code that belongs to no file
 };
 
 enum class StackExtent { kWhole, kPart };  // whether the stack could be followed to its beginning
@@ -26,8 +26,8 @@ struct CallStack {
   StackExtent extent = StackExtent::kPart;
 };
 
-// Follows stacks by the unwind tables of the files that were loaded when it was made. Where this build has no libdw, a stack consists of
-// its innermost frame, without a name.
+// Follows stacks by the unwind tables of the files that were loaded when this object was made. If this build has no libdw, a stack consists of its
+// innermost frame, without a name.
 class StackFrames {
  public:
   StackFrames(pid_t process, const RemoteMemory& memory);

@@ -1,4 +1,4 @@
-// Stacks by libdw (elfutils).
+// Follows stacks by libdw (elfutils).
 #include <elf.h>
 #include <elfutils/libdwfl.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ struct StackFrames::Session {
   const RemoteMemory* memory = nullptr;
   Dwfl* dwfl = nullptr;
   bool is_ready = false;
-  pid_t thread = 0;  // the one that is looked at
+  pid_t thread = 0;  // the thread that is being followed
   user_regs_struct registers{};
   CallStack stack;
 
@@ -42,11 +42,12 @@ struct StackFrames::Session {
 namespace {
 
 constexpr std::size_t kMaximumFrames = 512;
-constexpr std::size_t kNamedFrames = 16;  // the innermost ones: naming a frame takes a look at all symbols of its file
+constexpr std::size_t kNamedFrames = 16;  // the innermost ones: naming a frame scans all symbols of its file
 
-constexpr std::string_view kRemoved = " (deleted)";  // the kernel says it behind the path of a file that has no name any more
+constexpr std::string_view kRemoved = " (deleted)";  // the kernel appends it to the path of a file that has no name any more
 
-// A file that was removed or replaced since it was mapped. Mapped files can be opened by who may do much; its program by who may look at it.
+// Opens a file that was removed or replaced since it was mapped. Mapped files can only be opened with additional rights; the process's executable can
+// be opened by everyone who may inspect the process.
 std::optional<ForeignFile> open_removed_file(pid_t process, const std::string& name, std::uint64_t begin) {
   const std::string of_process = "/proc/" + std::to_string(process);
   const std::vector<Mapping> map = read_memory_map(process).value_or(std::vector<Mapping>());
@@ -61,7 +62,7 @@ std::optional<ForeignFile> open_removed_file(pid_t process, const std::string& n
   return open_file(of_process + "/exe");
 }
 
-// Unwind tables and symbols of the loaded files themselves are enough.
+// Unwind tables and symbols of the loaded files are sufficient.
 int find_no_debug_information(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*, GElf_Word, char**) { return -1; }
 
 }  // namespace
@@ -71,7 +72,8 @@ int StackFrames::Session::use_session(Dwfl_Module*, void** data, const char*, Dw
   return DWARF_CB_OK;
 }
 
-// The file as the process sees it, which may be in another mount namespace. What has no file (the vdso) libdw reads from its memory.
+// Opens the file as the process sees it, which may be in another mount namespace. If there is no file (the vdso), libdw reads it from the process's
+// memory.
 int StackFrames::Session::find_elf(Dwfl_Module* module, void** data, const char* name, Dwarf_Addr base, char** file_name, Elf** elf) {
   const auto* session = static_cast<const Session*>(*data);
   if (session == nullptr) return -1;
@@ -79,7 +81,7 @@ int StackFrames::Session::find_elf(Dwfl_Module* module, void** data, const char*
     const bool is_removed = std::string_view(name).ends_with(kRemoved);
     std::optional<ForeignFile> file = is_removed ? open_removed_file(session->process, name, base) : std::nullopt;
     if (!file) file = open_file_of(session->process, name);
-    if (!file) file = open_file(name);  // where it has changed its root, the kernel's map has paths from ours
+    if (!file) file = open_file(name);  // if it has changed its root, the kernel's map has paths from ours
     if (!file) return -1;
     *file_name = strdup(name);
     return dup(file->descriptor.get());
@@ -114,7 +116,7 @@ bool StackFrames::Session::set_registers(Dwfl_Thread* thread, void* argument) {
 int StackFrames::Session::add_frame(Dwfl_Frame* frame, void* argument) {
   auto& session = *static_cast<Session*>(argument);
   Dwarf_Addr address = 0;
-  bool is_interrupted = false;  // else it is a return address, which lies behind the call
+  bool is_interrupted = false;  // else it is a return address, which follows the call
   if (!dwfl_frame_pc(frame, &address, &is_interrupted)) return DWARF_CB_ABORT;
   const bool with_name = session.stack.frames.size() < kNamedFrames;
   session.stack.frames.push_back(session.describe(is_interrupted ? address : address - 1, with_name));
@@ -122,8 +124,8 @@ int StackFrames::Session::add_frame(Dwfl_Frame* frame, void* argument) {
   return session.stack.frames.size() < kMaximumFrames ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
-// Of a file with tables that could not be opened: the next frame would be a guess by a register that most such code uses for other things, and could
-// seem to be anywhere, as in the loader. Code that was made as the program runs, which keeps to that register, is no such file.
+// True for code of a file that has tables but could not be opened. The next frame would be a guess from a register that most such code uses for other
+// purposes, and could seem to be anywhere, for example in the loader. Code generated at run time, which keeps that register, belongs to no such file.
 bool StackFrames::Session::lacks_tables(std::uint64_t address) const {
   Dwfl_Module* module = dwfl_addrmodule(dwfl, address);
   GElf_Addr bias = 0;

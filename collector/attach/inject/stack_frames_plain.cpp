@@ -1,4 +1,4 @@
-// Without libdw: the innermost frame alone. The safe point is then found by the system call in which a thread waits.
+// Without libdw: only the innermost frame. The safe point is then determined by the system call in which a thread waits.
 #include "collector/attach/memory_map.h"
 #include "inject/stack_frames.h"
 

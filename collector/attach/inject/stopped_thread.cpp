@@ -32,10 +32,10 @@ constexpr long kFirstRestart = -516;
 constexpr long kLastRestart = -512;
 
 constexpr std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1); }
-// Signals of own faults must not be blocked, or the kernel would take away their handlers; 32 and 33 are glibc's.
+// Signals of a thread's own faults must not be blocked, or the kernel would remove their handlers. 32 and 33 are used by glibc.
 constexpr std::uint64_t kMaskDuringCalls = ~(bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGTRAP) | bit(SIGSYS) | bit(32) | bit(33));
 
-// Calls that the kernel ends with EINTR also for a stop that no signal handler saw, and that have done nothing by then (signal(7)).
+// Calls that the kernel ends with EINTR also after a stop without a signal handler, and that have done nothing by then (signal(7)).
 bool ends_with_eintr_when_stopped(long number) {
   constexpr std::array kNumbers{SYS_epoll_wait,      SYS_epoll_pwait,  SYS_epoll_pwait2,   SYS_semop,  SYS_semtimedop,
                                 SYS_rt_sigtimedwait, SYS_io_getevents, SYS_io_uring_enter, SYS_accept, SYS_accept4,
@@ -74,7 +74,7 @@ Result<std::unique_ptr<StoppedThread>> StoppedThread::stop(pid_t process, pid_t 
   return stopped;
 }
 
-// Waits for the next stop. An end of our own child is left for the rest of the program to see.
+// Waits for the next stop. The end of our own child is left for the rest of the program to collect.
 StoppedThread::Arrival StoppedThread::wait(Clock::time_point deadline) {
   for (;;) {
     siginfo_t information{};
@@ -95,7 +95,7 @@ StoppedThread::Arrival StoppedThread::wait(Clock::time_point deadline) {
   }
 }
 
-// As its tracer we must take note of its end before its parent can; unless we are that parent.
+// As the thread's tracer we must collect its end before its parent can, unless we are that parent.
 void StoppedThread::reap() {
   is_attached_ = false;
   failed_ = true;
@@ -118,7 +118,7 @@ Result<void> StoppedThread::interrupt(Clock::time_point deadline) {
     const bool is_event = status_ >> 16 == PTRACE_EVENT_STOP;
     if (is_event && WSTOPSIG(status_) == SIGTRAP) break;
     if (is_event) return error("has been stopped by someone else.");
-    if (!resume(Until::kNextStop, signal_of_stop())) return error("has ended.");  // a signal came first: it gets it
+    if (!resume(Until::kNextStop, signal_of_stop())) return error("has ended.");  // a signal came first: it is delivered
   }
   stopped_at_ = Clock::now();
   return {};
@@ -131,7 +131,7 @@ bool StoppedThread::resume(Until until, int signal) {
 
 bool StoppedThread::is_at_system_call() const { return WSTOPSIG(status_) == (SIGTRAP | kSystemCallMark); }
 
-// That it was stopped by and gets when it goes on; 0 where it was something else.
+// The signal that stopped the thread, to be delivered when it continues; 0 if the stop had another cause.
 int StoppedThread::signal_of_stop() const { return status_ >> 16 != 0 || is_at_system_call() ? 0 : WSTOPSIG(status_); }
 
 std::optional<long> StoppedThread::system_call() const noexcept {
@@ -152,7 +152,7 @@ Result<std::uint64_t> StoppedThread::place(std::string_view text) {
   return *address;
 }
 
-// What calls change beside the general registers.
+// Saves the state that calls change in addition to the general registers.
 Result<void> StoppedThread::prepare_calls() {
   if (is_prepared_) return {};
   state_.extended.resize(kExtendedStateBytes);
@@ -165,7 +165,7 @@ Result<void> StoppedThread::prepare_calls() {
   return {};
 }
 
-// At each step the thread would go on well if we ended there: it is what it was, or calls and returns by the frame.
+// If this process ended at any step, the thread would continue correctly: it is unchanged, or returns from the call by the frame.
 Result<std::uint64_t> StoppedThread::call(std::uint64_t function, std::initializer_list<std::uint64_t> arguments, milliseconds limit) {
   if (failed_) return error("can't be used any more, for a call in it has not returned in time. Try again.");
   if (const Result<void> prepared = prepare_calls(); !prepared) return prepared.error();
@@ -179,7 +179,7 @@ Result<std::uint64_t> StoppedThread::call(std::uint64_t function, std::initializ
   registers.rbp = frame.frame_pointer();
   registers.rip = function;
   registers.rax = 0;                   // no vector arguments
-  registers.orig_rax = kNoSystemCall;  // nothing to restart when it goes on
+  registers.orig_rax = kNoSystemCall;  // nothing to restart when it continues
   registers.eflags &= ~kDirectionFlag;
   std::uint64_t mask = kMaskDuringCalls;
   if (!memory_.write(frame.address(), frame.bytes())) return error("has no writable stack.");
@@ -218,14 +218,13 @@ Result<void> StoppedThread::run_until_returned(const ReturnFrame& frame, Clock::
     }
     if (is_fault(signal_of_stop())) return error("faulted while the agent was loaded; it goes on where it was.");
     if (Clock::now() >= deadline) return abandon();
-    // A stop of the whole process takes effect when we let go.
+    // A stop of the whole process takes effect when we release the thread.
     if (!resume(Until::kSystemCall, signal_of_stop())) return error("has ended.");
   }
 }
 
-// The kernel is kept from reading the frame, for it would forget how to go on with a system call that was interrupted. In place of this
-// system call a harmless one is made (none at all, -1, is what filters end a process for), and then the thread stops where it would make
-// this one again.
+// Prevents the kernel from reading the frame, because it would forget how to continue an interrupted system call. A harmless system call is made
+// instead (not -1, for which filters may end a process). Then the thread stops where it would make the prevented call again.
 Result<void> StoppedThread::stop_before_frame(const ReturnFrame& frame, Clock::time_point deadline) {
   user_regs_struct registers{};
   if (ptrace(PTRACE_GETREGS, thread_, nullptr, &registers) != 0) return error("has ended.");
@@ -258,8 +257,8 @@ bool StoppedThread::has_deliverable_signal() const {
   return ((signals("SigPnd:") | signals("ShdPnd:")) & ~signals("SigBlk:")) != 0;
 }
 
-// The kernel restarts most interrupted system calls by itself once the registers are as they were; the others are begun anew here, unless a
-// signal is about to be handled, for which EINTR is the right answer.
+// The kernel itself restarts most interrupted system calls if the registers are as they were. The others are made again here, unless a signal is
+// about to be handled, for which EINTR is the correct result.
 user_regs_struct StoppedThread::registers_to_continue() const {
   user_regs_struct registers = registers_;
   const std::optional<long> number = system_call();
@@ -274,7 +273,7 @@ user_regs_struct StoppedThread::registers_to_continue() const {
   return registers;
 }
 
-// Makes of it what it was when it stopped. The registers come last: until then it returns by the frame.
+// Restores the state in which the thread stopped. The registers come last: until then the thread would return by the frame.
 void StoppedThread::put_back() {
   if (is_prepared_) {
     iovec area{state_.extended.data(), state_.extended.size()};
@@ -285,8 +284,8 @@ void StoppedThread::put_back() {
   ptrace(PTRACE_SETREGS, thread_, nullptr, &registers);
 }
 
-// A thread that was asked to stop and has not yet would stop later, for good: it can only be let go once it has. Behind a system call that
-// it is about to make, for the kernel would make one of the registers that it is given then.
+// If a thread was asked to stop and has not stopped yet, it would stop later, forever. So it can be released only after it has stopped. It must also
+// be past a system call that it is about to make, because the kernel would use the registers that it is given then for that call.
 int StoppedThread::catch_up() {
   constexpr milliseconds kPatience{2000};
   const Clock::time_point deadline = Clock::now() + kPatience;

@@ -1,11 +1,11 @@
-// One thread of another process, stopped by ptrace, that can be made to call functions.
+// One thread of another process that is stopped by ptrace and can be made to call functions.
 //
-// All functions must be called from the thread that called stop(): ptrace belongs to it, and the kernel lets go what it still holds when it
-// ends. Only this one thread is stopped. While it is, signals for it stay pending, except those of its own faults and of the C library
-// (setuid() in another thread waits for these).
+// All functions must be called from the thread that called stop(): ptrace is bound to it, and when it ends, the kernel releases everything that it
+// still holds. Only this one thread is stopped. Meanwhile signals for it stay pending, except those of its own faults and of the C library (setuid()
+// in another thread waits for these).
 //
-// If this process is killed meanwhile, the thread finishes the call that it makes and goes on where it was (return_frame.h); only a call that
-// faults then ends it.
+// If this process is killed meanwhile, the thread finishes the call that it is making and continues where it was (return_frame.h). Only a call that
+// faults would then end it.
 #pragma once
 
 #include <signal.h>
@@ -31,29 +31,29 @@ class StoppedThread : public RemoteCalls {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Fails when it can't be stopped within the limit; it then runs on.
+  // Fails if the thread can't be stopped within the limit; it then runs on.
   static Result<std::unique_ptr<StoppedThread>> stop(pid_t process, pid_t thread, const RemoteMemory& memory, std::chrono::milliseconds limit);
 
-  // release()s it when that has not been done.
+  // Calls release() if that has not been done.
   ~StoppedThread() override;
   StoppedThread(const StoppedThread&) = delete;
   StoppedThread& operator=(const StoppedThread&) = delete;
 
   [[nodiscard]] pid_t thread() const noexcept { return thread_; }
-  // As they were when it stopped.
+  // The registers at the stop.
   [[nodiscard]] const user_regs_struct& registers() const noexcept { return registers_; }
-  // The system call that was interrupted or just done; none when it was in user code.
+  // The system call that was interrupted or has just been made; nothing if the thread was in user code.
   [[nodiscard]] std::optional<long> system_call() const noexcept;
 
-  // By which calls return; needed before the first.
+  // Sets the way by which calls return; required before the first call.
   void return_by(const ReturnPath& path) { return_path_ = path; }
 
-  // On this thread's stack, below what is in use. A function that faults fails, too.
+  // Calls on this thread's stack, below the part in use. A call also fails if the function faults.
   Result<std::uint64_t> call(std::uint64_t function, std::initializer_list<std::uint64_t> arguments, std::chrono::milliseconds limit) override;
   Result<std::uint64_t> place(std::string_view text) override;
   Result<std::uint64_t> reserve(std::size_t bytes) override;
 
-  // Puts everything back and lets it run; returns how long it was stopped. A system call that was interrupted is continued.
+  // Restores everything and lets the thread run; returns how long it was stopped. An interrupted system call is continued.
   std::chrono::nanoseconds release();
 
  private:
@@ -83,14 +83,14 @@ class StoppedThread : public RemoteCalls {
   Clock::time_point stopped_at_{};
   user_regs_struct registers_{};
   ReturnPath return_path_;
-  ThreadState state_;        // to which calls return
+  ThreadState state_;        // calls return to this state
   std::uint64_t stack_ = 0;  // lowest address in use
   bool is_attached_ = false;
   bool is_stopped_ = false;
-  bool was_seen_ = false;     // registers_ are known
+  bool was_seen_ = false;     // registers_ is known
   bool is_prepared_ = false;  // calls may have changed registers
   bool failed_ = false;
-  int status_ = 0;  // of the last stop, as of waitpid
+  int status_ = 0;  // of the last stop, as returned by waitpid
 };
 
 }  // namespace lanescope::attach

@@ -20,9 +20,9 @@ constexpr std::uint32_t kMachine = AUDIT_ARCH_X86_64;
 constexpr std::uint32_t kMachine = AUDIT_ARCH_AARCH64;
 #endif
 
-using Value = std::optional<std::uint32_t>;  // none: it depends on what is not known
+using Value = std::optional<std::uint32_t>;  // nothing: it depends on unknown values
 
-// Of the program, before an instruction.
+// State of the filter program before an instruction.
 struct State {
   std::size_t at = 0;
   Value accumulator;
@@ -39,7 +39,7 @@ Verdict verdict_of(const Value& result) {
       return Verdict::kAllows;
     case SECCOMP_RET_ERRNO:
     case SECCOMP_RET_USER_NOTIF:
-    case SECCOMP_RET_TRACE:  // without a tracer that asks for it
+    case SECCOMP_RET_TRACE:  // without a tracer that asks for it, the call fails
       return Verdict::kDenies;
     default:
       return Verdict::kKills;
@@ -74,7 +74,7 @@ Value computed(std::uint16_t operation, const Value& left, const Value& right) {
   }
 }
 
-// Whether the condition of a jump holds; none where that depends on what is not known.
+// True if the condition of a jump holds; nothing if that depends on unknown values.
 std::optional<bool> holds(std::uint16_t condition, const Value& left, const Value& right) {
   if (!left || !right) return std::nullopt;
   switch (condition) {
@@ -91,7 +91,7 @@ std::optional<bool> holds(std::uint16_t condition, const Value& left, const Valu
   }
 }
 
-// Follows every way through the program that the arguments may lead to.
+// Follows every path through the program that is possible for some arguments.
 class Walk {
  public:
   Walk(const FilterProgram& program, long call) : program_(program), call_(static_cast<std::uint32_t>(call)) {}
@@ -111,7 +111,7 @@ class Walk {
  private:
   void visit(State state) {
     if (state.at >= program_.size()) {
-      worst_ = Verdict::kKills;  // the kernel takes no such program
+      worst_ = Verdict::kKills;  // the kernel accepts no such program
     } else if (seen_.insert(state).second) {
       waiting_.push_back(std::move(state));
     }

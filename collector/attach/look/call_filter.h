@@ -1,4 +1,4 @@
-// Programs by which the kernel decides what a process may ask of it (seccomp(2)): classic BPF, run for each system call.
+// Filters by which the kernel decides which system calls a process may make (seccomp(2)): classic BPF, run for each system call.
 #pragma once
 
 #include <linux/filter.h>
@@ -16,8 +16,8 @@ enum class Verdict {
   kKills,   // the process ends, or gets a signal (SIGSYS) that ends it unless it is awaited
 };
 
-// The worst that the filter may do with a call of this number on this machine, whatever its arguments are. kKills where that can't be said.
-// O(length) for filters as they are, bounded for others. Any thread.
+// The worst that the filter may do with a call of this number on this machine, whatever the arguments are; kKills if that is not known. O(length) for
+// filters that occur in practice, bounded for others. Any thread.
 Verdict worst_verdict(const FilterProgram& filter, long call);
 
 }  // namespace lanescope::attach

@@ -22,7 +22,7 @@ std::string folder(pid_t pid) { return "/proc/" + std::to_string(pid); }
 
 using StatusFields = std::map<std::string, std::string>;
 
-// The lines "Name:\tvalue" of /proc/PID/status; empty when there is no such process.
+// The lines "Name:\tvalue" of /proc/PID/status; empty if there is no such process.
 StatusFields read_status(const std::string& process) {
   StatusFields fields;
   std::istringstream file(process_text(process + "/status"));
@@ -64,7 +64,7 @@ RunState run_state(char letter) {
   }
 }
 
-// Whether it is one of the kernel's own threads. False where it has ended.
+// True if it is one of the kernel's own threads. False if it has ended.
 bool is_of_kernel(const std::string& process) {
   constexpr std::size_t kFlags = 9;                 // field of /proc/PID/stat
   constexpr std::uint64_t kKernelThread = 1 << 21;  // PF_KTHREAD
@@ -141,7 +141,7 @@ Result<Candidate> read_candidate(pid_t pid) {
   candidate.state = run_state(field("State").empty() ? 'S' : field("State").front());
   if (candidate.state == RunState::kZombie && number(status, "Threads") > 1) candidate.state = RunState::kHeadless;
   const bool has_memory_shown = candidate.state != RunState::kZombie && candidate.state != RunState::kHeadless;
-  if (has_memory_shown && !status.contains("VmSize")) {  // no memory of its own
+  if (has_memory_shown && !status.contains("VmSize")) {  // it has no memory of its own
     candidate.kernel_thread = is_of_kernel(process);
     if (!candidate.kernel_thread) candidate.state = RunState::kEnding;
   }

@@ -14,11 +14,11 @@ namespace {
 
 using channel::FileDescriptor;
 
-constexpr int kPlace = O_PATH | O_CLOEXEC;  // a file that is found, and not opened
+constexpr int kPlace = O_PATH | O_CLOEXEC;  // finds a file without opening it
 
 int flags_for(Links links) { return kPlace | (links == Links::kRefuseLast ? O_NOFOLLOW : 0); }
 
-// Files of the kernel look like others, and may wait (trace_pipe) or be changed by reading (kmsg).
+// Files of the kernel look like regular files, but reading them may block (trace_pipe) or change them (kmsg).
 bool is_of_strange_file_system(int place, const struct stat& facts) {
   struct statfs system {};
   if (fstatfs(place, &system) != 0) return true;
@@ -37,7 +37,7 @@ bool is_of_strange_file_system(int place, const struct stat& facts) {
   }
 }
 
-// What was found, opened where it is a file.
+// Opens what was found if it is a regular file.
 std::optional<ForeignFile> open_found(const FileDescriptor& place) {
   ForeignFile file;
   if (!place.valid() || fstat(place.get(), &file.facts) != 0 || !S_ISREG(file.facts.st_mode)) return std::nullopt;
@@ -65,7 +65,7 @@ std::optional<ForeignFile> open_file_of(pid_t process, const std::string& path, 
   how.flags = static_cast<std::uint64_t>(flags_for(links));
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
   FileDescriptor place(static_cast<int>(syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof(how))));
-  // Before Linux 5.6, a path can't be held below a root that is not ours.
+  // Before Linux 5.6, a path can't be confined below a root that is not ours.
   if (!place.valid() && errno == ENOSYS && is_our_root(root.get())) return open_file(path, links);
   return open_found(place);
 }

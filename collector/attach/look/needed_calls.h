@@ -1,5 +1,5 @@
-// The system calls that bringing the agent in takes, and those that the agent makes while it records: in the C library, the loader and
-// the agent, on threads of the process's own and of ours. tests/e2e/attach/test_attach_filtered.cpp allows a program these and no others.
+// The system calls needed to inject the agent, and those that the agent makes while it records: in the C library, the loader and the agent, on the
+// process's own threads and on ours. tests/e2e/attach/test_attach_filtered.cpp permits a program these calls and no others.
 #pragma once
 
 #include <sys/syscall.h>
@@ -27,16 +27,16 @@ inline constexpr std::array kNeededCalls{
     LANESCOPE_CALL(sched_getaffinity), LANESCOPE_CALL(nanosleep), LANESCOPE_CALL(prlimit64),
     // signals
     LANESCOPE_CALL(rt_sigprocmask), LANESCOPE_CALL(rt_sigaction), LANESCOPE_CALL(rt_sigreturn), LANESCOPE_CALL(sigaltstack), LANESCOPE_CALL(rt_tgsigqueueinfo),
-    // the way to the recorder
+    // connection to the recorder
     LANESCOPE_CALL(socketpair), LANESCOPE_CALL(socket), LANESCOPE_CALL(connect), LANESCOPE_CALL(setsockopt), LANESCOPE_CALL(getsockopt), LANESCOPE_CALL(sendto),
     LANESCOPE_CALL(recvfrom), LANESCOPE_CALL(recvmsg), LANESCOPE_CALL(ppoll), LANESCOPE_CALL(fcntl), LANESCOPE_CALL(pwrite64),
-    // what it looks at itself
+    // what the agent reads about its own process
     LANESCOPE_CALL(readlink), LANESCOPE_CALL(access), LANESCOPE_CALL(process_vm_readv)};
 
-// Where the process does not see the agent's file, which is copied then.
+// Needed if the process does not see the agent's file, which is then copied.
 inline constexpr std::array kNeededForCopy{LANESCOPE_CALL(memfd_create), LANESCOPE_CALL(ftruncate)};
 
-// What CUDA and CUPTI do once CUPTI is on.
+// Made by CUDA and CUPTI once CUPTI is on.
 inline constexpr std::array kNeededForCuda{LANESCOPE_CALL(ioctl), LANESCOPE_CALL(getdents64), LANESCOPE_CALL(lseek), LANESCOPE_CALL(poll),
                                            LANESCOPE_CALL(pipe2), LANESCOPE_CALL(eventfd2),   LANESCOPE_CALL(uname), LANESCOPE_CALL(sysinfo)};
 

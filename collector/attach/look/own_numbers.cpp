@@ -19,7 +19,7 @@ std::optional<std::uint32_t> number_in(std::string_view text) {
   return problem == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
-// The last of the numbers that the kernel lists: the one in its own namespace.
+// The last of the numbers that the kernel lists: the one in the thread's own namespace.
 std::optional<std::uint32_t> own_number(const std::filesystem::path& task) {
   const std::string numbers = status_value(process_text(task / "status"), "NSpid:");
   return number_in(std::string_view(numbers).substr(numbers.find_last_of(" \t") + 1));
@@ -33,7 +33,7 @@ bool OwnNumbers::differ() const {
 }
 
 void OwnNumbers::look() {
-  constexpr std::size_t kMaximumKnown = 65'536;  // also of threads that have ended
+  constexpr std::size_t kMaximumKnown = 65'536;  // includes threads that have ended
   if (ours_.size() > kMaximumKnown) ours_.clear();
   std::error_code failed;
   std::filesystem::directory_iterator task("/proc/" + std::to_string(process_) + "/task", failed);

@@ -33,7 +33,7 @@ PartsRead read_parts(const std::filesystem::path& path, std::size_t limit, const
   constexpr std::size_t kPiece = 16u << 10;
   const channel::FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return PartsRead::kNone;
-  std::string part;  // that has begun
+  std::string part;  // the part that has begun
   bool is_too_long = false;
   bool has_passed_over = false;
   char piece[kPiece];
@@ -71,7 +71,7 @@ std::uint64_t ProcessStat::number(std::size_t field) const {
 ProcessStat process_stat(const std::filesystem::path& folder) {
   const std::string text = process_text(folder / "stat");
   const std::size_t open = text.find('(');
-  const std::size_t close = text.rfind(')');  // no field behind the name holds one
+  const std::size_t close = text.rfind(')');  // no field after the name contains one
   if (open == std::string::npos || close == std::string::npos || close < open) return {};
   std::istringstream fields(text.substr(close + 1));
   return {text.substr(open + 1, close - open - 1), {std::istream_iterator<std::string>(fields), {}}};

@@ -12,7 +12,7 @@
 namespace lanescope::attach {
 namespace {
 
-// Fields of /proc/PID/stat, as proc(5) counts.
+// Fields of /proc/PID/stat, numbered as in proc(5).
 constexpr std::size_t kParent = 4;
 constexpr std::size_t kStackStart = 28;
 
@@ -28,7 +28,7 @@ std::uint64_t address_of_random(const std::string& folder) {
   return address;
 }
 
-// The first eight of the bytes; 0 where they can't be read.
+// The first eight of the random bytes; 0 if they can't be read.
 std::uint64_t random_bytes_of(const std::string& folder) {
   const std::uint64_t address = address_of_random(folder);
   const int memory = address != 0 ? open((folder + "/mem").c_str(), O_RDONLY | O_CLOEXEC) : -1;

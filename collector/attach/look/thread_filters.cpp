@@ -43,7 +43,7 @@ bool are_same_file(const std::string& a, const std::string& b) {
   return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-// Whether what it has is what we have: as many filters, in the same container. One of its own would come on top.
+// True if it has the filters that we have: the same number of them, in the same container. A filter of its own would add to the number.
 bool has_our_filters(pid_t process, const ThreadFacts& facts) {
   const ThreadFacts own = read_facts("/proc/self");
   const std::string folder = "/proc/" + std::to_string(process) + "/ns/";
@@ -51,7 +51,7 @@ bool has_our_filters(pid_t process, const ThreadFacts& facts) {
          are_same_file("/proc/self/ns/mnt", folder + "mnt");
 }
 
-// None where they may not be read.
+// Nothing if the filters may not be read.
 std::optional<std::vector<FilterProgram>> read_filters(pid_t thread) {
   std::vector<FilterProgram> filters;
   for (unsigned long number = 0;; ++number) {
@@ -63,7 +63,7 @@ std::optional<std::vector<FilterProgram>> read_filters(pid_t thread) {
   }
 }
 
-// The name of a call for which one of the filters may end the process; null where there is none.
+// The name of a call for which one of the filters may end the process; null if there is no such call.
 const char* deadly_call(const std::vector<FilterProgram>& filters, std::span<const NeededCall> needed) {
   for (const NeededCall& call : needed)
     for (const FilterProgram& filter : filters)

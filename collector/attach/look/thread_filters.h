@@ -1,4 +1,4 @@
-// The seccomp filters under which the threads of another process run, and whether they leave the agent alive.
+// The seccomp filters of the threads of another process, and whether the agent can survive under them.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace lanescope::attach {
 
-enum class Entrance { kItsFile, kCopy };  // how the agent is loaded: kCopy where the process does not see our files
+enum class Entrance { kItsFile, kCopy };  // how the agent is loaded: kCopy if the process does not see our files
 
-// Why the process might be ended for a system call that the agent makes in it, as the end of a sentence that says what to do instead; none
-// where nothing speaks against it. Threads that have a filter are stopped for a moment each, while it is read; that takes CAP_SYS_ADMIN.
-// Without, filters are known only where they can be no others than our own: those of the container that both are in.
+// Why the process might be ended for a system call that the agent makes in it, as the end of a sentence that says what to do instead; nothing if this
+// can't happen. Each thread that has a filter is stopped for a moment while the filter is read, which requires CAP_SYS_ADMIN. Without that, filters
+// are known only if they must be our own: those of the container that both processes are in.
 //
-// Must be called from a thread that traces nobody.
+// Must be called from a thread that traces no thread.
 std::optional<std::string> deadly_filter(const Candidate& candidate, Entrance entrance);
 
 }  // namespace lanescope::attach

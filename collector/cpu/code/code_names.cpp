@@ -33,13 +33,13 @@ using code_names::Request;
 using code_names::RequestKind;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{20};        // for one answer; the first of a large file takes a second
-constexpr std::chrono::milliseconds kLook{50};       // between looks at how much memory it has
-constexpr std::uint64_t kMostMemory = 1u << 30;      // bytes of its own
-constexpr std::uint64_t kEnoughMemory = 512u << 20;  // with more it is begun anew between files
-constexpr int kMostFailures = 3;                     // of one file
+constexpr std::chrono::seconds kPatience{20};        // for one answer; the first answer for a large file takes a second
+constexpr std::chrono::milliseconds kLook{50};       // between checks of the reader's memory use
+constexpr std::uint64_t kMostMemory = 1u << 30;      // bytes of memory of its own
+constexpr std::uint64_t kEnoughMemory = 512u << 20;  // above that the reader is restarted between files
+constexpr int kMostFailures = 3;                     // for one file
 constexpr int kMostFailuresInAll = 30;               // of all files together
-constexpr std::size_t kMostKnown = 500'000;          // places of which names are remembered
+constexpr std::size_t kMostKnown = 500'000;          // places whose names are kept
 
 std::string program_path() {
   if (const char* variable = std::getenv("LANESCOPE_CODE_NAMES"); variable != nullptr && *variable != '\0') return variable;
@@ -47,7 +47,7 @@ std::string program_path() {
   return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / code_names::kProgramName).string();
 }
 
-// Memory of its own, not of files that it has mapped; in bytes.
+// Bytes of the process's own memory, without files that it has mapped.
 std::uint64_t own_memory(pid_t process) {
   const std::string status = attach::process_text("/proc/" + std::to_string(process) + "/status");
   return std::strtoull(attach::status_value(status, "RssAnon:").c_str(), nullptr, 10) * 1024;
@@ -58,7 +58,7 @@ std::uint64_t own_memory(pid_t process) {
 // One process of lanescope-code-names.
 class CodeNames::Reader {
  public:
-  // Null where it can't be started.
+  // Null if it can't be started.
   static std::unique_ptr<Reader> start(std::string_view as, const std::string& debug_folders) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return nullptr;
@@ -92,7 +92,7 @@ class CodeNames::Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // The answer; none where it ended, or took too much.
+  // Returns the answer; nothing if the process ended, or took too much time or memory.
   std::optional<std::vector<std::byte>> ask(const Request& request, std::string_view path = {}, int descriptor = -1) {
     if (!send(request, path, descriptor)) return std::nullopt;
     const auto give_up = steady_clock::now() + kPatience;
@@ -120,8 +120,8 @@ class CodeNames::Reader {
 
 struct CodeNames::File {
   std::uint32_t number = 0;
-  std::string_view as;          // with which rights it is read; empty where it can't be
-  std::uint64_t opened_by = 0;  // the reader that has it open, as they are counted
+  std::string_view as;          // the rights with which it is read; empty if it can't be read
+  std::uint64_t opened_by = 0;  // number of the reader that has it open
   int failures = 0;
   std::unordered_map<std::uint64_t, std::vector<CodeName>> known;  // by address
 };
@@ -135,12 +135,12 @@ struct CodeNames::State {
   std::map<const Module*, File> files;
   std::map<std::string_view, Running> readers;  // by their rights
   std::uint64_t started = 0;
-  std::size_t known = 0;  // places that were asked for, at least those that are remembered
+  std::size_t known = 0;  // places that were asked for, at least as many as are remembered
   int failures = 0;
   bool can_start = true;
   std::vector<std::string> notes;
 
-  // Null where there is none.
+  // Null if there is no reader.
   Running* reader(std::string_view as) {
     Running& running = readers[as];
     if (running.reader == nullptr && can_start) {
@@ -184,7 +184,7 @@ struct CodeNames::State {
     return answer;
   }
 
-  // Root's own files, where we see them ourselves, nobody else has written.
+  // Files that belong to root, that only root can write, and that we see ourselves are trusted.
   static std::string_view rights_for(const Module& module) {
     if (geteuid() != 0 || module.path == "[vdso]") return code_names::kAsItIs;
     const std::optional<attach::ForeignFile> file = module.open();

@@ -1,4 +1,4 @@
-// What code is called: functions, source files and lines, from symbol tables and debug information.
+// Names of code: functions, source files and lines, from symbol tables and debug information.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@ namespace lanescope::cpu {
 
 using code_names::CodeName;
 
-// Has files read by lanescope-code-names, a process of its own: where we are root, one without rights for what is not root's. It is ended
-// when it takes more than some seconds or 1 GiB for an answer; the file that it was at is given up after the third time.
+// Files are read by lanescope-code-names, a process of its own. If we are root, files that are not root's are read by one without rights. The process
+// is killed if an answer takes more than 20 seconds or 1 GiB; after three times the file that it was reading is given up.
 //
-// Looks at each file once: the file itself, its .gnu_debugdata, and its debug file by build id or debug link. Where there is no such
-// program (a build without libdw), native code stays without names. One thread.
+// Each file is read once: the file itself, its .gnu_debugdata, and its debug file by build id or debug link. If there is no such program (a build
+// without libdw), native code has no names. One thread.
 class CodeNames {
  public:
-  // Folders in which to look for debug files besides the usual ones, separated by colons.
+  // `debug_folders`: additional folders with debug files, separated by colons.
   explicit CodeNames(const std::string& debug_folders);
   ~CodeNames();
   CodeNames(const CodeNames&) = delete;
   CodeNames& operator=(const CodeNames&) = delete;
 
-  // Innermost first, where the compiler inlined functions into each other; empty when it has no name.
+  // Innermost first, if the compiler inlined functions into each other; empty if the address has no name.
   std::vector<CodeName> find(const Module& module, std::uint64_t address);
 
-  // What the user should know since the last time: one sentence each.
+  // Messages for the user since the last call: one sentence each.
   std::vector<std::string> take_notes();
 
  private:
@@ -39,10 +39,10 @@ class CodeNames {
   std::unique_ptr<State> state_;
 };
 
-// Whether this build can name native code, and unwind by tables.
+// True if this build can name native code, and unwind by tables.
 [[nodiscard]] bool have_code_names() noexcept;
 
-// Functions of the kernel; empty where this user may not know where they are.
+// Functions of the kernel; empty if this user may not know their addresses.
 class KernelNames {
  public:
   [[nodiscard]] std::string_view find(std::uint64_t address);

@@ -7,9 +7,9 @@
 namespace lanescope::cpu {
 
 void KernelNames::read() {
-  is_read_ = true;  // where there is no memory for them, no name is known, and it is not tried again
+  is_read_ = true;  // if there is not enough memory for the names, none is known, and reading is not tried again
   std::vector<std::pair<std::uint64_t, std::string>> functions;
-  std::ifstream file("/proc/kallsyms");  // "ffffffff81000000 T _stext", all zeros where we may not know
+  std::ifstream file("/proc/kallsyms");  // "ffffffff81000000 T _stext", all zeros if we may not know the addresses
   for (std::string line; std::getline(file, line);) {
     const std::size_t kind = line.find(' ') + 1;
     if (kind == 0 || kind + 2 >= line.size() || (line[kind] != 't' && line[kind] != 'T' && line[kind] != 'w' && line[kind] != 'W')) continue;

@@ -63,13 +63,13 @@ ElfFacts read_elf_facts(std::istream& file) {
   return facts;
 }
 
-// Memory in which a program may write code: a name in brackets or of no file at all.
+// True for memory in which a program may write code: its name is empty, in brackets, or that of a special file.
 bool names_no_file(std::string_view path) {
   return path.empty() || path.front() == '[' || path.starts_with("//anon") || path.starts_with("/memfd:") || path.starts_with("/dev/") ||
          path.starts_with("/SYSV") || path.starts_with("anon_inode:");
 }
 
-// Takes over what the file says of itself, where it says it.
+// Takes the segments and the build id from the file, if it has them. Returns false if not.
 bool use_file(Module& module, pid_t seen_by, const std::optional<attach::ForeignFile>& file) {
   if (!file) return false;
   ElfFacts facts = cpu::read_elf_facts(file->path());
@@ -117,13 +117,13 @@ const Module* ModuleTable::find(std::string_view path, std::uint64_t inode, pid_
   module = std::make_unique<Module>();
   module->path = path;
   if (path == "[vdso]") {
-    // The kernel maps the same one into every process; ours has no file, and is read from our own memory.
+    // The kernel maps the same vdso into every process. It has no file, and is read from our own memory.
     module->segments.push_back({0, ~std::uint64_t{0}, 0});
     return module.get();
   }
   module->is_generated = names_no_file(path);
   if (module->is_generated) return module.get();
-  // Through the process where it sees other files than we do (a container), which works only as long as it lives.
+  // Opened through the process if it sees other files than we do (in a container), which works only while the process lives.
   const std::optional<attach::ForeignFile> ours = attach::open_file(module->path);
   const bool same_file = inode != 0 && ours && ours->facts.st_ino == inode;
   if (same_file || !use_file(*module, process, attach::open_file_of(process, module->path))) use_file(*module, 0, ours);
@@ -135,7 +135,7 @@ void AddressSpace::map(std::uint64_t start, std::uint64_t length, std::uint64_t 
   const std::uint64_t end = start + length;
   auto at = mappings_.lower_bound(start);
   if (at != mappings_.begin() && std::prev(at)->second.end > start) --at;
-  while (at != mappings_.end() && at->first < end) {  // what was there before is covered
+  while (at != mappings_.end() && at->first < end) {  // the new mapping replaces the old ones in its range
     const std::uint64_t before_start = at->first;
     const Mapping before = at->second;
     at = mappings_.erase(at);

@@ -1,4 +1,4 @@
-// Files that hold code, and where each process has them in memory.
+// Files that contain code, and their places in the memory of processes.
 #pragma once
 
 #include <sys/types.h>
@@ -16,60 +16,60 @@
 
 namespace lanescope::cpu {
 
-// A file with code, as far as it takes to turn places in memory into addresses of its symbol table.
+// A file with code: the facts needed to convert places in memory to addresses of its symbol table.
 struct Module {
   std::string path;          // as the process names it; "[vdso]", "[kernel]"
-  std::string build_id;      // hexadecimal; empty when it has none
-  pid_t seen_by = 0;         // the process as which the path is to be read; 0: ours
-  std::uint64_t device = 0;  // of the file that was found there; with inode 0, none was
+  std::string build_id;      // hexadecimal; empty if it has none
+  pid_t seen_by = 0;         // the process whose view of files the path refers to; 0: ours
+  std::uint64_t device = 0;  // of the file that was found there; if inode is 0, none was found
   std::uint64_t inode = 0;
   struct Segment {
     std::uint64_t offset;   // in the file
-    std::uint64_t size;     // there
-    std::uint64_t address;  // as symbols count
+    std::uint64_t size;     // in the file
+    std::uint64_t address;  // in the address space of its symbols
   };
-  std::vector<Segment> segments;  // that are mapped into memory
-  bool is_generated = false;      // no file: code that was made at run time
+  std::vector<Segment> segments;  // segments that are mapped into memory
+  bool is_generated = false;      // not a file: code that was made at run time
 
-  // Of a place in the file; the place itself where the file could not be read.
+  // The address of a place in the file; the place itself if the file could not be read.
   [[nodiscard]] std::uint64_t address_of(std::uint64_t offset) const noexcept;
-  // The file that was found; none where it is not there any more, or another.
+  // Opens the file that was found. Nothing if it no longer exists, or another file is at its path.
   [[nodiscard]] std::optional<attach::ForeignFile> open() const;
 };
 
-// What ELF files say of themselves. None where it is no such file.
+// Facts that an ELF file states about itself. Empty if it is not an ELF file.
 struct ElfFacts {
   std::vector<Module::Segment> segments;
   std::string build_id;
 };
 [[nodiscard]] ElfFacts read_elf_facts(const std::string& path);
 
-// One entry for each file, whichever processes use it.
+// One entry for each file, even if several processes use it.
 class ModuleTable {
  public:
   ModuleTable();
-  // `inode` tells apart files that had the same name one after the other; 0 where it is not known.
+  // `inode` distinguishes files that had the same name one after the other; 0 if it is not known.
   const Module* find(std::string_view path, std::uint64_t inode, pid_t process);
   [[nodiscard]] const Module* kernel() const noexcept { return kernel_; }
 
  private:
   std::map<std::pair<std::string, std::uint64_t>, std::unique_ptr<Module>> modules_;
-  std::unique_ptr<Module> further_ = std::make_unique<Module>();  // stands for all beyond a number that only a hostile program maps
+  std::unique_ptr<Module> further_ = std::make_unique<Module>();  // used for all modules beyond a limit that only a hostile program exceeds
   const Module* kernel_;
 };
 
 struct Place {
-  const Module* module = nullptr;  // null where nothing is known to be there
-  std::uint64_t address = 0;       // as the module's symbols count; in memory where the code is generated or the module not known
+  const Module* module = nullptr;  // null if nothing is known to be there
+  std::uint64_t address = 0;       // in the address space of the module's symbols; in memory if the code is generated or the module is not known
 };
 
 class AddressSpace {
  public:
   void map(std::uint64_t start, std::uint64_t length, std::uint64_t offset, const Module* module);
   [[nodiscard]] Place find(std::uint64_t address) const;
-  // Of mappings, also such as are gone and have not been covered since.
+  // Number of mappings, including those that are unmapped but not yet covered by others.
   [[nodiscard]] std::size_t size() const noexcept { return mappings_.size(); }
-  // What the process has mapped now.
+  // Adds what the process has mapped now.
   void read(pid_t process, ModuleTable& modules);
 
  private:

@@ -1,4 +1,4 @@
-// The code that the kernel maps into every process, as it stands in ours: it lies in no file.
+// The code that the kernel maps into every process, copied from our own memory: it is in no file.
 #pragma once
 
 #include <sys/auxv.h>
@@ -15,7 +15,7 @@ namespace lanescope::cpu {
 
 using channel::FileDescriptor;
 
-// A file with a copy of it; invalid where there is none.
+// A file with a copy of the vdso; invalid if there is none.
 inline FileDescriptor own_vdso() {
   const unsigned long start = getauxval(AT_SYSINFO_EHDR);
   std::ifstream maps("/proc/self/maps");

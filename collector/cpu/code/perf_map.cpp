@@ -11,15 +11,15 @@
 namespace lanescope::cpu {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 64u << 20;   // of one file; of what large programs write it is ten times as much as was seen
-constexpr std::size_t kLongestName = 1024;        // what is longer is cut
+constexpr std::uint64_t kMostBytes = 64u << 20;   // of one file; ten times the largest size seen from large programs
+constexpr std::size_t kLongestName = 1024;        // longer names are cut
 constexpr std::size_t kPiece = 1u << 20;          // bytes read at a time; no line is longer
-constexpr std::size_t kEntryBytes = 96;           // in memory, beside the name
+constexpr std::size_t kEntryBytes = 96;           // in memory, without the name
 constexpr std::uint64_t kLargestCode = 1u << 30;  // bytes of one piece of code
 
 struct Facts {
   std::optional<uid_t> user;
-  std::string own_number;  // the process's as it knows it itself, which in a container is not ours
+  std::string own_number;  // the number that the process has for itself, which differs from ours in a container
 };
 
 Facts facts_of(pid_t process) {
@@ -37,7 +37,7 @@ std::optional<PythonName> python_name(std::string_view name) {
   constexpr std::string_view kPrefix = "py::";
   if (!name.starts_with(kPrefix)) return std::nullopt;
   name.remove_prefix(kPrefix.size());
-  const std::size_t colon = name.find(':');  // names of functions hold none
+  const std::size_t colon = name.find(':');  // names of functions contain no colon
   if (colon == std::string_view::npos) return PythonName{name, {}};
   return PythonName{name.substr(0, colon), name.substr(colon + 1)};
 }
@@ -73,7 +73,7 @@ void PerfMap::refresh() {
     if (count <= 0) return;
     const std::string_view text(piece.data(), static_cast<std::size_t>(count));
     const std::size_t end = text.rfind('\n');
-    if (end == std::string_view::npos && text.size() < kPiece) return;  // a line that is being written
+    if (end == std::string_view::npos && text.size() < kPiece) return;  // a line that is still being written
     const std::size_t whole = end == std::string_view::npos ? text.size() : end + 1;
     if (end != std::string_view::npos) take(text.substr(0, whole));
     read_ += whole;
@@ -108,7 +108,7 @@ void PerfMap::add(std::string_view line) {
     covered = entries_.erase(covered);
   }
   const bool is_new = entries_.try_emplace(start, Entry{start + size, std::move(name)}).second;
-  if (!is_new) return;  // of no size, at the place of another
+  if (!is_new) return;  // an entry of size 0 at the start of another entry
   budget_->left -= bytes;
   taken_ += bytes;
 }

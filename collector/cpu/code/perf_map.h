@@ -1,7 +1,7 @@
-// The file in which a program says what it calls the code that it makes at run time: /tmp/perf-PID.map.
+// The file in which a program names the code that it generates at run time: /tmp/perf-PID.map.
 //
-// Anybody may write such a file for any process: it counts where it belongs to the process's user, or root, and is no link. It is taken in
-// up to a limit, and all such files of a recording together are.
+// Anybody can write such a file for any process. It is used only if it belongs to the process's user or root, and is not a link. There is a limit for
+// each file, and one for all such files of a recording together.
 #pragma once
 
 #include <sys/types.h>
@@ -25,24 +25,24 @@ struct PythonName {
 };
 [[nodiscard]] std::optional<PythonName> python_name(std::string_view name);
 
-// What the maps of a recording may still take, in bytes.
+// Bytes that the maps of a recording may still use.
 struct PerfMapBudget {
   std::atomic<std::uint64_t> left = std::uint64_t{512} << 20;
 };
 
 class PerfMap {
  public:
-  // The process lives.
+  // Requires: the process is alive.
   PerfMap(pid_t process, std::shared_ptr<PerfMapBudget> budget);
   ~PerfMap();
   PerfMap(const PerfMap&) = delete;
   PerfMap& operator=(const PerfMap&) = delete;
 
-  // Takes in what was written since the last time. Cheap when that is nothing.
+  // Reads what was written since the last call. Cheap if nothing was.
   void refresh();
-  // The name of the code there; empty when the program has not named it. The program may name code again: the last word counts.
+  // The name of the code at an address; empty if the program has not named it. If the program names code again, the last name is used.
   [[nodiscard]] std::string_view find(std::uint64_t address) const;
-  // Whether there was more than is taken in.
+  // True if the file had more than was read.
   [[nodiscard]] bool is_cut() const noexcept { return is_cut_; }
 
  private:
@@ -56,11 +56,11 @@ class PerfMap {
   };
   pid_t process_;
   std::shared_ptr<PerfMapBudget> budget_;
-  std::optional<uid_t> user_;  // none where the process was gone
-  std::string own_path_;       // where the process itself writes it, below its root
-  std::uint64_t read_ = 0;     // bytes of whole lines
-  std::uint64_t size_ = 0;     // of the file, at the last look
-  std::uint64_t taken_ = 0;    // of the budget
+  std::optional<uid_t> user_;  // nothing if the process had ended
+  std::string own_path_;       // where the process itself writes the file, below its root
+  std::uint64_t read_ = 0;     // bytes of complete lines
+  std::uint64_t size_ = 0;     // size of the file at the last look
+  std::uint64_t taken_ = 0;    // bytes taken from the budget
   bool is_cut_ = false;
   std::map<std::uint64_t, Entry> entries_;
 };

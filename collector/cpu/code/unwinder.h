@@ -1,6 +1,6 @@
 // Follows calls by unwind tables (.eh_frame, .debug_frame), from a copy of the innermost part of a stack.
 //
-// What a table says of an instruction is looked up once and kept: following a known chain takes well under a microsecond a call.
+// The rules of each instruction are looked up once and kept: following a known chain takes well under a microsecond for each call.
 #pragma once
 
 #include <array>
@@ -26,9 +26,8 @@ class Unwinder {
   Unwinder(const Unwinder&) = delete;
   Unwinder& operator=(const Unwinder&) = delete;
 
-  // Addresses of code, innermost first: where the thread was, then the calls that led there, each within its call instruction. `stack`
-  // begins at the stack pointer. `is_trampoline` says of an address of generated code whether it belongs to one of CPython's trampolines,
-  // which have no tables.
+  // Returns addresses of code, innermost first: the thread's place, then the calls that led there, each within its call instruction. `stack` begins
+  // at the stack pointer. `is_trampoline` tells if an address of generated code belongs to one of CPython's trampolines, which have no tables.
   std::span<const std::uint64_t> unwind(const AddressSpace& space, const UserRegisters& registers, std::span<const std::byte> stack,
                                         const std::function<bool(std::uint64_t address)>& is_trampoline);
 

@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::size_t kMaximumCalls = 512;
 constexpr std::size_t kFramePointer = 6;
-constexpr std::size_t kSaved[] = {3, kFramePointer, 12, 13, 14, 15, kInstructionPointer};  // registers whose old values callees keep
+constexpr std::size_t kSaved[] = {3, kFramePointer, 12, 13, 14, 15, kInstructionPointer};  // registers that callees preserve
 
-// The stack as the sample has it.
+// The copy of the stack that a sample contains.
 class StackCopy {
  public:
   StackCopy(std::uint64_t start, std::span<const std::byte> bytes) : start_(start), bytes_(bytes) {}
@@ -37,7 +37,7 @@ class StackCopy {
 
 using Expression = std::span<const Dwarf_Op>;
 
-// What an expression yields; none where it needs what is not there, or what no compiler writes here.
+// The value of an expression; nothing if it needs memory that is not in the copy, or uses operations that compilers do not write here.
 std::optional<std::uint64_t> evaluate(Expression expression, const UserRegisters& registers, const StackCopy& memory, std::uint64_t frame) {
   std::vector<std::uint64_t> stack;
   const auto pop = [&] {
@@ -117,19 +117,19 @@ std::optional<std::uint64_t> evaluate(Expression expression, const UserRegisters
   return stack.back();
 }
 
-// Where the caller's value of a register is.
+// Where the caller's value of a register is found.
 struct Rule {
   enum class Kind : std::uint8_t { kSame, kUndefined, kAtOffset, kValue, kAtExpression } kind = Kind::kSame;
   std::int64_t offset = 0;           // kAtOffset: in memory, from the frame's address
   std::vector<Dwarf_Op> expression;  // kValue, kAtExpression
 };
 
-// How to get from an instruction to its caller.
+// How to get from an instruction to the caller's registers.
 struct Row {
   bool is_signal_frame = false;
-  std::size_t base = kRegisterCount;  // the frame's address is this register plus the offset ...
+  std::size_t base = kRegisterCount;  // the frame's address is the value of this register plus the offset ...
   std::int64_t offset = 0;
-  std::vector<Dwarf_Op> expression;  // ... or where there is no such register, this
+  std::vector<Dwarf_Op> expression;  // ... or, if there is no such register, the value of this expression
   std::array<Rule, std::size(kSaved)> saved;
 };
 
@@ -170,7 +170,7 @@ std::optional<Row> read_row(Dwarf_Frame* frame) {
   return row;
 }
 
-// Registers of the caller; false where they can't be known.
+// Sets `registers` to those of the caller. Returns false if they can't be known.
 bool step(const Row& row, const StackCopy& memory, UserRegisters& registers) {
   const std::optional<std::uint64_t> frame =
       row.base < kRegisterCount ? std::optional(registers[row.base] + static_cast<std::uint64_t>(row.offset)) : evaluate(row.expression, registers, memory, 0);
@@ -205,7 +205,7 @@ bool step(const Row& row, const StackCopy& memory, UserRegisters& registers) {
   return registers[kInstructionPointer] != 0;
 }
 
-// By frame pointers: for code without tables, which is often code that was made at run time.
+// Steps by frame pointers: for code without tables, which is often generated at run time.
 bool step_by_frame_pointer(const StackCopy& memory, UserRegisters& registers) {
   const std::uint64_t frame = registers[kFramePointer];
   const std::optional<std::uint64_t> caller_frame = memory.read(frame);
@@ -217,7 +217,7 @@ bool step_by_frame_pointer(const StackCopy& memory, UserRegisters& registers) {
   return true;
 }
 
-// CPython's trampoline has one word below its return address while it calls: padding (3.12), or the frame pointer (from 3.13 on).
+// During a call, CPython's trampoline has one word below its return address: padding (3.12), or the frame pointer (from 3.13 on).
 bool step_out_of_trampoline(const StackCopy& memory, UserRegisters& registers) {
   const std::uint64_t frame = registers[kStackPointer];
   const std::optional<std::uint64_t> word = memory.read(frame);
@@ -239,7 +239,7 @@ struct Unwinder::Tables {
     std::unordered_map<std::uint64_t, std::optional<Row>> rows;  // by address
   };
   std::map<const Module*, File> files;
-  std::size_t row_count = 0;  // of all files
+  std::size_t row_count = 0;  // total of all files
 
   Tables() { elf_version(EV_CURRENT); }
   ~Tables() { close_all(); }
@@ -304,7 +304,7 @@ std::span<const std::uint64_t> Unwinder::unwind(const AddressSpace& space, const
   while (chain_.size() < kMaximumCalls) {
     const std::uint64_t address = registers[kInstructionPointer] - (is_return_address ? 1 : 0);
     const Place place = space.find(address);
-    if (place.module == nullptr && is_return_address) break;  // no code is there
+    if (place.module == nullptr && is_return_address) break;  // there is no code at this address
     chain_.push_back(address);
     if (is_return_address && place.module->is_generated && is_trampoline(address)) {
       if (!step_out_of_trampoline(memory, registers)) break;

@@ -1,4 +1,4 @@
-// Without libdw, or on a machine whose registers are not known here: only where the thread was.
+// Without libdw, or on a machine whose registers are not known here: only the thread's place is known.
 #include "unwinder.h"
 
 namespace lanescope::cpu {

@@ -1,4 +1,4 @@
-// Records of the kernel in the order of time, which they have only within one buffer.
+// Records of the kernel, put in the order of time; the kernel orders them only within each buffer.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -14,19 +14,19 @@
 
 namespace lanescope::cpu {
 
-// A record taken apart as far as all are alike.
+// The parts of a record that all records have.
 struct Record {
   std::uint32_t type = 0;  // PERF_RECORD_...
   std::uint16_t misc = 0;
-  EventKind event = EventKind::kTracking;  // that wrote it
-  std::size_t point = 0;                   // of tracepoints: which of EventSet::points()
+  EventKind event = EventKind::kTracking;  // the event that wrote it
+  std::size_t point = 0;                   // for tracepoints: index in EventSet::points()
   RecordIdentity who;
-  std::uint64_t instruction = 0;    // kSamples: what was being run
-  std::span<const std::byte> rest;  // what its type says, behind the fields above
+  std::uint64_t instruction = 0;    // kSamples: the instruction that ran
+  std::span<const std::byte> rest;  // content that depends on the type, after the fields above
 };
 [[nodiscard]] Record read_record(const perf_event_header& header, const EventSet& events);
 
-// Takes fields from the front of a record; zeros once there are none left.
+// Takes fields from the front of a record; returns zeros if none are left.
 class Fields {
  public:
   explicit Fields(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -45,7 +45,7 @@ class Fields {
   }
   void skip(std::size_t size) { bytes_ = bytes_.subspan(std::min(size, bytes_.size())); }
   [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
-  // Text up to its zero.
+  // The text up to its zero byte.
   [[nodiscard]] std::string_view text() const {
     const std::string_view all(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
     return all.substr(0, all.find('\0'));
@@ -55,7 +55,7 @@ class Fields {
   std::span<const std::byte> bytes_;
 };
 
-// Holds copies of records until all that are older have come.
+// Keeps copies of records until all older records have arrived.
 class RecordOrder {
  public:
   void add(const perf_event_header& header, std::uint64_t time) {
@@ -87,7 +87,7 @@ class RecordOrder {
     std::uint64_t time;
     std::size_t offset;
   };
-  // Records are multiples of 8 bytes long, so each copy is aligned.
+  // Sizes of records are multiples of 8 bytes, so each copy is aligned.
   [[nodiscard]] const perf_event_header& header(const Entry& entry) const { return *reinterpret_cast<const perf_event_header*>(bytes_.data() + entry.offset); }
 
   std::vector<Entry> entries_;

@@ -1,4 +1,4 @@
-// Memory to which the kernel writes records of events, and from which we take them.
+// Memory that the kernel writes records of events to, and that we read them from.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -13,23 +13,22 @@ namespace lanescope::cpu {
 
 class RecordBuffer {
  public:
-  // Maps the buffer of an event, of at most so many bytes (a power of two): less where the system grants less. None where it grants
-  // nothing; errno says why.
+  // Maps the buffer of an event, of at most `bytes` bytes (a power of two); fewer if the system grants fewer. Returns nothing if the system grants
+  // none; errno has the reason.
   static std::optional<RecordBuffer> map(int event, std::size_t bytes);
 
   RecordBuffer(RecordBuffer&& other) noexcept;
   RecordBuffer& operator=(RecordBuffer&& other) noexcept;
   ~RecordBuffer();
 
-  // Hands out every whole record that is there, in the order in which it was written, and gives their room back. A record is valid
-  // during the call alone.
+  // Hands out every complete record in the order of writing, and gives their room back. A record is valid only during the call of `use`.
   void take(const std::function<void(const perf_event_header& record)>& use);
 
  private:
   RecordBuffer(void* mapping, std::size_t bytes) : mapping_(mapping), bytes_(bytes) {}
   void* mapping_ = nullptr;
-  std::size_t bytes_ = 0;           // of records, without the page in front of them
-  std::vector<std::byte> wrapped_;  // a record that goes on at the buffer's start
+  std::size_t bytes_ = 0;           // of records, without the page before them
+  std::vector<std::byte> wrapped_;  // copy of a record that continues at the buffer's start
 };
 
 }  // namespace lanescope::cpu

@@ -1,4 +1,4 @@
-// What calls of the kernel are called.
+// Names of the kernel's system calls.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace lanescope::cpu {
 
-// "read" of 0; "system call 999" of one that was added later than this was built. 32-bit programs number theirs otherwise.
+// "read" for 0; "system call 999" for a number that is newer than this build. 32-bit programs use other numbers.
 [[nodiscard]] std::string system_call_name(std::int64_t number);
 
 }  // namespace lanescope::cpu

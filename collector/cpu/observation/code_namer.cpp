@@ -77,7 +77,7 @@ void CodeNamer::loop() {
 void CodeNamer::name_as_far_as_memory_goes(ProcessRecord& process) {
   try {
     name(process, skips_);
-  } catch (const std::bad_alloc&) {  // what its names have taken is free again
+  } catch (const std::bad_alloc&) {  // the memory for its names has been freed
     if (!std::exchange(has_noted_shortage_, true)) note("There was not enough memory to look up names of code: some of it has none.");
   }
 }

@@ -1,8 +1,8 @@
-// Finds out what the code is called that processes were seen to run, on a thread of its own: of those that have ended as soon as they have,
-// so that nothing of them has to be kept.
+// Looks up names of the code that processes were seen to run, on a thread of its own. Processes that have ended are processed at once, so that
+// nothing has to be kept for them.
 //
-// Threads: the functions are for one thread. A process that was handed over belongs to the namer; one that lives on, only until name()
-// returns.
+// Threads: all functions must be called from one thread. An ended process that was handed over belongs to the namer; a living process belongs to it
+// only until name() returns.
 #pragma once
 
 #include <atomic>
@@ -22,21 +22,21 @@ namespace lanescope::cpu {
 
 class CodeNamer {
  public:
-  // Names are put into the outbox. `debug_folders`: see CodeNames. `kernel`: the module that stands for it.
+  // Names are put into the outbox. `debug_folders`: see CodeNames. `kernel`: the module of the kernel.
   CodeNamer(const std::string& debug_folders, const Module* kernel, Outbox& outbox);
-  ~CodeNamer();  // leaves out what it has not done
+  ~CodeNamer();  // drops work that is not done
   CodeNamer(const CodeNamer&) = delete;
   CodeNamer& operator=(const CodeNamer&) = delete;
 
-  // One that has ended. Tells, behind its names, that there will be no more of it. Does not wait.
+  // Adds a process that has ended. After its names, the outbox gets a message that it is forgotten. Does not wait.
   void add(std::shared_ptr<ProcessRecord> ended);
-  // Returns once all that have ended have names, and these too, or `stop` says so.
+  // Returns when all ended processes and those in `living` have names, or when `stop` is true.
   void name(const std::vector<std::shared_ptr<ProcessRecord>>& living, const std::atomic<bool>& stop);
 
  private:
   void loop();
   void name(ProcessRecord& process, const std::atomic<bool>& stop);
-  // The same; a shortage of memory is said, and ends no more than that process's names.
+  // The same; if memory runs short, this is reported, and only that process's names are lost.
   void name_as_far_as_memory_goes(ProcessRecord& process);
   std::vector<CodeName> names_of(ProcessRecord& process, const UnnamedCode& code);
   void note(std::string text);
@@ -44,7 +44,7 @@ class CodeNamer {
   const Module* kernel_;
   Outbox& outbox_;
 
-  // Its thread's.
+  // Used by its thread only.
   CodeNames code_names_;
   KernelNames kernel_names_;
 

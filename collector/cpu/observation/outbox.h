@@ -1,4 +1,4 @@
-// What the recorder's thread has ready for the host's.
+// Results of the recorder's thread that wait for the host's thread.
 #pragma once
 
 #include <mutex>

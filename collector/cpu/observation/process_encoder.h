@@ -1,8 +1,7 @@
-// Packs what one process did into chunks: states and samples of its threads, its calls of the kernel and what the kernel told of it, and the
-// dictionaries that these refer to.
+// Packs the activity of one process into chunks: states and samples of its threads, its system calls and tracepoints, and the dictionaries that these
+// refer to.
 //
-// One chunk for each thread and kind is under way; flush() emits them all. Dictionary entries go with the first chunk that is emitted
-// after they were made.
+// One chunk is being filled for each thread and kind; flush() emits them all. New dictionary entries go with the next chunk that is emitted.
 #pragma once
 
 #include <functional>
@@ -23,11 +22,11 @@
 
 namespace lanescope::cpu {
 
-// NVTX domains of what is seen from outside. Agents number theirs from 1.
+// NVTX domains of events that are seen from outside. Agents number their domains from 1.
 inline constexpr std::uint32_t kSystemCallDomain = 0x7fff'0001;
 inline constexpr std::uint32_t kTracepointDomain = 0x7fff'0002;
 
-// A function of an interpreter: known by name, without an address.
+// A function of an interpreter: it has a name but no address.
 struct InterpretedFunction {
   std::string_view function;
   std::string_view source_file;
@@ -37,7 +36,7 @@ struct InterpretedFunction {
 // Code that was seen to run and has no name yet.
 struct UnnamedCode {
   std::uint32_t location = 0;      // id in this process
-  const Module* module = nullptr;  // null: in no file that is known
+  const Module* module = nullptr;  // null: the code is in no known file
   std::uint64_t address = 0;
 };
 
@@ -46,7 +45,7 @@ class ProcessEncoder {
   using EmitChunk = std::function<void(proto::EventChunk& chunk, std::uint32_t events)>;
   ProcessEncoder(std::uint64_t sample_period, EmitChunk emit) : sample_period_(sample_period), emit_(std::move(emit)) {}
 
-  // Ids for use in this process alone; 0 for nothing.
+  // Returns ids for use in this process only; 0 for nothing.
   std::uint32_t string(std::string_view text);
   std::uint32_t location(const Place& place);
   std::uint32_t location(const InterpretedFunction& function);
@@ -55,16 +54,16 @@ class ProcessEncoder {
   void add(const StateInterval& interval);
   void add_sample(ThreadNumber thread, std::int64_t time, std::uint32_t processor, std::uint32_t call);
   void add_backtrace(ThreadNumber thread, proto::SampleOrigin origin, std::int64_t time, std::uint64_t duration, std::uint32_t correlation, std::uint32_t call);
-  // `result`: none where it had not returned when the thread or the recording ended.
+  // `result`: nothing if the call had not returned when the thread or the recording ended.
   void add_system_call(ThreadNumber thread, std::int64_t start, std::int64_t end, std::string_view name, std::optional<std::int64_t> result);
   void add_tracepoint(ThreadNumber thread, std::int64_t time, std::string_view name, std::string_view values_as_json);
   void flush();
 
   [[nodiscard]] bool has_events() const noexcept { return pending_events_ > 0; }
   [[nodiscard]] std::uint64_t produced() const noexcept { return produced_; }
-  // Up to two million places.
+  // At most two million places.
   [[nodiscard]] const std::vector<UnnamedCode>& unnamed_code() const noexcept { return unnamed_; }
-  // Strings that were made since the last chunk, which a message other than a chunk is to bring.
+  // Takes the strings that were made since the last chunk, for a message that is not a chunk.
   std::uint32_t take_strings(google::protobuf::RepeatedPtrField<std::string>& strings);
 
  private:
@@ -87,7 +86,7 @@ class ProcessEncoder {
   std::uint64_t pending_events_ = 0;
   std::uint64_t produced_ = 0;
 
-  // What comes again is known, up to so many bytes in all.
+  // Repeated entries are recognised; memory for this is limited to these budgets.
   static constexpr std::size_t kTextBudget = 16u << 20;
   static constexpr std::size_t kCodeBudget = 64u << 20;
   static constexpr std::size_t kMostUnnamed = 2'000'000;
@@ -111,7 +110,7 @@ class ProcessEncoder {
   std::uint32_t call_count_ = 0;
   std::vector<UnnamedCode> unnamed_;
 
-  // Not yet in any message; their ids are the highest.
+  // Not yet in any message; they have the highest ids.
   std::vector<std::string> new_strings_;
   std::vector<proto::CodeLocation> new_locations_;
   std::vector<proto::CallNode> new_calls_;

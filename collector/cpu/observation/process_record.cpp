@@ -12,7 +12,7 @@
 namespace lanescope::cpu {
 namespace {
 
-constexpr pid_t kKernelThreads = 2;  // the parent of them all
+constexpr pid_t kKernelThreads = 2;  // parent of all kernel threads
 
 std::filesystem::path folder_of(pid_t process) { return std::filesystem::path("/proc") / std::to_string(process); }
 
@@ -28,7 +28,7 @@ std::vector<std::uint32_t> numbered_entries(const std::filesystem::path& folder)
   return numbers;
 }
 
-// Fields of a stat file from the third on; the second is a name in parentheses, which goes to `name`.
+// Fields of a stat file from the third on. The second one, a name in parentheses, is put into `name`.
 std::vector<std::string> stat_fields(const std::filesystem::path& path, std::string& name) {
   const std::string stat = attach::process_text(path);
   const std::size_t open = stat.find('(');

@@ -24,7 +24,7 @@ struct ProcessRecord {
         perf_map(description.pid, std::move(perf_maps)),
         encoder(sample_period, std::move(emit)) {}
 
-  // Its own copy of what it shares with the process from which it forked.
+  // Returns its own copy of the address space if it is shared with the process from which it forked.
   AddressSpace& own_space() {
     if (space.use_count() > 1) space = std::make_shared<AddressSpace>(*space);
     return *space;
@@ -34,26 +34,26 @@ struct ProcessRecord {
   bool is_announced = false;
   bool is_described = false;      // executable and arguments are this program's
   bool has_domains = false;       // its NVTX domains were described
-  bool runs_new_program = false;  // it called exec, and its file has not been mapped yet
+  bool runs_new_program = false;  // it called exec, and its new file has not been mapped yet
   std::shared_ptr<AddressSpace> space;
   std::set<ThreadNumber> threads;
   std::map<ThreadNumber, std::string> names;
-  std::unordered_map<std::uint64_t, std::uint32_t> locations;  // of code by where it lies in memory now
-  std::unordered_set<std::uint32_t> trampolines;               // locations that stand for Python functions, by the perf map
+  std::unordered_map<std::uint64_t, std::uint32_t> locations;  // of code, by its present address in memory
+  std::unordered_set<std::uint32_t> trampolines;               // locations that are Python functions, according to the perf map
   PerfMap perf_map;
   ProcessEncoder encoder;
   PythonLocations python_locations;
   std::uint64_t lost = 0;
-  std::uint64_t produced_before = 0;  // in earlier parts
-  bool seen_in_part = false;          // chunks were written
+  std::uint64_t produced_before = 0;  // produced in earlier parts
+  bool seen_in_part = false;          // chunks were written in this part
 };
 
-// What /proc says about processes and threads that ran before they were observed.
+// What /proc has about processes and threads that ran before they were observed.
 struct ThreadNow {
   ThreadNumber thread = 0;
   std::string name;
   bool may_run = false;         // it runs, or waits for a processor
-  std::uint32_t processor = 0;  // on which it ran last
+  std::uint32_t processor = 0;  // the processor on which it ran last
 };
 [[nodiscard]] std::vector<ThreadNow> threads_now(pid_t process);
 [[nodiscard]] std::vector<pid_t> with_descendants(pid_t process);

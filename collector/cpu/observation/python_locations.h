@@ -1,4 +1,4 @@
-// Code locations of Python functions, as one encoder numbers them.
+// Code locations of Python functions, numbered by one encoder.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace lanescope::cpu {
 
 class PythonLocations {
  public:
-  // Valid until the next call. Functions must live as long as this.
+  // The result is valid until the next call. Functions must live as long as this object.
   std::span<const python::PythonCall> find(const python::Stack& stack, ProcessEncoder& encoder) {
     calls_.clear();
     constexpr std::size_t kMaximumKnown = 500'000;

@@ -1,4 +1,4 @@
-// When threads ran lately, by the switches that the kernel tells of.
+// When threads ran lately, according to the kernel's switch records.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@ namespace lanescope::cpu {
 
 class RunningTimes {
  public:
-  // In the order of time.
+  // Must be called in the order of time.
   void switch_in(ThreadNumber thread, std::int64_t time) { add(thread, {time, true}); }
   void switch_out(ThreadNumber thread, std::int64_t time) { add(thread, {time, false}); }
   void forget(ThreadNumber thread) { switches_.erase(thread); }
 
-  // Whether a thread ran then; true where nothing is known of it. O(switches after that time).
+  // True if the thread ran at `time`, or if nothing is known about it. O(switches after that time).
   [[nodiscard]] bool ran_at(ThreadNumber thread, std::int64_t time) const {
     const auto found = switches_.find(thread);
     if (found == switches_.end()) return true;
     const std::deque<Switch>& known = found->second;
     for (auto at = known.rbegin(); at != known.rend(); ++at)
       if (at->time <= time) return at->is_in;
-    return !known.front().is_in;  // what comes first ended what was before
+    return !known.front().is_in;  // the first known switch ended the opposite state
   }
 
  private:

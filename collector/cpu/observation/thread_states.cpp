@@ -38,7 +38,7 @@ void ThreadStates::run(ThreadNumber number, std::int64_t time, std::uint32_t pro
 void ThreadStates::switch_in(ThreadNumber number, std::int64_t time, std::uint32_t processor) {
   Thread& thread = threads_[number];
   if (thread.known == Known::kRunning) {
-    ++contradictions_;  // how long it ran is not known
+    ++contradictions_;  // how long it ran is unknown
   } else if (thread.known == Known::kNothing && thread.suspected) {
     emit(number, thread.since, time, proto::THREAD_BLOCKED, 0);
   } else {
@@ -54,7 +54,7 @@ void ThreadStates::switch_out(ThreadNumber number, std::int64_t time, std::uint3
   } else if (thread.known == Known::kNothing && thread.suspected) {
     emit(number, thread.since, time, proto::THREAD_RUNNING, processor + 1);
   } else if (thread.known != Known::kNothing) {
-    ++contradictions_;  // when it began to run is not known
+    ++contradictions_;  // when it began to run is unknown
   }
   thread = {leaving == Leaving::kPreempted ? Known::kRunnable : Known::kBlocked, time, 0, {}};
 }
@@ -71,7 +71,7 @@ void ThreadStates::end(ThreadNumber number, std::int64_t time) {
   if (found == threads_.end()) return;
   const bool is_new = found->second.known == Known::kNothing;
   if (is_new && found->second.suspected) {
-    emit(number, found->second.since, time, proto::THREAD_RUNNING, 0);  // it runs while it ends, and nothing came before
+    emit(number, found->second.since, time, proto::THREAD_RUNNING, 0);  // it runs while it ends, and nothing happened before
   } else {
     emit(number, found->second, time);
   }

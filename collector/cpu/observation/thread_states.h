@@ -1,5 +1,4 @@
-// What the scheduler did with each thread, from the records of its switches: intervals that follow each other without gaps, except where
-// something is not known.
+// What the scheduler did with each thread, from records of its switches: intervals without gaps, except when something is not known.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +21,9 @@ struct StateInterval {
   bool operator==(const StateInterval&) const = default;
 };
 
-enum class Leaving { kPreempted, kWaiting };  // why a thread gave its processor up
+enum class Leaving { kPreempted, kWaiting };  // why a thread left its processor
 
-// What is known of a thread that has not been seen to switch, should no switch come at all.
+// State of a thread that has not been seen to switch; used if no switch is ever seen.
 struct Suspected {
   proto::ThreadState state = proto::THREAD_STATE_UNKNOWN;
   std::uint32_t processor = 0;  // 1 + its number
@@ -35,21 +34,21 @@ class ThreadStates {
   using Emit = std::function<void(const StateInterval&)>;
   explicit ThreadStates(Emit emit) : emit_(std::move(emit)) {}
 
-  // All times in the order in which they are passed, give or take what clocks of processors differ.
-  void observe(ThreadNumber thread, std::int64_t time, Suspected suspected);  // from here on; its state is not known yet
+  // Calls must be in the order of time, except for differences between the clocks of processors.
+  void observe(ThreadNumber thread, std::int64_t time, Suspected suspected);  // from now on; its state is not known yet
   void start(ThreadNumber thread, std::int64_t time);                         // it was just created, and may run
-  void run(ThreadNumber thread, std::int64_t time, std::uint32_t processor);  // it is on a processor, and goes on there
+  void run(ThreadNumber thread, std::int64_t time, std::uint32_t processor);  // it is on a processor, and stays there
   void switch_in(ThreadNumber thread, std::int64_t time, std::uint32_t processor);
   void switch_out(ThreadNumber thread, std::int64_t time, std::uint32_t processor, Leaving leaving);
   void wake(ThreadNumber thread, std::int64_t time);
   void end(ThreadNumber thread, std::int64_t time);
 
-  // Records between these times are lost: what threads were doing then is not known.
+  // Records between these times are lost, so the threads' states in this time are not known.
   void forget(std::int64_t from, std::int64_t to);
-  // Ends all intervals that are open, and forgets the threads.
+  // Ends all open intervals, and forgets the threads.
   void end_all(std::int64_t time);
 
-  // Records that contradict each other.
+  // Number of records that contradict each other.
   [[nodiscard]] std::uint64_t contradictions() const noexcept { return contradictions_; }
 
  private:
@@ -58,7 +57,7 @@ class ThreadStates {
     Known known = Known::kNothing;
     std::int64_t since = 0;
     std::uint32_t processor = 0;
-    std::optional<Suspected> suspected;  // kNothing: it was observed since `since`
+    std::optional<Suspected> suspected;  // kNothing: it has been observed since `since`
   };
   void emit(ThreadNumber number, const Thread& thread, std::int64_t end);
   void emit(ThreadNumber number, std::int64_t start, std::int64_t end, proto::ThreadState state, std::uint32_t processor);

@@ -10,18 +10,18 @@
 namespace lanescope::gpu_metrics {
 namespace {
 
-constexpr std::size_t kLargestBuffer = 2048u << 20;  // bytes, of what the hardware counts into: images have no room for more
-constexpr std::size_t kCountedBytes = 32u << 10;     // of a sample there, at most, on chips with hundreds of units that count
-constexpr std::uint64_t kLeastDecoded = 96u << 20;   // bytes that samples may be decoded into after a pause, however little memory is free
-constexpr std::uint64_t kShareOfFree = 32;           // of the free memory
-constexpr double kDecoding = 60e-6;                  // s of a processor for a sample, of which CUPTI takes 45 to 60 us
+constexpr std::size_t kLargestBuffer = 2048u << 20;  // largest hardware buffer, bytes: images have no room for more
+constexpr std::size_t kCountedBytes = 32u << 10;     // most bytes of a sample in that buffer, on chips with hundreds of units that count
+constexpr std::uint64_t kLeastDecoded = 96u << 20;   // bytes that samples may be decoded into after a pause, even if little memory is free
+constexpr std::uint64_t kShareOfFree = 32;           // one part in 32 of the free memory may be used
+constexpr double kDecoding = 60e-6;                  // s of processor time for each sample; CUPTI takes 45 to 60 us of it
 constexpr std::int64_t kSlack = 50'000'000;          // ns by which a round may begin late
 constexpr std::int64_t kLongSlack = 500'000'000;     // the same after a pause
 
-// How long samples may wait to be fetched from a hardware buffer of this size, so that none is lost.
+// How long samples may wait to be fetched from a hardware buffer of this size without any being lost.
 std::chrono::milliseconds patience_of(const PmPace& pace, std::size_t hardware_buffer) {
   constexpr std::chrono::milliseconds kUsual{10'000};
-  // The rest of the buffer is for the time that fetching takes.
+  // The rest of the buffer is reserved for the time that fetching takes.
   const std::chrono::milliseconds third_full(hardware_buffer / 3 * 1000 / kCountedBytes / std::max<std::uint64_t>(pace.frequency, 1));
   return std::max(std::min(pace.effort.patience.count() > 0 ? pace.effort.patience : kUsual, third_full), pace.look_every());
 }
@@ -67,7 +67,7 @@ CUptiResult CuptiSource::configure(const std::string& chip, const PmPace& pace) 
   set.samplingInterval = (counts_in_cycles(chip) ? kSystemClock : 1'000'000'000) / pace.frequency;
   set.hwBufferAppendMode = CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST;
   CUptiResult result = cupti_.set_config(&set);
-  if (result == CUPTI_ERROR_INVALID_PARAMETER) {  // of a CUPTI that does not know the last member yet
+  if (result == CUPTI_ERROR_INVALID_PARAMETER) {  // this CUPTI does not know the last member yet
     set.structSize = CUPTI_PROFILER_STRUCT_SIZE(CUpti_PmSampling_SetConfig_Params, triggerMode);
     result = cupti_.set_config(&set);
   }
@@ -138,7 +138,7 @@ bool CuptiSource::prepare_usual() {
 }
 
 double CuptiSource::decoding_share() const {
-  constexpr double kMost = 0.8;  // what takes more can't be kept up with
+  constexpr double kMost = 0.8;  // a higher share could not keep up
   return std::min(static_cast<double>(frequency_) * kDecoding, kMost);
 }
 
@@ -213,7 +213,7 @@ std::optional<CuptiSource::Decoded> CuptiSource::decode(std::span<std::uint8_t> 
   const bool is_decoded = result == CUPTI_SUCCESS || result == CUPTI_ERROR_OUT_OF_MEMORY;
   const CUptiResult known = is_decoded ? cupti_.get_data_info(&info) : result;
   if (known != CUPTI_SUCCESS) {
-    usual_.fresh.clear();  // made fresh anew before it is used again
+    usual_.fresh.clear();  // must be made fresh again before it is used
     fail(is_decoded ? "cuptiPmSamplingGetCounterDataInfo" : "cuptiPmSamplingDecodeData", known);
     return std::nullopt;
   }
@@ -224,7 +224,7 @@ std::optional<CuptiSource::Decoded> CuptiSource::decode(std::span<std::uint8_t> 
 }
 
 bool CuptiSource::go_on_after(const Decoded& decoded) {
-  if (decoded.is_full)  // what the hardware had counted beyond that is gone
+  if (decoded.is_full)  // samples that the hardware had counted beyond that are lost
     lost_some("Metrics of GPU " + std::to_string(gpu_.ordinal) +
               " could not be fetched as fast as they were counted, so some samples are missing: choose a lower "
               "--gpu-metrics-frequency or --gpu-metrics-set=light.");
@@ -238,7 +238,7 @@ bool CuptiSource::go_on_after(const Decoded& decoded) {
   return decoded.is_full && decoded.samples > 0;
 }
 
-// Samples are fetched sooner from here on.
+// From here on, samples are fetched sooner.
 void CuptiSource::lost_some(const std::string& sentence) {
   constexpr std::int64_t kShortest = 20;  // ms
   ++account_.overflows;

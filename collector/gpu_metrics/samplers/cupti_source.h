@@ -1,7 +1,7 @@
-// Samples of one GPU by CUPTI alone.
+// Samples of one GPU, fetched by CUPTI alone.
 //
-// CUPTI decodes all that was counted, whatever an image has room for. So what has waited needs one that is large enough: an image of a fixed size
-// for what is counted from one look to the next, and one of its own after a pause.
+// CUPTI always decodes everything that was counted, even if the image has no room for it. So the image must be large enough. An image of a fixed size
+// is used for samples counted between two looks, and a separate image after a pause.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class CuptiSource final : public SampleSource {
     std::string call;
     CUptiResult result = CUPTI_SUCCESS;
   };
-  // Takes the GPU's monitors. All that is given outlives it.
+  // Takes the GPU's monitors. All arguments must outlive the source.
   static std::unique_ptr<CuptiSource> open(const CuptiFunctions& cupti, const GpuDevice& gpu, const std::string& chip, const MetricProgram& program,
                                            const PmPace& pace, SampleReceiver& receiver, PmAccount& account, Failure& failure);
   ~CuptiSource() override;
@@ -35,22 +35,22 @@ class CuptiSource final : public SampleSource {
  private:
   CuptiSource(const CuptiFunctions& cupti, const GpuDevice& gpu, const MetricProgram& program, SampleReceiver& receiver, PmAccount& account)
       : cupti_(cupti), gpu_(gpu), program_(program), receiver_(receiver), account_(account) {}
-  // Where CUPTI decodes to in each round: an image of a fixed number of samples, which is made fresh once.
+  // An image that CUPTI decodes into in each round. It has a fixed number of samples and is made fresh once.
   struct Image {
     std::size_t samples = 0;
     std::vector<std::uint8_t> fresh;
-    std::vector<std::uint8_t> data;  // as fresh between rounds
+    std::vector<std::uint8_t> data;  // equal to `fresh` between rounds
   };
   [[nodiscard]] CUptiResult configure(const std::string& chip, const PmPace& pace);
   [[nodiscard]] CUptiResult size_image(std::size_t samples, std::size_t& bytes) const;
   [[nodiscard]] CUptiResult reset(std::span<std::uint8_t> image) const;
   [[nodiscard]] bool prepare_usual();
-  // Samples that there may be once all is fetched that was counted in so many ns: more are counted while CUPTI decodes.
+  // Number of samples that may have been counted when everything counted in `pause` ns is fetched: more are counted while CUPTI decodes.
   [[nodiscard]] std::size_t room_for(std::int64_t pause) const;
-  // ns in which this room fills up, less what is counted while CUPTI decodes.
+  // ns in which room for this many samples fills up, minus the part that is counted while CUPTI decodes.
   [[nodiscard]] std::int64_t time_for(std::size_t samples) const;
-  [[nodiscard]] double decoding_share() const;  // of a processor, which decoding takes
-  // Each: whether there may be more.
+  [[nodiscard]] double decoding_share() const;  // share of a processor that decoding takes
+  // Each returns true if there may be more.
   bool fetch_after(std::int64_t since);
   bool fetch_as_usual();
   bool fetch_into_own(std::int64_t since);
@@ -72,11 +72,11 @@ class CuptiSource final : public SampleSource {
   PmAccount& account_;
   CUpti_PmSampling_Object* sampling_ = nullptr;
   std::uint64_t frequency_ = 0;
-  Image usual_;                      // for what is counted from one look to the next; after a pause, samples get an image of their own
-  std::uint64_t decoded_bytes_ = 0;  // of that image, at most
+  Image usual_;                      // for samples counted between two looks; after a pause, samples get an image of their own
+  std::uint64_t decoded_bytes_ = 0;  // most bytes of that image
   std::int64_t last_round_ = 0;
-  std::int64_t usual_patience_ = 0;         // ms, between rounds
-  std::atomic<std::int64_t> patience_ = 0;  // ms, now
+  std::int64_t usual_patience_ = 0;         // ms between rounds
+  std::atomic<std::int64_t> patience_ = 0;  // ms, at present
   bool started_ = false;
 };
 

@@ -10,16 +10,16 @@
 namespace lanescope::gpu_metrics {
 namespace {
 
-constexpr std::int64_t kLongestGap = 1'000'000'000;  // ns; a reading that is older says nothing about now
+constexpr std::int64_t kLongestGap = 1'000'000'000;  // ns; an older reading says nothing about the present
 constexpr double kMebibyte = 1 << 20;
 
 struct Wish {
   unsigned id;  // NVML_GPM_METRIC_*
-  double unit;  // of NVML's value, in the counter's unit
+  double unit;  // factor from NVML's value to the counter's unit
   CounterDescription counter;
 };
 
-// Named as the same things are where the performance monitors count them.
+// The counters have the names that the performance monitors' counters for the same quantities have.
 constexpr std::array kWishes{
     Wish{2, 1, {"SMs active", "SM", "%", 0.01, 100, "nvml.gpm.sm_util", "Share of time in which a multiprocessor was busy, mean of all."}},
     Wish{5, 1, {"Tensor cores active", "SM", "%", 0.01, 100, "nvml.gpm.any_tensor_util", "Share of time in which the tensor pipes worked."}},
@@ -54,9 +54,9 @@ struct GpmSampler::State {
   GpuDevice gpu;
   NvmlDevice device;
   FrameOutput& output;
-  std::array<NvmlGpmSample, 2> samples{};  // the one before, and the newest
-  std::int64_t last = 0;                   // CLOCK_MONOTONIC ns of the one before; 0: there is none
-  std::vector<std::size_t> chosen;         // of kWishes: what the GPU has, known from the first answer on
+  std::array<NvmlGpmSample, 2> samples{};  // the previous one and the newest
+  std::int64_t last = 0;                   // CLOCK_MONOTONIC ns of the previous sample; 0: there is none
+  std::vector<std::size_t> chosen;         // indices into kWishes of what the GPU supports; known from the first answer on
   std::unique_ptr<CounterStream> counters;
   std::vector<std::int64_t> values;
 };

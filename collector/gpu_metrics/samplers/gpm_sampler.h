@@ -1,5 +1,5 @@
-// What the driver's management library (NVML) says of what the multiprocessors of a GPU did, ten times a second: the middle way where the
-// performance monitors can't be had. From Hopper on (GPM, "GPU performance monitoring").
+// Activity of a GPU's multiprocessors as reported by the driver's management library (NVML), ten times a second. It is used if the performance
+// monitors are not available. Supported from Hopper on (GPM, "GPU performance monitoring").
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,20 @@
 
 namespace lanescope::gpu_metrics {
 
-// Between two readings: NVML renews what it counts ten times a second.
+// Time between two readings: NVML updates its counts ten times a second.
 inline constexpr std::int64_t kGpmInterval = 100'000'000;  // ns
 
 // Reads one GPU. One thread.
 class GpmSampler {
  public:
-  // None where NVML or the GPU has no such counts; `refusal` is then a sentence if it has them, but not for this user.
+  // Returns null if NVML or the GPU has no such counts. If they exist but this user may not read them, `refusal` is a sentence.
   static std::unique_ptr<GpmSampler> open(std::shared_ptr<const NvmlFunctions> nvml, const GpuDevice& gpu, FrameOutput& output, std::string& refusal);
   ~GpmSampler();
   GpmSampler(const GpmSampler&) = delete;
   GpmSampler& operator=(const GpmSampler&) = delete;
 
-  // One reading, which holds from the time of the one before; nothing where that is less than kGpmInterval ago. CLOCK_MONOTONIC ns.
+  // Takes one reading, which is valid from the time of the previous one. Does nothing if that was less than kGpmInterval ago. `now`: CLOCK_MONOTONIC
+  // ns.
   void read(std::int64_t now);
   void flush();
 

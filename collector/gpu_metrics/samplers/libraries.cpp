@@ -34,7 +34,7 @@ std::optional<DeviceChoice> parse_devices(const std::string& text) {
 }
 
 Driver open_driver(const DeviceChoice& choice) {
-  // CUDA reads these once. The numbers of nvidia-smi are those of the bus; what the program sees is the program's own numbering.
+  // CUDA reads these variables once. nvidia-smi numbers GPUs by bus; for `cuda-visible`, the program's own numbering is kept.
   if (choice.kind != DeviceChoice::Kind::kCudaVisible) {
     unsetenv("CUDA_VISIBLE_DEVICES");
     setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);

@@ -1,4 +1,4 @@
-// The NVIDIA driver's libraries, loaded while the program runs: the program links none of them, and says what is missing.
+// The NVIDIA driver's libraries, loaded at run time. The program links none of them, and reports which one is missing.
 #pragma once
 
 #include <cuda.h>
@@ -22,21 +22,21 @@ struct GpuDevice {
   std::uint64_t memory_bytes = 0;
 };
 
-// Which GPUs: `all`, `cuda-visible`, or a list of numbers as nvidia-smi has them.
+// Which GPUs: `all`, `cuda-visible`, or a list of numbers as in nvidia-smi.
 struct DeviceChoice {
   enum class Kind { kAll, kCudaVisible, kListed } kind = Kind::kAll;
   std::vector<int> listed;
 };
-// None where the text makes no sense.
+// Nothing if the text is invalid.
 [[nodiscard]] std::optional<DeviceChoice> parse_devices(const std::string& text);
 
 struct Driver {
   bool answers = false;
   int version = 0;              // 13000 for CUDA 13.0
-  std::string failure;          // one sentence, where it does not answer
-  std::vector<GpuDevice> gpus;  // that were chosen
+  std::string failure;          // one sentence, if the driver does not answer
+  std::vector<GpuDevice> gpus;  // the chosen GPUs
 };
-// Loads libcuda.so.1 and lists the chosen GPUs. To be called once, before anything else uses CUDA.
+// Loads libcuda.so.1 and lists the chosen GPUs. Must be called once, before anything else uses CUDA.
 [[nodiscard]] Driver open_driver(const DeviceChoice& choice);
 
 // "GPU-1faac2fb-...", as NVML and nvidia-smi write it.

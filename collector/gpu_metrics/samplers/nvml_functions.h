@@ -1,5 +1,5 @@
-// Functions of the driver's management library (NVML), from a libnvidia-ml.so.1 that is loaded while the program runs; and their types, as
-// nvml.h declares them: that header is no part of every toolkit.
+// Functions of the driver's management library (NVML), from a libnvidia-ml.so.1 loaded at run time, and their types as nvml.h declares them. Not
+// every toolkit has that header.
 #pragma once
 
 #include <memory>
@@ -40,7 +40,7 @@ struct NvmlGpmMetric {
   double value;
   const char* names[3];
 };
-inline constexpr unsigned kMostGpmMetrics = 32;  // of a request; nvml.h has room for more, of which only `count` are looked at
+inline constexpr unsigned kMostGpmMetrics = 32;  // in one request; nvml.h has room for more, but only `count` of them are read
 struct NvmlGpmRequest {
   unsigned version = 1;
   unsigned count = 0;
@@ -49,7 +49,7 @@ struct NvmlGpmRequest {
   NvmlGpmMetric metrics[kMostGpmMetrics] = {};
 };
 
-// Those that a driver lacks are null.
+// Functions that the driver does not have are null.
 struct NvmlFunctions {
   int (*init)() = nullptr;
   int (*get_handle)(const char*, NvmlDevice*) = nullptr;
@@ -69,7 +69,7 @@ struct NvmlFunctions {
   int (*gpm_get_metrics)(NvmlGpmRequest*) = nullptr;
 };
 
-// libnvidia-ml.so.1, initialised. None where it is not there.
+// Loads and initialises libnvidia-ml.so.1. Null if it is not installed.
 [[nodiscard]] std::shared_ptr<const NvmlFunctions> open_nvml();
 
 }  // namespace lanescope::gpu_metrics

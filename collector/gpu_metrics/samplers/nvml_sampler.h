@@ -1,5 +1,5 @@
-// What the driver's management library (NVML) says of a GPU to any user: power, temperature, memory in use, clocks and what holds them
-// down, utilisation. Slow (some tens of readings a second) but always there.
+// What the driver's management library (NVML) reports of a GPU to any user: power, temperature, memory in use, clocks and what holds them down,
+// utilisation. It is slow (some tens of readings a second) but always available.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace lanescope::gpu_metrics {
 // Reads one GPU. One thread.
 class NvmlSampler {
  public:
-  // None where NVML does not know the GPU.
+  // Null if NVML does not know the GPU.
   static std::unique_ptr<NvmlSampler> open(std::shared_ptr<const NvmlFunctions> nvml, const GpuDevice& gpu, FrameOutput& output);
   ~NvmlSampler();
   NvmlSampler(const NvmlSampler&) = delete;
   NvmlSampler& operator=(const NvmlSampler&) = delete;
 
-  // One reading, which holds from the time of the one before to now.
+  // Takes one reading, which is valid from the time of the previous one to now.
   void read();
   void flush();
 

@@ -7,7 +7,7 @@
 namespace lanescope::gpu_metrics::nvperf {
 namespace {
 
-// The folder with its last slash.
+// The folder of the library that has the function, with a trailing slash.
 std::string folder_of(const void* function) {
   Dl_info info{};
   if (function == nullptr || dladdr(function, &info) == 0 || info.dli_fname == nullptr) return {};
@@ -21,7 +21,7 @@ void* open(const std::string& folder, const char* name) {
   return library != nullptr ? library : dlopen(name, RTLD_LAZY | RTLD_LOCAL);
 }
 
-// Functions of a library; it is known whether one was missing.
+// Looks up functions of a library, and remembers the first missing one.
 class Resolver {
  public:
   explicit Resolver(void* library) : library_(library) {}

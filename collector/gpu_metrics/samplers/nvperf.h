@@ -1,8 +1,9 @@
-// The library below CUPTI that lets a GPU's monitors count into memory, and decodes from there as much as is asked for: libnvperf_target, and what
-// of libnvperf_host says how the samples lie in an image. Both lie beside libcupti; they are loaded while the program runs.
+// The library below CUPTI. It lets a GPU's monitors count into memory, and decodes as much from there as is asked for. It consists of
+// libnvperf_target and the functions of libnvperf_host that describe how samples lie in an image. Both are installed beside libcupti and loaded at
+// run time.
 //
-// CUPTI has the same library in itself, but always decodes all that was counted. The calls take structures that begin with their own size, by which
-// the libraries know their version; those here are the ones of CUDA 13.0. Each call answers 0 where it worked.
+// CUPTI contains the same library, but always decodes everything that was counted. The calls take structures that begin with their own size, which
+// tells the libraries the version; the structures here are those of CUDA 13.0. Each call returns 0 if it succeeds.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@
 
 namespace lanescope::gpu_metrics::nvperf {
 
-constexpr int kOutOfMemory = 11;  // the only answer beside 0 that is told apart
+constexpr int kOutOfMemory = 11;  // the only failure that is treated differently from the others
 
 struct Plain {
   std::size_t struct_size = sizeof(Plain);
@@ -36,15 +37,15 @@ struct BusIds {
   BusId* ids = nullptr;
   std::size_t devices = 0;
 };
-// Calls that name the device alone.
+// For calls that name only the device.
 struct OfDevice {
   std::size_t struct_size = sizeof(OfDevice);
   void* reserved = nullptr;
   std::size_t device = 0;
 };
 struct BeginSession {
-  static constexpr std::uint32_t kTimeInterval = 3;   // a trigger: so many ns
-  static constexpr std::uint32_t kClockInterval = 2;  // likewise: so many cycles of the system clock
+  static constexpr std::uint32_t kTimeInterval = 3;   // a trigger: an interval in ns
+  static constexpr std::uint32_t kClockInterval = 2;  // a trigger: an interval in cycles of the system clock
   std::size_t struct_size = offsetof(BeginSession, append_mode) + sizeof(std::uint32_t);
   void* reserved = nullptr;
   std::size_t device = 0;
@@ -53,7 +54,7 @@ struct BeginSession {
   std::size_t trigger_count = 1;
   std::uint64_t interval = 0;
   std::size_t buffer_size = 0;
-  std::uint32_t append_mode = 0;  // what comes when the buffer is full is left out
+  std::uint32_t append_mode = 0;  // counts that arrive when the buffer is full are dropped
 };
 struct SetConfig {
   std::size_t struct_size = sizeof(SetConfig);
@@ -68,7 +69,7 @@ struct ImageOptions {
   const std::uint8_t* prefix = nullptr;
   std::size_t prefix_size = 0;
   std::uint32_t samples = 0;
-  std::uint32_t append_mode = 0;  // from the first to the last
+  std::uint32_t append_mode = 0;  // from first to last
 };
 struct ImageSize {
   std::size_t struct_size = sizeof(ImageSize);
@@ -138,11 +139,11 @@ struct SampleTimes {
   void* reserved = nullptr;
   const std::uint8_t* image = nullptr;
   std::size_t index = 0;
-  std::uint64_t begin = 0;  // ns on the GPU's clock; 0 where it is not known
+  std::uint64_t begin = 0;  // ns on the GPU's clock; 0 if it is not known
   std::uint64_t end = 0;
 };
 
-// Of libnvperf_host.
+// From here on, functions of libnvperf_host.
 struct ConfigCounters {
   std::size_t struct_size = sizeof(ConfigCounters);
   void* reserved = nullptr;
@@ -213,15 +214,15 @@ struct Functions {
   int (*destroy_builder)(DestroyBuilder*) = nullptr;
 };
 
-// From the folder in which a function of libcupti lies, or from where the loader finds them; ready to be used. None, and a reason, where a library or
-// a function is missing or the driver does not answer. The process keeps them.
+// Loads the libraries from the folder of a function of libcupti, or from where the loader finds them, ready for use. Returns nothing, and sets
+// `reason`, if a library or a function is missing or the driver does not answer. The process keeps the libraries.
 [[nodiscard]] std::optional<Functions> load(const void* function_of_cupti, std::string& reason);
 
-// The device of this number on the bus ("0000:00:06.0"), as the library counts them.
+// The library's index of the device with this bus id ("0000:00:06.0").
 [[nodiscard]] std::optional<std::size_t> find_device(const Functions& functions, const std::string& bus_id);
 
-// What images of samples begin with, for what a config counts. `kEach`: the count of each unit of the GPU by itself, which takes 80 times the
-// bytes; `kSum`: their sum, from which mean and sum follow. Empty where the library refuses.
+// The start of images of samples, for the counters of a config. `kEach`: separate counts of each unit of the GPU, which take 80 times the bytes.
+// `kSum`: their sum, from which mean and sum follow. Empty if the library refuses.
 enum class Units { kSum, kEach };
 [[nodiscard]] std::vector<std::uint8_t> image_prefix(const Functions& functions, std::span<const std::uint8_t> config, const std::string& chip,
                                                      std::span<const std::uint8_t> availability, Units units);

@@ -17,8 +17,8 @@ namespace lanescope::gpu_metrics {
 namespace {
 
 constexpr std::size_t kMostEvaluators = 4;              // threads
-constexpr std::int64_t kClockInterval = 2'000'000'000;  // ns between readings of both clocks, of which two minutes are kept
-constexpr std::int64_t kFramePeriod = 120'000'000;      // ns, so that somebody who watches sees it several times a second
+constexpr std::int64_t kClockInterval = 2'000'000'000;  // ns between readings of both clocks; two minutes of them are kept
+constexpr std::int64_t kFramePeriod = 120'000'000;      // ns; a viewer of the live recording gets several updates a second
 
 std::string own_path() {
   std::error_code ignored;
@@ -110,7 +110,7 @@ std::optional<Refusal> PmSampler::open_source(const PmLibraries& libraries, cons
   return std::nullopt;
 }
 
-// CUPTI takes some 3 us for a metric of a sample.
+// CUPTI takes about 3 us for a metric of a sample.
 void PmSampler::begin_evaluation(const PmPace& pace, const std::vector<std::string>& names) {
   evaluation_ = std::make_unique<Evaluation>(
       Evaluation::Work{names.size(), programs_.size(), pace.effort.waiting,
@@ -172,7 +172,7 @@ void PmSampler::stop_with_rest() {
 }
 
 void PmSampler::read_clocks() {
-  constexpr std::uint64_t kUncertain = 100'000;  // ns: the thread had no processor in between
+  constexpr std::uint64_t kUncertain = 100'000;  // ns; above that, the thread lost its processor between the readings
   const std::int64_t now = channel::monotonic_now();
   if (now - last_clock_reading_ < kClockInterval) return;
   const std::optional<agent::encode::ClockReading> own = source_->read_clock();
@@ -208,7 +208,7 @@ std::vector<SampleTime> PmSampler::times_of(std::span<const RawSample> samples) 
   settle_clock(samples.back().end);
   for (const RawSample& sample : samples) {
     if (std::exchange(first_sample_, false)) continue;   // it began before the sampling did
-    if (sample.begin == 0 || sample.end == 0) continue;  // likewise, or ended after it did
+    if (sample.begin == 0 || sample.end == 0) continue;  // likewise, or it ended after the sampling did
     times.push_back({sample.index, converted(sample.begin), converted(sample.end)});
   }
   return times;
@@ -234,7 +234,7 @@ void PmSampler::finish() {
 
 std::int64_t PmSampler::converted(std::uint64_t time) const { return clocks_.to_monotonic(static_cast<std::int64_t>(time) + clock_offset_.value_or(0)); }
 
-// CUPTI's times are on CLOCK_REALTIME. Where they are not, the newest sample was counted just before it was fetched.
+// CUPTI's times are on CLOCK_REALTIME. If they are not, the newest sample is assumed to have been counted just before it was fetched.
 void PmSampler::settle_clock(std::uint64_t newest) {
   constexpr std::int64_t kPlausible = 2'000'000'000;  // ns between counting and fetching
   if (clock_offset_) return;

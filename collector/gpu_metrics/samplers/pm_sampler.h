@@ -1,8 +1,8 @@
-// Samples the performance monitors of one GPU at a fixed rate, by CUPTI, or by the library below it, which leaves more samples in the hardware's
-// memory for as long as somebody else wants the processors.
+// Samples the performance monitors of one GPU at a fixed rate, by CUPTI or by the library below it. With the latter, more samples can stay in the
+// hardware's memory while others want the processors.
 //
-// The monitors are the whole GPU's: what every process does on it is counted, and no process notices. Only one tool at a time can have
-// them, and most machines keep them for administrators: see Refusal.
+// The monitors belong to the whole GPU: they count what every process does on it, and no process notices. Only one tool at a time can use them, and
+// most machines reserve them for administrators: see Refusal.
 #pragma once
 
 #include <atomic>
@@ -24,17 +24,17 @@
 
 namespace lanescope::gpu_metrics {
 
-// Why the monitors of a GPU can't be had.
+// Why the monitors of a GPU are not available.
 struct Refusal {
   proto::ComponentState state = proto::STATE_FAILED;
   std::string text;  // one sentence or two: what is wrong, and what to do
 };
 
-// What samples are fetched by: the library below CUPTI where it is there, else CUPTI.
+// The libraries that fetch samples: the one below CUPTI if it is available, else CUPTI.
 struct PmLibraries {
   const CuptiFunctions& cupti;
   const nvperf::Functions* below = nullptr;
-  std::string why_not;  // where there is none below
+  std::string why_not;  // why `below` is null
 };
 
 class PmSampler final : private SampleReceiver {
@@ -49,23 +49,23 @@ class PmSampler final : private SampleReceiver {
   [[nodiscard]] const std::vector<ChosenMetric>& metrics() const noexcept { return metrics_; }
   [[nodiscard]] const std::string& chip() const noexcept { return chip_; }
 
-  // Which library fetches, and why not another: "by CUPTI, since ...".
+  // Which library fetches, and why not the other: "by CUPTI, since ...".
   [[nodiscard]] const std::string& way() const noexcept { return way_; }
 
-  // False where the library refuses.
+  // Returns false if the library refuses.
   bool start();
   [[nodiscard]] bool is_started() const noexcept { return source_->is_started(); }
-  // Fetches what the hardware has counted since it was last done, to be evaluated later; nothing where it is not started. Where it is not due and
-  // others want the thread's processor, all of it waits in the hardware's memory. Where the library fails, that is said and it is not started any
-  // more: start() may help. One thread, which is that of start(), stop_with_rest() and finish(), too.
+  // Fetches what the hardware has counted since the last call, to be evaluated later. Does nothing if sampling is not started. If it is not due and
+  // others want the thread's processor, the samples stay in the hardware's memory. If the library fails, this is reported and sampling is no longer
+  // started; start() may help. Must be called on the thread of start(), stop_with_rest() and finish().
   Round collect(Due due = Due::kAll);
-  // Ends the sampling, with all that was counted fetched.
+  // Fetches everything that was counted, and ends the sampling.
   void stop_with_rest();
-  // Writes what was fetched up to now, evaluated. Returns then.
+  // Evaluates and writes everything that was fetched up to now, then returns.
   void finish();
-  // How long samples may wait to be fetched, or, while they are, may have waited in all. Any thread.
+  // How long samples may wait to be fetched. While they are being fetched: how long they may have waited in all. Any thread.
   [[nodiscard]] std::chrono::milliseconds patience() const noexcept { return source_->patience(); }
-  // Whether samples are fetched in time where nobody looks after patience(), as long as collect() is called often.
+  // True if samples are fetched in time without anybody checking patience(), provided that collect() is called often.
   [[nodiscard]] bool keeps_its_time() const noexcept { return source_->keeps_its_time(); }
   [[nodiscard]] const PmAccount& account() const noexcept { return account_; }
 
@@ -88,7 +88,7 @@ class PmSampler final : private SampleReceiver {
   [[nodiscard]] std::vector<SampleTime> times_of(std::span<const RawSample> samples);
   void write(std::span<const SampleTime> times, std::span<const double> values);
   void read_clocks();
-  // CLOCK_MONOTONIC ns.
+  // Converts a time of the source to CLOCK_MONOTONIC ns.
   [[nodiscard]] std::int64_t converted(std::uint64_t time) const;
   void settle_clock(std::uint64_t newest);
   void tell_once(const std::string& what, const std::string& answer);
@@ -100,15 +100,15 @@ class PmSampler final : private SampleReceiver {
   std::string way_;
   std::vector<ChosenMetric> metrics_;
   std::vector<std::uint8_t> availability_;
-  std::vector<std::unique_ptr<MetricProgram>> programs_;  // alike; the first one configures, and each evaluates on a thread of its own
+  std::vector<std::unique_ptr<MetricProgram>> programs_;  // equal to each other; the first one configures, and each evaluates on a thread of its own
   std::vector<std::int64_t> integers_;
   std::unique_ptr<CounterStream> counters_;
   std::int64_t last_flush_ = 0;
   PmAccount account_;
   agent::encode::ClockMap clocks_;
   std::int64_t last_clock_reading_ = 0;
-  std::optional<std::int64_t> clock_offset_;  // what the source's times lack to what clocks_ converts; known from the first sample on
-  bool has_own_clock_ = false;                // its source has
+  std::optional<std::int64_t> clock_offset_;  // added to the source's times before clocks_ converts them; known from the first sample on
+  bool has_own_clock_ = false;                // the source has a clock that can be read
   bool first_sample_ = true;
   bool told_of_loss_ = false;
   std::atomic<bool> told_of_failure_ = false;

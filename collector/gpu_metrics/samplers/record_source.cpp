@@ -8,17 +8,17 @@
 namespace lanescope::gpu_metrics {
 namespace {
 
-constexpr std::size_t kMostSamples = 512;             // of an image
+constexpr std::size_t kMostSamples = 512;             // in an image
 constexpr std::size_t kLargestImage = 4u << 20;       // bytes
-constexpr double kExpectedBytes = 16u << 10;          // of a sample in the buffer: 9 to 22 KB of the default set at 10 kHz on an H200
-constexpr std::int64_t kEnoughOfBuffer = 60;          // s until it would be full, where that takes less than what is asked for
-constexpr std::int64_t kUsualWait = 100'000'000'000;  // ns; clocks are known for two minutes
-constexpr std::int64_t kHandOnEvery = 1'000'000'000;  // ns, where somebody waits
+constexpr double kExpectedBytes = 16u << 10;          // of a sample in the buffer: 9 to 22 KB for the default set at 10 kHz on an H200
+constexpr std::int64_t kEnoughOfBuffer = 60;          // s until the buffer would be full, if such a buffer is smaller than what is asked for
+constexpr std::int64_t kUsualWait = 100'000'000'000;  // ns; readings of the clocks are kept for two minutes
+constexpr std::int64_t kHandOnEvery = 1'000'000'000;  // ns, if somebody waits
 
-// Of what may wait, what is left where more than that had to be fetched from a program that uses all processors.
+// If more than `most` bytes wait while a program uses all processors, records are fetched until this many bytes are left.
 constexpr std::size_t low_mark(std::size_t most) { return most / 9 * 8; }
 
-// Whether means and sums over the GPU's units are not enough.
+// True if means and sums over the GPU's units are not enough.
 bool needs_each_unit(std::span<const char* const> metrics) {
   return std::any_of(metrics.begin(), metrics.end(), [](const char* metric) {
     const std::string_view name(metric);
@@ -97,7 +97,7 @@ bool RecordSource::begin_session(const Order& order, std::string& reason) {
     reason = "NVPW_GPU_PeriodicSampler_GetRecordBufferStatus_V2 says " + std::to_string(known);
     return false;
   }
-  total_ = account_.hardware_buffer = now.total;  // the library may have made it smaller
+  total_ = account_.hardware_buffer = now.total;  // the library may have made the buffer smaller
   return true;
 }
 
@@ -130,7 +130,7 @@ bool RecordSource::make_image(std::size_t samples) {
 }
 
 bool RecordSource::start() {
-  nvperf::SetConfig config;  // clears what an overflow has left, too
+  nvperf::SetConfig config;  // also clears the state that an overflow has left
   config.device = device_;
   config.config = config_.data();
   config.config_size = config_.size();
@@ -176,7 +176,7 @@ Round RecordSource::fetch(Due due) {
   account_.longest_pause = std::max(account_.longest_pause, now - std::exchange(last_round_, now));
   const std::optional<nvperf::BufferStatus> buffer = status();
   if (!buffer) return Round::kDone;
-  if (buffer->overflow != 0) {  // nothing is counted any more
+  if (buffer->overflow != 0) {  // the hardware has stopped counting
     halt();
     due = Due::kAll;
   }
@@ -254,7 +254,7 @@ void RecordSource::hand_on(std::size_t whole) {
     receiver_.lost_some("Some samples of the metrics of GPU " + std::to_string(gpu_.ordinal) + " are missing: libnvperf_target.so does not tell their times.");
   account_.samples += whole - handed_on_;
   handed_on_ = whole;
-  copy_ = image_;  // the receiver makes what it gets fresh
+  copy_ = image_;  // the receiver makes its image fresh again
   receiver_.take(fresh_, copy_, samples);
 }
 

@@ -1,4 +1,4 @@
-// CUPTI's functions for metrics, from a libcupti that is loaded while the program runs.
+// CUPTI's functions for metrics, from a libcupti loaded at run time.
 #pragma once
 
 #include <cupti_pmsampling.h>
@@ -42,7 +42,7 @@ struct CuptiFunctions {
   decltype(&::cuptiPmSamplingCounterDataGetSampleInfo) get_sample_info = nullptr;
 };
 
-// All of them from a loaded libcupti; none where it lacks one, which every one before CUDA 12.6 does.
+// Resolves all functions from a loaded libcupti. Nothing if one is missing, as in every libcupti before CUDA 12.6.
 [[nodiscard]] std::optional<CuptiFunctions> resolve_cupti(void* library);
 
 // "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES".
@@ -51,19 +51,19 @@ struct CuptiFunctions {
 // Metrics of one chip as CUPTI knows them: how they are counted together, and what the counts mean. Needs no GPU.
 class MetricProgram {
  public:
-  // `availability`: what the device at hand can count, or empty: what the chip could. It must outlive this.
+  // `availability`: what the device at hand can count; empty: everything that the chip may have. It must outlive this object.
   MetricProgram(const CuptiFunctions& cupti, const std::string& chip, std::span<const std::uint8_t> availability, std::span<const std::string> metrics,
                 CUpti_ProfilerType type = CUPTI_PROFILER_TYPE_PM_SAMPLING);
   ~MetricProgram();
   MetricProgram(const MetricProgram&) = delete;
   MetricProgram& operator=(const MetricProgram&) = delete;
 
-  // What the hardware is to be told. Empty where CUPTI refuses the metrics.
+  // The configuration for the hardware. Empty if CUPTI refuses the metrics.
   [[nodiscard]] std::span<const std::uint8_t> config() const noexcept { return config_; }
   [[nodiscard]] bool fits_one_pass() const { return passes() == 1; }
-  [[nodiscard]] std::size_t passes() const;  // 0 where CUPTI refuses the metrics
+  [[nodiscard]] std::size_t passes() const;  // 0 if CUPTI refuses the metrics
   [[nodiscard]] std::span<const char* const> names() const noexcept { return names_; }
-  // One value a metric, of one sample. False where CUPTI refuses.
+  // Computes one value for each metric of one sample. Returns false if CUPTI refuses.
   [[nodiscard]] bool evaluate(std::span<const std::uint8_t> samples, std::size_t index, std::span<double> values) const;
 
  private:

@@ -10,8 +10,8 @@ struct CounterDescription {
   const char* name;
   const char* group;
   const char* unit;
-  double resolution;  // what an integer of it is worth, in that unit
-  double maximum;     // 0 where none is known
+  double resolution;  // the value of one integer step, in that unit
+  double maximum;     // 0 if none is known
   const char* source;
   const char* description;
 };

@@ -10,12 +10,12 @@
 namespace lanescope::gpu_metrics {
 namespace {
 
-constexpr std::size_t kPage = 4096;  // bytes of an image that are kept or left out together
-constexpr std::size_t kUnit = 128;   // samples that a thread takes on at once: some milliseconds of work
+constexpr std::size_t kPage = 4096;  // bytes of an image that are kept or dropped together
+constexpr std::size_t kUnit = 128;   // samples that a thread takes at once: some milliseconds of work
 
 std::size_t page_size(std::size_t page, std::size_t image) { return std::min(kPage, image - page * kPage); }
 
-// The numbers of pages that differ, in front of them how many there are, behind them the pages. The image is fresh again then.
+// Packs the pages that differ from `fresh`: their number, their indices, then the pages. Makes the image fresh again.
 void take_differences(std::span<const std::uint8_t> fresh, std::span<std::uint8_t> image, std::vector<std::byte>& packed) {
   std::vector<std::uint32_t> pages{0};
   for (std::size_t page = 0; page * kPage < image.size(); ++page)
@@ -52,7 +52,7 @@ void Evaluation::add(std::span<const std::uint8_t> fresh, std::span<std::uint8_t
   if (times.empty()) return;
   std::unique_lock lock = acquire();
   while (!queue_.put(packed_)) {
-    if (is_done()) {  // one piece is more than may wait: it is worked on where it lies
+    if (is_done()) {  // the piece alone exceeds the limit: it is processed in place
       current_ = {fresh, std::move(times), OwnedImage()};
       waiting_ += current_.times.size();
       piece_ = std::move(packed_);
@@ -106,7 +106,7 @@ void Evaluation::run_on_leftovers() {
   while (!ends_) {
     changed_.wait(lock, [this] { return ends_ || has_work(); });
     if (!ends_) work(lock, 0);
-    // A thread that can't be made usual again would hold up those who are in a hurry, which take over what it has not begun.
+    // A thread that can't get a usual share again would delay those in a hurry, who take over all work that it has not begun.
     if (hurries_ && !can_return_) changed_.wait(lock, [this] { return ends_ || !hurries_; });
   }
 }
@@ -119,12 +119,12 @@ bool Evaluation::has_work() const noexcept {
       return next_ < current_.times.size() || pending_ == 0;
     case State::kLoading:
     case State::kTaking:
-      return false;  // another thread's
+      return false;  // another thread has it
   }
   return false;
 }
 
-// One step. Requires: has_work().
+// Does one step. Requires: has_work().
 void Evaluation::work(std::unique_lock<std::mutex>& lock, std::size_t thread) {
   if (state_ == State::kNone) {
     current_ = std::move(blocks_.front());
@@ -214,7 +214,7 @@ void Evaluation::hurry(std::unique_lock<std::mutex>& lock, const std::function<b
   std::vector<std::thread> others;
   for (std::size_t thread = 2; thread < work_.threads; ++thread)
     others.emplace_back([this, &help, thread] {
-      set_share(this_thread(), ProcessorShare::kUsual);  // it begins with the share of the thread that made it
+      set_share(this_thread(), ProcessorShare::kUsual);  // it starts with the share of the thread that created it
       std::unique_lock held(mutex_);
       help(held, thread);
     });

@@ -1,7 +1,7 @@
-// Which hardware metrics are sampled: what is wished for, in order of importance, and what of it a chip can give at once.
+// Which hardware metrics are sampled: a list of wishes in order of importance, and those that a chip can count at once.
 //
-// A GPU's performance monitors count only so many things in one pass, and sampling has one pass. Chips differ in what they have and in what
-// goes together, so the choice is made by trying (MetricTrial), not by tables.
+// A GPU's performance monitors can count only a limited number of things in one pass, and sampling has only one pass. Chips differ in the metrics
+// that they have and in those that can be combined. So the choice is made by trying (MetricTrial), not by tables.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@
 
 namespace lanescope::gpu_metrics {
 
-// One row that is wished for. The first metric that the chip has, and that goes together with what was chosen before, wins.
+// One wished counter. The first metric that the chip has and that can be combined with those already chosen is used.
 struct MetricWish {
   std::string name;   // "SMs active"
   std::string group;  // heading under which it is shown
@@ -29,12 +29,12 @@ struct ChosenMetric {
   std::string name;
   std::string group;
   std::string description;
-  std::string unit;       // "%", "B/s", "Hz", "1/s" or empty, by the form of the metric's name
-  double resolution = 1;  // what an integer of it is worth, in that unit
-  double maximum = 0;     // 0 where none is known
+  std::string unit;       // "%", "B/s", "Hz", "1/s" or empty, derived from the metric's name
+  double resolution = 1;  // the value of one integer step, in that unit
+  double maximum = 0;     // 0 if none is known
 };
 
-// Whether all of these metrics together can be sampled in one pass.
+// True if all of these metrics together can be sampled in one pass.
 using MetricTrial = std::function<bool(std::span<const std::string> metrics)>;
 
 struct MetricSet {
@@ -43,8 +43,8 @@ struct MetricSet {
 };
 [[nodiscard]] std::span<const MetricSet> metric_sets() noexcept;
 
-// The wishes of a set, none of the one that takes what the driver counts: by its name, or from a file that names one metric a line, with
-// what to call it behind the name if that is to differ.
+// Reads the wishes of a set, by its name or from a file. A file names one metric a line, optionally followed by the name to show. The set that uses
+// the driver's counts has no wishes.
 Result<std::vector<MetricWish>> read_metric_set(const std::string& name_or_file);
 
 [[nodiscard]] std::vector<ChosenMetric> choose_metrics(std::span<const MetricWish> wishes, const MetricTrial& fits);

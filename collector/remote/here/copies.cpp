@@ -22,14 +22,14 @@ bool is_whole_recording(const std::filesystem::path& path) {
   return reader && !reader->index().empty();
 }
 
-// Whether what lies at `path` is the file there itself, as in a folder that both machines have. A file that grows was modified at most as long
-// ago as file systems over a network keep what they know of it.
+// True if the file at `path` is the file there itself, for example in a folder that both machines share. Network file systems may cache a file's attributes
+// for a while, so that the modification time of a growing file may differ by that time.
 bool is_file_there(const proto::RemoteReply::File& file, const std::filesystem::path& path) {
   constexpr std::int64_t kOutdated = 120'000'000'000;  // ns
   struct stat facts {};
   if (file.inode() == 0 || stat(path.c_str(), &facts) != 0 || facts.st_ino != file.inode()) return false;
   const std::int64_t modified = std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec;
-  // Unsigned: what a far side says may be any number.
+  // Unsigned: the other side may send any number.
   const std::uint64_t apart = static_cast<std::uint64_t>(std::max(modified, file.modified())) - static_cast<std::uint64_t>(std::min(modified, file.modified()));
   return apart < kOutdated;
 }
@@ -44,7 +44,7 @@ void Copies::describe(proto::RemoteRequest::Follow& request) const {
   }
 }
 
-// An empty file is nobody's copy.
+// An empty file is not treated as a copy.
 Result<LocalCopy> Copies::make(const proto::RemoteReply::File& file, const std::filesystem::path& path) {
   if (is_file_there(file, path))
     return Error{path.string() + " is the file there itself, in a folder that both machines have. It needs no copy; for one, give another name with -o."};
@@ -87,7 +87,7 @@ Result<void> Copies::take(const proto::RemoteReply::Bytes& bytes) {
   const auto copy = by_number_.find(bytes.file());
   if (copy == by_number_.end()) return senseless("bytes of a file that was not named");
   if (bytes.offset() != copy->second->file.sums().size()) return senseless("bytes that do not follow those before");
-  // Only the other side says that it begins as what is there does.
+  // Only the other side says that its file starts with what is here.
   if (copy->second->is_whole && !bytes.data().empty()) return not_a_beginning(copy->second->file.path());
   return copy->second->file.append(bytes.data());
 }
@@ -109,7 +109,7 @@ bool Copies::are_equal(const proto::RemoteReply::End& end) {
   return true;
 }
 
-// Returns whether the copy stays one.
+// Returns true if the copy is kept.
 bool Copies::keep_what_came(Copy& copy, const proto::RemoteReply::End& end) {
   const auto names = [&copy](const auto& each) { return std::find(each.begin(), each.end(), copy.name) != each.end(); };
   const bool was_removed = names(end.removed());
@@ -119,7 +119,7 @@ bool Copies::keep_what_came(Copy& copy, const proto::RemoteReply::End& end) {
     return false;
   }
   lost_.push_back({copy.file.is_in_place() ? copy.file.path() : std::filesystem::path(), copy.name, was_removed});
-  return copy.file.is_in_place();  // else it was worth less than what it was to replace
+  return copy.file.is_in_place();  // otherwise it was worth less than the file that it was to replace
 }
 
 Result<void> Copies::finish() {

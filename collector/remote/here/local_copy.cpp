@@ -10,7 +10,7 @@
 namespace lanescope::remote {
 namespace {
 
-constexpr std::uint64_t kWorthReplacing = 16u << 10;  // bytes: more than a recording has that nothing happened in
+constexpr std::uint64_t kWorthReplacing = 16u << 10;  // bytes: more than a recording takes in which nothing happened
 
 Error not_written(const std::filesystem::path& path) {
   return {path.string() + " can't be written: " + std::strerror(errno) + ". Free some space, or name another disk with -o."};
@@ -21,7 +21,7 @@ Error not_written(const std::filesystem::path& path) {
 Result<LocalCopy> LocalCopy::create(const std::filesystem::path& path, Overwrite overwrite, Readers readers) {
   Result<NewFile> file = NewFile::create(path, overwrite, readers);
   if (!file) return file.error();
-  flock(file->descriptor(), LOCK_EX | LOCK_NB);  // a file system without locks knows no difference
+  flock(file->descriptor(), LOCK_EX | LOCK_NB);  // fails on a file system without locks; this makes no difference
   std::error_code missing;
   const bool replaces = std::filesystem::exists(file->path(), missing);
   return LocalCopy(std::move(*file), replaces ? kWorthReplacing : 1);
@@ -64,7 +64,7 @@ Result<void> LocalCopy::append(std::string_view bytes) {
 Result<void> LocalCopy::finish() {
   if (!is_in_place()) return file_.take_place();
   if (!is_where_it_was()) return Error{path().string() + " was removed or replaced while it was copied."};
-  // A file system over a network may only now say that there is no room.
+  // A network file system may report only now that there is no room.
   return fsync(file_.descriptor()) == 0 || errno == EINVAL ? Result<void>() : not_written(path());
 }
 

@@ -29,20 +29,20 @@ Result<Pipe> make_pipe() {
   const Error none_left{"There are no descriptors left to reach another machine."};
   if (pipe2(ends, O_CLOEXEC) != 0) return none_left;
   Pipe pipe{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
-  // Where standard input, output or error are closed, a pipe may get their numbers, which the child puts others in place of.
+  // If standard input, output or error are closed, a pipe may get their numbers, which the child replaces.
   for (FileDescriptor* end : {&pipe.read_end, &pipe.write_end})
     if (end->get() <= STDERR_FILENO) *end = FileDescriptor(fcntl(end->get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   if (!pipe.read_end.valid() || !pipe.write_end.valid()) return none_left;
   return pipe;
 }
 
-// In the child. Writes errno where it could not.
+// Runs in the child. Writes errno to `report` on failure.
 [[noreturn]] void become(const std::vector<char*>& arguments, Terminal terminal, int input, int output, int messages, int report) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   std::signal(SIGPIPE, SIG_DFL);
-  // Ctrl+C goes to every process of the terminal. The link has to live on for what it asks for.
+  // Ctrl+C goes to every process of the terminal. The link must survive it, because it carries the request to stop.
   if (terminal == Terminal::kShared) {
     std::signal(SIGINT, SIG_IGN);
     std::signal(SIGQUIT, SIG_IGN);

@@ -1,4 +1,4 @@
-// The process that leads to another machine: ssh, docker exec or the like, with pipes for its standard input, output and error.
+// The process that connects to another machine: ssh, docker exec or the like, with pipes for its standard input, output and error.
 #pragma once
 
 #include <sys/types.h>
@@ -17,23 +17,23 @@ namespace lanescope::remote {
 
 class Transport {
  public:
-  // Fails with one sentence where the command can't be started.
+  // Fails with one sentence if the command can't be started.
   static Result<Transport> start(const std::vector<std::string>& command, Terminal terminal);
 
   Transport(Transport&& other) noexcept;
   Transport& operator=(Transport&& other) = delete;
-  ~Transport();  // gives it a moment to end by itself once its pipes are closed, then ends it
+  ~Transport();  // closes its pipes, gives it a moment to end by itself, then ends it
 
-  // To be taken once: what it reads and what it prints.
+  // The descriptors of its input and its output. To be taken once.
   channel::FileDescriptor take_input() { return std::move(input_); }
   channel::FileDescriptor take_output() { return std::move(output_); }
 
-  // Its messages, to be polled for; -1 once there are none any more.
+  // Its messages, to be polled; -1 once no more can come.
   [[nodiscard]] int messages() const noexcept { return messages_.get(); }
-  // What it has said since the last call, at most a megabyte in all.
+  // What it has printed to them since the last call, at most a megabyte in total.
   std::string take_messages();
 
-  // Waits for its end, at most so long; its exit code, 128 + signal, or -1 where it goes on.
+  // Waits for its end, at most for `limit`. Returns its exit code, 128 + signal, or -1 if it still runs.
   int wait(std::chrono::milliseconds limit);
 
  private:

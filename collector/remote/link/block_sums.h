@@ -1,4 +1,5 @@
-// What is in a file, so that two machines can tell from where on their copies differ: XXH64 of each block, and of what follows the last.
+// Hashes of a file's content, by which two machines find the position from which their copies differ: XXH64 of each block, and of the bytes after the last
+// block.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +26,14 @@ class BlockSums {
 
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   void append(std::string_view bytes);
-  // Takes in what a file has at size(), up to `end`. Calls `between` after each megabyte. Returns whether so much could be read;
-  // errno says why not, 0 where the file has less.
+  // Appends the bytes of a file from size() up to `end`. Calls `between` after each megabyte. Returns true if all of it could be read; otherwise errno says
+  // why, 0 if the file is shorter.
   bool append_file(int descriptor, std::uint64_t end, const std::function<void()>& between = {});
-  // As if only the first bytes had come, of the file that they were written to.
+  // Goes back to the state after the first `size` bytes. `descriptor`: the file that has the bytes.
   bool cut(std::uint64_t size, int descriptor);
 
   [[nodiscard]] std::span<const std::uint64_t> blocks() const noexcept { return blocks_; }
-  [[nodiscard]] std::uint64_t tail() const noexcept;  // of what follows the last whole block
+  [[nodiscard]] std::uint64_t tail() const noexcept;  // of the bytes after the last whole block
   [[nodiscard]] std::uint64_t all() const noexcept;   // of all hashes
   void describe(proto::RemotePosition& position) const;
 
@@ -45,7 +46,7 @@ class BlockSums {
   std::unique_ptr<XXH64_state_s, Free> tail_;
 };
 
-// How many first bytes of the file are the same as those of a copy. Calls `between` after each megabyte that was read.
+// The number of bytes at the start of the file that are equal to those of a copy. Calls `between` after each megabyte that was read.
 [[nodiscard]] std::uint64_t equal_bytes(const proto::RemotePosition& copy, int descriptor, std::uint64_t size, const std::function<void()>& between);
 
 }  // namespace lanescope::remote

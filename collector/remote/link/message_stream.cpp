@@ -50,7 +50,7 @@ bool MessageReader::find_begin() {
   if (has_begun_) return true;
   const std::size_t begin = buffer_.find(kMagic, read_);
   has_begun_ = begin != std::string::npos;
-  // The last letters may be the first of the mark.
+  // The last letters may be the start of the mark.
   const std::size_t end = has_begun_ ? begin : std::max(read_, buffer_.size() - std::min(buffer_.size(), kMagic.size() - 1));
   noise_.append(buffer_, read_, end - read_);
   read_ = end;
@@ -72,7 +72,7 @@ std::optional<std::string> MessageReader::next() {
     return std::nullopt;
   }
   if (header.size > largest_) {
-    // A terminal shows the bytes of our own greeting so.
+    // A terminal echoes the bytes of our own greeting in this form.
     is_from_terminal_ = std::string_view(buffer_).substr(read_, sizeof(header)).find("^@^@") != std::string_view::npos;
     give_up("a message of " + std::to_string(header.size) + " bytes, where at most " + std::to_string(largest_) + " may be");
     return std::nullopt;

@@ -1,4 +1,4 @@
-// What both sides hold to.
+// Constants that both sides use.
 #pragma once
 
 #include <chrono>
@@ -7,6 +7,6 @@
 namespace lanescope::remote {
 
 inline constexpr std::uint32_t kProtocol = 1;
-inline constexpr std::chrono::milliseconds kPulse{5'000};  // after which a side that has nothing to say says so
+inline constexpr std::chrono::milliseconds kPulse{5'000};  // a side that has nothing to send sends a sign of life after this time
 
 }  // namespace lanescope::remote

@@ -19,7 +19,7 @@ namespace {
 
 using channel::FileDescriptor;
 
-// They answer at once, and concern the machine that they run on. attach and fetch are there for --list.
+// Commands that answer at once, and concern the machine on which they run. attach and fetch are allowed for --list.
 constexpr std::array<std::string_view, 9> kAllowed{"sessions", "status", "doctor", "start", "stop", "cancel", "shutdown", "attach", "fetch"};
 
 bool is_allowed(const proto::RemoteRequest::Run& request) {
@@ -35,7 +35,7 @@ bool is_allowed(const proto::RemoteRequest::Run& request) {
 Command::Command(Command&& other) noexcept
     : number_(other.number_), process_(std::exchange(other.process_, 0)), streams_(std::move(other.streams_)), sent_(other.sent_) {}
 
-// So that it removes what it has begun to write.
+// Ends the command by a signal, so that it removes what it has started to write.
 Command::~Command() {
   constexpr auto kPatience = std::chrono::seconds(5);
   constexpr auto kLook = std::chrono::milliseconds(5);
@@ -68,7 +68,7 @@ Result<Command> Command::start(const proto::RemoteRequest::Run& request, std::ui
   command.process_ = fork();
   if (command.process_ < 0) return Error{"There are no processes left to run a command."};
   if (command.process_ == 0) {
-    session::give_back_inheritance();  // first: what was closed for us becomes open
+    session::give_back_inheritance();  // first, because it opens what was closed for us
     const int nothing = open("/dev/null", O_RDONLY);
     if (nothing != STDIN_FILENO) dup2(nothing, STDIN_FILENO);
     dup2(output_end.get(), STDOUT_FILENO);

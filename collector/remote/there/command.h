@@ -1,4 +1,4 @@
-// A command that another machine runs here: lanescope with its arguments, whose output is passed on as it comes.
+// A command that another machine runs here: lanescope with its arguments. Its output is passed on as it comes.
 #pragma once
 
 #include <sys/types.h>
@@ -15,15 +15,14 @@ namespace lanescope::remote {
 
 class Command {
  public:
-  // Fails with one sentence where it is none of those that may be run, or can't be started.
-  // `number`: of the request, for its answer.
+  // Fails with one sentence if the command is not one of those that may be run, or can't be started. `number`: of the request, for its answer.
   static Result<Command> start(const proto::RemoteRequest::Run& request, std::uint32_t number, const std::filesystem::path& program);
 
   Command(Command&& other) noexcept;
   Command& operator=(Command&&) = delete;
   ~Command();  // ends it
 
-  // Sends what it has printed. Returns whether more may come: not once its end was said.
+  // Sends what the command has printed. Returns true if more may come, false once its end was sent.
   bool send_some(Link& link);
 
  private:

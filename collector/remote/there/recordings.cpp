@@ -32,9 +32,9 @@ using channel::FileDescriptor;
 constexpr const char* kEnded = "ended";
 constexpr const char* kRecorder = "recorder";
 constexpr const char* kCode = "code";
-constexpr const char* kBeside = ".new";        // behind the name of a file that has not taken its place
-constexpr std::size_t kEndedBytes = 32;        // of `ended`: room for two numbers
-constexpr const char* kLeaving = ".removed-";  // before the name of a folder that is about to go
+constexpr const char* kBeside = ".new";        // suffix of a file that does not have its final name yet
+constexpr std::size_t kEndedBytes = 32;        // size of `ended`: room for two numbers
+constexpr const char* kLeaving = ".removed-";  // prefix of a folder that is being removed
 
 Error begun_elsewhere(const std::string& name, const std::string& host) {
   return {"The recording " + name + " was begun on " + host + ", which can end it. If that machine is gone, remove the recording's folder.", ErrorKind::kUsage};
@@ -45,7 +45,7 @@ Error not_made(const fs::path& folder) {
           ". Set XDG_CACHE_HOME there to a folder that is yours."};
 }
 
-// When a process was started, in the kernel's ticks: tells it from a later one with its number. Empty where it is gone, or only waits to be
+// When a process was started, in the kernel's ticks, which distinguish it from a later process with its number. Empty if it is gone, or only waits to be
 // reaped.
 std::string start_of(pid_t process) {
   constexpr std::size_t kStart = 22;  // field of proc(5)
@@ -54,7 +54,7 @@ std::string start_of(pid_t process) {
   return runs ? std::to_string(stat.number(kStart)) : std::string();
 }
 
-// Null where it runs no more: it is held first, and then looked at, since its number may be another's by now.
+// Null if it no longer runs. The descriptor is opened first and the process is checked afterwards, because its number may be another process's by now.
 FileDescriptor held(pid_t process, const std::string& start) {
   FileDescriptor descriptor(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
   if (start_of(process) != start) return FileDescriptor();
@@ -80,7 +80,7 @@ std::optional<Recorder> recorder_of(const fs::path& folder) {
   return recorder;
 }
 
-// 0 once all of it is on the disk, or why not (errno): a full disk may say so late. What is there is written over in place.
+// Returns 0 once all of it is on the disk, else errno: a full disk may be reported late. An existing file is overwritten in place.
 int write_through(const fs::path& path, int flags, const std::string& text) {
   const FileDescriptor file(open(path.c_str(), flags | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return errno;
@@ -90,7 +90,7 @@ int write_through(const fs::path& path, int flags, const std::string& text) {
   return fsync(file.get()) == 0 || errno == EINVAL ? 0 : errno;
 }
 
-// A file that says a state takes its place whole, or what is there stays. 0, or why not (errno).
+// Replaces a file that describes a state in one step, or leaves it unchanged. Returns 0 or errno.
 int write_state(const fs::path& path, const std::string& text) {
   const fs::path beside = path.string() + kBeside;
   int reason = write_through(beside, O_CREAT | O_TRUNC, text + '\n');
@@ -99,7 +99,7 @@ int write_state(const fs::path& path, const std::string& text) {
   return reason;
 }
 
-// Once the recorder works, its disk may fill up: by then there is room for what it says, and for how it ends. 0, or why not (errno).
+// Reserves room for what the recorder prints and for how it ends, because the disk may be full by then. Returns 0 or errno.
 int make_room(const fs::path& folder) {
   constexpr off_t kForMessages = 64 << 10;  // bytes
   constexpr mode_t kForOwner = 0600;
@@ -108,17 +108,17 @@ int make_room(const fs::path& folder) {
   if (const int reason = write_through(folder / kReading, O_CREAT, std::string(sizeof(session::DistantReading), '\0')); reason != 0) return reason;
   const FileDescriptor output(open((folder / kOutput).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kForOwner));
   if (!output.valid()) return errno;
-  // The recorder and its program share the first: what the program prints may take all of it, and nothing of the second.
+  // The recorder and its program share the first file: the program's output may use all of it, but nothing of the second.
   for (const char* name : {kMessages, kReserve}) {
     const FileDescriptor messages(open((folder / name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kForOwner));
     if (!messages.valid()) return errno;
     const bool has_room = fallocate(messages.get(), FALLOC_FL_KEEP_SIZE, 0, kForMessages) == 0;
-    if (!has_room && (errno == ENOSPC || errno == EDQUOT)) return errno;  // not every file system can
+    if (!has_room && (errno == ENOSPC || errno == EDQUOT)) return errno;  // not every file system can reserve room
   }
   return 0;
 }
 
-// In the room that was made for it. What takes part in the recording has ended; where even this fails, nobody knows how.
+// Writes into the reserved room. All parts of the recording have ended. If even this fails, its end stays unknown.
 void write_end(const fs::path& folder, int code, int signal) {
   const fs::path ended = folder / kEnded, room = ended.string() + kBeside;
   std::string text = std::to_string(code) + " " + std::to_string(signal);
@@ -127,7 +127,7 @@ void write_end(const fs::path& folder, int code, int signal) {
   if (write_through(room, 0, text) != 0 || rename(room.c_str(), ended.c_str()) != 0) write_state(ended, text);
 }
 
-// %, which patterns of names begin with, as itself.
+// Doubles %, which starts patterns in names.
 std::string as_pattern(const std::string& path) {
   std::string pattern;
   for (const char letter : path) pattern += letter == '%' ? std::string("%%") : std::string(1, letter);
@@ -137,13 +137,13 @@ std::string as_pattern(const std::string& path) {
 bool lead(int descriptor, const fs::path& path, int flags) {
   constexpr mode_t kForOwner = 0600;
   const int file = open(path.c_str(), flags | O_CLOEXEC, kForOwner);
-  if (file == descriptor) return fcntl(file, F_SETFD, 0) == 0;  // it was closed
+  if (file == descriptor) return fcntl(file, F_SETFD, 0) == 0;  // the descriptor was closed
   return file >= 0 && dup2(file, descriptor) == descriptor;
 }
 
 [[noreturn]] void become_recorder(const fs::path& folder, const proto::RemoteRequest::Record& request, const fs::path& program) {
   session::give_back_inheritance();
-  // Else it would print between the messages of a link.
+  // Otherwise it would print between the messages of a link.
   if (!lead(STDERR_FILENO, folder / kMessages, O_WRONLY | O_APPEND) || !lead(STDOUT_FILENO, folder / kOutput, O_WRONLY | O_APPEND) ||
       !lead(STDIN_FILENO, "/dev/null", O_RDONLY))
     _exit(1);
@@ -171,7 +171,7 @@ bool lead(int descriptor, const fs::path& path, int flags) {
   _exit(1);
 }
 
-// A recorder that begins once a byte comes through the gate, or not at all; -1: none.
+// Starts a recorder that waits until a byte comes through the gate, and ends if none does; -1: none.
 pid_t start_recorder(const fs::path& folder, const proto::RemoteRequest::Record& request, const fs::path& program, FileDescriptor& gate) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return -1;
@@ -180,7 +180,7 @@ pid_t start_recorder(const fs::path& folder, const proto::RemoteRequest::Record&
   const pid_t recorder = fork();
   if (recorder != 0) return recorder;
   gate.reset();
-  setsid();  // it leads a group, in which its program is: what asks for the end goes to all of them, as a terminal would send it
+  setsid();  // it leads a group that includes its program: requests to end go to all of them, as from a terminal
   char nothing = 0;
   if (read(inner.get(), &nothing, 1) != 1) _exit(1);
   become_recorder(folder, request, program);
@@ -193,8 +193,8 @@ int wait_for_end_of(pid_t recorder) {
   return status;
 }
 
-// Never returns. A recorder that can't be noted would be out of reach, so none begins; which it is (0, or errno) is written to `asker`. Then all
-// that was open closes: the link must be able to end.
+// Never returns. A recorder without a note would be out of reach, so none starts without it. The result (0, or errno) is written to `asker`. Then everything
+// that was open is closed, so that the link can end.
 [[noreturn]] void keep(const fs::path& folder, const proto::RemoteRequest::Record& request, const fs::path& program, int asker) {
   setsid();
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
@@ -203,7 +203,7 @@ int wait_for_end_of(pid_t recorder) {
   int reason = make_room(folder);
   if (reason == 0 && (recorder = start_recorder(folder, request, program, gate)) < 0) reason = errno;
   if (reason == 0) reason = write_state(folder / kRecorder, std::to_string(recorder) + " " + start_of(recorder) + " " + host_name());
-  std::signal(SIGPIPE, SIG_IGN);  // of a recorder that somebody has ended already
+  std::signal(SIGPIPE, SIG_IGN);  // in case somebody has ended the recorder already
   if (reason != 0) {
     gate.reset();
     if (recorder > 0) wait_for_end_of(recorder);
@@ -219,7 +219,7 @@ int wait_for_end_of(pid_t recorder) {
   _exit(0);
 }
 
-// A folder of this user's, which is made where nothing is there, and to which none of these bits of a mode opens; errno says why there is none.
+// A folder of this user, which is made if it does not exist, and whose mode has none of the bits `refused`. On failure errno says why.
 FileDescriptor own_folder(int parent, const fs::path& name, mode_t refused = 0) {
   if (mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) return {};
   FileDescriptor folder(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -244,11 +244,11 @@ Result<Recordings> Recordings::open() {
   const fs::path folder = base / "recordings";
   std::error_code ignored;
   fs::create_directories(base.parent_path(), ignored);
-  // Where it is below /tmp, somebody else may have made either, or laid a link there: nothing is made in what is not ours.
+  // If it is below /tmp, somebody else may have made either folder, or a link: nothing is made in a folder that is not ours.
   const FileDescriptor ours = own_folder(AT_FDCWD, base);
   if (!ours.valid() || !own_folder(ours.get(), folder.filename(), 077).valid()) return not_made(folder);
   for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
-    std::error_code failed;  // of one that is just being removed, somebody else takes files away
+    std::error_code failed;  // if a folder is just being removed, somebody else removes its files
     if (entry->path().filename().native().starts_with(kLeaving)) fs::remove_all(entry->path(), failed);
   }
   return Recordings(folder);
@@ -263,7 +263,7 @@ Result<void> Recordings::start(const proto::RemoteRequest::Record& request, cons
     if (errno == EEXIST) return {};
     return Error{"No folder can be made in " + folder_.string() + ": " + std::strerror(errno) + "."};
   }
-  // Nothing has begun: the next one who asks may try again.
+  // Nothing has started: a later request may try again.
   const auto not_started = [&folder](int reason) {
     std::error_code ignored;
     fs::remove_all(folder, ignored);
@@ -285,7 +285,7 @@ Result<void> Recordings::start(const proto::RemoteRequest::Record& request, cons
   }
   if (size == sizeof(reason) && reason == 0) return {};
   wait_for_end_of(keeper);
-  return not_started(size == sizeof(reason) ? reason : ECANCELED);  // it was killed, and so nothing came through its gate
+  return not_started(size == sizeof(reason) ? reason : ECANCELED);  // the keeper was killed, and so nothing came through its gate
 }
 
 Result<fs::path> Recordings::folder_of(const std::string& name) const {
@@ -298,7 +298,7 @@ RecordingState Recordings::state_of(const fs::path& folder) const {
   RecordingState state;
   const std::optional<Recorder> recorder = recorder_of(folder);
   if (recorder) state.host = recorder->host;
-  // Before the end is looked for, which is written after it.
+  // Checked before the note about the end is read, which is written after it.
   const bool is_here = recorder && recorder->host == host_name();
   const bool runs = is_here && start_of(recorder->process) == recorder->start;
   std::ifstream ended(folder / kEnded), code(folder / kCode);
@@ -326,7 +326,8 @@ Result<void> Recordings::stop(const std::string& name, int signal) {
   if (progress == Progress::kElsewhere) return begun_elsewhere(name, recorder->host);
   const FileDescriptor process = held(recorder->process, recorder->start);
   if (!process.valid()) return {};
-  // A terminal's keys are for all of a group: behind a shell or a launcher, the program alone may hear of them. An older lanescope's recorder leads no group.
+  // A terminal's keys are for a whole group: if a shell or a launcher starts the program, only the program may handle them. The recorder of an older lanescope
+  // leads no group.
   const bool is_a_keys = signal != SIGTERM, leads_group = getpgid(recorder->process) == recorder->process;
   if (!is_a_keys || !leads_group || kill(-recorder->process, signal) != 0) syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0);
   return {};
@@ -349,7 +350,7 @@ Result<void> Recordings::discard(const std::string& name) {
   if (state.progress == Progress::kElsewhere) return begun_elsewhere(name, state.host);
   if (state.progress == Progress::kUnknown)
     return Error{"The recording " + name + " may run still: " + folder->string() + " does not say which process makes it. If none does, remove that folder."};
-  // It is there whole, or not at all, for who follows it as well; no recording has such a name.
+  // The folder is renamed first, so that it exists completely or not at all, also for whoever follows it. No recording has such a name.
   const fs::path leaving = folder_ / (std::string(kLeaving) + name);
   std::error_code failed;
   fs::rename(*folder, leaving, failed);

@@ -1,11 +1,11 @@
-// Recordings that another machine asked for: a folder each, in which a recorder of its own works that outlives whoever asked.
+// Recordings that another machine asked for. Each has a folder in which its own recorder works, which outlives the process that asked.
 //
-// In the folder: the trace files, `output` and `messages` (what the recorder and its program print), `messages-reserve` (what
-// the recorder says once the disk is full, behind `messages`), `recorder` (its process and host) and,
-// once it is over, `code` (of its exit, which it writes itself) and `ended` (how); `reading` says how far what is printed is read (collector/session/
-// distant_reader.h). A keeper, which is a process in a session of its own, starts the recorder, waits for it and writes the last. No
-// recorder begins that could not be noted, and the room for its end is there before, on a disk that may be full by then.
-// Several machines may have the folder, as nodes of a cluster have a home: each can follow all recordings, and end or discard its own.
+// The folder has the trace files, `output` and `messages` (what the recorder and its program print), `messages-reserve` (what the recorder says once the disk
+// is full, a continuation of `messages`) and `recorder` (its process and host). Once the recording is over, it has `code` (the recorder's exit code, which it
+// writes itself) and `ended` (how it ended). `reading` says how far the printed output is read (collector/session/distant_reader.h). A keeper, which is a
+// process in a session of its own, starts the recorder, waits for it and writes `ended`. No recorder starts without a note in `recorder`, and the room for
+// the note about its end is reserved before, because the disk may be full by then.
+// Several machines may share the folder, as nodes of a cluster share a home: each can follow all recordings, and end or discard its own.
 #pragma once
 
 #include <csignal>
@@ -22,16 +22,16 @@ namespace lanescope::remote {
 enum class Progress {
   kRuns,
   kEnded,
-  kLost,       // its recorder is gone, and nobody saw how
-  kUnknown,    // it is not noted who its recorder is: it has not begun yet, or somebody has damaged the note
-  kElsewhere,  // it was begun on another machine that has this folder, too, and its end is not written yet
+  kLost,       // its recorder is gone, and nobody saw how it ended
+  kUnknown,    // there is no note who its recorder is: it has not started yet, or somebody has damaged the note
+  kElsewhere,  // it was started on another machine that shares this folder, and its end is not written yet
 };
 
 struct RecordingState {
   Progress progress = Progress::kLost;
-  int code = 0;      // kEnded: of exit()
-  int signal = 0;    // kEnded: that ended it; 0: none
-  std::string host;  // on which it was begun
+  int code = 0;      // kEnded: the exit code
+  int signal = 0;    // kEnded: the signal that ended it; 0: none
+  std::string host;  // on which it was started
 };
 
 // Names of files in a folder.
@@ -43,22 +43,22 @@ inline constexpr const char* kReading = "reading";
 
 class Recordings {
  public:
-  // In XDG_CACHE_HOME/lanescope/recordings, or ~/.cache/lanescope/recordings, or below /tmp where there is no home; for this user alone.
+  // Opens XDG_CACHE_HOME/lanescope/recordings, or ~/.cache/lanescope/recordings, or a folder below /tmp if there is no home. Only this user may enter it.
   // Fails with one sentence.
   static Result<Recordings> open();
 
-  // Starts one, unless there is one of this name. `program`: lanescope. Fails with one sentence, and nothing was started then, as on a disk that is
-  // full. Requires: one thread.
+  // Starts a recording, unless one of this name exists. `program`: lanescope. Fails with one sentence, for example on a full disk; nothing was started then.
+  // Requires: one thread.
   Result<void> start(const proto::RemoteRequest::Record& request, const std::filesystem::path& program);
-  // Fails with one sentence where the name is none, or of no recording.
+  // Fails with one sentence if the name is invalid, or there is no recording of this name.
   [[nodiscard]] Result<std::filesystem::path> folder_of(const std::string& name) const;
   [[nodiscard]] RecordingState state_of(const std::filesystem::path& folder) const;
-  // Both fail with one sentence where it is not known who makes it.
+  // stop() and discard() fail with one sentence if it is not known which process is its recorder.
   Result<void> stop(const std::string& name, int signal = SIGINT);  // SIGINT, SIGTERM or SIGQUIT
-  Result<void> discard(const std::string& name);                    // also where it runs
-  // Its recorder gets a signal of passes_on(); nothing happens where none runs on this machine, or of another signal.
+  Result<void> discard(const std::string& name);                    // also if it runs
+  // Sends its recorder a signal for which passes_on() is true. Does nothing for other signals, and if its recorder does not run on this machine.
   void pass_on(const std::string& name, int signal) const;
-  // The newest last.
+  // Names of all recordings, the newest last.
   [[nodiscard]] std::vector<std::string> names() const;
 
  private:

@@ -13,13 +13,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Of a request for the end; older lanescopes name none.
+// The signal of a request to end; older lanescopes name none.
 int signal_of(const proto::RemoteRequest::Stop& stop) {
   const int signal = static_cast<int>(stop.signal());
   return signal == SIGTERM || signal == SIGQUIT ? signal : SIGINT;
 }
 
-// One link, from the greeting to its end. At most one thing is followed, and one command runs.
+// One link, from the greeting to its end. At most one recording or file is followed, and one command runs.
 class Server {
  public:
   Server(Link link, Recordings recordings, const ServeSettings& settings) : link_(std::move(link)), recordings_(std::move(recordings)), settings_(settings) {}
@@ -51,7 +51,7 @@ class Server {
     link_.send(pulse);
   }
 
-  // `number`: of what is answered; 0 where that is no request.
+  // `number`: of the request that is answered; 0 if there is none.
   static proto::RemoteReply answer_of(std::uint32_t number, const Result<void>& result) {
     proto::RemoteReply reply;
     reply.set_request(number);
@@ -79,7 +79,7 @@ class Server {
     return error;
   }
 
-  // Fails where there is no sense in going on.
+  // Fails if it makes no sense to continue.
   Result<void> take(const std::string& message) {
     proto::RemoteRequest request;
     if (!request.ParseFromString(message)) return Error{"A request could not be understood."};

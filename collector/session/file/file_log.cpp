@@ -11,11 +11,11 @@ namespace lanescope::session {
 namespace {
 
 constexpr std::uint64_t kMostLastWords = 1u << 20;           // bytes
-constexpr std::uint64_t kMostHeld = std::uint64_t{4} << 30;  // bytes, where no size is set
-constexpr std::uint64_t kEndBytes = 256;                     // for the frame of the end
+constexpr std::uint64_t kMostHeld = std::uint64_t{4} << 30;  // bytes, if no size is set
+constexpr std::uint64_t kEndBytes = 256;                     // for the end frame
 constexpr std::uint64_t kEntryBytes = 64;                    // in the index
 
-// Of what is held where no size is set: a ring is to end with the program that it watches, not to end it.
+// Limit of what is held if no size is set: the recording must not end the program for lack of memory.
 std::uint64_t most_held() {
   static const std::uint64_t most = std::min(kMostHeld, memory_limit() / 4);
   return most;
@@ -37,14 +37,14 @@ std::vector<FrameContent> contents_of(std::span<const std::byte> frames) {
   return contents;
 }
 
-// Frames of one process.
+// The process of the frames, which is the same for all.
 std::uint32_t process_of(std::span<const std::byte> frames) {
   FrameHeader header;
   if (frames.size() >= sizeof(header)) std::memcpy(&header, frames.data(), sizeof(header));
   return header.process;
 }
 
-// What is small, and of which the last one counts.
+// True for small frames of which only the last one counts.
 bool is_last_word(std::uint16_t type) {
   return type == proto::FRAME_PROCESS_START || type == proto::FRAME_COUNTERS || type == proto::FRAME_PROCESS_END || type == proto::FRAME_DIAGNOSTIC;
 }
@@ -93,8 +93,8 @@ void FileLog::keep_for_later(std::span<const std::byte> frames) {
 
 void FileLog::absorb_later() { absorb(std::exchange(for_later_, {})); }
 
-// Samples and names come a while after what they are of. Those of a process that had ended before the file was opened, or whose end a ring has given up,
-// are older than what is kept.
+// Samples and names come some time after the events they describe. Those of a process that ended before the file was opened, or whose end was dropped, are
+// older than what is kept.
 bool FileLog::comes_late(const FrameRun& run) const {
   const std::uint32_t process = process_of(run.frames);
   if (process == 0) return false;
@@ -132,7 +132,7 @@ void FileLog::let_oldest_go() {
   prologue_.forget_ended(process);
 }
 
-// What is given up is known from then on, and is to be said before the rest: so that may take several rounds.
+// What is dropped must be said before the rest from then on, which takes room itself: this may take several rounds.
 std::vector<std::byte> FileLog::held_to_size() {
   for (;;) {
     std::vector<std::byte> known;
@@ -156,7 +156,7 @@ std::size_t FileLog::too_many_behind(std::span<const std::byte> known) {
   };
   std::size_t first = 0;
   for (std::size_t end = held_.size(); first < end;) {
-    const std::size_t middle = first == 0 ? 0 : first + (end - first) / 2;  // mostly there is room for all
+    const std::size_t middle = first == 0 ? 0 : first + (end - first) / 2;  // mostly there is room for everything
     if (has_room(middle))
       end = middle;
     else
@@ -207,9 +207,9 @@ std::vector<std::byte> FileLog::last_words() const {
 }
 
 bool FileLog::is_full() const noexcept {
-  constexpr std::uint64_t kForTheRest = 16u << 20;  // bytes at most, for what comes until recording stops
+  constexpr std::uint64_t kForTheRest = 16u << 20;  // limit in bytes, for what comes until recording stops
   if (!file_ || !rules_.maximum_bytes) return false;
-  if (rules_.keep_last) return has_no_room_;  // what is held makes room for what comes
+  if (rules_.keep_last) return has_no_room_;  // held parts are dropped to make room
   const std::uint64_t enough = *rules_.maximum_bytes - std::min(*rules_.maximum_bytes / 16, kForTheRest);
   return has_no_room_ || file_->finished_size() >= enough;
 }
@@ -231,7 +231,7 @@ Whereabouts FileLog::close(proto::SessionEnd end) {
   if (rules_.keep_last) write_held();
   if (whole_from_ != 0) end.set_whole_from(std::min(whole_from_, end.time()));
   bool is_finished = !has_no_room_ && finish(end);
-  // Another program may take what room there is on the disk; so each attempt asks for more.
+  // Another program may take the free room of the disk; each attempt therefore asks for more.
   for (std::uint64_t slack = kEndBytes + kEntryBytes * last_words_.size(); !is_finished && slack <= kMostSlack; slack *= 4) {
     const std::vector<std::byte> words = last_words();
     const std::uint64_t events = file_->make_room(words.size() + slack, failure_ ? std::nullopt : rules_.maximum_bytes);

@@ -1,4 +1,4 @@
-// One file of a recording, which gets frames, and whoever watches.
+// One file of a recording, and the watcher of its frames.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@
 
 namespace lanescope::session {
 
-// Whole frames in a row, one after another: use(header, bytes of the frame, header included).
+// Calls use(header, bytes of the frame, header included) for each whole frame of consecutive frames.
 template <typename Use>
 void for_each_frame(std::span<const std::byte> frames, Use use) {
   while (frames.size() >= sizeof(FrameHeader)) {
@@ -33,50 +33,49 @@ void for_each_frame(std::span<const std::byte> frames, Use use) {
   }
 }
 
-// What a recording asks of its log.
+// What a recording requires of its log.
 struct LogRules {
-  bool several_files = false;                         // a later file says again what an earlier one said
-  std::optional<std::chrono::nanoseconds> keep_last;  // frames that are older are given up; the rest reaches the file when it is closed
-  std::optional<std::uint64_t> maximum_bytes;         // of a finished file; with keep_last, more that is older is given up for it
+  bool several_files = false;                         // a later file repeats what an earlier one said
+  std::optional<std::chrono::nanoseconds> keep_last;  // older frames are dropped; the rest is written to the file when it is closed
+  std::optional<std::uint64_t> maximum_bytes;         // limit of a finished file; with keep_last, more of the oldest frames is dropped for it
   bool has_shares = false;                            // processes may have files of their own (frame_log.h)
 };
 
-// Opened and closed any number of times; while it is closed, what later events will refer to is kept and events are dropped. One thread.
+// Can be opened and closed any number of times. While it is closed, it keeps what later events will refer to, and drops events. One thread.
 //
-// Once the disk or the size that the file may have does not take a frame, no later one is written: what it says of events is counted, and
-// how processes ended is kept for close(), which takes room for that from the last events.
+// Once a frame does not fit because of a full disk or the limit of the file's size, no later frame is written. The events of these frames are counted. How
+// processes ended is kept for close(), which takes room for it from the last events.
 class FileLog {
  public:
   // `known`: what was said before.
   FileLog(LogRules rules, FrameSink sink, Prologue known = {}) : rules_(rules), sink_(std::move(sink)), prologue_(std::move(known)) {}
 
-  // Requires: none is open.
+  // Requires: no file is open.
   void open(TraceFileWriter file, const proto::SessionStart& start);
   [[nodiscard]] bool is_open() const noexcept { return file_.has_value(); }
 
-  // How many events these hold.
+  // `events`: number of events in `run`.
   void take(const FrameRun& run, std::uint64_t events);
-  // What the file that is open is not to hold, and later ones may need.
+  // Keeps frames that the open file must not contain, and that later files may need.
   void keep_for_later(std::span<const std::byte> frames);
-  // The recording is over: nothing more is given up until the file is closed, however long what is left to say takes. Without keep_last, it
-  // makes no difference.
+  // Called when the recording is over: nothing more is dropped until the file is closed, however long the rest takes. Has no effect without keep_last.
   void keep_rest() noexcept { gives_up_ = false; }
-  // What that source said so far is not said again in later files: it begins anew. Requires: none is open.
+  // What that source said so far is not repeated in later files, because the source starts again. Requires: no file is open.
   void forget(proto::FrameSource source) { prologue_.forget(source); }
-  // What a file that is opened would say first of what came before.
+  // What a file that is opened now would repeat first of what came before.
   [[nodiscard]] const Prologue& known() const noexcept { return prologue_; }
-  // The last frame, and the index. Returns where the file was then: one that was to replace another is beside it where it has no event and could
-  // not be finished, and gone with that.
+  // Writes the last frame, and the index. Returns where the file was then. A file that was to replace another is still beside it if it has no event and could
+  // not be finished; it is removed then.
   Whereabouts close(proto::SessionEnd end);
-  // Closes the file and removes it; one that it was to replace stays where there was no event yet.
+  // Closes the file and removes it. A file that it was to replace stays if there was no event yet.
   void discard();
 
-  // No more frames are taken, or hardly any: the file has the size that it may have. Never of what keeps the last part.
+  // True if no more frames, or hardly any, are taken, because the file has reached its maximum size. Never true with keep_last.
   [[nodiscard]] bool is_full() const noexcept;
-  // Events of the file that is or was open for which it had no room.
+  // Events of the current or last file for which it had no room.
   [[nodiscard]] std::uint64_t unwritten() const noexcept { return unwritten_; }
 
-  [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }  // of the file that is or was open
+  [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }  // of the current or last file
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::optional<FileIdentity> identity() const { return file_ ? file_->identity() : std::nullopt; }
@@ -86,30 +85,30 @@ class FileLog {
  private:
   struct Held {
     std::int64_t time;      // CLOCK_MONOTONIC ns at which it came
-    std::uint32_t process;  // instance, of all of its frames
+    std::uint32_t process;  // instance, the same for all of its frames
     std::vector<std::byte> frames;
-    std::vector<FrameContent> contents;  // none where they are not known
+    std::vector<FrameContent> contents;  // empty if unknown
     std::uint64_t events;
-    std::uint64_t bytes;  // in a file, with their entries in its index
+    std::uint64_t bytes;  // in a file, including its entries in the index
 
     [[nodiscard]] FrameRun run() const { return {frames, contents}; }
   };
 
-  // Of a process that ended before what is kept.
+  // True for frames of a process that ended before the part that is kept.
   [[nodiscard]] bool comes_late(const FrameRun& run) const;
   void hold(const FrameRun& run, std::uint64_t events);
-  // Whatever happened behind the time at which it came is still to come, or is held.
+  // Drops the oldest frames. This is possible because everything that happened after the time at which they came is still to come, or is held.
   void give_up_oldest();
-  // It is known from then on what it said.
+  // What these frames said is remembered from then on.
   void let_oldest_go();
-  // Gives up what the file has no room for, the oldest first. Returns what is to be said before the rest.
+  // Drops what the file has no room for, the oldest first. Returns what must be said before the rest.
   std::vector<std::byte> held_to_size();
-  // How many parts that are held, the oldest first, the file has no room for behind these frames.
+  // The number of held parts, the oldest first, for which the file has no room after these frames.
   [[nodiscard]] std::size_t too_many_behind(std::span<const std::byte> known);
   void write_held();
   bool append(const FrameRun& run, std::uint64_t events);
   void append_or_count(FrameRun run, std::uint64_t events);
-  // What there is no room for.
+  // Counts or keeps frames for which there is no room.
   void set_aside(std::span<const std::byte> frames);
   bool finish(proto::SessionEnd& end);
   [[nodiscard]] std::vector<std::byte> last_words() const;
@@ -121,20 +120,20 @@ class FileLog {
   std::optional<TraceFileWriter> file_;
   Prologue prologue_;
   std::deque<Held> held_;
-  std::map<std::uint32_t, std::size_t> held_of_;  // how many are held of a process
+  std::map<std::uint32_t, std::size_t> held_of_;  // how many held parts a process has
   std::uint64_t held_bytes_ = 0;
-  std::int64_t whole_from_ = 0;  // CLOCK_MONOTONIC ns at which the last events came that were given up; 0: none were
+  std::int64_t whole_from_ = 0;  // CLOCK_MONOTONIC ns at which the last dropped events came; 0: none were dropped
   std::int64_t opened_ = 0;
-  std::uint32_t first_new_ = 0;    // instances from here on began after the file was opened
-  std::set<std::uint32_t> begun_;  // processes before it that had not ended then
-  bool gives_up_ = true;           // what is older than keep_last
+  std::uint32_t first_new_ = 0;    // instances from here on started after the file was opened
+  std::set<std::uint32_t> begun_;  // processes that started before it and had not ended then
+  bool gives_up_ = true;           // drops what is older than keep_last
   std::optional<Error> failure_;
   bool has_no_room_ = false;  // more was said than fits; no frame is taken any more
   std::uint64_t unwritten_ = 0;
   using Word = std::tuple<std::uint16_t, std::uint32_t, std::uint8_t>;  // type, process, source of a frame
-  std::map<Word, std::vector<std::byte>> last_words_;                   // of frames that there was no room for, those that close() writes
+  std::map<Word, std::vector<std::byte>> last_words_;                   // frames for which there was no room, and which close() writes
   std::uint64_t last_words_bytes_ = 0;
-  std::vector<std::byte> for_later_;  // frames that are known once the file is closed
+  std::vector<std::byte> for_later_;  // frames that become known once the file is closed
   std::uint64_t events_ = 0;
   std::uint64_t bytes_ = 0;
 };

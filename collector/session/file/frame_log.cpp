@@ -6,9 +6,9 @@
 namespace lanescope::session {
 namespace {
 
-constexpr std::size_t kMostShares = 1024;  // of one recorder: a descriptor each
+constexpr std::size_t kMostShares = 1024;  // of one recorder: each needs a descriptor
 
-// What is said of the whole machine. What programs print can't be told apart by process.
+// True for what is said about the whole machine. The programs' output can't be split by process.
 bool is_common(const FrameHeader& header) { return header.process == 0 && header.type != proto::FRAME_OUTPUT; }
 
 }  // namespace
@@ -24,7 +24,7 @@ void FrameLog::assign(std::uint32_t process, const Variables& share) {
   if (!rules_.has_shares || share.empty() || share_of_.contains(process)) return;
   if (!shares_.contains(share)) {
     if (shares_.size() == kMostShares) return;
-    // Who watches sees what concerns the whole recording once.
+    // A watcher sees frames that concern the whole recording once.
     const FrameSink of_processes = [this](std::span<const std::byte> frames) {
       for_each_frame(frames, [this](const FrameHeader& header, std::span<const std::byte> frame) {
         if (header.process != 0) sink_(frame);

@@ -1,4 +1,4 @@
-// Where the frames of a recording go: its file, or a file for each rank, and whoever watches.
+// Where the frames of a recording go: its file, or a file for each rank, and the watcher.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ struct FrameTag {
 
 // Variables of a process's environment, by name.
 using Variables = std::map<std::string, std::string>;
-// Makes the file of the processes that have these. Fails with one sentence.
+// Makes the file of the processes that have these variables. Fails with one sentence.
 using ShareFiles = std::function<Result<TraceFileWriter>(const Variables& share)>;
 
 // A file that was closed.
@@ -34,54 +34,54 @@ struct ClosedFile {
   std::optional<FileIdentity> identity;
 };
 
-// A recording has one file. Where its name depends on variables that the recorded program sets for its children (-o rank%q{RANK} around a
-// launcher), processes that have them are in shares of the recording, each with a file of its own, which also says what is said of the
-// whole machine; the file of the recording has the launcher, what the programs print, and processes without those variables.
+// A recording has one file. If its name depends on variables that the recorded program sets for its children (-o rank%q{RANK} around a launcher), processes
+// that have these variables belong to shares of the recording. Each share has a file of its own, which also repeats what is said about the whole machine. The
+// recording's own file has the launcher, what the programs print, and processes without these variables.
 //
-// As file_log.h says, for all of its files. One thread.
+// The rules of file_log.h apply to all of its files. One thread.
 class FrameLog {
  public:
   FrameLog(LogRules rules, FrameSink sink) : rules_(rules), sink_(std::move(sink)), main_(rules, sink_) {}
 
-  // Who gets a sentence where a share can't have its file; what belongs there stays with the recording's.
+  // Sets who gets a sentence if a share can't have its file; its frames then go to the recording's file.
   void tell(std::function<void(const std::string&)> told) { told_ = std::move(told); }
 
-  // Requires: none is open. `files`: of shares.
+  // Requires: no file is open. `files`: makes files of shares.
   void open(TraceFileWriter file, const proto::SessionStart& start, ShareFiles files = {});
   [[nodiscard]] bool is_open() const noexcept { return main_.is_open(); }
 
-  // Which share a process belongs to, before anything is said of it; none where `share` is empty.
+  // Sets the share of a process, before anything is said about it; none if `share` is empty.
   void assign(std::uint32_t process, const Variables& share);
   [[nodiscard]] bool has_shares() const noexcept { return !shares_.empty(); }
 
   void write(const FrameTag& tag, const google::protobuf::MessageLite& message);
-  // Whole frames of one process that were made elsewhere, and how many events they hold.
+  // Appends whole frames of one process that were made elsewhere. `events`: number of events in them.
   void pass_on(std::span<const std::byte> frames, std::uint64_t events);
 
   void keep_rest() noexcept;
-  // The files that are open hold what was until now: processes that begin later are for later files alone.
+  // The open files cover the time until now: processes that start later belong only to later files.
   void begin_nothing_more() noexcept;
-  // Nor do they hold how processes end from now on: of those that live it was said that they live on. Requires: begin_nothing_more() was called.
+  // The open files also no longer say how processes end: for processes that live, it was said that they live on. Requires: begin_nothing_more() was called.
   void end_nothing_more() noexcept { part_ = Part::kTold; }
   void forget(proto::FrameSource source);
-  // In the order of their names; the recording's own file first.
+  // Closes all files. The recording's own file is first in the result; the others are in the order of their names.
   std::vector<ClosedFile> close(const proto::SessionEnd& end);
   void discard();
 
-  [[nodiscard]] bool is_full() const noexcept;  // any
+  [[nodiscard]] bool is_full() const noexcept;  // true if any file is full
   [[nodiscard]] std::uint64_t unwritten() const noexcept;
-  [[nodiscard]] std::optional<Error> failure() const;  // the first
+  [[nodiscard]] std::optional<Error> failure() const;  // the first one
   [[nodiscard]] bool is_watched() const noexcept { return static_cast<bool>(sink_); }
   [[nodiscard]] std::uint64_t events() const noexcept;
   [[nodiscard]] std::uint64_t bytes() const noexcept;
   [[nodiscard]] std::filesystem::path path() const { return main_.path(); }      // of the recording's own file
-  [[nodiscard]] Whereabouts whereabouts() const { return main_.whereabouts(); }  // likewise
+  [[nodiscard]] Whereabouts whereabouts() const { return main_.whereabouts(); }  // of the recording's own file
 
  private:
-  enum class Part { kGoesOn, kOver, kTold };  // what the files that are open hold
+  enum class Part { kGoesOn, kOver, kTold };  // what the open files contain
   [[nodiscard]] bool is_for_later(const FrameHeader& header) const noexcept;
   void take(FrameHeader header, const FrameRun& run, std::uint64_t events);
-  // The file of a process's share, opened where that is due; the recording's own for all others.
+  // The file of a process's share, which is opened if necessary; the recording's own file for all other processes.
   FileLog& file_of(std::uint32_t process);
   void open_share(const Variables& share, FileLog& file);
 
@@ -89,14 +89,14 @@ class FrameLog {
   FrameSink sink_;
   std::function<void(const std::string&)> told_;
   FileLog main_;
-  Prologue common_;  // what is said of the whole machine: of shares that come later, too
+  Prologue common_;  // what is said about the whole machine, also for later shares
   std::map<Variables, FileLog> shares_;
-  std::map<std::uint32_t, Variables> share_of_;  // by process; those that the recording's own file has are not there
+  std::map<std::uint32_t, Variables> share_of_;  // by process; processes in the recording's own file have no entry
   proto::SessionStart start_;                    // of the files that are open
   ShareFiles files_;
   Part part_ = Part::kGoesOn;
-  std::uint32_t newest_ = 0;          // instance, of processes that have begun
-  std::uint32_t newest_of_part_ = 0;  // likewise, once it is over
+  std::uint32_t newest_ = 0;          // highest instance of processes that have started
+  std::uint32_t newest_of_part_ = 0;  // newest_ at the time when this part was over
   std::vector<std::byte> buffer_;
   std::string payload_;
 };

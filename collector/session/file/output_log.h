@@ -1,4 +1,4 @@
-// Writes what the target prints into Output frames: what one stream prints at a stretch becomes one frame.
+// Writes what the target prints into Output frames. What one stream prints without interruption by the other becomes one frame.
 #pragma once
 
 #include <cstdint>

@@ -5,13 +5,13 @@
 namespace lanescope::session {
 namespace {
 
-constexpr std::string_view kOtherExtensions[] = {".nsys-rep", ".qdrep"};  // scripts that were written for nsys name it so
+constexpr std::string_view kOtherExtensions[] = {".nsys-rep", ".qdrep"};  // in scripts that were written for nsys
 
 Error wrong_pattern(std::string_view pattern, const std::string& reason) {
   return {"The output name \"" + std::string(pattern) + "\" " + reason, ErrorKind::kUsage};
 }
 
-// The texts between the places where the number goes.
+// The texts between the places of the number.
 Result<std::vector<std::string>> expand_all_but_number(std::string_view pattern, const OutputNameFacts& facts) {
   std::vector<std::string> parts(1);
   for (std::size_t i = 0; i < pattern.size(); ++i) {

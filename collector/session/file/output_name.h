@@ -1,4 +1,4 @@
-// Names of trace files: patterns, the default, and numbers that are free.
+// Names of trace files: patterns, the default, and free numbers.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@ namespace lanescope::session {
 inline constexpr std::string_view kTraceExtension = ".trace";
 inline constexpr std::string_view kDefaultOutputPattern = "report%n";
 
-// What a name may depend on. The functions are asked only where a pattern needs them.
+// What a name may depend on. The functions are called only if a pattern needs them.
 struct OutputNameFacts {
   pid_t pid = 0;  // of the launched process
   std::string host_name;
@@ -24,9 +24,9 @@ struct OutputNameFacts {
   std::function<bool(const std::filesystem::path& path)> exists;
 };
 
-// Expands %p (pid), %h (host name), %q{NAME} (environment variable), %n (the smallest number from 1 for which no such file exists) and %%.
-// ".trace" is added where it is missing, and stands in place of nsys's ".nsys-rep" and ".qdrep". An empty pattern is the default one.
-// Fails, and says so, for any other use of %, and for a variable that is not set.
+// Expands %p (pid), %h (host name), %q{NAME} (environment variable), %n (the smallest number from 1 for which no such file exists) and %%. ".trace" is added
+// if it is missing, and replaces nsys's ".nsys-rep" and ".qdrep". An empty pattern is the default one. Fails with one sentence for any other use of %, and
+// for a variable that is not set.
 Result<std::filesystem::path> expand_output_name(std::string_view pattern, const OutputNameFacts& facts);
 
 }  // namespace lanescope::session

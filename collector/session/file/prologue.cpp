@@ -5,7 +5,7 @@
 namespace lanescope::session {
 namespace {
 
-constexpr std::size_t kMaximumDiagnostics = 100;    // of a source; what is told more often says nothing new
+constexpr std::size_t kMaximumDiagnostics = 100;    // for each source; more of them say nothing new
 constexpr std::size_t kDictionaryBytes = 8u << 20;  // of strings in one frame
 
 template <typename Message>
@@ -24,7 +24,7 @@ void append(proto::FrameType type, std::uint32_t process, std::uint8_t source, c
   append_frame(header, message.SerializeAsString(), frames);
 }
 
-// Adds the entries that are new; ids count from 1 and have no holes, or the chunk is left out.
+// Adds the entries that are new. Ids count from 1 without gaps; otherwise the chunk is ignored.
 template <typename Entries>
 void extend_entries(std::uint32_t first, Entries& more, Entries& entries) {
   if (more.empty() || first == 0 || first > static_cast<std::uint32_t>(entries.size()) + 1) return;
@@ -36,7 +36,7 @@ void copy_values(const Map& map, Entries* entries) {
   for (const auto& [key, value] : map) *entries->Add() = value;
 }
 
-// Strings, in frames of bounded size; then everything else.
+// Appends strings, in frames of bounded size, then everything else.
 void append_dictionary(const proto::EventChunk& dictionary, std::uint32_t process, std::uint8_t source, std::vector<std::byte>& frames) {
   proto::EventChunk part;
   std::size_t bytes = 0;

@@ -1,7 +1,7 @@
-// What a file must have said before events that refer to it: processes, devices, streams, threads, and the dictionaries of each source.
+// What a file must say before events that refer to it: processes, devices, streams, threads, and the dictionaries of each source.
 //
-// A process and its agent say each of these things once. Where a recording's file begins later than that, or an early part of it is given
-// up, what was said there is kept here and said again. One thread.
+// A process and its agent say each of these things once. If a file of the recording starts later than that, or an early part of it is dropped, what was said
+// there is kept here and repeated. One thread.
 #pragma once
 
 #include <cstddef>
@@ -20,21 +20,21 @@ namespace lanescope::session {
 
 class Prologue {
  public:
-  // Takes in one frame of the recording, in their order. Nothing of a process that is not known, or not any more.
+  // Adds one frame of the recording. Frames must come in order. Frames of a process that is not known, or was forgotten, are ignored.
   void absorb(const FrameView& frame);
 
-  // Whether it has begun, and was not forgotten.
+  // True if the process has started, and was not forgotten.
   [[nodiscard]] bool knows(std::uint32_t process) const { return processes_.contains(process); }
-  // The processes that have begun and are not forgotten. One below first_new() that is not among them was forgotten.
+  // The processes that have started and were not forgotten. A process below first_new() that is not among them was forgotten.
   [[nodiscard]] std::set<std::uint32_t> known() const;
   [[nodiscard]] std::uint32_t first_new() const noexcept { return first_new_; }
-  // Where it has ended; one that was only left has not.
+  // Forgets the process if it has ended. A process that was only left has not.
   void forget_ended(std::uint32_t process);
 
   // Forgets what a source said.
   void forget(proto::FrameSource source);
 
-  // Appends frames that say all of it, as at the time `begin` (CLOCK_MONOTONIC ns).
+  // Appends frames that repeat everything, as at the time `begin` (CLOCK_MONOTONIC ns).
   void append_to(std::vector<std::byte>& frames, std::int64_t begin) const;
 
  private:
@@ -51,7 +51,7 @@ class Prologue {
   };
   struct Source {
     Resources resources;
-    proto::EventChunk dictionary;  // entries alone, from id 1 on
+    proto::EventChunk dictionary;  // only entries, from id 1 on
     std::vector<proto::Diagnostic> diagnostics;
   };
   struct Process {
@@ -64,7 +64,7 @@ class Prologue {
   static void extend(proto::EventChunk chunk, proto::EventChunk& dictionary);
 
   std::map<std::uint32_t, Process> processes_;  // by instance
-  std::uint32_t first_new_ = 0;                 // behind the last one that began
+  std::uint32_t first_new_ = 0;                 // the instance after the last one that started
 };
 
 }  // namespace lanescope::session

@@ -1,4 +1,4 @@
-// What a file says first: of the machine, of what is recorded, and of whom.
+// The first frame of a file: about the machine, what is recorded, and which program.
 #pragma once
 
 #include "collector/session/recording.h"
@@ -6,11 +6,11 @@
 
 namespace lanescope::session {
 
-// At the time of the call. `settings`: what can be recorded of what was asked for.
+// The frame for the time of the call. `settings`: the part of the requested settings that can be recorded.
 proto::SessionStart session_start(const LaunchRequest& request, const CaptureSettings& settings);
 proto::SessionStart session_start(const AttachRequest& request);
 
-// Puts the settings of threads in place of those that were described.
+// Replaces the described settings of threads by these.
 void describe_settings(const cpu::CpuSettings& settings, proto::CaptureSettings& described);
 
 }  // namespace lanescope::session

@@ -15,7 +15,7 @@ namespace lanescope::session {
 namespace {
 
 constexpr int kNumberRetries = 100;           // other recordings may take the same free number at the same time
-constexpr std::size_t kLongestValue = 64;     // of a variable, within a name
+constexpr std::size_t kLongestValue = 64;     // of a variable, in a name
 constexpr const char* kNoValue = "launcher";  // in a name that would otherwise be empty
 
 bool exists(const std::filesystem::path& path) {
@@ -28,7 +28,7 @@ std::optional<std::string> our_variable(const std::string& name) {
   return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
 }
 
-// One part of a path that stands for it.
+// A value as one part of a path.
 std::string as_name(std::string_view value) {
   constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.+=@,";
   std::string name(value.substr(0, kLongestValue));
@@ -38,7 +38,7 @@ std::string as_name(std::string_view value) {
   return name;
 }
 
-// A device, a pipe, a socket: a recording takes the place of none, and a name beside it is not what was meant.
+// Fails for a device, a pipe or a socket: a recording can't replace it, and a name beside it is not what was meant.
 Result<void> check_is_no_device(const std::string& pattern) {
   std::error_code missing;
   const std::filesystem::file_status status = std::filesystem::status(pattern, missing);
@@ -57,14 +57,14 @@ bool is_numbered(const std::string& pattern) {
   return is_asked;
 }
 
-// A folder gets a file of the usual name.
+// A file of the usual name, if the pattern is a folder.
 std::string in_folder(const std::string& pattern) {
   std::error_code ignored;
   if (pattern.empty() || !(pattern.ends_with('/') || std::filesystem::is_directory(pattern, ignored))) return pattern;
   return (std::filesystem::path(pattern) / "report%n").string();
 }
 
-// Of the recording's own file, whose name does without variables that we lack.
+// For the recording's own file, whose name omits variables that we lack.
 OutputNameFacts own_facts(pid_t pid, const char* instead) {
   const auto variable = [instead](const std::string& name) { return our_variable(name).value_or(instead); };
   return {pid, host_name(), variable, exists};
@@ -75,7 +75,7 @@ const char* word_for_missing(const std::string& pattern) {
   return name && name->filename() == kTraceExtension ? kNoValue : "";
 }
 
-// Only a name that was given whole may replace a file: a number makes it new.
+// Only a name that was given completely may replace a file: a number makes it new.
 Result<CreatedFile> create_file(std::string pattern, const OutputNameFacts& facts, Overwrite overwrite, Readers readers) {
   if (const Result<void> checked = check_is_no_device(pattern); !checked) return checked.error();
   std::string note;

@@ -8,7 +8,7 @@
 namespace lanescope::session {
 namespace {
 
-constexpr std::uint64_t kMostUntaken = 16u << 20;  // bytes of a stream: more than is on its way to a reader that keeps up
+constexpr std::uint64_t kMostUntaken = 16u << 20;  // bytes of a stream: more than is on its way to a reader without delay
 
 std::filesystem::path& note_of_reader() {
   static std::filesystem::path note;

@@ -14,9 +14,9 @@
 namespace lanescope::session {
 namespace {
 
-constexpr rlim_t kSmallestFile = 64u << 10;  // bytes, which a recording of next to nothing takes
+constexpr rlim_t kSmallestFile = 64u << 10;  // bytes, which an almost empty recording takes
 
-// None where there is no such limit.
+// None if there is no such limit.
 std::optional<rlim_t> limit_of(decltype(RLIMIT_DATA) resource) {
   rlimit limit{};
   if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
@@ -29,7 +29,7 @@ std::string descriptor_limit() {
   return std::to_string(limit.rlim_max);
 }
 
-// Whether a thread would get its stack: for want of it the C library says EAGAIN, as the kernel does for want of processes.
+// True if a thread would get its stack. Without room for it, the C library returns EAGAIN, as the kernel does if there are no processes left.
 bool has_room_for_stack() {
   constexpr std::size_t kUsualStack = 8u << 20;
   const std::size_t size = limit_of(RLIMIT_STACK).value_or(kUsualStack);
@@ -51,7 +51,7 @@ std::string lack_of_memory() {
 
 std::string lack_of_processes() {
   const auto most = limit_of(RLIMIT_NPROC);
-  if (most && geteuid() != 0)  // whom that limit does not hold
+  if (most && geteuid() != 0)  // the limit does not apply to root
     return "this user may have " + std::to_string(*most) + " processes and threads, which are in use. Allow more (ulimit -u), or close other programs.";
   return "the system or this container has no processes left. Close other programs and try again.";
 }

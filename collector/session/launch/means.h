@@ -1,4 +1,4 @@
-// Whether the system lends what a recording needs: descriptors, and room for its file.
+// Whether the system provides what a recording needs: descriptors, and room for its file.
 #pragma once
 
 #include <array>
@@ -9,14 +9,14 @@
 
 namespace lanescope::session {
 
-// Why a program can't be recorded, by errno of a call for a process, thread, descriptor or memory that was refused: which limit of this process it is, or
-// that the system has no more, and what to change.
+// Why a program can't be recorded. `error` is the errno of a refused call for a process, thread, descriptor or memory. The text says which limit of this
+// process was reached, or that the system has no more, and what to change.
 [[nodiscard]] Error shortage(int error);
 
-// Descriptors that are set aside while others are opened, so that enough are left for the first processes that report.
+// Descriptors that are reserved while others are opened, so that enough are left for the first processes that report.
 class SpareDescriptors {
  public:
-  // Fails with one sentence when there are not so many.
+  // Fails with one sentence if there are not enough.
   static Result<SpareDescriptors> take();
 
  private:
@@ -24,8 +24,7 @@ class SpareDescriptors {
   std::array<FileDescriptor, kCount> descriptors_;
 };
 
-// Whether a file can be opened, and grow to some size in the folder of this one: no limit (ulimit -n, -f) forbids it, and the disk is not
-// full.
+// True if a file can be opened, and can grow to some size in the folder of this file: no limit (ulimit -n, -f) forbids it, and the disk is not full.
 [[nodiscard]] bool has_room_for_files(const std::string& name);
 
 }  // namespace lanescope::session

@@ -20,10 +20,10 @@ namespace {
 
 bool is_fault(int signal) { return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE || signal == SIGABRT; }
 
-// Calls use(number) for each open descriptor, in order; `use` may close it. False where the kernel does not tell (/proc is not mounted).
+// Calls use(number) for each open descriptor, in order; `use` may close it. Returns false if /proc is not mounted.
 template <typename Use>
 bool for_each_descriptor(Use use) noexcept {
-  // As getdents64 fills it in: struct linux_dirent64, in which the name stands behind these.
+  // The layout of getdents64: struct linux_dirent64, in which the name follows these fields.
   constexpr std::size_t kEntryBytes = 16;
   constexpr std::size_t kEntryName = 19;
   const int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -44,13 +44,13 @@ bool for_each_descriptor(Use use) noexcept {
   return size == 0;
 }
 
-// Of kernels before 5.9, which close one at a time.
+// For kernels before 5.9, which close one descriptor at a time.
 void close_one_by_one(int first, int last) noexcept {
   const auto close_within = [first, last](int descriptor) {
     if (descriptor >= first && descriptor <= last) close(descriptor);
   };
   if (for_each_descriptor(close_within)) return;
-  constexpr int kMost = 4'096;  // that a recorder has
+  constexpr int kMost = 4'096;  // that a recorder has open
   for (int descriptor = first; descriptor <= std::min(last, kMost); ++descriptor) close(descriptor);
 }
 

@@ -16,7 +16,7 @@ Error error_of(const std::string& file, const std::string& what) { return {file 
 
 bool is_name(const nlohmann::json& value) { return value.is_string() && !value.get_ref<const std::string&>().empty(); }
 
-// What is wrong with what a module or a function says beside its name; none where all is as it should be.
+// What is wrong with the members of a module or a function other than its name; nothing if they are valid.
 std::optional<std::string> fault_of_looks(const nlohmann::json& object) {
   if (object.contains("domain") && !is_name(object["domain"])) return "a domain that is no text";
   if (object.contains("color") && !is_name(object["color"]) && !object["color"].is_number_unsigned()) return "a colour that is neither a name nor a number";
@@ -41,7 +41,7 @@ std::optional<std::string> fault_of_module(const nlohmann::json& module) {
 
 Result<std::filesystem::path> python_functions(const std::string& file) {
   std::error_code failed;
-  // A pipe might have nobody who writes, and could not be read a second time, by the program.
+  // A pipe may have no writer, and the program could not read it a second time.
   if (std::filesystem::exists(file, failed) && !std::filesystem::is_regular_file(file, failed)) return error_of(file, "is no file.");
   std::ifstream input(file, std::ios::binary);
   if (!input) return error_of(file, std::string("can't be read (") + std::strerror(errno) + ").");

@@ -19,7 +19,7 @@ constexpr std::string_view kOpenMpTools = "OMP_TOOL_LIBRARIES";
 constexpr std::string_view kOpenAccTools = "ACC_PROFLIB";
 constexpr std::string_view kOpenMpTool = "OMP_TOOL";
 constexpr std::string_view kPythonPath = "PYTHONPATH";
-constexpr std::string_view kPytorchRanges = "LANESCOPE_PYTORCH";  // read by python_marks/sitecustomize.py, as the next
+constexpr std::string_view kPytorchRanges = "LANESCOPE_PYTORCH";  // read by python_marks/sitecustomize.py, as is the next one
 constexpr std::string_view kPythonFunctions = "LANESCOPE_PYTHON_FUNCTIONS";
 
 bool is_variable(std::string_view entry, std::string_view name) { return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '='; }
@@ -39,8 +39,8 @@ void set(std::vector<std::string>& variables, std::string_view name, const std::
   variables.push_back(std::string(name) + "=" + value);
 }
 
-// A library as glibc's loader takes it and musl's leaves it out: a program that uses musl can't run with ours, and would not be started.
-// glibc puts the folder of the program in place of $ORIGIN, and as many steps up as no folder is deep lead to the root.
+// A library's path that glibc's loader accepts and musl's ignores: a program that uses musl can't run with our library, and would not start. glibc replaces
+// $ORIGIN by the program's folder, and enough steps up lead from any folder to the root.
 std::string for_glibc_alone(const std::filesystem::path& library) {
   constexpr int kDeeperThanAnyFolder = 32;
   std::string path = "$ORIGIN";
@@ -48,9 +48,9 @@ std::string for_glibc_alone(const std::filesystem::path& library) {
   return path + library.string();
 }
 
-// What splits or changes a library's path in a variable with such separators, for a person: "a blank". None where it arrives as it is.
+// What in a library's path splits or changes it in a variable with such separators, as text: "a blank". Nothing if the path is passed unchanged.
 std::optional<std::string> obstacle_in(const std::string& path, std::string_view separators) {
-  for (const std::string_view word : {"ORIGIN", "LIB", "PLATFORM"})  // ld.so(8) puts others in their place
+  for (const std::string_view word : {"ORIGIN", "LIB", "PLATFORM"})  // ld.so(8) replaces these
     for (const char* const form : {"$", "${"})
       if (path.find(form + std::string(word)) != std::string::npos) return '"' + (form + std::string(word)) + '"';
   const std::size_t place = path.find_first_of(separators);
@@ -65,19 +65,19 @@ std::string lies_badly(const std::string& what, const std::filesystem::path& fol
 
 constexpr std::string_view kPreloadSeparators = " :";
 
-// In front of what the list names already.
+// Puts the value before what the list already contains.
 void put_in_front(std::vector<std::string>& variables, std::string_view name, const std::string& value, char separator = ':') {
   const std::string others = value_of(variables, name);
   set(variables, name, value + (others.empty() ? "" : separator + others));
 }
 
-// Libraries of ours that mark another one's calls with NVTX, and the variables by which they come to it.
+// Our libraries that mark the calls of another library with NVTX, and the variables by which programs load them.
 struct Marker {
   MarkedLibrary marked;
   const char* name;
   const char* file;
   std::string_view variable;
-  char separator = ':';  // in the variable
+  char separator = ':';  // in the variable's value
 };
 constexpr std::array kMarkers{
     Marker{MarkedLibrary::kMpi, "MPI", "liblanescope-mpi.so", kPreload},
@@ -87,7 +87,7 @@ constexpr std::array kMarkers{
     Marker{MarkedLibrary::kOpenAcc, "OpenACC", "liblanescope-openacc.so", kOpenAccTools, ';'},
 };
 
-// What marks calls with NVTX in our place lies beside the agent; where it does not, the recording goes on without.
+// The markers are beside the agent; if one is missing, the recording continues without it.
 void add_markers(TargetEnvironment& target, const LaunchRequest& request, const std::filesystem::path& folder) {
   std::error_code ignored;
   const auto is_there = [&](const std::filesystem::path& path, const char* what) {
@@ -131,7 +131,7 @@ std::vector<std::string> plain_environment(const LaunchRequest& request, std::ve
   if (request.run_as) {
     for (const char* name : {"USER", "LOGNAME"}) set(variables, name, request.run_as->name);
     set(variables, "HOME", request.run_as->home);
-    remove(variables, "XDG_RUNTIME_DIR");  // ours
+    remove(variables, "XDG_RUNTIME_DIR");  // ours, not the target's
   }
   for (const EnvironmentChange& change : request.environment) change.value ? set(variables, change.name, *change.value) : remove(variables, change.name);
   return variables;
@@ -155,7 +155,7 @@ TargetEnvironment target_environment(const LaunchRequest& request, std::vector<s
   TargetEnvironment target{plain_environment(request, std::move(ours)), request.settings, {}};
   for (const std::string_view name :
        {std::string_view(channel::kSocketVariable), std::string_view(channel::kPythonLockVariable), kPytorchRanges, kPythonFunctions})
-    remove(target.variables, name);  // of a recording around this one
+    remove(target.variables, name);  // from a recording around this one
 
   CaptureSettings& settings = target.settings;
   if (const std::string other = value_of(target.variables, kCudaInjection); settings.trace_cuda && !other.empty() && other != agent) {

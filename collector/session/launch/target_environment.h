@@ -13,25 +13,25 @@ namespace lanescope::session {
 struct TargetEnvironment {
   std::vector<std::string> variables;  // "NAME=value"
   CaptureSettings settings;            // what can be traced in it
-  std::vector<std::string> warnings;   // one sentence for each thing that can't
+  std::vector<std::string> warnings;   // one sentence for each thing that can't be traced
 };
 
-// `ours`: "NAME=value" of this process; used where the request inherits it. `socket`: of the session's control socket.
+// `ours`: "NAME=value" of this process; used if the request inherits it. `socket`: of the session's control socket.
 //
-// CUDA loads a single injection library. Where the environment names another one already, it is left alone, and CUDA is not traced.
+// CUDA loads a single injection library. If the environment names another one already, that is left alone, and CUDA is not traced.
 TargetEnvironment target_environment(const LaunchRequest& request, std::vector<std::string> ours, const std::filesystem::path& agent,
                                      const std::filesystem::path& socket);
 
-// By which of its variables the agent comes into a program, and what it brings: "NVTX ranges".
+// A variable by which the agent comes into a program, and what it brings: "NVTX ranges".
 struct AgentVariable {
   std::string_view name;
   std::string_view brings;
 };
 [[nodiscard]] std::vector<AgentVariable> agent_variables(const CaptureSettings& settings);
-// Whether it comes before the program's first instruction; else it comes with a first call.
+// True if the agent comes before the program's first instruction; else it comes with a first call.
 [[nodiscard]] bool comes_with_program(const AgentVariable& variable);
 
-// What the request makes of it, with nothing of ours.
+// The environment with the request's changes, and without ours.
 std::vector<std::string> plain_environment(const LaunchRequest& request, std::vector<std::string> ours);
 
 }  // namespace lanescope::session

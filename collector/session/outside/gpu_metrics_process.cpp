@@ -21,9 +21,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kStartPatience = 10s;  // for the driver of a machine with many GPUs to initialise
-constexpr auto kEndPatience = 5s;     // without a byte: samples that waited for a processor are evaluated at the end
-constexpr auto kMostPatience = 60s;   // all in all
-constexpr auto kUnremarkable = 2s;    // that one waits at the end
+constexpr auto kEndPatience = 5s;     // without a byte; samples that waited for a processor are evaluated at the end
+constexpr auto kMostPatience = 60s;   // in total
+constexpr auto kUnremarkable = 2s;    // a wait at the end that is not reported
 
 bool begins_as_no_frame(std::span<const std::byte> bytes) {
   FrameHeader header;
@@ -76,7 +76,7 @@ GpuMetricsProcess::~GpuMetricsProcess() {
 
 void GpuMetricsProcess::read_frames() {
   constexpr std::size_t kPiece = 1u << 16;
-  constexpr std::size_t kMost = 4u << 20;  // at a time: what else is recorded waits meanwhile
+  constexpr std::size_t kMost = 4u << 20;  // at a time, because other parts of the recording wait meanwhile
   for (std::size_t round = 0; round < kMost / kPiece && frames_.valid(); ++round) {
     const std::size_t before = received_.size();
     received_.resize(before + kPiece);
@@ -95,7 +95,7 @@ void GpuMetricsProcess::count_answers() {
     if (frame->header.type == proto::FRAME_UNKNOWN) ++answers_;
     counted_ += size_of(*frame);
   }
-  if (begins_as_no_frame(std::span(received_).subspan(counted_))) {  // what comes is not ours
+  if (begins_as_no_frame(std::span(received_).subspan(counted_))) {  // the other program is not ours
     received_.resize(counted_);
     frames_.reset();
   }
@@ -158,7 +158,7 @@ void GpuMetricsProcess::take(const FrameView& frame, std::span<const std::byte> 
 
 void GpuMetricsProcess::ask_for_rest() {
   if (!frames_.valid()) return;
-  // Its pipe has room for more requests than a recording makes; where it is gone, its output says so.
+  // Its pipe has room for more requests than a recording makes. If it is gone, its output says so.
   const char request = 'f';
   if (write(commands_.get(), &request, 1) == 1) ++asked_;
   last_byte_ = last_question_ = monotonic_now();

@@ -60,7 +60,7 @@ Result<std::string> ask_gpu_metrics(const std::vector<std::string>& question, st
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) {
       kill(pid, SIGKILL);
-      wait_for_in_background(pid);  // within a driver that hangs, it ends when that goes on
+      wait_for_in_background(pid);  // in a hanging driver, it ends when the driver continues
       return Error{"GPU metrics can't be sampled: " + command->front() + " has not answered in " + std::to_string(patience.count() / 1000) +
                    " s. The driver may hang: see whether nvidia-smi answers."};
     }

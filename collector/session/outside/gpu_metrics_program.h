@@ -1,4 +1,4 @@
-// Where the program that samples GPU metrics lies. Internal to collector/session.
+// Where the program is that samples GPU metrics. Internal to collector/session.
 #pragma once
 
 #include <string>
@@ -8,8 +8,7 @@
 
 namespace lanescope::session {
 
-// What to run: the words of LANESCOPE_GPU_METRICS where that is set (so that it can begin with sudo), else lanescope-gpu-metrics beside the
-// running program.
+// What to run: the words of LANESCOPE_GPU_METRICS if that is set, so that it can start with sudo, else lanescope-gpu-metrics beside the running program.
 Result<std::vector<std::string>> gpu_metrics_command();
 
 }  // namespace lanescope::session

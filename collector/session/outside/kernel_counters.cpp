@@ -46,7 +46,7 @@ const char* mode_name(KernelReplay replay) {
   return "kernel";
 }
 
-// Whether the program runs again for each pass.
+// True if the program runs again for each pass.
 bool takes_runs(KernelReplay replay) { return replay == KernelReplay::kApplication || replay == KernelReplay::kRange; }
 
 struct Started {
@@ -54,9 +54,9 @@ struct Started {
   FileDescriptor output;
 };
 
-enum class Errors { kRead, kOurs };  // with what it prints, or where ours go
+enum class Errors { kRead, kOurs };  // kRead: captures what it prints to standard error; kOurs: it goes to ours
 
-// `input`: its standard input, of kOurs; none where it reads nothing.
+// `input`: its standard input, for kOurs; not valid if it reads nothing.
 Result<Started> start_program(const std::vector<std::string>& question, Errors errors, const FileDescriptor& input = {}) {
   std::error_code ignored;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "lanescope-kernel-metrics";
@@ -81,7 +81,7 @@ int wait_for(pid_t pid) {
   return status;
 }
 
-// Of one that is to end by then.
+// Waits for a process that should end by then, else ends it. Returns its status.
 int end(pid_t pid, std::chrono::seconds patience = std::chrono::seconds(2)) {
   constexpr useconds_t kLook = 10'000;
   for (const auto give_up = std::chrono::steady_clock::now() + patience; std::chrono::steady_clock::now() < give_up; usleep(kLook)) {
@@ -97,7 +97,7 @@ struct Answer {
   bool has_ended = true;
 };
 
-// Until its end, and no longer than the patience without a byte: a library of NVIDIA's may hang, or another user stop what runs as that user.
+// Reads until the end, and stops after the patience without a byte: a library of NVIDIA's may hang, or another user may stop what runs as that user.
 Answer read_all(const FileDescriptor& source, std::chrono::milliseconds patience) {
   Answer answer;
   std::byte piece[65536];
@@ -119,7 +119,7 @@ std::string text_of(const std::vector<std::byte>& bytes) {
   return text;
 }
 
-// What the user learns of the counting beyond the values.
+// What is reported to the user about the counting, besides the values.
 class Account {
  public:
   explicit Account(const KernelCounterSettings& settings) : counting_(settings.counting), replay_(settings.replay) {}
@@ -163,7 +163,7 @@ class Account {
 
 struct KernelCounters::Evaluator {
   Started program;
-  FileDescriptor word;  // what is written there begins the evaluation, and its end ends it
+  FileDescriptor word;  // a byte written there starts the evaluation, closing it ends the evaluation
 
   ~Evaluator() {
     word.reset();
@@ -181,7 +181,7 @@ Result<std::string> ask_kernel_metrics(const std::vector<std::string>& question)
   const Answer answer = read_all(program->output, kPatience);
   if (!answer.has_ended) {
     kill(program->pid, SIGKILL);
-    wait_for_in_background(program->pid);  // within a driver that hangs, it ends when that goes on
+    wait_for_in_background(program->pid);  // in a hanging driver, it ends when the driver continues
     return Error{"lanescope-kernel-metrics has not answered in " + std::to_string(kPatience.count()) +
                  " s. The driver may hang: see whether nvidia-smi answers."};
   }
@@ -268,7 +268,7 @@ Result<void> KernelCounters::await_plan() {
   return {};
 }
 
-// The user may pass through ours to the one of records, and change nothing else there: what we write lies where no link of that user's can be.
+// The program's user may pass through our folder to that of records, but change nothing else there: what we write is where that user can't place a link.
 Result<void> KernelCounters::make_folders() const {
   constexpr gid_t kSameGroup = static_cast<gid_t>(-1);
   constexpr mode_t kOwners = 0700, kPassedThrough = 0711;
@@ -279,7 +279,7 @@ Result<void> KernelCounters::make_folders() const {
   return {};
 }
 
-// There before the program is.
+// Exists before the program starts.
 Result<void> KernelCounters::leave_word(const char* name) const {
   const std::filesystem::path place = folder_ / name;
   const int file = open(place.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);

@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::size_t kMostRecordFiles = 4096;
 constexpr std::uint64_t kLongestName = 4096;
-constexpr std::chrono::seconds kLongestPause{10};  // between looks; what is longer does not count
+constexpr std::chrono::seconds kLongestPause{10};  // between looks; time beyond this does not count
 
-// Whether the file is that of one of these.
+// True if the file belongs to one of these processes.
 bool is_of(const std::filesystem::path& path, std::span<const std::uint32_t> processes) {
   const std::string name = path.filename().string();
   std::uint32_t instance = 0;
@@ -37,13 +37,13 @@ void MeasuringWatch::read_on(const std::filesystem::path& path, File& file, Cloc
   const FileDescriptor opened(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat facts {};
   if (!opened.valid() || fstat(opened.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return;
-  if ((facts.st_mode & S_IWUSR) == 0) {  // its process has no room to say how its measuring goes on
+  if ((facts.st_mode & S_IWUSR) == 0) {  // its process has no room to record how its measurement continues
     file.kernel.reset();
     return;
   }
   channel::RecordHead head{};
   while (facts.st_size - file.read >= static_cast<off_t>(sizeof(head)) && read_at(opened.get(), file.read, head)) {
-    // One that is written now is whole the next time.
+    // A record that is being written now is complete at the next look.
     if (head.bytes < sizeof(head) || head.bytes > channel::kMostCounterBytes || static_cast<off_t>(head.bytes) > facts.st_size - file.read) return;
     if (channel::BeginRecord begin{}; head.mark == channel::kBeginRecordMark && head.bytes >= sizeof(begin) && read_at(opened.get(), file.read, begin)) {
       std::string name(std::min({begin.name_bytes, head.bytes - sizeof(begin), kLongestName}), '\0');

@@ -1,4 +1,4 @@
-// A process of which no agent reports: its threads are observed from outside.
+// A process about which no agent reports: its threads are observed from outside.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class ObservedProcess {
   FrameLog* log_;
 };
 
-// All but its place, and whether an agent has reported.
+// Everything except its place, and whether an agent has reported.
 [[nodiscard]] proto::ProcessStart start_of(const cpu::SeenProcess& seen);
 
 [[nodiscard]] inline ProcessDescription describe(const cpu::SeenProcess& seen) { return {seen.parent, seen.executable, seen.arguments}; }

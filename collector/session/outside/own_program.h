@@ -15,7 +15,8 @@ struct Handed {
   int theirs;
 };
 
-// The first word is its path, or a name that is looked for in PATH. None of its signals are held, as ours are. Returns its process id, or -errno.
+// The first word is its path, or a name that is looked up in PATH. No signals are blocked in it, although they are in this process. Returns its process id,
+// or -errno.
 pid_t start_own_program(const std::vector<std::string>& words, std::initializer_list<Handed> descriptors);
 
 }  // namespace lanescope::session

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLargest = 4u << 20;  // bytes of a file
-constexpr std::size_t kMost = 32u << 20;    // of all
+constexpr std::size_t kMost = 32u << 20;    // of all files
 constexpr std::size_t kMostFiles = 1'000;
 constexpr std::array<std::string_view, 32> kEndings = {".c",   ".cc",  ".cpp", ".cxx", ".c++", ".cu",  ".cuh", ".cuf",  ".h",    ".hh",  ".hpp",
                                                        ".hxx", ".h++", ".inl", ".inc", ".ipp", ".tpp", ".tcc", ".py",   ".pyx",  ".ptx", ".f",
@@ -35,7 +35,7 @@ bool is_source_name(const fs::path& path) {
   return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end();
 }
 
-// By its own rights and those of all folders on the way, as its path says.
+// True if the rights of the file and of all folders on its path allow it.
 bool can_be_read_by_all(const fs::path& path, const struct stat& file) {
   if ((file.st_mode & S_IROTH) == 0) return false;
   for (fs::path folder = path.parent_path(); !folder.empty(); folder = folder.parent_path()) {
@@ -48,7 +48,7 @@ bool can_be_read_by_all(const fs::path& path, const struct stat& file) {
 
 struct Read {
   std::string text;
-  std::string problem;  // empty: there is none
+  std::string problem;  // empty: no problem
   bool is_everybodys = false;
 };
 

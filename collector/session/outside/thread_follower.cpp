@@ -20,7 +20,7 @@ void ThreadFollower::process_began(const cpu::SeenProcess& process) { instances_
 void ThreadFollower::process_ended(cpu::ProcessKey process, std::int64_t time) { directory_.leave(instances_.at(process), time); }
 
 void ThreadFollower::process_forgotten(cpu::ProcessKey process) {
-  constexpr std::size_t kKept = 4096;  // their agents may yet speak of them
+  constexpr std::size_t kKept = 4096;  // their agents may still report them
   const auto known = instances_.find(process);
   if (process == cpu::kFirstProcess || known == instances_.end()) return;
   forgotten_.push_back(known->second);

@@ -19,12 +19,12 @@ namespace {
 
 constexpr std::size_t kMostSegments = 256;  // more than programs have
 
-// Nothing where the file ends before.
+// Returns false if the file ends before.
 bool read_at(int file, std::uint64_t place, void* to, std::size_t bytes) {
   return pread(file, to, bytes, static_cast<off_t>(place)) == static_cast<ssize_t>(bytes);
 }
 
-// It has a name for others to load it by. A loader that was given a program has one, and loads the agent beside that program.
+// True if the file has a name by which others load it. A loader that was started with a program has one, and loads the agent besides that program.
 bool is_library(int file, const std::vector<Elf64_Phdr>& segments) {
   constexpr std::size_t kMostEntries = 1024;  // more than libraries have
   const auto dynamic = std::find_if(segments.begin(), segments.end(), [](const Elf64_Phdr& each) { return each.p_type == PT_DYNAMIC; });
@@ -48,7 +48,7 @@ std::optional<std::string> obstacle_in(int file) {
   return std::nullopt;
 }
 
-// The agent's path begins at the folder of the program (launch/target_environment.cpp).
+// The agent's path starts with the program's folder (launch/target_environment.cpp).
 bool has_lost_its_folder(pid_t pid, const std::string& executable) {
   constexpr std::string_view kGone = " (deleted)";
   return executable.ends_with(kGone) && is_missing_for(pid, std::filesystem::path(executable).parent_path());
@@ -60,7 +60,7 @@ std::optional<std::string> agent_obstacle(pid_t pid, const std::string& executab
   if (has_lost_its_folder(pid, executable)) return "the folder that its file lay in is gone, from which its loader would find the agent";
   if (attach::is_musl(executable)) return "it uses musl as its C library";  // it runs through musl's loader
   std::optional<attach::ForeignFile> file = attach::open_file_of(pid, executable);
-  if (!file && access(("/proc/" + std::to_string(pid)).c_str(), F_OK) != 0) file = attach::open_file(executable);  // it has ended
+  if (!file && access(("/proc/" + std::to_string(pid)).c_str(), F_OK) != 0) file = attach::open_file(executable);  // the process has ended
   return file ? obstacle_in(file->descriptor.get()) : std::nullopt;
 }
 

@@ -27,14 +27,14 @@ namespace {
 constexpr std::string_view kFolderPattern = "lanescope-XXXXXX";
 constexpr std::string_view kSocketName = "control";
 constexpr std::string_view kWordsName = "control.word";  // kSocketName and channel::kWordSuffix
-constexpr std::string_view kMachineName = "machine";     // a link to no file, whose target names the machine whose locks count, since it was started
-constexpr int kBacklog = 256;                            // processes that a target may start at once
+constexpr std::string_view kMachineName = "machine";     // a link to no file; its target names the machine and its boot, in which the locks are valid
+constexpr int kBacklog = 256;                            // number of processes that a target may start at once
 
 bool fits(const std::filesystem::path& folder) {
   return folder.native().size() + kFolderPattern.size() + kSocketName.size() + 3 <= sizeof(sockaddr_un::sun_path);
 }
 
-// A folder that is ours, kept open; its path may come to lead elsewhere. Invalid where it is not.
+// A folder that is ours, kept open because its path may later lead elsewhere. Invalid if it is not ours.
 FileDescriptor own_folder(int parent, const char* name) {
   FileDescriptor folder(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat facts {};
@@ -57,10 +57,10 @@ std::string machine_of(int folder) {
 
 struct Place {
   std::filesystem::path path;
-  FileDescriptor folder;  // locked: as long as it is kept, no other recorder takes the folder for one that was left
+  FileDescriptor folder;  // locked: while it is open, no other recorder takes the folder for an abandoned one
 };
 
-// A new folder that only this user may enter. Where locks are not to be had, none is taken for one that was left. Invalid when it can't be made there.
+// Makes a folder that only this user may enter. Without file locks, no folder is taken for an abandoned one. Invalid if it can't be made there.
 Place private_folder(const char* parent) {
   constexpr int kMostAttempts = 100;
   if (parent == nullptr || *parent == '\0' || !fits(parent)) return {};
@@ -72,12 +72,12 @@ Place private_folder(const char* parent) {
     const bool is_taken = !place.folder.valid() || (flock(place.folder.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK);
     const bool is_marked = !is_taken && !machine.empty() && symlinkat(machine.c_str(), place.folder.get(), kMachineName.data()) == 0;
     if (is_marked || (!is_taken && access(pattern.c_str(), F_OK) == 0)) return place;
-    rmdir(pattern.c_str());  // another recorder came before the lock, and clears it away
+    rmdir(pattern.c_str());  // another recorder came before the lock, and removes the folder
   }
   return {};
 }
 
-// Links that agents without a descriptor have left: their names.
+// The names of links that agents without a descriptor have left.
 std::vector<std::string> left_links(int folder) {
   std::vector<std::string> names;
   const int place = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -117,7 +117,7 @@ std::string random_letters() {
   return letters;
 }
 
-// Of the same letters, without a place in the file system. Invalid where that can't be had.
+// Listens on an abstract socket of the same name. Invalid if that fails.
 FileDescriptor listen_without_place(const std::filesystem::path& path) {
   FileDescriptor listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_un address{};
@@ -137,14 +137,14 @@ sockaddr_un address_of(const std::filesystem::path& path) {
   return address;
 }
 
-// This user may connect to the socket, and pass through the folder to it; the folder stays ours, for what is in it is removed by us.
+// Lets this user connect to the socket, and pass through the folder to it. The folder stays ours, because we remove its content.
 bool open_to(std::optional<uid_t> user, int folder) {
   constexpr auto kSameGroup = static_cast<gid_t>(-1);
   constexpr mode_t kPassable = 0711;
   return !user || (fchownat(folder, kSocketName.data(), *user, kSameGroup, AT_SYMLINK_NOFOLLOW) == 0 && fchmod(folder, kPassable) == 0);
 }
 
-// Invalid where it can't be made: nobody leaves word then.
+// Invalid if it can't be made: nobody leaves words then.
 FileDescriptor words_for(std::optional<uid_t> user, int folder) {
   FileDescriptor words(openat(folder, kWordsName.data(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (words.valid() && user && fchown(words.get(), *user, static_cast<gid_t>(-1)) != 0) words.reset();
@@ -156,7 +156,7 @@ bool ask_peer(int connection, ucred& peer) {
   return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
 }
 
-// Invalid where none waits, or why is in errno.
+// Invalid if none waits, or on an error, which is in errno.
 FileDescriptor next_connection(int listener) {
   int connection = -1;
   do connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -164,8 +164,8 @@ FileDescriptor next_connection(int listener) {
   return FileDescriptor(connection);
 }
 
-// Those whose recorder was killed, for it holds them locked as long as it runs. On a file system of several machines, locks may be known to one alone:
-// of another machine's, or of those made before it was started anew, none is touched, and what is not marked yet is removed only where it is empty.
+// Removes folders whose recorder was killed; a running recorder holds its folder locked. On a file system of several machines, locks may be visible on one
+// machine only. Folders of another machine, or of an earlier boot, are therefore not touched, and a folder without a mark is removed only if it is empty.
 void remove_abandoned_folders(const std::filesystem::path& parent) {
   const std::string machine = this_machine();
   const FileDescriptor place(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -243,7 +243,7 @@ std::array<int, 2> ControlSocket::descriptors() const noexcept {
 }
 
 std::vector<channel::Word> ControlSocket::take_words() {
-  constexpr std::int64_t kMost = channel::kMostWords * sizeof(channel::Word);  // who writes more counts no more
+  constexpr std::int64_t kMost = channel::kMostWords * sizeof(channel::Word);  // words beyond this limit are ignored
   std::vector<channel::Word> words;
   channel::Word word;
   while (words_.valid() && words_taken_ < kMost && pread(words_.get(), &word, sizeof(word), words_taken_) == static_cast<ssize_t>(sizeof(word))) {
@@ -255,7 +255,7 @@ std::vector<channel::Word> ControlSocket::take_words() {
   return words;
 }
 
-// The folder's time tells whether there is a new one, but for what comes within one tick of the clock that gives it.
+// The folder's time tells whether there is a new link, except for those that come within one tick of the file system's clock.
 void ControlSocket::take_links(std::vector<channel::Word>& words) {
   constexpr std::int64_t kTick = 2'000'000'000;  // ns, of any file system
   struct stat facts {};
@@ -307,7 +307,7 @@ std::optional<ControlSocket::Visitor> ControlSocket::accept() {
 
 namespace {
 
-constexpr std::size_t kLeastHello = offsetof(channel::Hello, token);  // of every version
+constexpr std::size_t kLeastHello = offsetof(channel::Hello, token);  // common to all versions
 
 enum class Receiving { kTake, kLook };
 
@@ -318,7 +318,7 @@ GreetingState receive(int connection, Greeting& greeting, Receiving receiving) {
   ucred peer{};
   if (size < static_cast<ssize_t>(kLeastHello) || !ask_peer(connection, peer)) return GreetingState::kRefused;
   const bool is_complete = size == static_cast<ssize_t>(sizeof(greeting.hello));
-  if (peer.pid <= 0) return GreetingState::kRefused;  // of a process that we can't see, and could not name to the kernel
+  if (peer.pid <= 0) return GreetingState::kRefused;  // a process that we can't see, and whose number would mean nothing to the kernel
   greeting.pid = peer.pid;
   greeting.hello.agent_version[sizeof(greeting.hello.agent_version) - 1] = '\0';
   greeting.hello.program[sizeof(greeting.hello.program) - 1] = '\0';

@@ -1,5 +1,6 @@
-// Which program of which process: an exec makes another one under the same number, perhaps within a millisecond. What is told of a process comes late, and in
-// any order: its agents over connections of their own, the kernel's records up to half a second behind. Here is what it takes to tell whom it is about.
+// Which program of which process. An exec makes another program under the same number, perhaps within a millisecond. Reports about a process come late, and
+// in any order: those of its agents over connections of their own, the kernel's records up to half a second late. This file has what is needed to find which
+// program a report is about.
 #pragma once
 
 #include <sys/types.h>
@@ -17,24 +18,25 @@ namespace lanescope::session {
 
 struct Generation {
   pid_t pid = 0;
-  std::uint64_t started = 0;  // when the process was, in the kernel's ticks; 0: it was gone when that was asked for
-  std::int64_t begin = 0;     // CLOCK_MONOTONIC ns at which the program's agent was loaded, or the process forked, as that agent says; 0: none has reported
+  std::uint64_t started = 0;  // when the process was started, in the kernel's ticks; 0: it was gone when we asked
+  std::int64_t begin = 0;     // CLOCK_MONOTONIC ns at which the program's agent was loaded, or the process forked, from that agent; 0: no agent has reported
 };
 
-// Whether one process has got the number of another. One that can't be asked any more is taken for the same.
+// True if the two are different processes of which one got the number of the other. A process that can't be asked any more counts as the same.
 [[nodiscard]] bool is_other_process(const Generation& a, const Generation& b) noexcept;
 
-// What a program that reports is to one that is known of the same process.
+// What a reporting program is in relation to a known program of the same process.
 enum class Kinship { kEarlier, kSame, kLater };
 // Requires: both have reported.
 [[nodiscard]] Kinship kinship(const Generation& known, const Generation& reporting) noexcept;
 
-// A file as threads' records name it, by the path that the program used, and as the kernel shows it to us: from another root folder, or with a mark where it
-// has no name any more. As far as is known: of a program that was gone before its agent was heard, there is its name at most, by which nothing is told apart.
+// True if two paths name the same file. One is from the threads' records, with the path that the program used; the other is shown by the kernel, perhaps from
+// another root folder, or with a mark if it has no name any more. A program that was gone before its agent was heard has at most a name, which never makes a
+// difference.
 [[nodiscard]] bool same_file(std::string_view a, std::string_view b) noexcept;
-// "[4711] python", of a process and its executable, or the name alone: "[4711] (ended)" where that is empty.
+// "[4711] python", from a process and its executable's path or name; "[4711] (ended)" if that is empty.
 [[nodiscard]] std::string title(pid_t pid, std::string_view executable);
-// Whether an executable is known by its path, and not by the name alone that its agent gave.
+// True if an executable is known by its path, and not only by the name that its agent gave.
 [[nodiscard]] bool is_path(std::string_view executable) noexcept;
 
 struct EndedProgram {
@@ -42,14 +44,14 @@ struct EndedProgram {
   std::uint32_t instance = 0;
   std::string executable = {};
   std::int64_t start = 0;     // CLOCK_MONOTONIC ns
-  std::int64_t reported = 0;  // ns at which we heard of its agent; 0: never
-  std::int64_t end = 0;       // ns, or a little later
+  std::int64_t reported = 0;  // ns at which its agent reported; 0: never
+  std::int64_t end = 0;       // ns; may be a little too late
   proto::ProcessEndKind kind = proto::PROCESS_END_UNKNOWN;
   ExitStatus status = {};
   std::uint32_t unreturned_buffers = 0;
-  bool is_seen = false;  // in the kernel's records
+  bool is_seen = false;  // it was in the kernel's records
 
-  // Whether one that reports belongs to the process whose last program this was, and not to one that has its number.
+  // True if the reporting program belongs to the process whose last program this was, and not to another process that has its number.
   [[nodiscard]] bool is_of_same_process(const Generation& reporting) const noexcept;
 };
 
@@ -57,15 +59,15 @@ struct EndedProgram {
 class EndedPrograms {
  public:
   void add(EndedProgram program);
-  // The last one of a process; null where none is known. Pointers are good until the next add() or forget().
+  // The last program of a process; null if none is known. Pointers are valid until the next add() or forget().
   [[nodiscard]] EndedProgram* last(pid_t pid);
-  // The one that was seen to begin at this time: of this file, not seen yet, and heard of, or ended, no earlier; the first of those.
+  // The program that was seen to start at this time: the first of this file that was not seen yet, and that reported, or ended, no earlier.
   [[nodiscard]] EndedProgram* begun(pid_t pid, std::int64_t time, std::string_view executable);
-  // The last one that had begun by this time.
+  // The last program that had started by this time.
   [[nodiscard]] EndedProgram* before(pid_t pid, std::int64_t time);
-  // The first one whose agent reported at this time or later.
+  // The first program whose agent reported at this time or later.
   [[nodiscard]] EndedProgram* reported_since(pid_t pid, std::int64_t time);
-  // Another process has this number.
+  // Called if another process has this number now.
   void forget(pid_t pid);
 
  private:
@@ -77,7 +79,7 @@ class EndedPrograms {
   };
   void forget_oldest();
   std::map<pid_t, std::deque<EndedProgram>> programs_;  // in the order in which they ended
-  std::deque<Entry> order_;                             // in which all ended, those that were forgotten among them
+  std::deque<Entry> order_;                             // in the order in which all ended, including forgotten ones
 };
 
 }  // namespace lanescope::session

@@ -22,7 +22,7 @@ void take_word_of_lost(const channel::LostChildren& lost, std::uint32_t& known, 
   for (; known < count && known < channel::LostChildren::kNamed; ++known) {
     const channel::LostChildren::Child& child = lost.named[known];
     const std::int32_t process = child.process.load(std::memory_order_acquire);
-    if (process == 0) return;  // it is about to say who it is
+    if (process == 0) return;  // it is about to write its number
     unfollowed.add("[" + std::to_string(process) + "] child of " + parent, reason_of(child.problem.load(std::memory_order_relaxed)));
   }
   unfollowed.add(std::uint64_t{count - known});

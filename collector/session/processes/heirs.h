@@ -1,5 +1,5 @@
-// Forked children of a process that has ended, which have not reported yet: they hold its connection open and have its memory, in which one
-// that finds no way to us leaves word.
+// Forked children of an ended process that have not reported yet. They hold its connection open and have its memory; a child that finds no way to us leaves
+// word there.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace lanescope::session {
 
 class Heirs {
  public:
-  // `parent`: "[4711] python"; of `memory` the header is left; `known`: so many of its children have left word that was taken.
+  // `parent`: "[4711] python". Only the header of `memory` is left. `known`: number of its children whose word was taken.
   Heirs(std::string parent, std::unique_ptr<TargetMemory> memory, FileDescriptor connection, std::uint32_t known);
 
-  // Takes the word that was left. Returns whether there are such children still. Does not block.
+  // Takes the word that was left. Returns true if there are still such children. Does not block.
   bool look(UnfollowedProcesses& unfollowed);
   [[nodiscard]] int connection() const noexcept { return connection_.get(); }
 
@@ -28,7 +28,7 @@ class Heirs {
   std::uint32_t known_;
 };
 
-// Counts and names children of `parent` of which there is word, beyond the first `known`, which grows.
+// Counts and names children of `parent` that left word, except the first `known`, which is increased.
 void take_word_of_lost(const channel::LostChildren& lost, std::uint32_t& known, const std::string& parent, UnfollowedProcesses& unfollowed);
 
 }  // namespace lanescope::session

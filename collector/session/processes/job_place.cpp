@@ -11,10 +11,10 @@ namespace {
 
 struct Launcher {
   const char* name;
-  std::string_view rank, local_rank, world_size, job, step;  // variables; empty where it has none
+  std::string_view rank, local_rank, world_size, job, step;  // names of variables; empty if the launcher has none
 };
 
-// In the order in which they count: what starts processes within a job of another says more of them.
+// In order of precedence: a launcher that starts processes within a job of another one knows more about them.
 constexpr std::array kLaunchers{
     Launcher{"torchrun", "RANK", "LOCAL_RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID", {}},
     Launcher{"Horovod", "HOROVOD_RANK", "HOROVOD_LOCAL_RANK", "HOROVOD_SIZE", {}, {}},
@@ -25,7 +25,7 @@ constexpr std::array kLaunchers{
     Launcher{"PMIx", "PMIX_RANK", {}, {}, {}, {}},
     Launcher{"Kubernetes", "JOB_COMPLETION_INDEX", {}, {}, {}, {}},
 };
-// Whose ids hold for what others start within them.
+// Launchers whose ids also apply to what others start within their jobs.
 constexpr std::array kJobs{
     Launcher{"Slurm", {}, {}, {}, "SLURM_JOB_ID", "SLURM_STEP_ID"},
     Launcher{"Ray", {}, {}, {}, "RAY_JOB_ID", {}},

@@ -24,9 +24,9 @@
 namespace lanescope::session {
 namespace {
 
-constexpr std::size_t kPlaces = 1u << 16;  // processes that live at a time
+constexpr std::size_t kPlaces = 1u << 16;  // number of processes that live at a time
 
-// What the guard is told: with a memory file, that it is at this place; without, that none is there any more.
+// A message to the guard: with a memory file, that it is at this place; without, that the place is free.
 struct Note {
   std::uint64_t place = 0;
 };
@@ -36,24 +36,24 @@ bool send_note(int link, const Note& note, int memory_file) {
   return channel::send_with_descriptor(link, {&part, 1}, memory_file) == static_cast<ssize_t>(sizeof(note));
 }
 
-// The guard's process. Only calls that are safe between fork and exec.
+// The guard's process. Makes only calls that are safe between fork and exec.
 class GuardProcess {
  public:
-  // `files`: kPlaces of them, all zero.
+  // `files`: array of kPlaces elements, all zero.
   GuardProcess(int link, int* files) : link_(link), files_(files) {}
 
   void run() {
     while (take_note()) {
     }
     if (!give_back_all()) return;
-    // A thread that was in the midst of an event then, or CUPTI's frames of the last second, has come back.
+    // By then, a thread that was writing an event has returned, and CUPTI's frames of the last second are done.
     constexpr timespec kMidst{.tv_sec = 2, .tv_nsec = 0};
     nanosleep(&kMidst, nullptr);
     give_back_all();
   }
 
  private:
-  // False once we are gone.
+  // False once our process is gone.
   bool take_note() {
     Note note;
     iovec part{&note, sizeof(note)};
@@ -73,7 +73,7 @@ class GuardProcess {
     return true;
   }
 
-  // Returns whether there was any.
+  // Returns true if there was any.
   bool give_back_all() {
     bool has_any = false;
     for (std::size_t place = 0; place < kPlaces; ++place) {
@@ -84,7 +84,7 @@ class GuardProcess {
     return has_any;
   }
 
-  // All but the header, in which agents look whether they are to record.
+  // Releases all but the header, in which agents look whether they must record.
   static void give_back(int file) {
     constexpr std::size_t kKept = channel::whole_pages(sizeof(channel::SharedHeader));
     void* const mapping = mmap(nullptr, kKept, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -99,7 +99,7 @@ class GuardProcess {
   }
 
   int link_;
-  int* files_;  // plus 1, by place; 0: none
+  int* files_;  // descriptor plus 1, by place; 0: none
 };
 
 }  // namespace
@@ -143,7 +143,7 @@ MemoryGuard::Watch MemoryGuard::watch(int memory_file) {
   if (!free_.empty()) {
     free_.pop_back();
   } else {
-    if (++places_ > free_.capacity()) {  // so that an end takes no memory
+    if (++places_ > free_.capacity()) {  // reserved now, so that forgetting needs no memory
       free_.reserve(2 * places_);
       forgotten_.reserve(2 * places_);
     }

@@ -1,9 +1,9 @@
-// What is to become of the programs' memory of us where we are killed: a process beside us that sees our end, has the programs' agents record nothing
-// more, and gives the memory back to the system.
+// Cleans up the memory that we share with programs if we are killed. A process beside us notices our end, makes the programs' agents stop recording, and
+// gives the memory back to the system.
 //
-// Agents can't see to it: where a program's thread writes an event, it makes no system call (docs/security.md). The guard holds a descriptor of each
-// memory for as long as we have it, and is told of both over a socket, in order; what it reads last is that socket's end. It belongs to a session of
-// its own, so that what ends our group or terminal leaves it to its work, and ends once that is done: at once where we had no memory left.
+// Agents can't do it: a program's thread that writes an event makes no system call (docs/security.md). The guard holds a descriptor of each memory for as
+// long as we have it. It is told about each memory and its end over a socket, in order; the last thing that it reads is the end of that socket. It is in a
+// session of its own, so that a signal to our group or terminal does not end it, and it ends once its work is done: at once if we had no memory left.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ namespace lanescope::session {
 
 class MemoryGuard {
  public:
-  // Null where the system has no process or descriptor left: recording goes on without.
+  // Null if the system has no process or descriptor left; the recording continues without a guard.
   static std::unique_ptr<MemoryGuard> start();
 
-  ~MemoryGuard();  // waits a second at most until the guard has heard what was forgotten
+  ~MemoryGuard();  // waits at most a second until the guard has heard about all forgotten memory
   MemoryGuard(const MemoryGuard&) = delete;
   MemoryGuard& operator=(const MemoryGuard&) = delete;
 
-  // While it lives, the guard has this memory.
+  // During its lifetime, the guard holds this memory.
   class Watch {
    public:
     Watch(Watch&& other) noexcept : guard_(other.guard_), place_(other.place_) { other.guard_ = nullptr; }
@@ -35,11 +35,11 @@ class MemoryGuard {
    private:
     friend class MemoryGuard;
     Watch(MemoryGuard* guard, std::size_t place) : guard_(guard), place_(place) {}
-    MemoryGuard* guard_;  // null: it could not be told
+    MemoryGuard* guard_;  // null: the guard could not be told
     std::size_t place_;
   };
-  // Hands the guard a descriptor of a memory file. Does not block: where the guard does not listen, the memory is not guarded. Requires: *this outlives the
-  // result. One thread at a time, the end of what is returned included.
+  // Passes a descriptor of a memory file to the guard. Does not block: if the guard does not listen, the memory is not guarded. Requires: *this outlives the
+  // result. One thread at a time, also for the destructor of the result.
   [[nodiscard]] Watch watch(int memory_file);
 
  private:
@@ -48,9 +48,9 @@ class MemoryGuard {
   void tell_forgotten();
 
   FileDescriptor link_;
-  std::size_t places_ = 0;              // used so far
-  std::vector<std::size_t> free_;       // among them
-  std::vector<std::size_t> forgotten_;  // of which the guard could not be told yet
+  std::size_t places_ = 0;              // number used so far
+  std::vector<std::size_t> free_;       // free places among them
+  std::vector<std::size_t> forgotten_;  // places about which the guard could not be told yet
 };
 
 }  // namespace lanescope::session

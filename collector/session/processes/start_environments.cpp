@@ -10,7 +10,7 @@ void StartEnvironments::ask_for(std::span<const std::string_view> names) {
   known_.clear();
 }
 
-// Exec gives a program its environment last, with its arguments. A number without the random one may be another program's as well.
+// Exec sets a program's environment last, with its arguments. A number without the random part may also be another program's.
 StartVariables StartEnvironments::of(pid_t pid) {
   constexpr std::size_t kMostPrograms = 4096;
   const ProgramNumber number = program_state(pid).number;

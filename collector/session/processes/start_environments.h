@@ -1,7 +1,7 @@
-// What the programs of a recording were started with, of the variables that are asked for.
+// The environments with which the programs of a recording were started, limited to the requested variables.
 //
-// Programs write over their environment, as those do that set their title. So it is read once for each program, as soon as anybody asks, and forked children
-// have what their program had. Where it could not be told, it is read again. One thread.
+// Programs may overwrite their environment, for example to set their title. It is therefore read once for each program, as soon as it is asked for, and
+// forked children have what their program had. If it could not be read, it is read again the next time. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -20,10 +20,10 @@ namespace lanescope::session {
 
 class StartEnvironments {
  public:
-  // From here on it is known of these, too; what was read before is read anew.
+  // Adds variables to the requested ones. What was read before is read again.
   void ask_for(std::span<const std::string_view> names);
 
-  // Of the program that the process runs. O(its environment) for each program, then O(log programs) and some system calls.
+  // The environment of the program that the process runs. O(its environment) for each program, then O(log programs) and some system calls.
   StartVariables of(pid_t pid);
 
  private:

@@ -1,4 +1,4 @@
-// Processes that should be recorded, and are not: how many, which, and why. The first ones are named, all are counted.
+// Processes that should be recorded, and are not: how many, which, and why. All are counted; the first ones are named.
 #pragma once
 
 #include <sys/types.h>
@@ -21,17 +21,17 @@ class UnfollowedProcesses {
 
   enum class Missing {
     kAll,
-    kPart,  // the reason says of which
+    kPart,  // the reason says which part
   };
-  // `who`: "[4711] python"; `reason`: the end of a sentence that says why, and what to do. One that lives is counted once, however many programs of it are
-  // told of.
+  // `who`: "[4711] python"; `reason`: the end of a sentence that says why, and what to do. A live process is counted once, even if several of its programs
+  // are reported.
   void add(const std::string& who, const std::string& reason, Missing missing = Missing::kAll);
-  // So many more, of which nothing is known.
+  // Adds processes about which nothing is known.
   void add(std::uint64_t others) { count_ += others; }
 
-  // Writes how many there are that were not named, once; to be called before a file is closed.
+  // Writes the number of processes that were not named, once; to be called before a file is closed.
   void write_others();
-  // Of the recording so far.
+  // The number in the recording so far.
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
 
  private:
@@ -46,12 +46,12 @@ class UnfollowedProcesses {
   FrameLog& log_;
   Report report_;
   std::uint64_t count_ = 0;
-  std::uint64_t written_ = 0;    // of them, in files
-  std::uint64_t sentences_ = 0;  // in files; of one process there may be several
+  std::uint64_t written_ = 0;    // number of processes written to files
+  std::uint64_t sentences_ = 0;  // number written to files; one process may have several
   std::set<Process> counted_;
 };
 
-// Of a problem (errno) that lay between an agent and us.
+// The text for a problem (errno) between an agent and us.
 [[nodiscard]] std::string reason_of(int problem);
 
 }  // namespace lanescope::session

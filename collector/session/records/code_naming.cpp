@@ -7,7 +7,7 @@
 namespace lanescope::session {
 namespace {
 
-constexpr std::chrono::seconds kLimit{10};  // for what has come up in one process
+constexpr std::chrono::seconds kLimit{10};  // for the code of one process
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// What the code in backtraces is called: looked up on a thread of its own, for files with debug information take seconds to read.
+// Names of the code in backtraces. They are looked up on a separate thread, because files with debug information take seconds to read.
 //
 // Threads: the functions are for one thread.
 #pragma once
@@ -23,16 +23,16 @@ class CodeNaming {
   CodeNaming(const CodeNaming&) = delete;
   CodeNaming& operator=(const CodeNaming&) = delete;
 
-  // For all backtraces of a recording.
+  // Shared by all backtraces of a recording.
   [[nodiscard]] const std::shared_ptr<cpu::CodeLibrary>& library() const noexcept { return library_; }
 
-  // Looks up what has come up in these backtraces of a process since the last time. Does not wait.
+  // Looks up names of code that appeared in these backtraces of a process since the last call. Does not wait.
   void add(std::uint32_t instance, const std::shared_ptr<cpu::Backtraces>& backtraces);
-  // Writes what has been found. Does not wait.
+  // Writes the names that were found. Does not wait.
   void write_found();
-  // Whether more will be found.
+  // True if more names will be found.
   [[nodiscard]] bool is_busy() const;
-  // What has not been looked up stays without names; is_busy() is false soon.
+  // Code that was not looked up yet stays without names; is_busy() becomes false soon.
   void give_up();
 
  private:
@@ -52,7 +52,7 @@ class CodeNaming {
   bool is_searching_ = false;
   bool is_over_ = false;
   std::atomic<bool> gives_up_{false};
-  std::thread thread_;  // from the first task on
+  std::thread thread_;  // started with the first task
 };
 
 }  // namespace lanescope::session

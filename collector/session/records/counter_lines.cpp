@@ -8,12 +8,12 @@
 namespace lanescope::session {
 namespace {
 
-constexpr std::int64_t kClosest = 5'000'000;     // ns between readings: a line begins at a whole nanosecond
-constexpr std::int64_t kShortest = 100'000'000;  // ns between readings of which the counter's speed is taken: 20 ns are 0.2 ppm of it
-constexpr std::int64_t kLongest = 500'000'000;   // older ones say nothing about the speed to which the clock is steered now
-constexpr std::int64_t kStretch = 10'000'000;    // ns in which, at least, a line makes up for what it is off
-constexpr double kTakenUp = 0.8;                 // of that, until the next reading
-constexpr double kSteepest = 0.1;                // by which its slope may change for it, so that time goes forward
+constexpr std::int64_t kClosest = 5'000'000;     // ns between readings, because a line starts at a whole nanosecond
+constexpr std::int64_t kShortest = 100'000'000;  // ns between readings for the counter's speed: 20 ns are 0.2 ppm of it
+constexpr std::int64_t kLongest = 500'000'000;   // ns; older readings do not show the speed to which the clock is steered now
+constexpr std::int64_t kStretch = 10'000'000;    // ns; least time in which a line corrects its offset
+constexpr double kTakenUp = 0.8;                 // share of the offset that is corrected until the next reading
+constexpr double kSteepest = 0.1;                // limit of the correction of its slope, so that time does not go backwards
 
 bool has_flags(std::string line) {
   line += ' ';

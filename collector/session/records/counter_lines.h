@@ -1,4 +1,4 @@
-// Lays the lines of channel/counter_clock.h.
+// Computes the lines of channel/counter_clock.h.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ class CounterLines {
     std::int64_t time = 0;  // CLOCK_MONOTONIC, ns
   };
 
-  // Whether the kernel keeps time by the counter.
+  // True if the kernel keeps time by the counter.
   [[nodiscard]] static bool are_possible();
-  // Takes about a microsecond; both are read within some tens of nanoseconds.
+  // Takes about a microsecond; both clocks are read within some tens of nanoseconds.
   [[nodiscard]] static Reading read();
 
-  // Readings come in order; those closer than 5 ms to the one before are left out. Returns the line from here on; none before the readings
-  // lie far enough apart to know the counter's speed.
+  // Readings must come in order; a reading closer than 5 ms to the one before is ignored. Returns the line from here on; nothing until the readings are far
+  // enough apart to know the counter's speed.
   std::optional<channel::CounterLine> add(const Reading& reading);
   [[nodiscard]] const channel::CounterLine& line() const noexcept { return line_; }
 

@@ -10,7 +10,7 @@ namespace {
 
 using channel::PayloadValue;
 
-constexpr std::size_t kMaximumEntries = 1u << 16;  // more is nothing that a program says
+constexpr std::size_t kMaximumEntries = 1u << 16;  // more than any program registers
 
 void append_string(std::string& json, std::string_view text) {
   json += '"';

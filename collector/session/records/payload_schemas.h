@@ -1,4 +1,4 @@
-// Structured payloads of NVTX events as text: what their schemas call the values, and the values.
+// Structured payloads of NVTX events as text: the names from their schemas, and the values.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ class PayloadSchemas {
 
   [[nodiscard]] bool knows(std::uint64_t schema) const;
 
-  // A JSON object: {"Message size [bytes]":4096,"Reduction operation":"Sum"}. Of a value whose name is not known the number of its field
-  // stands for it. `values` is untrusted: what makes no sense ends the object.
+  // A JSON object: {"Message size [bytes]":4096,"Reduction operation":"Sum"}. A value without a known name is named by the number of its field. `values` is
+  // untrusted: the object ends at the first invalid value.
   [[nodiscard]] std::string json(std::uint64_t schema, std::string_view values) const;
 
  private:
   struct Field {
     std::string name;
-    std::uint64_t enumeration = 0;  // 0 none
+    std::uint64_t enumeration = 0;  // 0: none
   };
   std::map<std::pair<std::uint64_t, std::uint32_t>, Field> fields_;             // by schema and position
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> enumerators_;  // by enumeration and value

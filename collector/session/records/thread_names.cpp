@@ -8,7 +8,7 @@ namespace lanescope::session {
 namespace {
 
 constexpr std::size_t kMaximumNamedThreads = 4096;
-constexpr std::size_t kMaximumKnown = 65'536;  // names of threads that lived at some time
+constexpr std::size_t kMaximumKnown = 65'536;  // names of threads, including ended ones
 
 void add_name(std::uint32_t thread, const std::string& name, proto::Resources& resources) {
   proto::Thread& named = *resources.add_threads();
@@ -18,7 +18,7 @@ void add_name(std::uint32_t thread, const std::string& name, proto::Resources& r
 
 }  // namespace
 
-// Programs start threads without end; those that live are soon known again.
+// Programs may start any number of threads. After the clearing, those that live are soon known again.
 bool ThreadNames::is_new(std::uint32_t thread, const std::string& name) {
   if (by_kernel_.size() > kMaximumKnown) by_kernel_.clear();
   return !by_program_.contains(thread) && std::exchange(by_kernel_[thread], name) != name;

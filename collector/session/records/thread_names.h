@@ -1,4 +1,4 @@
-// What the threads of one process are called: as the program says by NVTX, else as the kernel does. A name is written where it is new.
+// Names of the threads of one process: the program's by NVTX, else the kernel's. A name is written when it is new.
 #pragma once
 
 #include <sys/types.h>
@@ -17,22 +17,22 @@ namespace lanescope::session {
 
 class ThreadNames {
  public:
-  // `runs_still`: whether what the kernel said a moment ago was of the program that these are of, and not of another one in its place.
+  // `runs_still`: returns true if what the kernel said a moment ago was about this program, and not about another one in its place.
   ThreadNames(pid_t pid, const FrameTag& tag, FrameLog& log, std::function<bool()> runs_still)
       : pid_(pid), tag_(tag), log_(log), runs_still_(std::move(runs_still)) {}
 
-  // Asks the kernel about all threads that there are, or about these. Reads /proc, a file for each.
+  // Asks the kernel about all threads of the process, or about these. Reads /proc, a file for each.
   void look();
   void look(const std::vector<std::uint32_t>& threads);
-  // What the kernel called a thread, which may have ended.
+  // Adds the kernel's name of a thread, which may have ended.
   void add(std::uint32_t thread, const std::string& name);
-  // The program's name of a thread, which wins.
+  // Adds the program's name of a thread, which takes precedence.
   void add_by_program(std::uint32_t thread, std::string name);
   [[nodiscard]] std::vector<std::uint32_t> named_by_program() const;
 
  private:
   void write_new(const std::map<std::uint32_t, std::string>& names);
-  bool is_new(std::uint32_t thread, const std::string& name);  // of the kernel's; it is known from here on
+  bool is_new(std::uint32_t thread, const std::string& name);  // for names of the kernel; the name is known from here on
 
   pid_t pid_;
   FrameTag tag_;

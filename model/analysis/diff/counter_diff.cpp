@@ -18,7 +18,7 @@ namespace {
 struct Compared {
   std::string_view section;
   std::string_view label;
-  std::string_view name = label;  // where the section does not stand beside it
+  std::string_view name = label;  // the name without the section beside it
 };
 constexpr std::array kCompared{
     Compared{"SpeedOfLight", "Duration"},
@@ -48,7 +48,7 @@ using Shape = std::tuple<std::array<std::uint32_t, 3>, std::array<std::uint32_t,
 struct Measured {
   std::array<std::vector<double>, kCompared.size()> values;  // one for each launch
   std::array<kernels::ValueUnit, kCompared.size()> units{};
-  Nanoseconds time = 0;  // of all launches like it, in one run
+  Nanoseconds time = 0;  // of all such launches, in one run
   MeasuredLaunchPlace place;
 };
 using Kinds = std::map<std::pair<std::string, Shape>, Measured>;
@@ -77,7 +77,7 @@ Kinds measured(Runs runs, const std::stop_token& stop) {
 
 using Pairs = std::vector<std::pair<const Kinds::value_type*, const Kinds::value_type*>>;
 
-// Of equal names and shapes; and of equal names, where one shape each is left.
+// Pairs kernels with equal names and shapes; and kernels with equal names, if one shape is left on each side.
 Pairs pairs_of(const Kinds& first, const Kinds& second) {
   Pairs pairs;
   std::map<std::string_view, std::array<std::vector<const Kinds::value_type*>, 2>> left;
@@ -146,7 +146,7 @@ std::vector<CounterChange> compare_counters(Runs first, Runs second, const std::
       change.change_low = change.change_high = kUnknown;
       means.emplace_back();
       const bool is_known = was.size() + is.size() >= MeanChange::kLeastRuns;
-      if (is_known && change.is_from_nothing()) {  // of which there is no share, but no doubt either
+      if (is_known && change.is_from_nothing()) {  // the change has no percentage, but it is certain
         change.verdict = DiffVerdict::kMore;
         continue;
       }

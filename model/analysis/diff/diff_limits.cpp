@@ -7,7 +7,7 @@
 namespace lanescope::analysis {
 namespace {
 
-constexpr std::string_view kDuration = "Duration";  // of kernels, which limits on time are about, too
+constexpr std::string_view kDuration = "Duration";  // of kernels; limits on time apply to it, too
 
 char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
 
@@ -21,7 +21,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// NaN compares as neither.
+// NaN is never beyond the limit.
 bool is_beyond(double change, double limit) noexcept { return std::signbit(limit) ? change < limit : change > limit; }
 
 }  // namespace
@@ -43,7 +43,7 @@ Result<DiffLimit> parse_diff_limit(std::string_view text) {
   }
   std::string_view number = trimmed(share);
   if (number.ends_with('%')) number = trimmed(number.substr(0, number.size() - 1));
-  if (number.starts_with('+') && !number.starts_with("+-")) number.remove_prefix(1);  // which from_chars knows none of
+  if (number.starts_with('+') && !number.starts_with("+-")) number.remove_prefix(1);  // from_chars does not accept a plus
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), limit.percent);
   if (error != std::errc() || end != number.data() + number.size() || !std::isfinite(limit.percent))
     return Error{"'" + std::string(text) + "' is no limit: give a share such as --fail-above 5%, or one of a metric such as --fail-above 'L2 hit rate=-2%'.",
@@ -59,13 +59,13 @@ LimitVerdict judge(const DiffLimit& limit, const DiffItem& item) noexcept {
   const bool is_noise = item.verdict == DiffVerdict::kSame || item.is_too_noisy();
   if (is_noise) return item.difference() != 0 && is_beyond(item.change_high, limit.percent) ? LimitVerdict::kUnsure : LimitVerdict::kKept;
   if (item.verdict == DiffVerdict::kUnsure) return is_beyond(item.change, limit.percent) ? LimitVerdict::kUnsure : LimitVerdict::kKept;  // noise is not known
-  if (item.verdict == DiffVerdict::kOnlySecond) return LimitVerdict::kExceeded;  // of nothing, more than any share
+  if (item.verdict == DiffVerdict::kOnlySecond) return LimitVerdict::kExceeded;  // growth from nothing is more than any share
   return is_beyond(item.change, limit.percent) ? LimitVerdict::kExceeded : LimitVerdict::kKept;
 }
 
 LimitVerdict judge(const DiffLimit& limit, const CounterChange& change) noexcept {
   if (change.what != (limit.metric.empty() ? kDuration : limit.metric)) return LimitVerdict::kKept;
-  const bool grew_beyond = change.is_from_nothing() && !std::signbit(limit.percent);  // of nothing, more than any share
+  const bool grew_beyond = change.is_from_nothing() && !std::signbit(limit.percent);  // growth from nothing is more than any share
   if (!grew_beyond && !is_beyond(change.change, limit.percent)) return LimitVerdict::kKept;
   if (change.verdict == DiffVerdict::kMore || change.verdict == DiffVerdict::kLess) return LimitVerdict::kExceeded;
   return change.verdict == DiffVerdict::kUnsure && !limit.metric.empty() ? LimitVerdict::kUnsure : LimitVerdict::kKept;

@@ -10,21 +10,21 @@
 namespace lanescope::analysis {
 namespace {
 
-// Longer series are cut into about as many blocks: enough to tell the spread, and long enough that one says little about the next.
+// Longer series are cut into about this many blocks: enough to estimate the spread, and long enough that a block says little about the next.
 constexpr std::size_t kBlocks = 20;
-constexpr double kMostAlike = 0.9;            // correlation of neighbours; more can't be told from a trend
-constexpr std::size_t kAlikenesses = 10;      // correlations from 0 to there that are weighed
-constexpr std::size_t kLeastPeriods = 6;      // that a series must have for blocks of them
-constexpr std::size_t kLeastParts = 5;        // of a series, as long as the other, that tell how means of so few spread
-constexpr std::ptrdiff_t kMostShift = 8;      // by how many steps the beginnings of two runs may differ; warm-up is told of each by itself
-constexpr double kLeastApart = 0.8;           // of the spread of samples of two speeds, what lies between these; of normal ones of one speed 0.64
-constexpr double kFarApart = 0.95;            // the same, where the speed changes once, which few samples can't show to be no chance
-constexpr double kLeastKept = 3;              // samples, of each speed then: one at the beginning or the end is no speed
-constexpr double kManyStretches = 8;          // of one speed: so many spread as blocks of samples do
-constexpr double kFewStretches = 2.5;         // standard deviations below the number of stretches by chance
-constexpr std::size_t kMostSearched = 3'000;  // samples; a period is seen in them, and many items are searched
+constexpr double kMostAlike = 0.9;            // correlation of neighbours; a higher one can't be told from a trend
+constexpr std::size_t kAlikenesses = 10;      // number of correlations from 0 to kMostAlike that are weighed
+constexpr std::size_t kLeastPeriods = 6;      // that a series must have for blocks of periods
+constexpr std::size_t kLeastParts = 5;        // parts of a series, as long as the other, needed to estimate how means of so few samples spread
+constexpr std::ptrdiff_t kMostShift = 8;      // by how many steps the starts of two runs may differ; warm-up is found in each separately
+constexpr double kLeastApart = 0.8;           // share of the spread that lies between two speeds; for normally distributed samples of one speed it is 0.64
+constexpr double kFarApart = 0.95;            // the same if the speed changes once: few samples can't show that this is not chance
+constexpr double kLeastKept = 3;              // samples of each speed in that case: one sample at the start or the end is not a speed
+constexpr double kManyStretches = 8;          // of one speed: this many spread like blocks of samples
+constexpr double kFewStretches = 2.5;         // standard deviations below the number of stretches expected by chance
+constexpr std::size_t kMostSearched = 3'000;  // samples that are searched for a period: it is visible in them, and many items are searched
 
-// The incomplete beta function's continued fraction (Abramowitz and Stegun 26.5.8), by Lentz's method.
+// The continued fraction of the incomplete beta function (Abramowitz and Stegun 26.5.8), by Lentz's method.
 double beta_fraction(double a, double b, double x) noexcept {
   constexpr double kTiny = 1e-300, kPrecision = 1e-14;
   constexpr int kMostTerms = 500;
@@ -55,18 +55,19 @@ double incomplete_beta(double a, double b, double x) noexcept {
 double mean_of(std::span<const double> series) noexcept {
   double mean = 0;
   for (const double sample : series)
-    if (sample != 0) mean += sample / static_cast<double>(series.size());  // a division takes long, and most may be zero
+    if (sample != 0) mean += sample / static_cast<double>(series.size());  // a division takes long, and most samples may be zero
   return mean;
 }
 
-// Sums of the products of what lies a lag apart, as distances from the mean, by lag from 1 to `longest`. O(samples x longest), and of a series
-// that is zero for the most part, such as of what happens in few steps, O(k^2) of the k samples that are not.
+// Sums of products of samples that are a lag apart, as distances from the mean, by lag from 1 to `longest`. O(samples x longest). For a series that is
+// mostly zero, for example of something that happens in few steps, it is O(k^2) in the k samples that are not zero.
 std::vector<double> products_by_lag(std::span<const double> series, double mean, std::size_t longest) {
   struct Distance {
     std::size_t place = 0;
     double value = 0;
   };
-  // From zero there, whose products vanish; what the mean is off by is made good below, and loses no digits: such a series spreads by its mean or more.
+  // For such a series distances are taken from zero, because products with zero vanish. The deviation from the mean is corrected below. This loses no
+  // digits, because such a series spreads by its mean or more.
   const auto samples = static_cast<double>(series.size());
   const bool is_rare = 2 * static_cast<double>(std::count(series.begin(), series.end(), 0.0)) >= samples;
   std::vector<Distance> distances;
@@ -88,7 +89,7 @@ std::vector<double> products_by_lag(std::span<const double> series, double mean,
   return products;
 }
 
-// How far the means of blocks lie from the mean of what they hold: of some more than `most` / 2, of whole periods.
+// The distances of the means of blocks from the mean of their samples. There are more than `most` / 2 blocks, of whole periods.
 std::vector<double> block_distances(std::span<const double> series, std::size_t most, std::size_t period) {
   const std::size_t shortest = (series.size() + most - 1) / most;
   const std::size_t block_length = (shortest + period - 1) / period * period;
@@ -103,7 +104,7 @@ std::vector<double> block_distances(std::span<const double> series, std::size_t 
   return distances;
 }
 
-// What of two series lies side by side, by where it begins in each.
+// The overlapping part of two series, by its start in each.
 struct Overlap {
   std::size_t first = 0, second = 0, length = 0;
 };
@@ -113,7 +114,7 @@ Overlap overlap_of(std::ptrdiff_t first, std::ptrdiff_t second, std::ptrdiff_t s
   return {static_cast<std::size_t>(in_first), static_cast<std::size_t>(in_second), static_cast<std::size_t>(length)};
 }
 
-// By what each sample of a series differs from the one before, but for those that do not.
+// The differences between successive samples of a series, without those that are zero.
 class StepsOfSeries {
  public:
   explicit StepsOfSeries(std::span<const double> series) : series_(series) {
@@ -121,7 +122,7 @@ class StepsOfSeries {
       if (series[i] != series[i - 1]) places_.push_back(i);
   }
   [[nodiscard]] double at(std::size_t i) const noexcept { return series_[i] - series_[i - 1]; }
-  // Places [begin, end) at which there is one.
+  // Positions in [begin, end) at which there is one.
   [[nodiscard]] std::span<const std::size_t> within(std::size_t begin, std::size_t end) const noexcept {
     const auto first = std::lower_bound(places_.begin(), places_.end(), begin);
     return {first, std::lower_bound(first, places_.end(), end)};
@@ -132,15 +133,15 @@ class StepsOfSeries {
   std::vector<std::size_t> places_;
 };
 
-// The border that parts samples into two levels best: with most of their spread between these (Otsu 1979).
+// The border that divides samples into two levels best: with most of their spread between the levels (Otsu 1979).
 struct Levels {
   double border = 0;
-  double above = 0;         // how many samples lie above it
-  double below_border = 0;  // sum of the distances from the mean of those below it
-  double share = 0;         // of the sum of all squares, what lies between the levels; 0 where all samples are equal
+  double above = 0;         // number of samples above it
+  double below_border = 0;  // sum of the distances from the mean of the samples below it
+  double share = 0;         // share of the sum of squares that lies between the levels; 0 if all samples are equal
 };
 Levels levels_of(std::span<const double> series) {
-  std::vector<double> sorted;  // without zeros, which come first and may be most
+  std::vector<double> sorted;  // without zeros, which come first and may be the majority
   std::copy_if(series.begin(), series.end(), std::back_inserter(sorted), [](double sample) { return sample != 0; });
   std::sort(sorted.begin(), sorted.end());
   const double mean = mean_of(series);
@@ -163,7 +164,8 @@ Levels levels_of(std::span<const double> series) {
   return levels;
 }
 
-// What drifts in both alike makes no pairs. O(steps of both that are not zero): one that happens in few samples has few, and many are compared.
+// Steps are correlated, so that a common drift makes no pairs. O(steps of both that are not zero): an item that happens in few samples has few, and
+// many items are compared.
 double correlation_of_steps(const StepsOfSeries& first, const StepsOfSeries& second, const Overlap& overlap) noexcept {
   if (overlap.length == 0) return 0;
   double products = 0, first_squares = 0, second_squares = 0;
@@ -185,8 +187,8 @@ std::size_t period_of(std::span<const double> series) {
   for (const double sample : series) squares += (sample - mean) * (sample - mean);
   if (squares == 0) return 1;
   const std::vector<double> products = products_by_lag(series, mean, series.size() / kLeastPeriods);
-  const auto most = std::max_element(products.begin(), products.end());        // the shortest of those that are equal
-  const double by_chance = 3 / std::sqrt(static_cast<double>(series.size()));  // three standard errors of a series without one
+  const auto most = std::max_element(products.begin(), products.end());        // the shortest of equal ones
+  const double by_chance = 3 / std::sqrt(static_cast<double>(series.size()));  // three standard errors of a series without a period
   return *most > std::max(0.5, by_chance) * squares ? static_cast<std::size_t>(most - products.begin()) : 1;
 }
 
@@ -245,14 +247,14 @@ void MeanChange::compare_with_parts(Side& side, std::span<const double> series, 
   side.part_spread = std::sqrt(squares / static_cast<double>(other.size() - samples + 1));
 }
 
-// Looked for at all shifts at which nearly all of both lies side by side, and where one may lack the period of the other, at one after the
-// other within a period.
+// Pairs are searched at all shifts with which nearly all of both series overlap. If one may lack the period of the other, all shifts within a period
+// are tried.
 MeanChange::Pairs MeanChange::pairs_of(std::span<const double> first, std::span<const double> second, std::size_t first_period, std::size_t second_period) {
   if (first_period > 1 && second_period > 1 && first_period != second_period) return {};
   const auto n = static_cast<std::ptrdiff_t>(first.size()), m = static_cast<std::ptrdiff_t>(second.size());
   const auto period = static_cast<std::ptrdiff_t>(std::max(first_period, second_period));
   const bool is_part = period > 1 && std::min(n, m) < static_cast<std::ptrdiff_t>(kLeastPeriods) * period;
-  // At which place of the second the first one begins.
+  // The positions in the second series at which the first one starts.
   std::ptrdiff_t from = -kMostShift, to = kMostShift;
   if (is_part && n < m) from = 0, to = std::min(period - 1, m - n);
   if (is_part && n >= m) from = -std::min(period - 1, n - m), to = 0;
@@ -272,16 +274,16 @@ MeanChange::Pairs MeanChange::pairs_of(std::span<const double> first, std::span<
   const std::span<const double> before = first.subspan(best.first, best.length), after = second.subspan(best.second, best.length);
   std::vector<double> differences(best.length);
   for (std::size_t i = 0; i < best.length; ++i) differences[i] = after[i] - before[i];
-  const std::size_t left = period_of(differences);  // of what repeats itself and is not the same in both
+  const std::size_t left = period_of(differences);  // period of what repeats itself and differs between the two
   Pairs pairs{block_distances(before, kBlocks, left), block_distances(after, kBlocks, left)};
-  if (is_part) return pairs;  // how far a part's mean may lie from that of all is known by its parts
+  if (is_part) return pairs;  // how far a part's mean may lie from that of all is estimated from the parts
   pairs.first_remainder = mean_of(first) - mean_of(before);
   pairs.second_remainder = mean_of(second) - mean_of(after);
   return pairs;
 }
 
-// Two speeds are told by the border that parts the samples best, where little of their spread is left on its sides; that each is kept for some time, by how few
-// stretches there are on one side of it (Wald and Wolfowitz 1940).
+// Two speeds are recognized by the border that divides the samples best, if little of their spread is left on its sides. Each is kept for some time if
+// there are few stretches on one side of it (Wald and Wolfowitz 1940).
 MeanChange::Speeds MeanChange::speeds_of(std::span<const double> series) {
   series = series.first(std::min(series.size(), kMostSearched));
   const Levels levels = levels_of(series);
@@ -309,13 +311,13 @@ MeanChange::Speeds MeanChange::speeds_of(std::span<const double> series) {
   return speeds;
 }
 
-// Of a first-order autoregressive series (Hamilton, Time Series Analysis, 1994, section 5.2).
+// For a first-order autoregressive series (Hamilton, Time Series Analysis, 1994, section 5.2).
 MeanChange::Alikeness::OfSide MeanChange::of_side(const Spreads& spreads, double alike) noexcept {
   const double spread = (spreads.distances - 2 * alike * spreads.neighbours + alike * alike * spreads.interior) / (1 - alike * alike);
   return {std::max(0.0, spread), effective_number(spreads.blocks, alike)};
 }
 
-// Of the second side less `ratio` times the first.
+// For the second side minus `ratio` times the first.
 MeanChange::Spreads MeanChange::spreads_of_pairs(double ratio) const {
   std::vector<double> distances = pairs_.second;
   for (std::size_t block = 0; block < distances.size(); ++block) distances[block] -= ratio * pairs_.first[block];
@@ -339,9 +341,8 @@ MeanChange::MeanChange(const Side& first, const Side& second, Pairs pairs, Sprea
   }
 }
 
-// Few blocks tell little of how alike neighbours are, so no one correlation is chosen: each is weighed by its residual likelihood, of both
-// sides together (Cooper and Thompson, Biometrika 64, 1977), and by how common it is (the more alike, the less, in proportion to the
-// distance from 1).
+// Few blocks say little about how alike neighbours are, so no single correlation is chosen. Each is weighed by its residual likelihood, of both sides
+// together (Cooper and Thompson, Biometrika 64, 1977), and by a prior that is proportional to its distance from 1: the more alike, the less common.
 void MeanChange::weigh_alikenesses(std::span<const Spreads> relative, double most_alike) {
   double most = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < (most_alike > 0 ? kAlikenesses : 1); ++i) {
@@ -382,8 +383,8 @@ MeanChange MeanChange::of_runs(std::span<const double> first, std::span<const do
 
 double MeanChange::probability(double ratio) const { return std::max(probability_of_steps(ratio), probability_by_speeds(ratio)); }
 
-// A side that shows both speeds in few stretches may as well have shown them for longer or shorter, and the other one of them alone: what goes beyond the
-// speeds, or beyond what stretches differ by, is no choice of these.
+// A side that shows both speeds in few stretches might as well have shown them for longer or shorter, and the other side only one of them. A difference
+// beyond the speeds, or beyond the differences between stretches, can't be explained by that.
 double MeanChange::probability_by_speeds(double ratio) const {
   const Speeds &first = first_.speeds, &second = second_.speeds;
   const bool are_few = std::min(first.stretches, second.stretches) < kManyStretches;
@@ -401,7 +402,7 @@ double MeanChange::probability_of_steps(double ratio) const {
   constexpr double kRounding = 1e-12;
   const double expected = ratio * first_.mean, difference = second_.mean - expected, distance = std::abs(difference);
   if (distance <= kRounding * std::max(second_.mean, expected)) return 1;
-  // By how much no more than the choice of a part may make the shorter side differ in this direction.
+  // The largest difference in this direction that can be explained by the choice of a part for the shorter side.
   const double by_part = difference < 0 ? first_.above + ratio * second_.below : first_.below + ratio * second_.above;
   const double beyond = by_part > 0 ? probability_of(std::max(0.0, distance - by_part), ratio) : 0;
   if (first_.may_lack_period || second_.may_lack_period) return beyond;
@@ -410,7 +411,7 @@ double MeanChange::probability_of_steps(double ratio) const {
   const auto error = [](const Side& side) { return side.spreads.distances / (side.spreads.blocks - 1) / side.spreads.blocks; };
   const double square =
       first_.parts > 0 ? first_.part_spread * first_.part_spread + error(second_) : ratio * ratio * (error(first_) + second_.part_spread * second_.part_spread);
-  // Parts that overlap tell half as much again of how their means spread as those that adjoin (Meketon and Schmeiser, Overlapping batch means, 1984).
+  // Overlapping parts say half as much again about the spread of their means as adjoining parts (Meketon and Schmeiser, Overlapping batch means, 1984).
   const double degrees = 1.5 * (std::max(first_.parts, second_.parts) - 1);
   const double of_parts = square > 0 ? student_two_sided(distance / std::sqrt(square), degrees) : 0;
   return std::max(seen, std::min(of_parts, beyond));
@@ -447,7 +448,7 @@ double MeanChange::probability_of(double distance, double ratio, const Alikeness
   return std::max(alike, student_two_sided(distance / std::sqrt(a + b), welch));
 }
 
-// Where the probability crosses the level.
+// The ratio at which the probability crosses the level.
 double MeanChange::bound(double inside, double outside, double level) const {
   constexpr int kHalvings = 40;
   for (int i = 0; i < kHalvings; ++i) {

@@ -1,4 +1,4 @@
-// What one trace says of each item that is compared: how often, how long, and in which samples.
+// The data of one trace for each compared item: how often, how long, and in which samples.
 #pragma once
 
 #include <cstdint>
@@ -21,42 +21,43 @@
 
 namespace lanescope::analysis {
 
-// The windows of time that samples are taken from.
+// The windows of time from which samples are taken.
 //
-// Processes whose loops run at the same time are ranks of one program: the same step of all of them is one sample, for they wait for each
-// other. Processes of other times, or with other steps, have samples of their own.
+// Processes whose loops run at the same time are ranks of one program: the same step of all of them is one sample, because they wait for each other.
+// Processes that run at other times, or with other steps, have samples of their own.
 class Samples {
  public:
   // Without the first `skip` of each series, or without those that warm up.
   static Samples of_iterations(const Trace& trace, const std::vector<IterationSeries>& series, std::optional<std::size_t> skip);
-  // From each occurrence of a kernel to the next on the GPU, and on the CPU from each launch of it to the next: a program that runs ahead of its GPU
-  // enqueues in less time than an iteration takes. Without the first `skip`, or those that warm up or load code.
+  // A sample lasts from each occurrence of a kernel to the next, on the GPU; on the CPU from each launch of it to the next, because a program that runs
+  // ahead of its GPU enqueues the work in less time than an iteration takes. Without the first `skip`, or those that warm up or load code.
   static Samples of_work(const Trace& trace, const std::map<ProcessId, RepeatingWork>& work, std::optional<std::size_t> skip);
   static Samples of_slices(const Trace& trace, std::size_t slices);
 
-  // Of each program, one that ran behind the other or with other steps: how many of its first samples are longer than all that follow (transient_of). None
-  // where counters of kernels were read in some that count.
+  // For each program (a process that ran after another one, or with other steps, is another program): how many of its first samples are longer than all
+  // later ones (transient_of). Zero if counters of kernels were read in some samples that count.
   [[nodiscard]] std::vector<std::size_t> transients() const;
-  // Leaves out as many at the beginning of each program, as ones that warm up. Requires: transients() has so many.
+  // Leaves out this many samples at the start of each program, like those that warm up. Requires: the numbers are those of transients().
   void leave_out_first(std::span<const std::size_t> of_programs);
 
   [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
   [[nodiscard]] std::size_t skipped() const noexcept { return skipped_; }  // iterations that were left out, of each rank
-  // Of each rank, that were left out since counters of kernels were read in them; none where fewer than kLeastSamples would be left.
+  // Iterations of each rank that were left out because counters of kernels were read in them; 0 if fewer than kLeastSamples would be left.
   [[nodiscard]] std::size_t disturbed() const noexcept { return disturbed_; }
-  [[nodiscard]] std::size_t left_out() const noexcept { return left_out_; }  // of all ranks, that the recording does not have whole
+  [[nodiscard]] std::size_t left_out() const noexcept { return left_out_; }  // iterations of all ranks that the recording does not have whole
   [[nodiscard]] bool are_iterations() const noexcept { return !by_process_.empty(); }
-  // How many processes the sample is of.
+  // The number of processes in the sample.
   [[nodiscard]] std::size_t ranks(std::size_t sample) const noexcept { return ranks_[sample]; }
-  // The sample that the time of the process on the CPU lies in. O(log n).
+  // The sample that contains this time of the process on the CPU. O(log n).
   [[nodiscard]] std::optional<std::size_t> at(ProcessId process, Nanoseconds t) const noexcept;
-  // Whether GPU work, and idle time in front of it, belong to the sample in whose time on the GPU they lie; else to that which enqueued them.
+  // True if GPU work, and idle time in front of it, belong to the sample in whose time on the GPU they lie; otherwise they belong to the sample that
+  // enqueued them.
   [[nodiscard]] bool are_cut_on_gpu() const noexcept { return !on_gpu_.empty(); }
-  // The sample that the time on the GPU lies in. Requires: are_cut_on_gpu(). O(log n).
+  // The sample that contains this time on the GPU. Requires: are_cut_on_gpu(). O(log n).
   [[nodiscard]] std::optional<std::size_t> on_gpu_at(ProcessId process, Nanoseconds t) const noexcept;
-  // Where the first sample of the process begins.
+  // The start of the first sample of the process.
   [[nodiscard]] Nanoseconds begin(ProcessId process) const noexcept;
-  // Calls visit(process, sample, window) for each sample; of slices with no process.
+  // Calls visit(process, sample, window) for each sample; for slices the process is kNone.
   template <typename Visit>
   void for_each(Visit visit) const {
     for (const auto& [process, windows] : are_cut_on_gpu() ? on_gpu_ : by_process_)
@@ -70,13 +71,13 @@ class Samples {
     std::size_t sample = 0;
   };
   using Windows = std::vector<Window>;
-  // The steps of one process, in order of time, and what each is called; empty names where they are told by their order alone.
+  // The steps of one process, in order of time, and their names; the names are empty if steps are identified only by their order.
   struct Steps {
     ProcessId process = kNone;
     std::vector<TimeRange> times;
-    std::vector<TimeRange> on_gpu;  // of each; empty where steps are not cut there
+    std::vector<TimeRange> on_gpu;  // of each step; empty if steps are not cut there
     std::vector<std::string> names;
-    std::vector<bool> disturbed;  // of each, whether counters were read in it
+    std::vector<bool> disturbed;  // for each step, whether counters were read in it
     std::size_t warm_up = 0;
   };
   class Ranks;
@@ -87,25 +88,25 @@ class Samples {
 
   std::map<ProcessId, Windows> by_process_;
   std::map<ProcessId, Windows> on_gpu_;
-  Windows slices_;                     // the last one has room for what begins at the very end...
+  Windows slices_;                     // the last slice includes what starts at the very end...
   TimeRange sliced_;                   // ...of this time
-  std::vector<std::size_t> ranks_;     // of each sample
-  std::vector<std::size_t> programs_;  // the first sample of each
+  std::vector<std::size_t> ranks_;     // of each sample: number of processes
+  std::vector<std::size_t> programs_;  // the first sample of each program
   bool has_readings_ = false;          // in samples that count
   std::size_t skipped_ = 0;
   std::size_t disturbed_ = 0;
   std::size_t left_out_ = 0;
 };
 
-// What an item took in each sample. Memory for those in which it took any: there may be millions of samples, and of items.
+// The time that an item took in each sample. It stores only samples in which the item took some: there may be millions of samples, and of items.
 class TimeBySample {
  public:
-  void add(std::size_t sample, double time);  // amortized O(log n), O(1) where samples ascend
-  // Each sample once from here on, in order, its time divided by how many processes it is of. O(n log n).
+  void add(std::size_t sample, double time);  // amortized O(log n), O(1) if samples ascend
+  // From here on each sample occurs once, in order, and its time is divided by the number of its processes. O(n log n).
   void finish(const Samples& samples);
-  // Requires of these: finish().
+  // The following functions require finish().
   [[nodiscard]] double sum() const noexcept;
-  void write_to(std::span<double> series) const noexcept;  // of all samples, zero where it took nothing
+  void write_to(std::span<double> series) const noexcept;  // all samples; zero if the item took no time in it
   [[nodiscard]] bool operator==(const TimeBySample& other) const noexcept { return times_ == other.times_; }
 
  private:
@@ -114,29 +115,29 @@ class TimeBySample {
     double time = 0;
     [[nodiscard]] bool operator==(const InSample& other) const noexcept = default;
   };
-  void unite();  // what is of one sample
+  void unite();  // combines entries of one sample
 
   std::vector<InSample> times_;
-  std::size_t most_ = 64;  // before they are united
+  std::size_t most_ = 64;  // number of entries at which they are united
 };
 
 struct Measured {
   std::uint64_t count = 0;
   Nanoseconds total = 0;
   TimeBySample samples;                            // ns, the mean of the ranks
-  std::unique_ptr<std::set<std::string>> kernels;  // of matrix products: which these are
+  std::unique_ptr<std::set<std::string>> kernels;  // for matrix products: their kernels
 };
 using ItemKey = std::pair<DiffKind, std::string_view>;
 
-// Items by key, each once. Ranges are called as their families are, whose texts are not copied: there may be millions.
+// Items by key, each once. Ranges have the names of their families, whose texts are not copied: there may be millions.
 struct Measurements {
   Measurements() = default;
-  Measurements(Measurements&&) = default;  // and is not copied
+  Measurements(Measurements&&) = default;  // not copyable
   Measurements& operator=(Measurements&&) = default;
   std::vector<std::pair<ItemKey, Measured>> items;
-  std::deque<std::string> names;  // of what is no range
+  std::deque<std::string> names;  // names of items other than ranges
 };
-// O(n log n). When asked to stop, it ends early. Requires: `families` are those of the trace, and outlive what is measured.
+// O(n log n). When asked to stop, it ends early. Requires: `families` are those of the trace, and outlive the result.
 [[nodiscard]] Measurements measure(const Trace& trace, Families& families, const Samples& samples, const std::stop_token& stop = {});
 
 }  // namespace lanescope::analysis

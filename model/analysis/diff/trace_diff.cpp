@@ -15,10 +15,10 @@
 namespace lanescope::analysis {
 namespace {
 
-// The runs of both sides, the first side's in front.
+// The runs of both sides, those of the first side in front.
 struct AllRuns {
   std::vector<const Trace*> traces;
-  std::size_t first = 0;  // how many are of the first side
+  std::size_t first = 0;  // number of runs of the first side
   [[nodiscard]] std::string name_of(std::size_t run) const {
     const bool one_each = traces.size() == 2 && first == 1;
     if (one_each) return run == 0 ? "The first trace" : "The second trace";
@@ -27,13 +27,13 @@ struct AllRuns {
 };
 
 struct Alignment {
-  std::string family;                                // empty where no range repeats in all
-  std::string marker;                                // then: of work that repeats in all; empty: whole traces
+  std::string family;                                // empty if no range repeats in all
+  std::string marker;                                // then: the marker of work that repeats in all; empty: whole traces
   std::vector<std::vector<IterationSeries>> series;  // by run
   std::vector<std::map<ProcessId, RepeatingWork>> work;
 };
 
-// By the name of its marker, of each process.
+// Repeating work by the name of its marker, of each process.
 using WorkByName = std::map<std::string, std::map<ProcessId, RepeatingWork>>;
 WorkByName work_of(const Trace& trace) {
   WorkByName by_name;
@@ -42,7 +42,7 @@ WorkByName work_of(const Trace& trace) {
   return by_name;
 }
 
-// By the work that repeats in all, from the earliest on in the first.
+// Aligns by the work that repeats in all runs; if there are several, by the earliest in the first run.
 Alignment align_by_work(const AllRuns& runs) {
   std::vector<WorkByName> works;
   for (const Trace* trace : runs.traces) works.push_back(work_of(*trace));
@@ -60,7 +60,8 @@ Alignment align_by_work(const AllRuns& runs) {
   return alignment;
 }
 
-// The iterations that all runs have: of the range that was asked for, else of what is chosen for the first run, else for the next.
+// The iterations that all runs have: those of the wanted range, otherwise those of the range that is chosen for the first run, otherwise for the next
+// run, and so on.
 Result<Alignment> align(const AllRuns& runs, std::span<Families> families, const std::string& wanted) {
   Alignment alignment;
   // Returns the first run that does not have the range.
@@ -90,7 +91,7 @@ struct Run {
 };
 using Side = std::span<const Run>;
 
-// What is slower at the beginning of all runs is no speed of the program: it warms up there.
+// If all runs are slower at their start, that is not a speed of the program: it warms up there.
 void leave_out_transients(std::span<Run> runs) {
   std::vector<std::vector<std::size_t>> transients;
   for (const Run& run : runs) {
@@ -100,13 +101,13 @@ void leave_out_transients(std::span<Run> runs) {
   for (std::size_t run = 0; run < runs.size(); ++run) runs[run].samples.leave_out_first(transients[run]);
 }
 
-// An item in all runs of a side: what each says of it, nullptr where it has none of it.
+// An item in all runs of a side: its data in each run, nullptr for a run that does not have it.
 struct OfSide {
   Side runs;
-  std::span<const Measured* const> measured;  // of each
+  std::span<const Measured* const> measured;  // one for each run
 };
 
-// What a run says of an item in one number: the mean of its samples; of a whole trace, their sum.
+// The value of an item in a run as one number: the mean of its samples; for a whole trace, their sum.
 double value_of(const Run& run, const Measured* measured) {
   if (measured == nullptr) return 0;
   const double sum = measured->samples.sum();
@@ -125,7 +126,7 @@ DiffSide side_of(const OfSide& of) {
   return side;
 }
 
-// Whether there are enough samples of an item that both sides have to tell its noise.
+// True if there are enough samples of an item that both sides have to estimate its noise.
 bool has_samples(Side first, Side second, DiffKind kind) {
   if (first.size() + second.size() >= MeanChange::kLeastRuns) return true;
   const bool measured_once = kind == DiffKind::kDuration && !first.front().samples.are_iterations();
@@ -149,12 +150,12 @@ MeanChange change_of(const OfSide& first, const OfSide& second) {
 
 constexpr std::string_view kAllIdle = "GPU idle";  // the item that sums up the causes
 
-// What the answer begins with. Its noise is told apart from that of the many details, so that these do not blur it.
+// The items with which the answer starts. They are judged separately from the many details, so that the details do not blur them.
 bool is_headline(const DiffItem& item) {
   return item.kind == DiffKind::kDuration || item.kind == DiffKind::kGpuBusy || (item.kind == DiffKind::kGpuIdle && item.name == kAllIdle);
 }
 
-// An item that may be told from noise, and what all runs say of it.
+// An item that may be judged against noise, and its data in all runs.
 struct Compared {
   DiffItem* item = nullptr;
   std::span<const Measured* const> measured;
@@ -162,7 +163,7 @@ struct Compared {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// Changes are not told from noise yet.
+// The verdict does not consider noise yet.
 DiffItem compare(const ItemKey& key, const OfSide& first, const OfSide& second) {
   DiffItem item;
   item.kind = key.first;
@@ -181,8 +182,8 @@ DiffItem compare(const ItemKey& key, const OfSide& first, const OfSide& second) 
 
 bool is_in_both(const DiffItem& item) { return item.first.count > 0 && item.second.count > 0; }
 
-// Tells changes from noise among items that are judged together. Of very many, those whose times differ most: it takes time for each, and for each
-// of its samples. The others count all the same, as ones that did not change.
+// Judges which changes are more than noise, among items that are judged together. If there are very many, only those whose times differ most are
+// judged, because each item and each of its samples takes time. The others count as items that did not change.
 void judge(std::vector<Compared> judged, Side first, Side second, const std::stop_token& stop) {
   const std::size_t all = judged.size();
   const std::size_t samples =
@@ -196,7 +197,7 @@ void judge(std::vector<Compared> judged, Side first, Side second, const std::sto
   }
   std::vector<std::optional<MeanChange>> changes(all > most ? most : all);
   std::vector<double> probabilities(changes.size());
-  constexpr std::size_t kPart = 64;  // items; of few, one thread takes all
+  constexpr std::size_t kPart = 64;  // items; if there are few, one thread takes all
   parallel_for((changes.size() + kPart - 1) / kPart, [&](std::size_t part) {
     for (std::size_t i = part * kPart; i < std::min(changes.size(), (part + 1) * kPart) && !stop.stop_requested(); ++i) {
       const std::span<const Measured* const> measured = judged[i].measured;
@@ -221,13 +222,13 @@ void judge(std::vector<Compared> judged, Side first, Side second, const std::sto
 }
 
 bool comes_before(const DiffItem& a, const DiffItem& b) {
-  const auto rank = [](const DiffItem& item) { return std::min(item.kind, DiffKind::kKernel); };  // behind the GPUs all kinds mix
+  const auto rank = [](const DiffItem& item) { return std::min(item.kind, DiffKind::kKernel); };  // after the items of GPUs all kinds are mixed
   if (rank(a) != rank(b)) return rank(a) < rank(b);
   if (is_headline(a) != is_headline(b)) return is_headline(a);
   return std::abs(a.difference()) > std::abs(b.difference());
 }
 
-// By places and then in place: there may be millions, which to move, and to hold twice, takes more than to compare them.
+// Sorts positions first and then moves the items in place: there may be millions, and moving or duplicating them costs more than comparing them.
 void put_in_order(std::vector<DiffItem>& items) {
   std::vector<std::uint32_t> order(items.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -263,7 +264,7 @@ std::string formats_of(const std::set<std::string>& kernels) {
   return text;
 }
 
-// Matrix products say more than their kernels only where these are all others on each side, or of other formats. False where they do not.
+// Matrix products say more than their kernels only if these are all different on each side, or have different formats. Returns false otherwise.
 bool name_products(std::span<const Measured* const> first, std::span<const Measured* const> second, DiffItem& item) {
   if (item.kind != DiffKind::kProducts) return true;
   const std::set<std::string> before = kernels_of(first), after = kernels_of(second);
@@ -275,12 +276,12 @@ bool name_products(std::span<const Measured* const> first, std::span<const Measu
   return true;
 }
 
-// Goes through the items of all runs by key.
+// Goes through the items of all runs in the order of their keys.
 class ItemsOfRuns {
  public:
   explicit ItemsOfRuns(std::span<const Run> runs) : runs_(runs), next_(runs.size()), measured_(runs.size()) {}
 
-  // Moves to the next key; nullptr where there is none.
+  // Moves to the next key; nullptr if there is none.
   const ItemKey* next() {
     const ItemKey* key = nullptr;
     for (std::size_t run = 0; run < runs_.size(); ++run)
@@ -290,7 +291,7 @@ class ItemsOfRuns {
     }
     return key;
   }
-  // What each run says of it.
+  // The data of the current item in each run.
   [[nodiscard]] std::span<const Measured* const> measured() const noexcept { return measured_; }
 
  private:
@@ -302,7 +303,7 @@ class ItemsOfRuns {
   std::vector<const Measured*> measured_;
 };
 
-// Whether it is the ranges that the iterations are: their time is the duration, which would be judged twice, and as one of many.
+// True if the item is the ranges that are the iterations. Their time is the duration, which would otherwise be judged twice, and as one of many items.
 bool is_of_iterations(const ItemKey& key, const OfSide& of, std::span<const Measured* const> iterations) {
   if (key.first != DiffKind::kRange || !of.runs.front().samples.are_iterations()) return false;
   for (std::size_t run = 0; run < of.runs.size(); ++run)
@@ -314,16 +315,16 @@ std::vector<DiffItem> items_of(std::span<const Run> runs, std::size_t first_runs
   const Side first = runs.first(first_runs), second = runs.subspan(first_runs);
   std::vector<const Measured*> iterations(runs.size());
   std::vector<DiffItem> items;
-  std::vector<const Measured*> measured;  // of each that both sides have, of all runs
+  std::vector<const Measured*> measured;  // for each item that both sides have, its data in all runs
   std::size_t most = 0;
   for (const Run& run : runs) most = std::max(most, run.items.items.size());
-  items.reserve(most);  // there may be millions, and what grows by doubling takes twice as much
+  items.reserve(most);  // there may be millions, and growth by doubling takes twice as much
   measured.reserve(most * runs.size());
   ItemsOfRuns all(runs);
   while (const ItemKey* const key = all.next()) {
     if (stop.stop_requested()) break;
     const OfSide of_first{first, all.measured().first(first_runs)}, of_second{second, all.measured().subspan(first_runs)};
-    if (key->first == DiffKind::kDuration) iterations.assign(all.measured().begin(), all.measured().end());  // comes first
+    if (key->first == DiffKind::kDuration) iterations.assign(all.measured().begin(), all.measured().end());  // this item comes first
     const std::span<const Measured* const> durations(iterations);
     if (is_of_iterations(*key, of_first, durations.first(first_runs)) && is_of_iterations(*key, of_second, durations.subspan(first_runs))) continue;
     DiffItem item = compare(*key, of_first, of_second);
@@ -359,7 +360,7 @@ std::string_view diff_verdict_name(DiffVerdict verdict) noexcept {
 }
 
 Result<TraceDiff> compare_traces(const Trace& first, const Trace& second, const DiffOptions& options) {
-  // They outlive the comparison, which takes no part in owning them.
+  // The traces outlive the comparison, which does not own them.
   const auto borrowed = [](const Trace& trace) { return std::shared_ptr<const Trace>(std::shared_ptr<const Trace>(), &trace); };
   const std::array<std::shared_ptr<const Trace>, 2> traces{borrowed(first), borrowed(second)};
   return compare_runs({&traces[0], 1}, {&traces[1], 1}, options);

@@ -1,4 +1,4 @@
-// Time that intervals cover, summed while they come, in memory that does not grow with them.
+// Time that intervals cover, summed as they come, in memory that does not grow with them.
 #pragma once
 
 #include <algorithm>
@@ -7,10 +7,10 @@
 
 namespace lanescope::analysis {
 
-// Of intervals that may overlap and touch, by start.
+// The intervals may overlap and touch. They come by start.
 class CoveredTime {
  public:
-  // Requires: range.begin <= range.end, and no begin before that of an earlier one. Those of no length cover nothing.
+  // Requires: range.begin <= range.end, and no start before that of an earlier interval. Intervals of length 0 cover nothing.
   void add(TimeRange range) noexcept {
     if (range.empty()) return;
     if (range.begin <= open_.end && !open_.empty()) {
@@ -21,23 +21,23 @@ class CoveredTime {
     open_ = range;
   }
   [[nodiscard]] Nanoseconds total() const noexcept { return closed_ + open_.length(); }
-  // Requires: none that was added begins behind t. What comes later must not begin before it.
+  // Requires: no interval that was added starts after t. Later ones must not start before t.
   [[nodiscard]] Nanoseconds before(Nanoseconds t) const noexcept { return closed_ + std::max<Nanoseconds>(0, std::min(open_.end, t) - open_.begin); }
 
  private:
-  Nanoseconds closed_ = 0;  // of all but the last
-  TimeRange open_;          // the last, which may still grow
+  Nanoseconds closed_ = 0;  // of all intervals but the last
+  TimeRange open_;          // the last interval, which may still grow
 };
 
-// How much of the time that intervals cover is covered by others too, which come with them.
+// How much of the time that intervals cover is also covered by others, which come together with them.
 class TimeBeside {
  public:
   [[nodiscard]] Nanoseconds total() const noexcept { return own_.total(); }
   [[nodiscard]] Nanoseconds beside() const noexcept { return beside_; }
-  // The stretch of its own intervals with most time that no other covers, the first of several; empty where others cover all.
+  // The stretch of its own intervals with most time that no other interval covers, the first of several; empty if others cover all.
   [[nodiscard]] TimeRange longest_alone() const noexcept { return longest_alone_; }
 
-  // To be called before an interval of either that begins at t is added.
+  // Must be called before an interval of either kind that starts at t is added.
   void advance(Nanoseconds t, const CoveredTime& others) noexcept {
     if (is_open_ && open_.end < t) close(others);
   }
@@ -52,7 +52,7 @@ class TimeBeside {
     open_ = range;
     others_before_ = others.before(range.begin);
   }
-  // To be called once, behind the last.
+  // Must be called once, after the last interval.
   void finish(const CoveredTime& others) noexcept {
     if (is_open_) close(others);
   }
@@ -68,11 +68,11 @@ class TimeBeside {
   }
 
   CoveredTime own_;
-  Nanoseconds beside_ = 0;         // of all but the last
-  Nanoseconds others_before_ = 0;  // the last began
+  Nanoseconds beside_ = 0;         // of all intervals but the last
+  Nanoseconds others_before_ = 0;  // when the last interval started
   Nanoseconds most_alone_ = 0;
   TimeRange longest_alone_;
-  TimeRange open_;  // the last, which may still grow
+  TimeRange open_;  // the last interval, which may still grow
   bool is_open_ = false;
 };
 

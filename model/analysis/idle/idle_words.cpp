@@ -1,4 +1,4 @@
-// What idle causes are called, and what to do about them.
+// The names of idle causes, and what to do about them.
 #include <array>
 
 #include "model/analysis/idle/idle.h"

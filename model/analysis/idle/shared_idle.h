@@ -1,7 +1,7 @@
-// Idle time that several rules look at, each on a thread of its own: gone through once, for all of them. Internal to model/analysis.
+// Idle time that several rules look at, each on a thread of its own: it is visited once for all of them. Internal to model/analysis.
 //
-// Who asks waits until each of the other rules has asked, too, or has ended. The last of them goes through the gaps and calls the visitors of
-// all, and shows all operations to those that want to see them meanwhile. So a rule holds nothing that another waits for when it asks.
+// A rule that asks waits until each of the other rules has asked, too, or has ended. The last one goes through the gaps, calls the visitors of all, and
+// also shows all operations to the visitors that want to see them. So when a rule asks, it must hold nothing that another rule waits for.
 #pragma once
 
 #include <condition_variable>
@@ -21,14 +21,14 @@ namespace lanescope::analysis {
 class SharedIdle {
  public:
   using Cores = std::counting_semaphore<>;
-  // Of so many rules. Each holds one of the cores while it works, and gives it back while it waits here. `cores` outlives this.
+  // `rules`: number of rules. Each rule occupies one of the cores while it works, and releases it while it waits here. `cores` must outlive this.
   SharedIdle(std::size_t rules, Cores& cores) : rules_(rules), cores_(cores) { waiting_.reserve(rules); }
 
-  // As visit_idle(). Requires: called by one of the rules, all of which look at the whole time of one trace. Where going through fails, it
-  // fails for all who asked.
+  // As visit_idle(). Requires: called by one of the rules, all of which look at the whole time of one trace. If the visit fails, it fails for all rules
+  // that asked.
   [[nodiscard]] std::vector<GpuIdle> visit(const RuleContext& context, Nanoseconds threshold, const IdleVisitor& visitor,
                                            std::span<OperationVisitor* const> beside = {});
-  // One of the rules has ended, or does not begin.
+  // Called when one of the rules has ended, or does not start.
   void leave() noexcept;
 
  private:
@@ -37,7 +37,7 @@ class SharedIdle {
     Nanoseconds threshold;
     const IdleVisitor* visitor;
     std::span<OperationVisitor* const> beside;
-    std::vector<GpuIdle> below;  // by GPU: gaps that were visited for others, and are too short for this one
+    std::vector<GpuIdle> below;  // by GPU: gaps that were visited for other rules, and are too short for this one
     std::vector<GpuIdle> gpus;
     std::exception_ptr failure;
     bool is_answered = false;

@@ -13,7 +13,7 @@ namespace {
 using StreamKey = std::tuple<ProcessId, GpuId, std::uint32_t, std::uint32_t>;
 StreamKey stream_of(const TrackKey& key) { return {key.process, key.gpu, key.context, key.stream}; }
 
-// `counts`: what of the gap counts.
+// `counts`: the part of the gap that counts.
 void add_gap(StreamIdle& idle, Nanoseconds gap, Nanoseconds counts, bool launched_after_end, Nanoseconds kernel_gap) {
   if (launched_after_end)
     idle.host_wait += counts;

@@ -1,14 +1,14 @@
-// How much of what GPUs do the program waits for: only that makes it faster where it takes less.
+// How much of the GPUs' work the program waits for: only that work makes the program faster if it takes less time.
 //
-// Where the CPU enqueues work more slowly than a GPU does it, the GPU runs out of work again and again. A kernel in front of such a gap could take
-// less, and the gap would be longer by that: nothing else would come sooner. So the work of a GPU is cut where it runs out of work. Work in front
-// of a cut is awaited where a thread of the process waited for the GPU when the gap began; its end then decides when the program goes on. It is hidden where
-// the thread that enqueued what ends the gap was on its way there, or waited for something else: outside of CUDA's calls, while no thread of its process was in
-// one that waits, only functions that the GPU calls, and pages of unified memory, make it wait for the GPU. The last work is awaited. Where it can't be told,
-// as of programs that use these, of launches that were not recorded, or of a GPU that several processes use, work counts as awaited: what is told is the most
-// that the program could be faster.
+// If the CPU enqueues work more slowly than a GPU does it, the GPU runs out of work again and again. If a kernel in front of such a gap took less time,
+// the gap would only be longer by that: nothing else would come sooner. So the work of a GPU is cut at the points at which it runs out of work. Work in
+// front of a cut is awaited if a thread of the process waited for the GPU when the gap started; its end then decides when the program goes on. The work
+// is hidden if the thread that enqueued the operation at the end of the gap was on its way there, or waited for something else. Outside of CUDA's
+// calls, while no thread of its process is in one that waits, only functions that the GPU calls, and pages of unified memory, make it wait for the GPU.
+// The last work is awaited. If it can't be told, as for programs that use these, for launches that were not recorded, or for a GPU that several
+// processes use, work counts as awaited: the result is the most by which the program could be faster.
 //
-// A thread that waited for 1 ms is no more than 1 ms faster, however much less the work takes.
+// A thread that waited for 1 ms is at most 1 ms faster, however much less the work takes.
 //
 // Threads: any.
 #pragma once
@@ -30,26 +30,28 @@ using KernelsOfGpu = std::pair<GpuId, NameId>;
 
 class AwaitedWork {
  public:
-  // Of work that belongs to the loop and begins in the time. Where counters of kernels were read, which has emptied the queue, work of the iterations in which
-  // they were is taken to be awaited as that of the others is; where no others were left alone, all is. O(GPU work · log lanes + gaps · (threads + log n)).
+  // For work that belongs to the loop and starts in the time. Reading counters of kernels empties the queue. So work of iterations in which they were
+  // read is taken to be awaited as much as that of other iterations; if all iterations were disturbed, all work is. O(GPU work · log lanes + gaps ·
+  // (threads + log n)).
   AwaitedWork(const Trace& trace, const LoopWork& work, const LaunchIndex& launches, TimeRange time, const std::stop_token& stop);
 
-  // The most that the program could be faster by where launches of these kernels that take so long take `saved` less, each by the same share.
+  // The most by which the program could be faster if launches of these kernels, which take `time`, took `saved` less, each by the same share.
   [[nodiscard]] Nanoseconds awaited_of(Nanoseconds saved, Nanoseconds time, std::span<const KernelsOfGpu> kernels) const;
 
  private:
   struct Times {
     Nanoseconds total = 0;
     Nanoseconds awaited = 0;
-    Nanoseconds waited = 0;     // for how long threads waited for work in which these were
-    Nanoseconds disturbed = 0;  // beside the total, in iterations in which counters were read
+    Nanoseconds waited = 0;     // for how long threads waited for work that included these
+    Nanoseconds disturbed = 0;  // not in the total: in iterations in which counters were read
   };
   std::map<KernelsOfGpu, Times> times_;
   void count_disturbed() noexcept;
   class Sections;
 };
 
-// Says of a finding what of its cost is hidden. It is about launches of these kernels that take so long. Nothing where that is paid once.
+// Adds to a finding what part of its cost is hidden. The finding is about launches of these kernels, which take `time`. Does nothing if the cost is
+// paid once.
 void tell_hidden(const AwaitedWork& awaited, Nanoseconds time, std::span<const KernelsOfGpu> kernels, Finding& finding);
 
 }  // namespace lanescope::analysis

@@ -15,7 +15,7 @@ bool is_xla_compilation(std::string_view range) noexcept { return range.starts_w
 
 bool is_of_xla(std::string_view range) noexcept { return range.starts_with("Xla") || range.starts_with("Thunk:#"); }
 
-// Without "hlo_", it is a part of compilation.
+// Without "hlo_module=" it is a part of compilation.
 bool is_xla_execution(std::string_view range) noexcept { return range.starts_with("XlaModule:#") && range.find("hlo_module=") != std::string_view::npos; }
 
 XlaCompilation::XlaCompilation(const Trace& trace) {

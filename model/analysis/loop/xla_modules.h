@@ -1,4 +1,4 @@
-// Executions of XLA's modules (JAX, TensorFlow), told by the NVTX ranges that XLA marks in the domain TSL.
+// Executions of XLA's modules (JAX, TensorFlow), identified by the NVTX ranges that XLA marks in the domain TSL.
 #pragma once
 
 #include <map>
@@ -13,12 +13,12 @@
 
 namespace lanescope::analysis {
 
-// Whether XLA marks it: a pass of its compiler, an operation of a program, a program that is executed.
+// True if XLA marks it: a pass of its compiler, an operation of a program, or a program that is executed.
 [[nodiscard]] bool is_of_xla(std::string_view range) noexcept;
-// Whether it is the execution of a module: "XlaModule:#prefix=jit(step),hlo_module=jit_step,program_id=12#".
+// True if it is the execution of a module: "XlaModule:#prefix=jit(step),hlo_module=jit_step,program_id=12#".
 [[nodiscard]] bool is_xla_execution(std::string_view range) noexcept;
 
-// When processes compile. What XLA executes then, on whatever thread, are candidates of kernels that it measures (autotuning).
+// The times at which processes compile. Executions of XLA at these times, on any thread, are candidate kernels that it measures (autotuning).
 class XlaCompilation {
  public:
   explicit XlaCompilation(const Trace& trace);                                       // O(NVTX ranges)
@@ -28,8 +28,8 @@ class XlaCompilation {
   std::map<ProcessId, IntervalUnion> by_process_;
 };
 
-// The time on GPUs of what executions of these processes launch, other than during compilation, by lane and family of the executions.
-// Executions return when their work is enqueued, so that their own time says little. O(CUDA calls, and GPU work of the processes).
+// The time on GPUs of the work that executions of these processes launch, outside of compilation, by lane and family of the executions. Executions
+// return when their work is enqueued, so their own time says little. O(CUDA calls, and GPU work of the processes).
 [[nodiscard]] std::map<std::pair<LaneId, FamilyId>, Nanoseconds> gpu_time_of_xla_executions(const Trace& trace, Families& families,
                                                                                             const XlaCompilation& compilation,
                                                                                             const std::set<ProcessId>& processes, const LaunchIndex& launches);

@@ -15,7 +15,7 @@ using stats::EventView, stats::Selection;
 constexpr EventIndex kAtOnce = 1u << 12;  // events of a lane
 static_assert(LaneSegment::kCapacity % kAtOnce == 0);
 
-// What is selected of one lane, piece by piece.
+// Reads the selected operations of one lane, piece by piece.
 class LaneReader {
  public:
   LaneReader(const Selection& selection, const std::vector<Selection::Stretch>& stretches) : selection_(&selection), stretches_(&stretches) {
@@ -51,7 +51,7 @@ class LaneReader {
   std::size_t at_ = 0;
 };
 
-// When the last selected operation of a lane ends. Requires: there is one.
+// The end of the last selected operation of a lane. Requires: there is one.
 Nanoseconds last_end(const Selection& selection, const std::vector<Selection::Stretch>& stretches) {
   Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
   auto look = [&](const Track&, const EventView& event) { end = std::max(end, event.end()); };
@@ -107,7 +107,7 @@ void for_each_operation(const Selection& selection, const DeviceWork& device, co
     std::pop_heap(heap.begin(), heap.end(), later);
     LaneReader& first = lanes[heap.back()];
     const Nanoseconds others = heap.size() > 1 ? lanes[heap.front()].front().begin : std::numeric_limits<Nanoseconds>::max();
-    do {  // one that runs ahead stays in front
+    do {  // a lane that runs ahead stays in front
       visit(first.front());
       first.pop();
     } while (!first.empty() && first.front().begin <= others);

@@ -10,17 +10,17 @@ namespace lanescope::analysis {
 
 struct DeviceWork {
   ProcessId process = kNone;
-  std::uint32_t context = 0;                                  // the first of those it used
+  std::uint32_t context = 0;                                  // the first context that it used
   std::int64_t device = 0;                                    // CUDA ordinal in the process
-  TimeRange extent;                                           // from the first operation's begin to the last end
-  std::vector<std::vector<stats::Selection::Stretch>> lanes;  // what of each is selected, in order
+  TimeRange extent;                                           // from the first operation's start to the last end
+  std::vector<std::vector<stats::Selection::Stretch>> lanes;  // the selected stretches of each lane, in order
 };
 
-// For each process and each GPU that it used; none is empty. O(lanes), and segments without a selected operation in front of the first and
-// behind the last.
+// The work for each process and each GPU that it used; none is empty. O(lanes), plus the segments without a selected operation before the first and
+// after the last.
 [[nodiscard]] std::vector<DeviceWork> work_by_device(const stats::Selection& selection);
 
-// Calls visit(operation) for each, by begin. Of each lane, some thousand operations are in memory at once.
+// Calls visit(operation) for each operation, by start. Some thousand operations of each lane are in memory at once.
 void for_each_operation(const stats::Selection& selection, const DeviceWork& device, const std::function<void(TimeRange)>& visit);
 
 }  // namespace lanescope::analysis

@@ -1,5 +1,5 @@
-// The rules of `nsys analyze`: same names, columns and arithmetic. What they lack (driver calls, CUDA graphs, overlap counted once) our own
-// rules have.
+// The rules of `nsys analyze`: same names, columns and arithmetic. Our own rules cover what they lack (driver calls, CUDA graphs, overlap counted
+// once).
 #pragma once
 
 #include <span>

@@ -12,19 +12,19 @@ namespace lanescope::analysis {
 namespace {
 
 constexpr Nanoseconds kEndsDiffer = 50'000;      // of the kernels of one collective
-constexpr std::uint64_t kKernelsOfStretch = 16;  // of a lane, on average: what is looked up in them stays in the processor's cache
+constexpr std::uint64_t kKernelsOfStretch = 16;  // of a lane, on average: data that is looked up in them stays in the processor's cache
 
 bool is_collective_name(std::string_view name) noexcept { return is_communication_name(name) && !is_send_or_receive_name(name); }
 
-// A kernel that may be the last one's: shorter ones come first, and of equal ones the first in the trace.
+// A kernel that may be that of the last rank: shorter kernels come first, and of equal ones the first in the trace.
 struct Candidate {
   Nanoseconds duration = std::numeric_limits<Nanoseconds>::max();
-  std::uint32_t order = 0;  // in the trace, of those of its name
+  std::uint32_t order = 0;  // in the trace, among those of its name
   std::uint32_t rank = kNone;
   [[nodiscard]] bool is_before(const Candidate& other) const noexcept { return std::tie(duration, order) < std::tie(other.duration, other.order); }
 };
 
-// The first of some candidates of any rank, and the first of the others: so whichever rank asks, the first of another one is known.
+// The first of some candidates of any rank, and the first one of another rank: so for every rank the first candidate of another rank is known.
 class FirstOfTwoRanks {
  public:
   void add(const Candidate& candidate) noexcept {
@@ -41,7 +41,7 @@ class FirstOfTwoRanks {
   Candidate first_, second_;
 };
 
-// Candidates by a position, of which the first one below a position is asked for. Each step is O(log positions).
+// Candidates by a position; the first one below a position can be asked for. Each step is O(log positions).
 class Prefixes {
  public:
   explicit Prefixes(std::size_t positions) : nodes_(positions + 1) {}
@@ -66,9 +66,9 @@ struct CollectiveWaits::Kernel {
   TimeRange time;
   std::uint32_t rank;
   std::uint32_t company;
-  std::uint32_t order;  // in the trace, of those of its name
+  std::uint32_t order;  // in the trace, among those of its name
 
-  [[nodiscard]] Nanoseconds reach() const noexcept { return std::max(time.end, time.begin + 1); }  // one of no length is at its start
+  [[nodiscard]] Nanoseconds reach() const noexcept { return std::max(time.end, time.begin + 1); }  // a kernel of length 0 is at its start
 };
 
 CollectiveWaits::CollectiveWaits(const Trace& trace) : trace_(trace), is_collective_(trace, is_collective_name) {
@@ -96,7 +96,7 @@ CollectiveWaits::CollectiveWaits(const Trace& trace) : trace_(trace), is_collect
   stretches_.resize(1 + static_cast<std::size_t>(extent_.length() / stretch_));
 }
 
-// Parts that ran together with the same others are one company. The last one is of tracks of no part, which ran together with all.
+// Parts that ran together with the same others form a company. The last company is for tracks that belong to no part, which ran together with all.
 void CollectiveWaits::find_companies() {
   const std::vector<TracePart>& parts = trace_.parts();
   std::map<std::vector<bool>, std::uint32_t> companies;
@@ -129,7 +129,7 @@ void CollectiveWaits::for_each(const std::function<void(const Waiting&)>& visit,
     for (const Waiting& wait : waits_in(stretch(number))) visit(wait);
 }
 
-// The last one ends behind all that ends.
+// The last stretch ends after all ends.
 TimeRange CollectiveWaits::stretch(std::size_t number) const noexcept {
   const Nanoseconds begin = extent_.begin + static_cast<Nanoseconds>(number) * stretch_;
   return {begin, begin + std::min(stretch_, extent_.end + 1 - begin)};
@@ -152,8 +152,9 @@ CollectiveWaits::Waits CollectiveWaits::waits_in(TimeRange ends) const {
   return waits;
 }
 
-// Of the collective of a kernel are those that reach into the time around its end. (They end then, but for what the shorter of the two takes: one
-// that ends later than that is no shorter, and nothing waited for it.) They are taken in by their starts, and looked up by what they reach.
+// A kernel's collective consists of the kernels that reach into the time around its end. (They end then, give or take the length of the shorter of the
+// two: a kernel that ends later than that is no shorter, and nothing waited for it.) They are added by their starts, and looked up by how far they
+// reach.
 void CollectiveWaits::match(std::vector<Kernel>& kernels, TimeRange ends, Waits& waits) const {
   std::vector<EventRef> events;  // by order
   std::vector<Nanoseconds> reaches;
@@ -169,7 +170,7 @@ void CollectiveWaits::match(std::vector<Kernel>& kernels, TimeRange ends, Waits&
     if (kernel.time.end >= ends.begin && kernel.time.end < ends.end) by_end.push_back(&kernel);
   std::sort(by_end.begin(), by_end.end(), [](const Kernel* a, const Kernel* b) { return a->time.end < b->time.end; });
   std::sort(reaches.begin(), reaches.end(), std::greater());
-  const auto reaching_past = [&](Nanoseconds t) {  // how many
+  const auto reaching_past = [&](Nanoseconds t) {  // number of kernels that reach past t
     return static_cast<std::size_t>(std::lower_bound(reaches.begin(), reaches.end(), t, std::greater()) - reaches.begin());
   };
   std::sort(companies.begin(), companies.end());

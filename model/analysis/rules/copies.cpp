@@ -1,4 +1,4 @@
-// no_overlap and pageable: copies that cost more than they need to.
+// no_overlap and pageable: copies that cost more than necessary.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -17,8 +17,8 @@ namespace {
 
 struct Exposure {
   Nanoseconds copies = 0;
-  Nanoseconds hidden = 0;    // behind kernels of the same process and GPU
-  Nanoseconds winnable = 0;  // copies and kernels that run alone could at most run beside each other
+  Nanoseconds hidden = 0;    // time behind kernels of the same process and GPU
+  Nanoseconds winnable = 0;  // the most time for which copies and kernels that run alone could run beside each other
 };
 
 Exposure exposure_of(const RankWork& rank) {
@@ -29,18 +29,18 @@ Exposure exposure_of(const RankWork& rank) {
   return exposure;
 }
 
-// Kernels that could hide half of the copies are worth a pipeline; behind shorter ones most of the copies would still be seen.
+// If kernels could hide half of the copies, a pipeline is worthwhile; with shorter kernels most of the copies would still be seen.
 bool are_kernels_too_short(const Exposure& exposure) noexcept { return exposure.winnable < (exposure.copies - exposure.hidden) / 2; }
 
-// How fast one kind of copy goes.
+// The rate of one kind of copy.
 struct Rate {
   double bytes_per_second = 0;
   enum class Source : std::uint8_t { kMeasured, kAssumed } source = Source::kAssumed;
 };
 
-// PCI Express 4 with 16 lanes reaches about this; where the trace has pinned copies of its own, those are what counts.
+// PCI Express 4 with 16 lanes reaches about this rate; if the trace has pinned copies of its own, their rate counts.
 constexpr double kAssumedPinnedRate = 25e9;
-constexpr std::uint64_t kLargeCopy = 1'000'000;  // bytes from which a copy's rate says something about the link
+constexpr std::uint64_t kLargeCopy = 1'000'000;  // bytes from which on a copy's rate says something about the link
 
 using Direction = std::pair<GpuId, CopyKind>;
 
@@ -155,7 +155,7 @@ Result<RuleAnswer> find_no_overlap(const RuleContext& context, const RuleArgumen
                            {{"kernels", duration_text(rank.compute.total())},
                             {"hidden", percent_text(exposure.hidden, exposure.copies)},
                             {"won", duration_text(exposure.winnable)}});
-    finding.place.range = rank.transfers.longest_alone();  // the copies beside which least ran
+    finding.place.range = rank.transfers.longest_alone();  // the copies beside which the least ran
     finding.place.gpu = rank.gpu;
     finding.place.process = rank.process;
     finding.cost = is_mostly_copies ? exposed : exposure.winnable;

@@ -1,4 +1,4 @@
-// What bounds the kernels whose hardware counters were read, and what curing it could win in all their launches.
+// What limits the kernels whose hardware counters were read, and how much removing the limit could save in all their launches.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -19,29 +19,29 @@ using kernels::Measurement;
 using kernels::RecordedMetrics;
 
 struct Candidate {
-  std::size_t kernel;  // of the measured ones
+  std::size_t kernel;  // index in the measured kernels
   kernels::Verdict verdict;
   Recurrence recurrence = Recurrence::kRecurring;  // kOnce: no launch of its kind is in the loop
-  std::uint64_t runs = 0;                          // launches of its kind, in the loop where it has any there
-  Nanoseconds time = 0;                            // of all launches of its kind, in the loop where it has any there
-  std::vector<Advice> told;                        // causes for this rule to tell, in order: those that no other rule's answer names
+  std::uint64_t runs = 0;                          // launches of its kind, only those in the loop if there are any
+  Nanoseconds time = 0;                            // time of all launches of its kind, only those in the loop if there are any
+  std::vector<Advice> told;                        // causes that this rule must report, in order: those that no other rule's answer names
   [[nodiscard]] const Advice* first() const { return verdict.advice.empty() ? nullptr : &verdict.advice.front(); }
   [[nodiscard]] Nanoseconds winnable(const Advice& one) const { return static_cast<Nanoseconds>(one.gain * static_cast<double>(time)); }
   [[nodiscard]] Nanoseconds winnable() const { return first() == nullptr ? 0 : winnable(*first()); }
-  // By which it is large enough to be named.
+  // The time by which it is large enough to be named.
   [[nodiscard]] Nanoseconds weight() const { return told.empty() ? 0 : told.front().is_gain_known ? winnable(told.front()) : time; }
 };
 
-// Whether a cause lies in what the kernel's code does, so that it stays when a grid is made to fill the GPU. Others, such as idle issue slots and few
-// resident warps, may be nothing but consequences of the grid.
+// True if a cause lies in what the kernel's code does, so that it remains if the grid is changed to fill the GPU. Other causes, such as idle issue
+// slots and few resident warps, may only be consequences of the grid.
 bool is_of_code(const Advice& cause) {
   constexpr std::array<std::string_view, 8> kOfCode{"global_access", "bank_conflicts", "local_memory", "partial_warps",
                                                     "divergence",    "atomics",        "fp64",         "fusion"};
   return std::find(kOfCode.begin(), kOfCode.end(), cause.rule) != kOfCode.end();
 }
 
-// Causes that need no counters have rules of their own, which speak of all launches: what one of these finds is not said twice. What it does not find is left
-// to this one, or the kernel's symptom would pass for its cause.
+// Causes that need no counters have rules of their own, which are about all launches: their findings are not reported twice. What they do not find is
+// left to this rule; otherwise the kernel's symptom would be taken for its cause.
 class OtherRules {
  public:
   explicit OtherRules(const RuleContext& context) : context_(context) {}
@@ -51,7 +51,7 @@ class OtherRules {
       if (rule.name != cause.rule) continue;
       const Event event = context_.trace.event(measurement.event);
       for (const Finding& finding : findings_of(rule)) {
-        if (!are_alike(finding.place.gpu, measurement.gpu)) continue;  // of which it speaks together
+        if (!are_alike(finding.place.gpu, measurement.gpu)) continue;  // the finding is about all GPUs of its kind together
         if (rule.speaks_of == SpeaksOf::kAllOfGpu) return true;
         const Event found = context_.trace.event(finding.place.event);
         if (found.name == event.name && is_same_shape(context_.trace.kernel_detail(found.detail), context_.trace.kernel_detail(event.detail))) return true;
@@ -80,7 +80,7 @@ class OtherRules {
     return a.multiprocessor_count == b.multiprocessor_count && a.compute_major == b.compute_major && a.compute_minor == b.compute_minor;
   }
 
-  // None where it is not asked for.
+  // Empty if the rule is not asked for.
   const std::vector<Finding>& findings_of(Rule& rule) {
     if (rule.findings) return *rule.findings;
     rule.findings.emplace();
@@ -103,7 +103,7 @@ std::string kernel_text(const Trace& trace, const Measurement& measurement) {
   return std::string(trace.name(brief != 0 ? brief : event.name));
 }
 
-// Of all kernels of each GPU, those of the loop and all, by recurrence: what shares are of.
+// The time of all kernels of each GPU, of those in the loop and of all, by recurrence: the base of shares.
 using TimeOfKernels = std::map<GpuId, std::array<Nanoseconds, 2>>;
 TimeOfKernels time_of_kernels(const RuleContext& context, const LoopWork& work) {
   TimeOfKernels of_gpus;

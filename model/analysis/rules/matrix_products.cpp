@@ -1,4 +1,4 @@
-// fp32_products: matrix products that run on FP32 units though tensor cores could take them.
+// fp32_products: matrix products that run on FP32 units although tensor cores could run them.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -23,20 +23,20 @@ struct Product {
   NameId name = 0;
   std::uint64_t launches = 0;
   Nanoseconds total = 0;
-  double used = 0;  // ns, of the total: times the share of multiprocessors that a launch has blocks for
+  double used = 0;  // ns: the total multiplied by the share of multiprocessors for which a launch has blocks
   Nanoseconds longest = -1;
   EventRef longest_launch;
 };
 
-// In the loop, or outside of it.
+// Products in the loop, or outside of it.
 struct ProductsOfGpu {
-  std::vector<Product> products;  // the one that takes longest first
+  std::vector<Product> products;  // the longest total first
   Nanoseconds total = 0;
-  double used = 0;          // ns, as of each
-  Nanoseconds kernels = 0;  // that shares are of: all kernels of the loop, those of other sorts too; outside of it, all kernels
+  double used = 0;          // ns: the sum of those of the products
+  Nanoseconds kernels = 0;  // base of shares: all kernels of the loop, including other kinds; outside of it, all kernels
 };
 
-// Of GPUs that have tensor cores, by recurrence.
+// Products of GPUs that have tensor cores, by recurrence.
 class ProductCollector : public OperationVisitor {
  public:
   ProductCollector(const RuleContext& context, const SharedCollectors::Key&) : trace_(context.trace), work_(loop_work(context)), gpus_(trace_.gpus().size()) {}
@@ -59,7 +59,7 @@ class ProductCollector : public OperationVisitor {
     for (std::size_t recurrence = 0; recurrence < results.size(); ++recurrence) {
       std::vector<Product>& products = results[recurrence].products;
       for (const auto& [name, product] : by_name_[recurrence]) products.push_back(product);
-      // Numbers of names are the file's: equals stand by their names.
+      // Numbers of names depend on the file, so equal totals are ordered by their names.
       const auto key = [&](const Product& each) { return std::pair(-each.total, trace_.name(each.name)); };
       std::sort(products.begin(), products.end(), [&](const Product& a, const Product& b) { return key(a) < key(b); });
     }
@@ -67,7 +67,7 @@ class ProductCollector : public OperationVisitor {
   }
 
  private:
-  // A multiprocessor that gets no block computes no faster on other units.
+  // A multiprocessor without a block computes no faster on other units.
   [[nodiscard]] double used_share(DetailId detail) const {
     const std::uint64_t blocks = kernels::blocks_of_grid(trace_.kernel_detail(detail));
     const std::uint32_t multiprocessors = trace_.gpus()[gpu_].multiprocessor_count;
@@ -97,9 +97,9 @@ class ProductCollector : public OperationVisitor {
   const Trace& trace_;
   const LoopWork& work_;
   std::vector<OfGpu> gpus_;
-  std::unordered_map<NameId, bool> known_;  // whether it is a product
-  GpuId gpu_ = kNone;                       // that is gone through
-  bool counts_ = false;                     // it does
+  std::unordered_map<NameId, bool> known_;  // true: it is a product
+  GpuId gpu_ = kNone;                       // the current GPU
+  bool counts_ = false;                     // true: the current GPU has tensor cores
   std::array<std::map<NameId, Product>, 2> by_name_;
 };
 
@@ -115,7 +115,7 @@ std::string_view format_name(kernels::TensorFormat format) {
   return "";
 }
 
-// Those of all GPUs that have any, and tensor cores of one kind: ranks run the same kernels.
+// Products of all GPUs that have any and have the same kind of tensor cores: ranks run the same kernels.
 struct ProductsTogether {
   std::vector<GpuId> gpus;
   std::set<NameId> names;
@@ -123,7 +123,7 @@ struct ProductsTogether {
   Nanoseconds total = 0;
   double used = 0;
   Nanoseconds kernels = 0;
-  Nanoseconds longest = -1;  // launch, of the kernel that takes longest on its GPU
+  Nanoseconds longest = -1;  // launch of the kernel that takes longest on its GPU
   EventRef longest_launch;
 
   void add(GpuId gpu, const ProductsOfGpu& found) {
@@ -176,7 +176,8 @@ Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArgu
   const Loop& loop = loop_work(context).loop();
   const auto& collected = context.collectors->of<ProductCollector>(context);
   std::vector<GpuId> gpus;
-  std::map<std::pair<kernels::TensorFormat, double>, std::array<ProductsTogether, 2>> together;  // by what the products could run on; by recurrence
+  std::map<std::pair<kernels::TensorFormat, double>, std::array<ProductsTogether, 2>>
+      together;  // by the tensor cores that the products could use; by recurrence
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) {
     const auto cores = kernels::tensor_cores_of(trace.gpus()[gpu]);
     if (!cores) continue;
@@ -199,7 +200,7 @@ Result<RuleAnswer> find_fp32_products(const RuleContext& context, const RuleArgu
       if (found.gpus.empty() || percent_of(winnable, found.kernels) < arguments.real("share")) continue;
       answer.findings.push_back(finding_of(trace, cores.first, winnable, recurrence, found));
       tell_hidden(loop_work(context).awaited(), found.total, found.kernels_of_gpus, answer.findings.back());
-      break;  // of the loop, which says it of what is paid once as well
+      break;  // the finding about the loop also covers costs that are paid once
     }
   rank(answer.findings);
   add_files(trace, gpus, table);

@@ -6,7 +6,7 @@
 namespace lanescope::analysis {
 namespace {
 
-// Time that ranges cover, to be asked how much of it lies within others.
+// The time that ranges cover, and how much of it lies within other ranges.
 class TimeOf {
  public:
   explicit TimeOf(std::vector<TimeRange> ranges) {
@@ -33,11 +33,11 @@ class TimeOf {
     return before_[last] + std::min(t, ranges_[last].end) - ranges_[last].begin;
   }
 
-  std::vector<TimeRange> ranges_;    // none overlaps another
-  std::vector<Nanoseconds> before_;  // the time of those in front of each, and of all
+  std::vector<TimeRange> ranges_;    // none overlap
+  std::vector<Nanoseconds> before_;  // the total time of those in front of each, and of all
 };
 
-// How long the thread of these states ran within the times.
+// How long the thread with these states ran within the times.
 Nanoseconds time_run(const Trace& trace, const Track& states, const TimeOf& times) {
   Nanoseconds run = 0;
   for (const LaneId id : states.lanes) {

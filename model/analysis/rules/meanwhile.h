@@ -1,4 +1,4 @@
-// What the other threads of a process did while one of its threads stood still.
+// What the other threads of a process did while one of its threads was blocked.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace lanescope::analysis {
 
-// A time in which the thread stood still.
+// A time in which the thread was blocked.
 struct StillTime {
   ThreadId thread = kNone;
   TimeRange range;
 };
 
-// Times that a thread stood still, of very many an even choice: each 2^n-th.
+// Times in which a thread was blocked. If there are very many, an even selection of them: each 2^n-th.
 class StillTimes {
  public:
   void add(ThreadId thread, TimeRange range);
@@ -29,14 +29,14 @@ class StillTimes {
   std::uint64_t stride_ = 1;
 };
 
-// The thread that ran for most of the time in which another one stood still.
+// The thread that ran for most of the time in which another one was blocked.
 struct BusyThread {
   ThreadId thread = kNone;
   double share = 0;              // of that time, from 0 to 1
-  samples::ChainCounts samples;  // what it was seen to run in it
+  samples::ChainCounts samples;  // samples of what it ran in that time
 };
 
-// Of the thread that stood still longest: which other thread of its process ran meanwhile. None where the recording has no thread states of others.
+// For the thread that was blocked longest: which other thread of its process ran meanwhile. Nothing if the recording has no thread states of others.
 // O(times · log times + thread states of the process · log times).
 [[nodiscard]] std::optional<BusyThread> busiest_meanwhile(const Trace& trace, const samples::ThreadSamples& samples, std::span<const StillTime> times);
 

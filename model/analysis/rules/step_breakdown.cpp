@@ -1,4 +1,4 @@
-// step_breakdown: what the time of each NVTX range is made of, on the CPU and on the GPU.
+// step_breakdown: what the time of each NVTX range consists of, on the CPU and on the GPU.
 #include "step_breakdown.h"
 
 #include <algorithm>
@@ -55,11 +55,11 @@ class Breakdown {
   }
 
  private:
-  // Ranges of a lane that follow each other.
+  // Consecutive ranges of a lane.
   struct Stretch {
     LaneId lane;
     EventIndex first, end;
-    std::vector<Projection> projections;  // empty where nothing was enqueued in any of them
+    std::vector<Projection> projections;  // empty if nothing was enqueued in any of the ranges
   };
 
   [[nodiscard]] std::vector<LaneId> range_lanes_of(ProcessId process) const {
@@ -69,9 +69,9 @@ class Breakdown {
     return lanes;
   }
 
-  // Times between which about as many ranges begin as are worked on at once; all that counts lies between the first and the last.
+  // Times between which about as many ranges start as are processed at once; everything that counts lies between the first and the last.
   [[nodiscard]] std::vector<Nanoseconds> cuts(const std::vector<LaneId>& lanes) const {
-    std::vector<std::pair<Nanoseconds, std::size_t>> segments;  // when they begin, and how many ranges they hold
+    std::vector<std::pair<Nanoseconds, std::size_t>> segments;  // their starts, and the numbers of their ranges
     for (const LaneId id : lanes) {
       const Lane& lane = trace_.lane(id);
       for (std::size_t s = 0; s < lane.segment_count(); ++s)
@@ -91,15 +91,15 @@ class Breakdown {
     return times;
   }
 
-  // Of the ranges that begin within the time.
+  // Computes the projections of the ranges that start within the time.
   void project(ProcessId process, const std::vector<LaneId>& lanes, TimeRange time) {
     const std::size_t first = held_stretches_.size();
-    TimeRange enqueued{time.begin, time.begin};  // when work can have been
+    TimeRange enqueued{time.begin, time.begin};  // the time in which their work can have been enqueued
     for (const LaneId id : lanes) {
       const Lane& lane = trace_.lane(id);
       const Stretch stretch{id, lane.lower_bound(time.begin), lane.lower_bound(time.end), {}};
       if (stretch.first >= stretch.end) continue;
-      enqueued.end = std::max(enqueued.end, lane.end(stretch.end - 1));  // the last of a lane ends last
+      enqueued.end = std::max(enqueued.end, lane.end(stretch.end - 1));  // the last range of a lane ends last
       held_ += stretch.end - stretch.first;
       held_stretches_.push_back(stretch);
     }
@@ -112,7 +112,7 @@ class Breakdown {
     for (std::size_t i = first; i < held_stretches_.size(); ++i) stretch_of_lane_[held_stretches_[i].lane] = nullptr;
   }
 
-  // Between which bounds the ids of calls lie that begin within the time.
+  // The bounds of the ids of calls that start within the time.
   [[nodiscard]] CorrelationBounds ids_enqueued(ProcessId process, TimeRange time) const {
     CorrelationBounds bounds{kNone, 0};
     for (const TrackId track : trace_.tracks_of(process, TrackKind::kCudaApi))
@@ -158,7 +158,7 @@ class Breakdown {
     }
   }
 
-  // Adds the ranges that are held to the sums.
+  // Adds the held ranges to the sums.
   void add_held() {
     find_idle();
     for (const Stretch& stretch : held_stretches_) {
@@ -191,7 +191,7 @@ class Breakdown {
     answer();
   }
 
-  // The work of a GPU is gone through anew for all that ask at once, rather than kept.
+  // The work of a GPU is visited again for all projections that need it together, instead of being kept.
   void subtract_busy(GpuId gpu, std::span<Projection* const> projections) {
     std::vector<Nanoseconds> times;
     times.reserve(2 * projections.size());
@@ -235,8 +235,8 @@ class Breakdown {
   GpuTracks gpu_tracks_;
   NameMemo<bool> communication_;
   std::vector<Stretch> held_stretches_;
-  std::size_t held_ = 0;                   // ranges of these
-  std::vector<Stretch*> stretch_of_lane_;  // that is being projected on; null where there is none
+  std::size_t held_ = 0;                   // number of ranges in these
+  std::vector<Stretch*> stretch_of_lane_;  // the current stretch; null if there is none
   std::map<FamilyId, FamilySum> sums_;
   std::map<ProcessId, std::vector<GpuId>> gpus_;
 };

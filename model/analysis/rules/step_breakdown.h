@@ -1,4 +1,4 @@
-// What the time of NVTX ranges is made of, on the CPU and on the GPU, summed by their families.
+// What the time of NVTX ranges consists of, on the CPU and on the GPU, summed by their families.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,17 @@
 
 namespace lanescope::analysis {
 
-// Of the ranges of a family, and of GPU work, that begin within the time that counts. GPU work belongs to the ranges in which it was enqueued.
+// Sums over the ranges of a family, and over GPU work, that start within the time that counts. GPU work belongs to the ranges in which it was enqueued.
 struct FamilySum {
   std::uint64_t ranges = 0;
   std::uint64_t operations = 0;
   Nanoseconds cpu = 0;
   Nanoseconds projected = 0;  // from the first operation of each range to its last
-  Nanoseconds idle = 0;       // of that, with several GPUs of the one that worked most in it
+  Nanoseconds idle = 0;       // the idle part of that; with several GPUs, of the one that worked most in it
   Nanoseconds communication = 0;
 };
 
-// About this many ranges are worked on at once, which takes 40 bytes for each and as many again for a moment: memory does not grow with the trace.
+// About this many ranges are processed at once. They take 40 bytes each, and as many again for a moment: memory does not grow with the trace.
 inline constexpr std::size_t kRangesAtOnce = 1u << 20;
 
 // O(ranges · log(operations) + operations · turns), where a turn skips the segments of operations that none of its ranges can have enqueued.

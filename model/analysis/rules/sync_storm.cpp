@@ -1,4 +1,4 @@
-// sync_storm: calls that wait for the GPU again and again, blocking copies among them.
+// sync_storm: calls that wait for the GPU again and again, including blocking copies.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -45,13 +45,14 @@ struct CausedIdle {
 struct Waits {
   std::uint64_t calls = 0;
   Nanoseconds blocked = 0;
-  CausedIdle idle;               // that it caused
-  CausedIdle copies_in_bubbles;  // beside that: of blocking copies, in gaps that gpu_bubbles looks at
+  CausedIdle idle;               // idle time that it caused
+  CausedIdle copies_in_bubbles;  // in addition: idle time of blocking copies, in gaps that gpu_bubbles looks at
 
   [[nodiscard]] Nanoseconds all_idle() const { return idle.total + copies_in_bubbles.total; }
 };
 
-// What gpu_bubbles, asked for beside this rule, says of copies: the idle time that they take in gaps of this length, where it is this share.
+// Options of gpu_bubbles, if it is answered together with this rule. It reports the idle time of copies in gaps of at least this length, if it is at
+// least this share.
 struct BubblesBeside {
   Nanoseconds gap = 0;
   double share = 0;  // percent
@@ -64,10 +65,10 @@ std::optional<BubblesBeside> bubbles_beside(const RuleContext& context) {
   return BubblesBeside{found->arguments.duration("gap"), found->arguments.real("share")};
 }
 
-// A blocking copy waits for what was enqueued before it, and for itself.
+// A blocking copy waits for everything that was enqueued before it, and for itself.
 bool blocks(CallClass call) noexcept { return call == CallClass::kSynchronize || call == CallClass::kCopy; }
 
-// Returns whether there are any calls that wait, in the loop or elsewhere.
+// Returns true if there are any calls that wait, in the loop or elsewhere.
 bool count_calls(const RuleContext& context, const LoopWork& work, Families& families, std::map<Key, Waits>& waits) {
   const Trace& trace = context.trace;
   NameMemo<CallClass> classes(trace, classify_cuda_call);
@@ -89,9 +90,9 @@ bool count_calls(const RuleContext& context, const LoopWork& work, Families& fam
   return any;
 }
 
-// The call that a part of a gap is laid to: the part lies in it, or close behind it. Invalid where it is not found there.
+// The call to which a part of a gap is attributed: the part lies in it, or shortly after it. Invalid if there is no such call.
 EventRef call_of(const Trace& trace, const IdleGap& gap, const IdlePart& part) {
-  constexpr EventIndex kMostBetween = 1'000;  // calls take a microsecond or more, and a wait answers for launches within kLongLaunch
+  constexpr EventIndex kMostBetween = 1'000;  // calls take a microsecond or more, and launches are attributed to a wait within kLongLaunch
   const LaneId lane = trace.track_of(gap.launch.lane).lanes.front();
   const Lane& calls = trace.lane(lane);
   const EventIndex end = calls.lower_bound(part.range.begin + 1);
@@ -147,7 +148,7 @@ void sort_by_idle(CountedWaits& waits) {
   std::stable_sort(waits.begin(), waits.end(), [](const auto& a, const auto& b) { return a.second.all_idle() > b.second.all_idle(); });
 }
 
-// The waits without the idle time that the finding of gpu_bubbles about copies has, and without copies of which it has most.
+// The waits without the idle time that gpu_bubbles reports for copies, and without copies whose idle time is mostly in that report.
 CountedWaits without_told_copies(CountedWaits waits) {
   std::erase_if(waits, [](const auto& one) { return one.second.copies_in_bubbles.total > 0 && one.second.copies_in_bubbles.total >= one.second.idle.total; });
   for (auto& [key, entry] : waits) entry.copies_in_bubbles = {};
@@ -162,7 +163,7 @@ Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArgumen
   const LoopWork& work = loop_work(context);
   Families families = work.families();
   std::map<Key, Waits> waits;
-  // Without them no gap has waits for its cause, and to look at every gap takes long.
+  // Without such calls no gap has a wait as its cause, and looking at every gap takes long.
   const bool any = count_calls(context, work, families, waits);
   const std::optional<BubblesBeside> bubbles = bubbles_beside(context);
   const auto [operations, span, copies_in_bubbles] = !any ? GpuSums() : add_idle(context, work, bubbles, families, waits);
@@ -179,7 +180,7 @@ Result<RuleAnswer> find_sync_storm(const RuleContext& context, const RuleArgumen
   }
   const bool are_copies_told = bubbles && copies_in_bubbles > 0 && percent_of(copies_in_bubbles, span) >= bubbles->share;
   CountedWaits counted_waits = are_copies_told ? without_told_copies(sorted) : sorted;
-  std::erase_if(counted_waits, [&](const auto& one) { return asks_gpu(trace.name(std::get<1>(one.first))); });  // who asks goes on, whatever the answer
+  std::erase_if(counted_waits, [&](const auto& one) { return asks_gpu(trace.name(std::get<1>(one.first))); });  // such a call goes on, whatever the answer
   std::uint64_t calls = 0;
   Nanoseconds idle = 0;
   for (const auto& [key, entry] : counted_waits) {

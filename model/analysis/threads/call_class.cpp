@@ -10,7 +10,7 @@ namespace {
 
 bool contains(std::string_view text, std::string_view word) noexcept { return text.find(word) != std::string_view::npos; }
 
-// What a communication library's kernels and calls have in their names.
+// Words that occur in the names of a communication library's kernels and calls.
 constexpr auto kCommunicationWords =
     std::to_array<std::string_view>({"nccl", "NCCL", "rccl", "nvshmem", "msccl",
                                      "cross_device_reduce",                                          // vLLM, SGLang
@@ -18,7 +18,7 @@ constexpr auto kCommunicationWords =
                                      "ShotAllReduce", "shotAllreduce", "allreduce_fusion_kernel",    // TensorRT-LLM, FlashInfer
                                      "deep_ep"});                                                    // DeepEP
 
-// Calls of the C library, as stem() has their names; what ends in * are all that begin so.
+// Calls of the C library, by their names in stem(); a name that ends in * stands for all names with that start.
 constexpr auto kLocks = std::to_array<std::string_view>({"pthread_mutex_*",
                                                          "pthread_rwlock_*",
                                                          "pthread_spin_*",

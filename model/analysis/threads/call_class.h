@@ -1,4 +1,4 @@
-// What calls are for, by their names.
+// The purpose of calls, by their names.
 #pragma once
 
 #include <algorithm>
@@ -22,34 +22,34 @@ enum class CallClass : std::uint8_t {
   kCopy,         // copies and returns when the copy is done
   kSetup,        // everything else: allocation, modules, streams, attributes
 };
-// Of a CUDA runtime or driver call, with or without a version suffix: "cudaLaunchKernel_v7000", "cuStreamSynchronize".
+// The class of a CUDA runtime or driver call, with or without a version suffix: "cudaLaunchKernel_v7000", "cuStreamSynchronize".
 [[nodiscard]] CallClass classify_cuda_call(std::string_view name) noexcept;
-// Whether a CUDA call creates a stream.
+// True if a CUDA call creates a stream.
 [[nodiscard]] bool creates_stream(std::string_view name) noexcept;
 
-// Whether a CUDA call asks whether the GPU is done, and returns at once.
+// True if a CUDA call asks whether the GPU is done, and returns at once.
 [[nodiscard]] bool asks_gpu(std::string_view name) noexcept;
 
-// Whether a CUDA call enqueues kernels, graphs, copies or sets, which are recorded.
+// True if a CUDA call enqueues kernels, graphs, copies or sets, all of which are recorded.
 [[nodiscard]] bool enqueues_gpu_work(std::string_view name) noexcept;
 
-// Whether a CUDA call has the GPU call a function of the process: a thread that waits for that waits for the GPU.
+// True if a CUDA call makes the GPU call a function of the process: a thread that waits for that function waits for the GPU.
 [[nodiscard]] bool enqueues_host_function(std::string_view name) noexcept;
 
-// Whether a CUDA call makes a stream wait for an event or a value.
+// True if a CUDA call makes a stream wait for an event or a value.
 [[nodiscard]] bool makes_stream_wait(std::string_view name) noexcept;
 
-// kOsIo, kOsLock, kOsSleep, kOsQueue or kOsOther. Of a call into the C library: "pthread_cond_wait", "read".
+// The cause of a call into the C library, such as "pthread_cond_wait" or "read": kOsIo, kOsLock, kOsSleep, kOsQueue or kOsOther.
 [[nodiscard]] IdleCause classify_os_call(std::string_view name) noexcept;
 
-// Whether a kernel or range belongs to a communication library (NCCL, RCCL, NVSHMEM, MPI).
+// True if a kernel or range belongs to a communication library (NCCL, RCCL, NVSHMEM, MPI).
 [[nodiscard]] bool is_communication_name(std::string_view name) noexcept;
-// Whether a kernel of such a library sends to some ranks and receives from some, as stages of a pipeline do: it ends when these have, and that of
-// the rank that begins last need not be the shortest.
+// True if a kernel of such a library sends to some ranks and receives from some, as stages of a pipeline do. It ends when these have ended, and the
+// kernel of the rank that starts last need not be the shortest.
 [[nodiscard]] bool is_send_or_receive_name(std::string_view name) noexcept;
 [[nodiscard]] bool is_communication_domain(std::string_view domain) noexcept;
 
-// Answers of a question about names, each asked once.
+// Answers to a question about names; the question is asked once for each name.
 template <typename Answer>
 class NameMemo {
  public:

@@ -1,4 +1,4 @@
-// The tracks of each thread, for those who ask of one thread after the other: files may have very many.
+// The tracks of each thread, for callers that look up one thread after another: files may have very many.
 #pragma once
 
 #include <span>
@@ -15,13 +15,13 @@ class ThreadTracks {
   [[nodiscard]] std::span<const TrackId> of(ThreadId thread) const noexcept {
     return std::span(tracks_).subspan(begins_[thread], begins_[thread + 1] - begins_[thread]);
   }
-  // The same of a process: what it does on no thread of its own. O(tracks of the process and kind).
+  // The same for a process: tracks that belong to no thread. O(tracks of the process and kind).
   [[nodiscard]] std::vector<TrackId> of_no_thread(ProcessId process, TrackKind kind) const;
 
  private:
   const Trace* trace_;
   std::vector<TrackId> tracks_;      // by thread
-  std::vector<std::size_t> begins_;  // of each thread in them; one more than there are threads
+  std::vector<std::size_t> begins_;  // start of each thread's tracks in tracks_; one more than there are threads
 };
 
 }  // namespace lanescope::analysis

@@ -14,7 +14,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-// Numbers of Schema.fbs and Message.fbs.
+// Constants of Schema.fbs and Message.fbs.
 constexpr std::int16_t kVersion5 = 4;
 enum class Header : std::uint8_t { kSchema = 1, kDictionaryBatch = 2, kRecordBatch = 3 };
 enum class Type : std::uint8_t { kInt = 2, kFloatingPoint = 3, kUtf8 = 5, kBool = 6 };
@@ -58,7 +58,7 @@ FlatTable field_of(const ColumnSchema& column, std::int64_t dictionary) {
   return field;
 }
 
-// Arrays of a batch: their lengths, and their bytes one behind the other.
+// Arrays of a batch: their lengths, and their bytes one after another.
 class Body {
  public:
   void add_array(std::size_t length, std::size_t nulls) {
@@ -74,7 +74,7 @@ class Body {
   void add_values(const std::vector<Value>& values) {
     add_buffer({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Value)});
   }
-  // A bit a value, the lowest first.
+  // One bit for each value, the lowest bit first.
   template <typename Value>
   void add_bits(const std::vector<Value>& values) {
     std::string bits((values.size() + 7) / 8, '\0');

@@ -10,7 +10,7 @@
 
 namespace lanescope::exporters {
 
-// A stream for each table: its schema, record batches, and the mark of its end. Memory: 8 bytes a value of one batch, and its texts.
+// Writes a stream for each table: its schema, record batches, and the end marker. Memory: 8 bytes for each value of one batch, and its texts.
 class ArrowStreams : public TableTarget {
  public:
   explicit ArrowStreams(const TextConsumer& write) : write_(write) {}

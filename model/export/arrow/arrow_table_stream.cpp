@@ -29,9 +29,9 @@ using exporters::TableDescription;
 using exporters::TableRows;
 using exporters::TableTarget;
 
-constexpr std::size_t kMostBatches = 2;  // that wait to be read
+constexpr std::size_t kMostBatches = 2;  // waiting to be read
 
-// ---- What ArrowArray and ArrowSchema point to, kept until they are released ---------------------------------------------------------------
+// ---- Memory that ArrowArray and ArrowSchema point to; it is kept until they are released ---------------------------------------------------
 
 template <typename Value>
 std::vector<std::byte> bytes_of(const std::vector<Value>& values) {
@@ -39,7 +39,7 @@ std::vector<std::byte> bytes_of(const std::vector<Value>& values) {
   return {bytes.begin(), bytes.end()};
 }
 
-// A bit a value, the lowest first.
+// One bit for each value, the lowest bit first.
 template <typename Value>
 std::vector<std::byte> bits_of(const std::vector<Value>& values) {
   std::vector<std::byte> bits((values.size() + 7) / 8);
@@ -49,7 +49,7 @@ std::vector<std::byte> bits_of(const std::vector<Value>& values) {
 }
 
 struct OwnedArray {
-  std::vector<std::vector<std::byte>> buffers;  // an empty first one: no nulls
+  std::vector<std::vector<std::byte>> buffers;  // an empty first buffer: no nulls
   std::vector<std::unique_ptr<ArrowArray>> children;
   std::unique_ptr<ArrowArray> dictionary;
   std::vector<const void*> buffer_places;
@@ -70,7 +70,7 @@ void release_array(ArrowArray* array) {
 }
 
 ArrowArray array_of(std::size_t length, std::int64_t nulls, std::unique_ptr<OwnedArray> owned) {
-  static constexpr std::byte kNothing{};  // stands for a buffer without bytes
+  static constexpr std::byte kNothing{};  // used for buffers without bytes
   for (const auto& buffer : owned->buffers) owned->buffer_places.push_back(buffer.empty() ? &kNothing : buffer.data());
   const bool has_validity = !owned->buffers.empty();
   if (has_validity && nulls == 0) owned->buffer_places.front() = nullptr;
@@ -129,7 +129,7 @@ const char* format_of(ColumnType type) {
     case ColumnType::kBool:
       return "b";
     case ColumnType::kText:
-      return "i";  // of its dictionary
+      return "i";  // the type of dictionary indices
   }
   return "l";
 }
@@ -146,7 +146,7 @@ ArrowSchema schema_of(const ColumnSchema& column) {
   return schema_of(std::move(owned), column.nullable == Nullable::kYes ? ARROW_FLAG_NULLABLE : 0);
 }
 
-// Pairs of lengths and texts, in the machine's order of bytes.
+// Pairs of length and text, in the machine's byte order.
 std::string encoded(const exporters::Metadata& metadata) {
   std::string text;
   const auto add_number = [&text](std::size_t number) {
@@ -173,9 +173,9 @@ ArrowSchema schema_of(const TableDescription& table) {
   return schema_of(std::move(owned), 0);
 }
 
-// ---- The thread that makes batches, and who reads them ------------------------------------------------------------------------------------
+// ---- The thread that makes batches, and the reader ----------------------------------------------------------------------------------------
 
-// An array that is released unless somebody takes it.
+// An array that is released unless it is taken.
 class HeldArray {
  public:
   explicit HeldArray(ArrowArray array) : array_(array) {}
@@ -206,7 +206,7 @@ class TableStream final : private TableTarget, private TableRows {
     thread_.join();
   }
 
-  // 0, or a number of errno.h.
+  // Returns 0 or an errno.h number.
   int schema(ArrowSchema& out) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return is_described_ || is_over_; });
@@ -246,7 +246,7 @@ class TableStream final : private TableTarget, private TableRows {
       if (const Result<void> written = exporters::write_tables(*trace_, options, *this); !written) failure = written.error();
       if (has_substitutes(*trace_))
         failure = Error{"Not all events of the table " + table_ + " can be read any more: the file was changed, cut or damaged, or memory lacks."};
-    } catch (const std::exception&) {  // of the standard library
+    } catch (const std::exception&) {  // from the standard library
       failure = Error{"There is not enough memory for the table " + table_ + "."};
     }
     const std::lock_guard lock(mutex_);
@@ -282,7 +282,7 @@ class TableStream final : private TableTarget, private TableRows {
   void flush() {
     if (batch_rows_ == 0 || ends_) return;
     auto owned = std::make_unique<OwnedArray>();
-    owned->buffers.emplace_back();  // a struct has a validity alone
+    owned->buffers.emplace_back();  // a struct has only a validity buffer
     for (std::size_t i = 0; i < columns_.size() && !ends_; ++i) owned->children.push_back(std::make_unique<ArrowArray>(array(i)));
     HeldArray batch(array_of(batch_rows_, 0, std::move(owned)));
     for (BatchColumn& column : columns_) column = {};
@@ -309,7 +309,7 @@ class TableStream final : private TableTarget, private TableRows {
     return array_of(batch_rows_, nulls, std::move(owned));
   }
 
-  // Where they are too long, the batch goes to nobody.
+  // If the texts are too long, the batch is not delivered.
   void add_texts(std::size_t index, OwnedArray& into) {
     const std::optional<exporters::BatchTexts> texts = texts_of(columns_[index], description_, index);
     if (!texts) {
@@ -327,7 +327,7 @@ class TableStream final : private TableTarget, private TableRows {
   const std::shared_ptr<const Trace> trace_;
   const std::string table_;
 
-  // The thread's.
+  // Used by the thread only.
   std::vector<BatchColumn> columns_;
   std::size_t rows_a_batch_ = 0;
   std::size_t batch_rows_ = 0;
@@ -337,18 +337,18 @@ class TableStream final : private TableTarget, private TableRows {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  TableDescription description_;  // does not change once it is there
+  TableDescription description_;  // constant once it is set
   bool is_described_ = false;
   bool is_over_ = false;      // no more batches are made
-  bool is_given_up_ = false;  // nobody reads them
+  bool is_given_up_ = false;  // the reader has gone
   std::optional<Error> failure_;
   std::deque<HeldArray> batches_;
 
-  // The reader's.
+  // Used by the reader only.
   bool has_failed_ = false;
   std::string said_;
 
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // last, because it uses all members above
 };
 
 TableStream& of(ArrowArrayStream* stream) { return *static_cast<TableStream*>(stream->private_data); }

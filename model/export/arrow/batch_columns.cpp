@@ -18,7 +18,7 @@ void append_row(std::span<const Cell> row, std::vector<BatchColumn>& columns) {
 
 std::optional<BatchTexts> texts_of(const BatchColumn& column, const TableDescription& table, std::size_t index) {
   const std::size_t rows = column.values.size();
-  std::vector<std::int64_t> known;  // the cell of a null need not have a text
+  std::vector<std::int64_t> known;  // the cell of a null may have no text
   for (std::size_t i = 0; i < rows; ++i)
     if (column.is_present[i] != 0) known.push_back(column.values[i]);
   const ValueDictionary dictionary = *dictionary_of(known, rows);

@@ -1,4 +1,4 @@
-// Rows of a table until they are a batch of Arrow, by column. Internal to model/export.
+// Collects rows of a table by column until they are an Arrow batch. Internal to model/export.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace lanescope::exporters {
 
-inline constexpr std::size_t kMostBatchRows = 1u << 16;  // readers that follow a stream get them soon
+inline constexpr std::size_t kMostBatchRows = 1u << 16;  // small, so that readers of a stream receive batches early
 
 struct BatchColumn {
   std::vector<std::int64_t> values;      // 0 for nulls
@@ -23,13 +23,13 @@ struct BatchColumn {
 
 void append_row(std::span<const Cell> row, std::vector<BatchColumn>& columns);
 
-// A column of texts, by its dictionary.
+// A column of texts with its dictionary.
 struct BatchTexts {
-  std::vector<std::int32_t> indices;  // of each row; of a null that of some text, which nobody asks for
-  std::vector<std::int32_t> offsets;  // of each text into `texts`, and the end of the last one
+  std::vector<std::int32_t> indices;  // for each row; for a null, the index of any text, which is not read
+  std::vector<std::int32_t> offsets;  // of each text in `texts`, and the end of the last one
   std::string texts;
 };
-// None where the texts take more than 2 GiB. `index`: of the column in the table. O(n).
+// Nothing if the texts take more than 2 GiB. `index` is the column's number in the table. O(n).
 [[nodiscard]] std::optional<BatchTexts> texts_of(const BatchColumn& column, const TableDescription& table, std::size_t index);
 
 }  // namespace lanescope::exporters

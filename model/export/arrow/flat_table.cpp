@@ -7,7 +7,7 @@
 namespace lanescope::exporters {
 namespace {
 
-constexpr std::size_t kOffset = 4;  // bytes of one to what lies elsewhere
+constexpr std::size_t kOffset = 4;  // bytes of an offset to data elsewhere
 
 template <typename Number>
 void append(std::string& buffer, Number value) {
@@ -18,7 +18,7 @@ void align(std::string& buffer, std::size_t size, std::size_t ahead = 0) {
   while ((buffer.size() + ahead) % size != 0) buffer.push_back('\0');
 }
 
-// Offsets count from where they stand, and point forward.
+// Offsets are relative to their own position, and point forward.
 void point(std::string& buffer, std::size_t at, std::size_t to) {
   const auto distance = static_cast<std::uint32_t>(to - at);
   std::memcpy(buffer.data() + at, &distance, sizeof distance);
@@ -38,7 +38,7 @@ std::string FlatTable::bytes() const {
   return buffer;
 }
 
-// Returns where the table begins. In front of it lies the list of its fields' places, behind it what they point to.
+// Returns the position of the table. The list of its fields' positions is in front of it, the data that they point to is behind it.
 std::size_t FlatTable::append_to(std::string& buffer) const {
   std::vector<const Field*> by_size;
   int places = 0;
@@ -46,7 +46,7 @@ std::size_t FlatTable::append_to(std::string& buffer) const {
     by_size.push_back(&field);
     places = std::max(places, field.place + 1);
   }
-  // The larger first: then each is aligned.
+  // Larger fields come first, so that each is aligned.
   std::stable_sort(by_size.begin(), by_size.end(), [](const Field* a, const Field* b) { return a->inline_size() > b->inline_size(); });
 
   std::vector<std::uint16_t> offsets(static_cast<std::size_t>(places), 0);
@@ -62,7 +62,7 @@ std::size_t FlatTable::append_to(std::string& buffer) const {
   append(buffer, static_cast<std::uint16_t>(list_size));
   append(buffer, static_cast<std::uint16_t>(size));
   for (const std::uint16_t offset : offsets) append(buffer, offset);
-  append(buffer, static_cast<std::int32_t>(list_size));  // from the table back to its list
+  append(buffer, static_cast<std::int32_t>(list_size));  // from the table back to the list
   buffer.resize(begin + size, '\0');
   for (const Field* field : by_size) append_value(*field, begin + offsets[static_cast<std::size_t>(field->place)], buffer);
   return begin;

@@ -1,5 +1,5 @@
-// A table of FlatBuffers (https://flatbuffers.dev/internals), which Arrow's messages are, made as a value and turned into bytes at once.
-// Internal to model/export.
+// A table of FlatBuffers (https://flatbuffers.dev/internals), the format of Arrow's messages. It is built as a value and then encoded in one step. Internal to
+// model/export.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lanescope::exporters {
 
-// Fields are named by their place in the schema; those that are not set have the schema's default.
+// Fields are named by their position in the schema. Fields that are not set have the schema's default.
 class FlatTable {
  public:
   FlatTable& byte(int place, std::uint8_t value) { return add(place, Number{value, 1}); }
@@ -23,7 +23,7 @@ class FlatTable {
   // A vector of numbers, or of structures of `words_each` numbers.
   FlatTable& integers64(int place, std::vector<std::int64_t> words, std::size_t words_each = 1) { return add(place, Words{std::move(words), words_each}); }
 
-  // A whole buffer whose root this is: a multiple of 8 bytes. O(size).
+  // A complete buffer with this table as root; its size is a multiple of 8 bytes. O(size).
   [[nodiscard]] std::string bytes() const;
 
  private:

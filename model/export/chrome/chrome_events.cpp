@@ -31,7 +31,7 @@ std::string memory_name(const MemoryDetail& detail) {
 }  // namespace
 
 QueueRows::QueueRows(const Trace& trace) {
-  std::map<TrackKey, std::vector<LaneId>> work;  // kernels and graphs, by the key that copies of their stream have
+  std::map<TrackKey, std::vector<LaneId>> work;  // kernels and graphs, by the key of their stream's copies
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kKernels && track.key.kind != TrackKind::kGraphLaunches) continue;
     TrackKey key = track.key;
@@ -53,7 +53,7 @@ QueueRows::QueueRows(const Trace& trace) {
 }
 
 std::uint32_t QueueRows::of(const TrackKey& key, std::size_t lane) const noexcept {
-  constexpr std::uint32_t kRowsOfLane = 1'000'000, kCopies = 250'000, kWaits = 500'000, kPageFaults = 900'000;  // more than there are streams
+  constexpr std::uint32_t kRowsOfLane = 1'000'000, kCopies = 250'000, kWaits = 500'000, kPageFaults = 900'000;  // larger than any number of streams
   auto further = static_cast<std::uint32_t>(lane) * kRowsOfLane;
   if (apart_.contains(key)) further += kCopies;
   if (key.kind == TrackKind::kSynchronizations) further += kWaits;
@@ -91,16 +91,16 @@ void ChromeEvents::write(const TrackKey& key, std::size_t lane, const Event& eve
     case TrackKind::kBacktraces:
     case TrackKind::kMemoryUsage:
     case TrackKind::kCudaEvents:
-      return;  // nothing that reads this format knows them
+      return;  // because no reader of this format knows them
     case TrackKind::kThreadStates:
       return write_state(key, event);
     case TrackKind::kCpuSamples:
-      return;  // they stand behind the events: write_samples()
+      return;  // they are written after the events: write_samples()
   }
 }
 
 void ChromeEvents::write_graph(const TrackKey& key, std::size_t lane, const Event& event) {
-  // A whole graph keeps the GPU busy as a kernel does, and no reader knows another word for it.
+  // A whole graph occupies the GPU like a kernel, and readers know no other category for it.
   begin_on_stream(key, lane, event, "kernel", trace_.name(event.name));
   json_.field("graph id", trace_.graph_launch_detail(event.detail).graph);
   end_on_stream(key, lane, event);
@@ -132,7 +132,7 @@ void ChromeEvents::write_state(const TrackKey& key, const Event& event) {
   json_.close('}').close('}');
 }
 
-// Those of the CPU are instants of a process; those of a GPU, groups with a duration, stand on a row of the GPU.
+// Page faults of the CPU are instants of a process. Page faults of a GPU are groups with a duration, on a row of the GPU.
 void ChromeEvents::write_page_fault(const TrackKey& key, std::size_t lane, const Event& event) {
   const PageFaultDetail& detail = trace_.page_fault_detail(event.detail);
   const bool of_gpu = key.gpu != kNone;
@@ -164,7 +164,7 @@ void ChromeEvents::begin_on_thread(const TrackKey& key, const Event& event, std:
   json_.timestamp("ts", event.start).microseconds("dur", event.duration);
 }
 
-// Leaves the arguments open.
+// Leaves the object of arguments open.
 void ChromeEvents::begin_on_stream(const TrackKey& key, std::size_t lane, const Event& event, std::string_view category, std::string_view name) {
   begin_event(json_, "X").field("cat", category).field("name", name).field("pid", pids_.gpu(key)).field("tid", rows_.of(key, lane));
   json_.timestamp("ts", event.start).microseconds("dur", event.duration).key("args").open('{');
@@ -213,7 +213,7 @@ void ChromeEvents::write_memory(const TrackKey& key, std::size_t lane, const Eve
   end_on_stream(key, lane, event);
 }
 
-// From the call to the work: one start a call, one end for each that it launched.
+// From the call to the work: one start for each call, one end for each operation that it launched.
 void ChromeEvents::write_arrow(const TrackKey& key, std::size_t lane, const Event& event) {
   if (event.correlation == 0) return;
   const EventRef launch = launches_.find(key.process, event.correlation, event.start);
@@ -221,7 +221,7 @@ void ChromeEvents::write_arrow(const TrackKey& key, std::size_t lane, const Even
   const Event call = trace_.event(launch);
   const auto [first, last] = selection_.events(trace_, launch.lane);
   const bool is_left_out = launch.index < first || launch.index >= last;
-  // Arrows lead on in time; work whose counters were read can stand a little before its call.
+  // Arrows point forward in time, but work whose counters were read can begin a little before its call.
   if (is_left_out || event.start < call.start) return;
   const std::uint64_t id = std::uint64_t{key.process} << 32 | event.correlation;
   if (started_arrows_.insert(id).second) {
@@ -236,7 +236,7 @@ void ChromeEvents::write_arrow_end(std::string_view phase, std::uint64_t id, std
   begin_event(json_, phase).field("id", id).field("pid", pid).field("tid", tid).timestamp("ts", time).field("cat", "ac2g").field("name", "ac2g");
 }
 
-// Ranges that came from PyTorch get its words back; all others are the user's.
+// Ranges that came from PyTorch get its category again; all others are user annotations.
 std::string_view ChromeEvents::range_category(const TrackKey& key) const {
   const std::string_view domain = trace_.domain_name(key.process, key.domain);
   return domain == kOperatorDomainName ? "cpu_op" : domain == kPythonDomainName ? "python_function" : "user_annotation";

@@ -1,4 +1,4 @@
-// The events of a Chrome trace, one by one. Internal to model/export.
+// Writes the events of a Chrome trace. Internal to model/export.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@
 
 namespace lanescope::exporters {
 
-// Opens an event of a phase on a line of its own, to be closed by who fills it.
+// Opens an event of a phase on a new line; the caller closes it.
 inline JsonWriter& begin_event(JsonWriter& json, std::string_view phase) {
   json.element().raw("\n").open('{');
   return json.field("ph", phase);
 }
 
-// The rows (tid) of GPUs' tracks: a stream's, and further ones for each lane of work that overlaps other work of the stream, for waits, and
-// for page faults. Readers nest what stands on one row; what overlaps there in part, Perfetto drops. Copies and sets stand on their
-// stream's row unless they overlap its kernels, as copies do that the processor makes for a stream.
+// The rows (tid) of GPUs' tracks: a row for each stream, and further rows for each lane of work that overlaps other work of the stream, for waits, and for
+// page faults. Readers nest events of one row; Perfetto drops events that overlap partly. Copies and sets are on their stream's row unless they overlap its
+// kernels. Copies that the processor makes for a stream may overlap them.
 class QueueRows {
  public:
   // O(copies and sets · log n).
@@ -31,10 +31,10 @@ class QueueRows {
   [[nodiscard]] bool has_apart(const TrackKey& key) const noexcept { return apart_.contains(key); }
 
  private:
-  std::set<TrackKey> apart_;  // of copies and sets that overlap kernels
+  std::set<TrackKey> apart_;  // copies and sets that overlap kernels
 };
 
-// The row of a thread's states, which begin and end in the middle of calls. Threads' ids are smaller than this.
+// Offset for the row of a thread's states, which begin and end in the middle of calls. Thread ids are smaller than this.
 inline constexpr std::uint32_t kStateRows = 100'000'000;
 
 class ChromeEvents {
@@ -43,8 +43,8 @@ class ChromeEvents {
       : trace_(trace), selection_(selection), json_(json), pids_(pids), rows_(trace), launches_(trace) {}
   [[nodiscard]] const QueueRows& rows() const noexcept { return rows_; }
 
-  // Of the lane-th lane of the track with this key. Readers look for what an arrow leads from and to among the events in front of it: write
-  // the events of threads before those of GPUs.
+  // Writes an event of the given lane of the track with this key. Readers search both ends of an arrow among preceding events, so write the events of threads
+  // before those of GPUs.
   void write(const TrackKey& key, std::size_t lane, const Event& event);
 
  private:

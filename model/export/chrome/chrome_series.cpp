@@ -9,7 +9,7 @@
 namespace lanescope::exporters {
 namespace {
 
-// Of the call itself, or of the one that it was inlined into so many levels up.
+// The call itself, or at a higher level a call that it was inlined into.
 std::string frame_id(CallNodeId node, std::size_t level) { return std::to_string(node) + (level == 0 ? "" : "." + std::to_string(level)); }
 
 }  // namespace
@@ -22,7 +22,7 @@ bool ChromeSeries::write_counter(CounterId id) {
                             : trace_.processes().empty() ? 0
                                                          : pids_.host(0);
   auto [first, last] = selection_.values(trace_, id);
-  // A quotient of whole numbers is written with the decimals that it has.
+  // Fractions of whole numbers are written with as many decimals as they have.
   const double parts = counter.resolution > 0 ? std::round(1 / counter.resolution) : 0;
   const bool is_fraction = parts >= 1 && std::abs(counter.resolution * parts - 1) < 1e-9;
   const bool is_plain = counter.unit.empty() || counter.unit.find_first_of("\"\\") != std::string::npos;

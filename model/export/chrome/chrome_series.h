@@ -1,4 +1,4 @@
-// Counters and samples of a Chrome trace. Internal to model/export.
+// Writes counters and samples of a Chrome trace. Internal to model/export.
 #pragma once
 
 #include <set>
@@ -16,12 +16,11 @@ class ChromeSeries {
   ChromeSeries(const Trace& trace, const ExportSelection& selection, JsonWriter& json, const ChromePids& pids)
       : trace_(trace), selection_(selection), json_(json), pids_(pids) {}
 
-  // Among the events, under the GPU or the process that the counter is of, with its unit as the name of its only series. Where it has no
-  // value, an event says none. False when the consumer refuses.
+  // Writes the counter among the events, under its GPU or process, with its unit as the name of its only series. If the counter has no value, an event without
+  // a value is written. Returns false if the consumer refuses.
   bool write_counter(CounterId id);
 
-  // Members behind the events: each sample refers to its innermost frame, and each frame to the one that called it. False when the consumer
-  // refuses.
+  // Writes the members after the events: each sample refers to its innermost frame, and each frame to its caller. Returns false if the consumer refuses.
   bool write_samples();
 
  private:

@@ -3,7 +3,7 @@
 namespace lanescope::exporters {
 namespace {
 
-// For code in no file.
+// The module name for code without a file.
 std::string_view module_of(CodeKind kind) { return kind == CodeKind::kPython ? "[Python]" : "[Unknown]"; }
 
 NsysTable calls_of(NsysTable table) {
@@ -11,8 +11,8 @@ NsysTable calls_of(NsysTable table) {
   return table == NsysTable::kCudaChains ? NsysTable::kCudaCalls : NsysTable::kOsRuntimeCalls;
 }
 
-// From an innermost call outwards; a condition on the id of a chain reaches the table of chains, so that one chain is found at once. group_concat() is
-// among the functions that SQLite lets views call where it does not trust a file's schema; json_group_array() is not.
+// Walks from an innermost call outwards. A condition on the id of a chain is applied to the table of chains, so one chain is found directly. SQLite allows
+// group_concat() in views even if it does not trust a file's schema, but not json_group_array().
 std::string rows_of(NsysTable table) {
   const bool is_cuda = table == NsysTable::kCudaChains;
   return std::string("SELECT chain.id AS id, function.symbol AS symbol, function.module AS module, ") +

@@ -1,8 +1,8 @@
-// Call chains that share their outer calls, with views that say them call by call as Nsight Systems' tables do. Internal to model/export.
+// Writes call chains that share their outer calls, with views that show them call by call as Nsight Systems' tables do. Internal to model/export.
 //
-// A sample of a deep stack is a row of Nsight's table for each of its calls: a recording of minutes would become hundreds of millions of rows, and a
-// hostile file of 10 MB thousands of millions. Here each call is a row once, however many samples were taken in it, so that what is written grows
-// with the file and not with depths (docs/adr/0029).
+// In Nsight's table, a sample of a deep stack has a row for each of its calls: a recording of minutes would become hundreds of millions of rows, and a hostile
+// file of 10 MB billions. Here each call has one row, independent of the number of its samples, so the output grows with the file and not with the depth of
+// stacks (docs/adr/0029).
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace lanescope::exporters {
 
-class NsysCalls {  // of one thread
+class NsysCalls {  // single-threaded
  public:
   NsysCalls(const Trace& trace, NsysDatabase& database, NsysStrings& strings);
 
-  // A chain of a table of Nsight's (kOsRuntimeChains, kCudaChains, kSampleChains) by the id that it has there. Requires: a chain that is not 0, and an id
-  // once. All chains together: O(samples, calls and functions).
+  // Writes a chain of one of Nsight's tables (kOsRuntimeChains, kCudaChains, kSampleChains) under its id there. Requires: the chain is not 0, and each id is
+  // used once. O(samples, calls and functions) for all chains together.
   void write(NsysTable table, std::int64_t id, CallNodeId chain);
-  // Views that stand for the tables of which chains were written.
+  // Writes views in place of the tables with chains.
   void write_views();
 
  private:
@@ -31,13 +31,13 @@ class NsysCalls {  // of one thread
   NsysDatabase& database_;
   NsysStrings& strings_;
   std::vector<bool> is_written_;               // by call
-  std::vector<std::uint32_t> depths_;          // by call: its functions and those of its callers
+  std::vector<std::uint32_t> depths_;          // by call: the number of its functions and its callers' functions
   std::vector<std::int64_t> first_functions_;  // by location; 0: not written
   std::int64_t functions_ = 0;                 // written so far
   bool has_os_runtime_ = false, has_cuda_ = false, has_samples_ = false;
 };
 
-// What tables say of a function of a chain, whether they share calls or not.
+// A function of a chain as tables contain it, with or without shared calls.
 struct ChainFunction {
   std::int64_t symbol = 0;
   std::int64_t module = 0;

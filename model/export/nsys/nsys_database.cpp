@@ -20,14 +20,14 @@ std::string column_names(std::string_view columns) {
 
 Result<std::unique_ptr<NsysDatabase>> NsysDatabase::create(const std::filesystem::path& path, const std::filesystem::path& shown, NamePatterns tables) {
   std::error_code failed;
-  // The folder as it is without links, for SQLite refuses them all the way.
+  // The folder without links, because SQLite refuses links anywhere in the path.
   const std::filesystem::path folder = std::filesystem::canonical(path.has_parent_path() ? path.parent_path() : ".", failed);
   const std::filesystem::path file = failed ? path : folder / path.filename();
   std::unique_ptr<NsysDatabase> database(new NsysDatabase(std::move(tables)));
-  // It is one thread's: with SQLite's own locks, rows of call chains would take a third longer.
+  // One thread uses the database. With SQLite's locks, rows of call chains would take a third longer.
   if (sqlite3_open_v2(file.c_str(), &database->handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK)
     return not_written(shown.string(), sqlite3_errmsg(database->handle_));
-  // The file is new: after a failure it is thrown away, so nothing needs to be rolled back.
+  // The file is new and is discarded after a failure, so no rollback is needed.
   database->execute("PRAGMA journal_mode = OFF");
   database->execute("PRAGMA synchronous = OFF");
   database->execute("PRAGMA page_size = 16384");

@@ -1,4 +1,4 @@
-// A SQLite file that is being written: tables that come to be with their first row. Internal to model/export.
+// A SQLite file that is being written; a table is created with its first row. Internal to model/export.
 #pragma once
 
 #include <array>
@@ -22,24 +22,24 @@ namespace lanescope::exporters {
 struct Null {};
 inline constexpr Null kNull;
 
-class NsysDatabase {  // of one thread
+class NsysDatabase {  // single-threaded
  public:
-  // Into an empty file; a link is refused. `shown`: what errors call it. `tables`: only those that match.
+  // Writes into an empty file; a link is refused. `shown` is the name in error texts. Only tables that match `tables` are written.
   static Result<std::unique_ptr<NsysDatabase>> create(const std::filesystem::path& path, const std::filesystem::path& shown, NamePatterns tables);
   ~NsysDatabase();
   NsysDatabase(const NsysDatabase&) = delete;
   NsysDatabase& operator=(const NsysDatabase&) = delete;
 
-  // Whether rows of the table, which is one of Nsight's, are wanted at all.
+  // True if the table, one of Nsight's, is to be written.
   [[nodiscard]] bool wants(NsysTable table) const;
 
-  // Appends a row: one value a column, in the columns' order. Values are integers, floating-point numbers, text, or kNull, or optional
-  // ones. Failures are kept, and reported by finish().
+  // Appends a row: one value for each column, in the order of columns. Values are integers, floating-point numbers, text, kNull, or optionals of these.
+  // Failures are stored and reported by finish().
   template <typename... Values>
   void insert(NsysTable table, const Values&... values) {
     insert_at(table, std::nullopt, values...);
   }
-  // The same with a row id; none for the next.
+  // The same with a row id; without one, the next id is used.
   template <typename... Values>
   void insert_at(NsysTable table, std::optional<std::int64_t> row_id, const Values&... values) {
     sqlite3_stmt* statement = insertion(table, sizeof...(values));
@@ -50,7 +50,7 @@ class NsysDatabase {  // of one thread
     run(statement);
   }
 
-  // A view in place of the table. Requires: no row of the table was inserted.
+  // Creates a view in place of the table. Requires: no row of the table was inserted.
   void create_view(NsysTable table, const std::string& select);
   void write_enums();
   void create_empty_tables();

@@ -1,4 +1,4 @@
-// The enumerations of an Nsight Systems export: what numbers in its tables mean.
+// The enumerations of an Nsight Systems export: the meaning of numbers in its tables.
 #include "nsys_schema.h"
 
 namespace lanescope::exporters {

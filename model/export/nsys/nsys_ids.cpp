@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint32_t kLargest = 0xffffff;
 
-// Numbers that are not in use, from the largest down.
+// Free numbers, from the largest downwards.
 class FreeNumbers {
  public:
   void use(std::uint32_t number) {

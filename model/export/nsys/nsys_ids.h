@@ -11,17 +11,17 @@
 
 namespace lanescope::exporters {
 
-// The numbers of processes and threads that fit in 24 bits are kept; others are replaced by free ones, from the top.
+// Process and thread ids that fit in 24 bits are kept; others are replaced by free ones, from the top.
 class NsysIds {
  public:
   explicit NsysIds(const Trace& trace);
 
   [[nodiscard]] std::uint32_t pid(ProcessId process) const { return pids_[process]; }
-  // Processes that had the same pid one after the other lie in "virtual machines" of their own.
+  // Processes that reuse a pid are in separate "virtual machines".
   [[nodiscard]] std::uint32_t virtual_machine(ProcessId process) const { return machines_[process]; }
   [[nodiscard]] std::int64_t global_pid(ProcessId process) const;
   [[nodiscard]] std::int64_t global_tid(ThreadId thread) const;
-  // Of an event on a track: of its thread, or of its process where no thread is known.
+  // For an event on a track: of its thread, or of its process if no thread is known.
   [[nodiscard]] std::int64_t global_tid(const TrackKey& key) const;
 
  private:
@@ -31,7 +31,7 @@ class NsysIds {
   std::vector<std::uint32_t> tids_;
 };
 
-// Ids of the texts that tables refer to: names of the trace keep theirs, others follow.
+// Ids of the texts that tables refer to: names of the trace keep their ids, others get the following ones.
 class NsysStrings {
  public:
   explicit NsysStrings(const Trace& trace) : trace_(trace), used_(trace.name_count()) {}
@@ -41,7 +41,7 @@ class NsysStrings {
   }
   std::int64_t id(std::string_view text);
 
-  // Calls use(id, text) for each string that was asked for, by id.
+  // Calls use(id, text) for each string that was requested, by id.
   template <typename Use>
   void for_each(Use use) const {
     for (std::size_t name = 0; name < used_.size(); ++name)

@@ -6,7 +6,7 @@
 namespace lanescope::exporters {
 namespace {
 
-// Whole numbers stay whole.
+// Writes integers as integers.
 void insert_value(NsysDatabase& database, Nanoseconds time, std::int64_t type, std::int64_t metric, const Counter& counter, std::int64_t value) {
   const double real = static_cast<double>(value) * counter.resolution;
   if (real == std::floor(real) && std::abs(real) < 9e15)
@@ -18,8 +18,8 @@ void insert_value(NsysDatabase& database, Nanoseconds time, std::int64_t type, s
 }  // namespace
 
 void write_gpu_metrics(const Trace& trace, const ExportSelection& selection, NsysDatabase& database) {
-  std::map<const void*, std::int64_t> types;     // by the times that counters share
-  std::map<std::int64_t, std::int64_t> metrics;  // of each type, so far
+  std::map<const void*, std::int64_t> types;     // by the array of times that counters share
+  std::map<std::int64_t, std::int64_t> metrics;  // for each type, so far
   for (CounterId id = 0; id < trace.counters().size(); ++id) {
     const Counter& counter = trace.counters()[id];
     const CounterSeries& series = trace.counter_series(id);

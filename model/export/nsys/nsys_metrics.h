@@ -7,8 +7,8 @@
 
 namespace lanescope::exporters {
 
-// GPU_METRICS and TARGET_INFO_GPU_METRICS: counters of GPUs that belong to no process. Values are in their unit, which stands in brackets
-// behind the name; a type is one GPU's counters that are read together. Samples without a value have no row.
+// Writes GPU_METRICS and TARGET_INFO_GPU_METRICS: counters of GPUs that belong to no process. Values have the unit in brackets after the name; a type consists
+// of one GPU's counters that are read together. Samples without a value have no row.
 void write_gpu_metrics(const Trace& trace, const ExportSelection& selection, NsysDatabase& database);
 
 }  // namespace lanescope::exporters

@@ -8,8 +8,8 @@
 
 namespace lanescope::exporters {
 
-// MPI_P2P_EVENTS, MPI_COLLECTIVES_EVENTS, MPI_START_WAIT_EVENTS, MPI_OTHER_EVENTS and MPI_RANKS. The calls stand in NVTX_EVENTS as well,
-// with what these tables have no columns for.
+// Writes MPI_P2P_EVENTS, MPI_COLLECTIVES_EVENTS, MPI_START_WAIT_EVENTS, MPI_OTHER_EVENTS and MPI_RANKS. NVTX_EVENTS also contains the calls, with data for
+// which these tables have no columns.
 void write_mpi(const Trace& trace, const ExportSelection& selection, NsysDatabase& database, const NsysIds& ids, NsysStrings& strings);
 
 }  // namespace lanescope::exporters

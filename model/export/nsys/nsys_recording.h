@@ -1,4 +1,4 @@
-// What was recorded, where and by what, in Nsight Systems' tables. Internal to model/export.
+// Writes what was recorded, where and by what, in Nsight Systems' tables. Internal to model/export.
 #pragma once
 
 #include "model/trace/trace.h"
@@ -7,7 +7,7 @@
 
 namespace lanescope::exporters {
 
-// GPUs, contexts and streams, processes and names of threads, diagnostics, the session's times, and what made the file.
+// Writes GPUs, contexts and streams, processes and names of threads, diagnostics, the session's times, and the program that made the file.
 void write_recording(const Trace& trace, NsysDatabase& database, const NsysIds& ids, NsysStrings& strings);
 
 }  // namespace lanescope::exporters

@@ -1,4 +1,4 @@
-// The schema of Nsight Systems' SQLite exports, as far as a trace fills it. Internal to model/export.
+// The part of the schema of Nsight Systems' SQLite exports that traces fill. Internal to model/export.
 #pragma once
 
 #include <cstddef>
@@ -57,7 +57,7 @@ enum class NsysTable : unsigned char {
   kStreams,           // TARGET_INFO_CUDA_STREAM
   kCaptureMetadata,   // META_DATA_CAPTURE
   kExportMetadata,    // META_DATA_EXPORT
-  // Not of Nsight's schema: call chains that share their outer calls (NsysCalls), where views stand for its tables.
+  // Not in Nsight's schema: call chains that share their outer calls (NsysCalls), if views replace its tables.
   kCalls,           // LANESCOPE_CALLS
   kCallFunctions,   // LANESCOPE_CALL_FUNCTIONS
   kOsRuntimeCalls,  // LANESCOPE_OSRT_CALLCHAINS

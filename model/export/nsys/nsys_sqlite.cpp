@@ -22,7 +22,7 @@ namespace {
 
 using namespace exporters;
 
-// Numbers of Nsight Systems' enumerations (nsys_enums.cpp).
+// Constants of Nsight Systems' enumerations (nsys_enums.cpp).
 enum EventClass { kRuntimeCall = 0, kDriverCall = 1, kOsRuntimeCall = 27, kPartialOsRuntimeCall = 32, kCudaOverhead = 103 };
 enum NvtxEvent { kCategory = 33, kMark = 34, kPushPopRange = 59, kStartEndRange = 60, kDomainCreate = 75 };
 enum OverheadType {
@@ -36,10 +36,10 @@ enum OverheadType {
   kCommandBufferFull = 8
 };
 
-// Memory kinds count from 0 there and from 1 here; its 7 is "unknown".
+// Memory kinds start at 0 in Nsight Systems and at 1 here; 7 is its "unknown".
 std::int64_t memory_kind(MemoryKind kind) { return kind == MemoryKind::kUnknown ? 7 : static_cast<std::int64_t>(kind) - 1; }
 
-// Operations on memory pools count from 0 there: creation, destruction, trim.
+// Operations on memory pools start at 0 in Nsight Systems: creation, destruction, trim.
 constexpr int kLocalPool = 1;
 int pool_operation(MemoryUsageOperation operation) { return static_cast<int>(operation) - static_cast<int>(MemoryUsageOperation::kPoolCreation); }
 
@@ -124,7 +124,7 @@ class NsysExport {
         return threads_.write_samples(track);
       case TrackKind::kProcessors:
       case TrackKind::kBacktraces:
-        return;  // the ones follow from the states of threads, the others stand beside their calls
+        return;  // processors follow from the states of threads; backtraces are written with their calls
     }
   }
 
@@ -254,7 +254,7 @@ class NsysExport {
     });
   }
 
-  // The profiler's own time has a table without correlation ids, CUDA's one with.
+  // The profiler's own overhead has a table without correlation ids, CUDA's overhead one with them.
   void write_overhead(const Track& track) {
     const std::int64_t thread = ids_.global_tid(track.key);
     for (const EventRef ref : events_in_order(trace_, track, selection_)) {
@@ -268,7 +268,7 @@ class NsysExport {
     }
   }
 
-  // Ranges of an imported trace have the numbers of their rows, which reports print: they keep them where no two are equal.
+  // Ranges of an imported trace have the numbers of their rows, which reports print. They keep these numbers if no two are equal.
   bool nvtx_rows_are_known() const {
     std::unordered_set<std::uint32_t> seen;
     for (const Track& track : trace_.tracks()) {
@@ -328,7 +328,7 @@ class NsysExport {
   NsysIds ids_;
   NsysStrings strings_;
   NsysThreads threads_;
-  std::int64_t grid_ = 0;  // kernels so far: Nsight Systems numbers them
+  std::int64_t grid_ = 0;  // kernels so far, because Nsight Systems numbers them
   bool nvtx_rows_are_known_ = false;
 };
 

@@ -6,12 +6,12 @@
 namespace lanescope::exporters {
 namespace {
 
-// Of one call of a chain; depth 0 is the innermost.
+// Columns for one call of a chain; depth 0 is the innermost.
 constexpr const char* kChainColumns =
     "id INTEGER NOT NULL, symbol INTEGER NOT NULL, module INTEGER NOT NULL, kernelMode INTEGER, thumbCode INTEGER, "
     "unresolved INTEGER, specialEntry INTEGER, originalIP INTEGER, unwindMethod INTEGER, stackDepth INTEGER NOT NULL";
 
-// Of a chain: its id in Nsight's table, and its innermost call in LANESCOPE_CALLS.
+// Columns for a chain: its id in Nsight's table, and its innermost call in LANESCOPE_CALLS.
 constexpr const char* kInnermostCallColumns = "id INTEGER NOT NULL PRIMARY KEY, callId INTEGER NOT NULL";
 
 constexpr TableSchema kTables[] = {

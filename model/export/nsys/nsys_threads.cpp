@@ -7,10 +7,10 @@
 namespace lanescope::exporters {
 namespace {
 
-// Numbers of Nsight Systems' enumerations (nsys_enums.cpp).
+// Constants of Nsight Systems' enumerations (nsys_enums.cpp).
 enum SamplingThreadState { kUnknownState = 0, kRunningState = 1, kInterruptibleState = 2, kUnscheduledState = 6 };
 
-// In which state the scheduler left a thread that no longer runs.
+// The state in which the scheduler left a thread that stopped running.
 SamplingThreadState state_after(ThreadState next) {
   if (next == ThreadState::kRunnable) return kUnscheduledState;
   return next == ThreadState::kBlocked ? kInterruptibleState : kUnknownState;
@@ -45,7 +45,7 @@ void NsysThreads::write_states(const Track& track) {
   const auto detail = [&](std::size_t i) -> const ThreadStateDetail& { return trace_.thread_state_detail(spans[i].detail); };
   const auto runs = [&](std::size_t i) { return detail(i).state == ThreadState::kRunning; };
   const auto processor = [&](std::size_t i) { return detail(i).processor == kNone ? 0 : detail(i).processor; };
-  const auto joined = [&](std::size_t i) { return i + 1 < spans.size() && spans[i].end() == spans[i + 1].start; };  // to the next
+  const auto joined = [&](std::size_t i) { return i + 1 < spans.size() && spans[i].end() == spans[i + 1].start; };  // true if the next span follows directly
   const auto put_in = [&](Nanoseconds time, std::uint32_t on) { database_.insert(NsysTable::kScheduling, time, on, 1, thread, kNull, 0); };
   const auto put_out = [&](Nanoseconds time, std::uint32_t from, ThreadState next) {
     database_.insert(NsysTable::kScheduling, time, from, 0, thread, state_after(next), 0);
@@ -82,7 +82,7 @@ std::uint64_t NsysThreads::chain_rows() const {
   std::vector<std::uint64_t> of_chain(stacks.node_count());
   for (CallNodeId id = 1; id < of_chain.size(); ++id) of_chain[id] = of_chain[stacks.node(id).parent] + stacks.functions(stacks.node(id).location).size();
   std::uint64_t rows = 0;
-  std::set<std::pair<SampleOrigin, CallNodeId>> counted;  // of calls: each is written once
+  std::set<std::pair<SampleOrigin, CallNodeId>> counted;  // chains of calls, because each is written once
   for (const Track& track : trace_.tracks()) {
     const bool has_samples = track.key.kind == TrackKind::kCpuSamples && database_.wants(NsysTable::kSampleChains);
     const bool has_backtraces = track.key.kind == TrackKind::kBacktraces;

@@ -1,4 +1,4 @@
-// What threads did beside calls, in Nsight Systems' tables: scheduling, samples, call chains. Internal to model/export.
+// Writes threads' data except calls in Nsight Systems' tables: scheduling, samples, call chains. Internal to model/export.
 #pragma once
 
 #include <map>
@@ -21,14 +21,14 @@ class NsysThreads {
   void write_states(const Track& track);   // SCHED_EVENTS
   void write_samples(const Track& track);  // COMPOSITE_EVENTS, SAMPLING_CALLCHAINS
 
-  // How many rows the tables of call chains get at most, where they share no calls. O(samples, and n log n of backtraces).
+  // Upper bound for rows in the tables of call chains if calls are not shared. O(samples, and n log n of backtraces).
   [[nodiscard]] std::uint64_t chain_rows() const;
-  // From here on chains share their calls (NsysCalls); write_views() once all are written.
+  // From now on chains share their calls (NsysCalls). Call write_views() after all chains are written.
   void share_calls();
   void write_views();
 
-  // The id of the call chain that was taken at this call of the thread; none where none was. Writes the chain where it is
-  // the first call that has it (OSRT_CALLCHAINS, CUDA_CALLCHAINS).
+  // The id of the call chain that was recorded at this call of the thread; nothing if there is none. Writes the chain at its first use (OSRT_CALLCHAINS,
+  // CUDA_CALLCHAINS).
   std::optional<std::int64_t> chain_of(SampleOrigin origin, ThreadId thread, const Event& call);
 
  private:

@@ -1,4 +1,4 @@
-// Nsight's tables as rows of SQLite, for exports that are made of them. Internal to model/export.
+// Nsight's tables as rows of SQLite, for exports that are made from them. Internal to model/export.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@
 
 namespace lanescope::exporters {
 
-// Writes them into an empty file. `shown`: what errors call it, which may be made of it. Fails as export_nsys_sqlite() does; what was written then is of no
-// use.
+// Writes the tables into an empty file. `shown` is the name in error texts; it may be a file made from this one. Fails like export_nsys_sqlite(); the file is
+// then useless.
 Result<void> write_nsys_database(const Trace& trace, const std::filesystem::path& place, const std::filesystem::path& shown, const NsysSqliteOptions& options);
 
 }  // namespace lanescope::exporters

@@ -9,7 +9,7 @@
 namespace lanescope::exporters {
 namespace {
 
-// Appends values of `width` bits each, the lowest bit first; the last byte is filled with zeros.
+// Appends values of `width` bits each, the lowest bit first; the last byte is padded with zeros.
 class BitAppender {
  public:
   BitAppender(std::string& bytes, int width) : bytes_(bytes), width_(width) {}
@@ -20,7 +20,7 @@ class BitAppender {
     if (count_ < 64) return;
     append(8);
     count_ -= 64;
-    // What did not fit: a shift by 64 is not defined.
+    // The bits that did not fit. A shift by 64 is undefined.
     bits_ = count_ == 0 ? 0 : value >> (width_ - count_);
   }
   void finish() { append((count_ + 7) / 8); }
@@ -38,8 +38,8 @@ class BitAppender {
 };
 static_assert(std::endian::native == std::endian::little);
 
-constexpr std::size_t kGroup = 8;         // values that bit packing takes together
-constexpr std::size_t kShortestRun = 16;  // equal values that are worth a run of their own
+constexpr std::size_t kGroup = 8;         // values that bit packing combines
+constexpr std::size_t kShortestRun = 16;  // equal values that justify a run of their own
 
 void append_packed(std::string& bytes, std::span<const std::uint32_t> values, int width) {
   if (values.empty()) return;
@@ -61,7 +61,7 @@ void append_runs(std::string& bytes, std::span<const std::uint32_t> values, int 
     const auto differs = std::find_if(values.begin() + static_cast<std::ptrdiff_t>(i), values.end(), [&](auto v) { return v != values[i]; });
     const std::size_t run = static_cast<std::size_t>(differs - values.begin()) - i;
     if (run < kShortestRun) {
-      i = std::min(i + kGroup, values.size());  // whole groups are packed, so that a run can begin behind each
+      i = std::min(i + kGroup, values.size());  // whole groups are packed, so that a run can begin after each
       continue;
     }
     append_packed(bytes, values.subspan(first_packed, i - first_packed), width);

@@ -28,11 +28,11 @@ struct Close {
 using Database = std::unique_ptr<sqlite3, Close>;
 using Statement = std::unique_ptr<sqlite3_stmt, Close>;
 
-// A new file for this user alone, which is gone afterwards.
+// A temporary file for this user only; the destructor removes it.
 class PassingFile {
  public:
   explicit PassingFile(std::filesystem::path path) : path_(std::move(path)) {}
-  // Fails with a clause.
+  // Fails with the system's reason.
   Result<void> make() {
     const int descriptor = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (descriptor < 0 || close(descriptor) != 0) return Error{std::strerror(errno)};
@@ -55,7 +55,7 @@ std::string column_text(sqlite3_stmt* statement, int column) {
   return text == nullptr ? std::string() : std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement, column)));
 }
 
-// Texts under numbers, each once.
+// Texts by number, without duplicates.
 class Texts {
  public:
   std::int64_t number_of(std::string text) {
@@ -92,7 +92,7 @@ class Conversion {
   }
 
  private:
-  // Of the tables that there may be, those that another recording left in the folder go.
+  // Removes tables that another export left in the folder, as far as their names are known.
   void leave_out_but(const std::vector<std::string>& names) {
     const auto leave_out = [&](std::string_view name) {
       if (std::find(names.begin(), names.end(), name) == names.end()) folder_.leave_out(name);
@@ -101,7 +101,7 @@ class Conversion {
     for (const EnumTable& table : enum_tables()) leave_out(table.name);
   }
 
-  // Null where SQLite refuses, which has its own word for why.
+  // Null if SQLite refuses; SQLite has the reason.
   Statement prepare(const std::string& question) {
     sqlite3_stmt* statement = nullptr;
     sqlite3_prepare_v2(database_.get(), question.c_str(), -1, &statement, nullptr);
@@ -109,7 +109,7 @@ class Conversion {
   }
 
   std::vector<ColumnSchema> columns_of(const std::string& table) {
-    enum { kName = 1, kType = 2, kNotNull = 3, kKey = 5 };  // of what the pragma says
+    enum { kName = 1, kType = 2, kNotNull = 3, kKey = 5 };  // columns of the pragma's result
     std::vector<ColumnSchema> columns;
     const Statement described = prepare("PRAGMA table_info(\"" + table + "\")");
     while (described && sqlite3_step(described.get()) == SQLITE_ROW) {
@@ -124,7 +124,7 @@ class Conversion {
     return columns;
   }
 
-  // SQLite takes any number into a column of integers, and metrics are fractions there.
+  // SQLite accepts any number in a column of integers, and there metrics are fractions.
   void widen(const std::string& table, std::vector<ColumnSchema>& columns) {
     std::string question;
     for (const ColumnSchema& column : columns) question += (question.empty() ? "SELECT max(typeof(\"" : ", max(typeof(\"") + column.name + "\") = 'real')";

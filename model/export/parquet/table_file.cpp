@@ -18,12 +18,12 @@ namespace {
 constexpr std::string_view kMagic = "PAR1";
 constexpr int kZstdCodec = 6;
 constexpr int kZstdLevel = 3;
-// Beyond so many, differences take less than a dictionary and numbers into it.
+// Above this number of entries, differences take less space than a dictionary with indices.
 constexpr std::size_t kLargestNumberDictionary = 1u << 15;
-// Of numbers that come so often each, or oftener, a dictionary takes least. Else both ways are tried.
+// If each number occurs at least this often on average, a dictionary takes the least space. Otherwise both ways are tried.
 constexpr std::size_t kLeastUses = 16;
 
-// Numbers of parquet.thrift.
+// Constants of parquet.thrift.
 enum Encoding : int { kPlain = 0, kRle = 3, kDeltaBinaryPacked = 5, kRleDictionary = 8 };
 enum PhysicalType : int { kBoolean = 0, kInt64Type = 2, kDoubleType = 5, kByteArray = 6 };
 
@@ -95,7 +95,7 @@ TableFile::ChunkPlace TableFile::write_chunk(std::size_t index) {
   if (column.schema.nullable == Nullable::kYes) {
     std::string runs;
     append_runs(runs, column.is_present, 1);
-    append_plain_text(levels, runs);  // with their length in front, as texts
+    append_plain_text(levels, runs);  // with a preceding length, like texts
   }
   const EncodedChunk chunk = encoded(index, levels);
   place.encoding = chunk.encoding;

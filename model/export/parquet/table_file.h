@@ -1,10 +1,10 @@
 // Writes one Parquet file: one table of flat columns, row by row. Internal to model/export.
 //
-// Format: https://github.com/apache/parquet-format (footer version 2, data pages of version 1, zstd). Each column of a row group is one page:
-// booleans plain, texts in a dictionary, whole numbers in a dictionary or as differences, whichever takes less. Numbers have their least and greatest
-// value in the footer, so that readers skip row groups.
+// Format: https://github.com/apache/parquet-format (footer version 2, data pages of version 1, zstd). Each column of a row group is one page: booleans are
+// plain, texts use a dictionary, and integers use a dictionary or differences, whichever takes less space. The footer contains the minimum and maximum of
+// numbers, so that readers can skip row groups.
 //
-// Memory: 8 bytes a value of one row group, and the texts of its dictionaries.
+// Memory: 8 bytes for each value of one row group, and the texts of its dictionaries.
 #pragma once
 
 #include <cstdint>
@@ -25,28 +25,28 @@ class TableFile : public TableRows {
   // Appends to an open file.
   TableFile(int descriptor, TableDescription table);
 
-  // A failure to write is kept for finish().
+  // Write errors are stored for finish().
   void append(std::span<const Cell> row) override;
   [[nodiscard]] std::uint64_t rows() const noexcept override { return rows_; }
 
-  // Writes what is left, and the footer.
+  // Writes the remaining rows and the footer.
   Result<void> finish();
 
  private:
   struct Column {
     ColumnSchema schema;
     std::vector<std::int64_t> values;       // of the row group, without nulls
-    std::vector<std::uint32_t> is_present;  // nullable columns: 0 for a null, else 1; one a row
+    std::vector<std::uint32_t> is_present;  // nullable columns: 0 for a null, else 1; one for each row
   };
   struct ChunkPlace {
-    std::int64_t dictionary_offset = -1;  // -1: it has none
+    std::int64_t dictionary_offset = -1;  // -1: no dictionary
     std::int64_t data_offset = 0;
     std::int64_t uncompressed_bytes = 0;
     std::int64_t compressed_bytes = 0;
-    std::int64_t values = 0;  // nulls too
+    std::int64_t values = 0;  // including nulls
     std::int64_t nulls = 0;
     int encoding = 0;
-    std::string least, greatest;  // plain bytes; empty where there are none
+    std::string least, greatest;  // plain bytes; empty if there are none
   };
   struct RowGroup {
     std::vector<ChunkPlace> chunks;
@@ -67,7 +67,7 @@ class TableFile : public TableRows {
 
   void flush_rows();
   ChunkPlace write_chunk(std::size_t index);
-  // Takes all values of the column. `levels` say which are null.
+  // Takes all values of the column. `levels` marks the nulls.
   [[nodiscard]] EncodedChunk encoded(std::size_t index, std::string_view levels);
   [[nodiscard]] EncodedChunk in_dictionary(std::size_t index, std::string_view levels, const ValueDictionary& dictionary);
   [[nodiscard]] Page page(PageKind kind, std::size_t values, int encoding, std::string_view body);

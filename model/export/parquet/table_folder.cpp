@@ -46,7 +46,7 @@ Result<void> TableFolder::finish() {
 
 Error TableFolder::give_up(Error error) {
   std::error_code ignored;
-  made_.clear();  // those that have no place yet go
+  made_.clear();  // removes the files that have not taken their places
   if (made_folder_) std::filesystem::remove(folder_, ignored);
   return error;
 }

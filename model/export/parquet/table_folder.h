@@ -1,4 +1,4 @@
-// A folder of Parquet files, one a table. Internal to model/export.
+// A folder of Parquet files, one for each table. Internal to model/export.
 #pragma once
 
 #include <filesystem>
@@ -14,21 +14,21 @@
 
 namespace lanescope::exporters {
 
-// The files take their places when all are whole. Where an export fails, what was there is as it was.
+// The files take their places when all are complete. If an export fails, the folder is unchanged.
 class TableFolder : public TableTarget {
  public:
   TableFolder(std::filesystem::path folder, Overwrite overwrite) : folder_(std::move(folder)), overwrite_(overwrite) {}
 
-  // Makes the folder where there is none; with Overwrite::kRefuse, one that holds anything is refused.
+  // Creates the folder if necessary. With Overwrite::kRefuse, a folder that is not empty is refused.
   Result<void> make();
 
   Result<void> write(TableDescription table, const std::function<Result<void>(TableRows& rows)>& fill) override;
   void leave_out(std::string_view name) override { left_out_.emplace_back(name); }
 
-  // All was written: the tables take their places, and those of an earlier export that were left out go.
+  // Call it after everything was written: the tables take their places, and left-out tables of an earlier export are removed.
   Result<void> finish();
 
-  // Takes back what was made; returns the error.
+  // Removes what was created; returns the error.
   Error give_up(Error error);
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_; }

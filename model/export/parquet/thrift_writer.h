@@ -1,4 +1,4 @@
-// Writes structures in Thrift's compact protocol, which Parquet's headers and footer are in
+// Writes structures in Thrift's compact protocol, the format of Parquet's headers and footer
 // (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md). Internal to model/export.
 #pragma once
 
@@ -15,7 +15,7 @@ void append_varint(std::string& bytes, std::uint64_t value);
   return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
 }
 
-// Fields of a structure are written in ascending order of their ids. Every open_struct() is closed by close_struct().
+// Fields of a structure are written in ascending order of their ids. Each open_struct() needs a close_struct().
 class ThriftWriter {
  public:
   enum class Element : std::uint8_t { kInt32 = 5, kText = 8, kStruct = 12 };
@@ -29,13 +29,13 @@ class ThriftWriter {
   ThriftWriter& open_struct(int id);
   ThriftWriter& close_struct();
 
-  // What follows are the elements, by the functions below; structures among them are opened without an id.
+  // The next calls write the elements, by the functions below; structures among them are opened without an id.
   ThriftWriter& open_list(int id, Element element, std::size_t size);
   ThriftWriter& element(std::int32_t value);
   ThriftWriter& element(std::string_view value);
   ThriftWriter& open_element();
 
-  // The bytes so far, and the end of the outermost structure. The writer is empty then.
+  // Returns the bytes so far with the end of the outermost structure, and empties the writer.
   [[nodiscard]] std::string finish();
 
  private:

@@ -15,7 +15,7 @@ constexpr auto kUnsigned = ColumnType::kUint64;
 constexpr auto kBool = ColumnType::kBool;
 constexpr auto kText = ColumnType::kText;
 
-// Words of enumerations, as the Python package has them.
+// Names of enumeration values, as in the Python package.
 template <std::size_t kCount>
 std::string word(const std::array<std::string_view, kCount>& words, std::int64_t cell) {
   return std::string(words[cell >= 0 && static_cast<std::size_t>(cell) < kCount ? static_cast<std::size_t>(cell) : 0]);
@@ -50,7 +50,7 @@ std::string memory_usage_operation(const Trace&, std::int64_t cell) {
   static constexpr std::array<std::string_view, 6> kWords = {"unknown", "allocation", "release", "pool creation", "pool destruction", "pool trim"};
   return word(kWords, cell);
 }
-// The outermost function first, with semicolons between.
+// The outermost function first, separated by semicolons.
 std::string folded_stack(const Trace& trace, std::int64_t cell) {
   std::string folded;
   const CallStacks& stacks = trace.call_stacks();
@@ -81,7 +81,7 @@ const PageFaultDetail& fault(Row r) { return r.trace.page_fault_detail(r.event.d
 const ThreadStateDetail& state(Row r) { return r.trace.thread_state_detail(r.event.detail); }
 Cell processor_cell(std::uint32_t processor) { return processor == kNone ? -1 : static_cast<std::int64_t>(processor); }
 
-// Columns that several tables have.
+// Columns that several tables share.
 constexpr Source kProcess{"process", kInt, [](Row r) -> Cell { return r.track.key.process == kNone ? 0 : r.trace.processes()[r.track.key.process].instance; }};
 constexpr Source kPid{"pid", kInt, [](Row r) -> Cell { return r.track.key.process == kNone ? 0 : r.trace.processes()[r.track.key.process].pid; }};
 constexpr Source kStart{"start", kInt, [](Row r) -> Cell { return r.event.start; }};
@@ -113,8 +113,7 @@ constexpr Source kPayload{"payload", kInt, [](Row r) -> Cell {
                                                                                                                                 : 0;
                           }};
 constexpr Source kRealPayload{"payload_real", ColumnType::kDouble, [](Row r) -> Cell {
-                                return nvtx(r).payload_type == PayloadType::kReal ? signed_cell(nvtx(r).payload)
-                                                                                  : 0;  // bits of a double, as the column has them
+                                return nvtx(r).payload_type == PayloadType::kReal ? signed_cell(nvtx(r).payload) : 0;  // bits of a double, the format of cells
                               }};
 constexpr Source kStructuredPayload{"payload_json", kText, [](Row r) -> Cell { return nvtx(r).payload_json; }};
 
@@ -344,7 +343,7 @@ constexpr EventTable kTables[] = {
     {"compilations", kSpans, every, is_of<TrackKind::kCompilation>},
     {"page_faults", kPageFaults, every, is_of<TrackKind::kPageFaults>},
     {"thread_states", kThreadStates, every, is_of<TrackKind::kThreadStates>},
-    // Stacks are long texts: fewer rows a group bound what they take.
+    // Stacks are long texts. Fewer rows in a group bound the memory for them.
     {"samples", kSamples, every, is_of<TrackKind::kCpuSamples, TrackKind::kBacktraces>, Launches::kNone, 1u << 14},
     {"memory_usage", kMemoryUsage, every, is_of<TrackKind::kMemoryUsage>},
     {"cuda_events", kCudaEvents, every, is_of<TrackKind::kCudaEvents>},

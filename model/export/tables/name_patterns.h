@@ -12,9 +12,9 @@ namespace lanescope::exporters {
 
 class NamePatterns {
  public:
-  // Fails, as a wrong use, where one is no expression.
+  // Fails with a usage error if a pattern is no valid expression.
   static Result<NamePatterns> of(const std::vector<std::string>& patterns);
-  // Also where there is no pattern.
+  // True if a pattern matches, and if there are no patterns.
   [[nodiscard]] bool match(std::string_view name) const;
 
  private:

@@ -48,7 +48,7 @@ constexpr ColumnSource<CounterRow> kCounterColumns[] = {
     {"value", kDouble, [](const CounterRow& r) { return double_cell(static_cast<double>(r.sample.value) * r.trace.counters()[r.counter].resolution); }},
 };
 
-// By time; of values of one time, that of the first counter first. Merged, not sorted: a series may hold far more values than bytes.
+// By time; for values of one time, by counter. Values are merged instead of sorted, because a series may contain far more values than the file has bytes.
 void for_each_value(const Trace& trace, const ExportSelection& selection, const std::function<bool(const CounterRow&)>& visit) {
   struct Cursor {
     CounterSample sample;
@@ -100,7 +100,7 @@ constexpr ColumnSource<KernelMetricRow> kKernelMetricColumns[] = {
     {"spent", kInt, [](const KernelMetricRow& r) -> Cell { return r.launch.spent; }},
 };
 
-// Of each launch the kernel that began first; none where the trace has no kernel of it.
+// The first kernel of each launch; an invalid reference if the trace has no kernel of it.
 template <typename Launch>
 std::vector<EventRef> kernels_of(const Trace& trace, const std::vector<std::shared_ptr<const Launch>>& launches) {
   const auto key = [](ProcessId process, std::uint32_t correlation) { return std::uint64_t{process} << 32 | correlation; };
@@ -122,7 +122,7 @@ std::vector<EventRef> kernels_of(const Trace& trace, const std::vector<std::shar
   return kernels;
 }
 
-// Those of which a kernel is wanted, by its start.
+// The launches with a selected kernel, by its start.
 std::vector<std::size_t> launches_by_start(const Trace& trace, const ExportSelection& selection, const std::vector<EventRef>& kernels) {
   std::vector<std::pair<Nanoseconds, std::size_t>> order;
   for (std::size_t i = 0; i < kernels.size(); ++i) {

@@ -1,5 +1,5 @@
-// The tables of docs/tables.md that are not made of events: counters, counters of kernels, counts of their instructions, samples of where
-// their warps stood. Internal to model/export.
+// The tables of docs/tables.md that are not made from events: counters, counters of kernels, counts of their instructions, samples of their warps. Internal to
+// model/export.
 #pragma once
 
 #include <functional>
@@ -66,13 +66,13 @@ template <typename Row>
 struct RecordTable {
   std::string_view name;
   std::span<const ColumnSource<Row>> columns;
-  // By start, until `visit` returns false.
+  // Visits rows by start until `visit` returns false.
   void (*for_each)(const Trace& trace, const ExportSelection& selection, const std::function<bool(const Row& row)>& visit);
 };
 
-// O(samples · log samples); memory: 24 bytes a sample.
+// O(samples · log samples); memory: 24 bytes for each sample.
 [[nodiscard]] const RecordTable<CounterRow>& counter_table() noexcept;
-// Launches of which the trace has no kernel are left out. O(kernels of the trace) where any were measured.
+// Launches without a kernel in the trace are left out. O(kernels of the trace) if any were measured.
 [[nodiscard]] const RecordTable<KernelMetricRow>& kernel_metric_table() noexcept;
 // Likewise.
 [[nodiscard]] const RecordTable<InstructionCountRow>& instruction_count_table() noexcept;

@@ -1,4 +1,4 @@
-// What tables are written to: rows of flat columns, whatever format holds them. Internal to model/export.
+// The destination of tables: rows of flat columns, in any format. Internal to model/export.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct ColumnSchema {
   Nullable nullable = Nullable::kNo;
 };
 
-// A value as 64 bits: of doubles their bits, of texts a number that text_of() knows. None: null.
+// A value as 64 bits: the bits of a double, or for a text a number that text_of() accepts. Without a value: null.
 using Cell = std::optional<std::int64_t>;
 
 using Metadata = std::vector<std::pair<std::string, std::string>>;
@@ -31,8 +31,8 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 struct TableDescription {
   std::string_view name;
   std::vector<ColumnSchema> columns;
-  std::size_t rows_a_group = std::size_t{1} << 18;  // that are written together, at most; > 0 and < 2^31. Bounds the memory
-  // The text of a cell of a column: asked once a group for each that differs.
+  std::size_t rows_a_group = std::size_t{1} << 18;  // written together, at most; > 0 and < 2^31. Bounds memory
+  // The text of a cell; called once in a group for each distinct cell of a column.
   std::function<std::string(std::size_t column, std::int64_t cell)> text_of;
   Metadata metadata;
   std::optional<std::size_t> sorted_by;  // a column, ascending
@@ -41,7 +41,7 @@ struct TableDescription {
 class TableRows {
  public:
   virtual ~TableRows() = default;
-  // Requires: as many cells as columns; nulls in nullable columns only. A failure to write ends the table, not the call.
+  // Requires: as many cells as columns, and nulls in nullable columns only. A write error ends the table, not the call.
   virtual void append(std::span<const Cell> row) = 0;
   [[nodiscard]] virtual std::uint64_t rows() const noexcept = 0;  // so far
 };
@@ -51,7 +51,7 @@ class TableTarget {
   virtual ~TableTarget() = default;
   // fill(rows) appends the rows.
   virtual Result<void> write(TableDescription table, const std::function<Result<void>(TableRows& rows)>& fill) = 0;
-  // A table that is not written.
+  // Reports a table that is not written.
   virtual void leave_out(std::string_view name) = 0;
 };
 

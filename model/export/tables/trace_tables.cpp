@@ -16,7 +16,7 @@
 namespace lanescope::exporters {
 namespace {
 
-constexpr const char* kTablesVersion = "4";  // of the columns' names and meanings
+constexpr const char* kTablesVersion = "4";  // of names and meanings of the columns
 
 std::vector<std::uint64_t> hashes_of_names(const Trace& trace) {
   std::vector<std::uint64_t> hashes(trace.name_count());
@@ -54,7 +54,7 @@ Metadata describe(const Trace& trace) {
   return described;
 }
 
-// For ranges that come by start, outer before inner: the row of the one around each, on the same thread and domain.
+// For ranges sorted by start, outer before inner: the row of the enclosing range of the same thread and domain.
 class ParentRows {
  public:
   std::optional<std::int64_t> parent_of(const EventRow& row) {
@@ -99,7 +99,7 @@ class TraceTables {
   }
 
  private:
-  // Whether the table is written; has_row() says whether there is anything in it. Others are left out.
+  // True if the table is to be written; has_row() returns true if it has rows. Reports other tables as left out.
   template <typename HasRow>
   bool takes(std::string_view name, HasRow has_row) {
     const bool is_wanted = wanted_.match(name);

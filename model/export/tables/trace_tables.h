@@ -1,4 +1,4 @@
-// Hands the tables of docs/tables.md, one after the other, to whatever writes them. Internal to model/export.
+// Passes the tables of docs/tables.md one after another to a writer. Internal to model/export.
 #pragma once
 
 #include "model/export/table_export.h"
@@ -7,7 +7,7 @@
 
 namespace lanescope::exporters {
 
-// Ends with the first table that can't be written. O(events · log lanes).
+// Ends at the first table that can't be written. O(events · log lanes).
 Result<void> write_tables(const Trace& trace, const TableOptions& options, TableTarget& target);
 
 }  // namespace lanescope::exporters

@@ -9,12 +9,12 @@ namespace {
 // Fibonacci hashing: the high bits of a product with 2^64 / golden ratio.
 std::size_t slot_of(std::int64_t value, int bits) { return static_cast<std::size_t>(static_cast<std::uint64_t>(value) * 0x9e3779b97f4a7c15u >> (64 - bits)); }
 
-// Open addressing with linear probes, at most half full.
+// Open addressing with linear probing, at most half full.
 class Slots {
  public:
   explicit Slots(int bits) : bits_(bits), slots_(std::size_t{1} << bits) {}
   [[nodiscard]] bool is_full(std::size_t entries) const { return 2 * entries >= slots_.size(); }
-  // The number of the value; `next` where it is new.
+  // The number of the value; `next` if it is new.
   std::uint32_t find_or_add(std::int64_t value, std::uint32_t next) {
     for (std::size_t slot = slot_of(value, bits_);; slot = (slot + 1) & (slots_.size() - 1)) {
       Slot& found = slots_[slot];

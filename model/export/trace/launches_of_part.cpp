@@ -26,7 +26,7 @@ class LaunchesOfPart {
       if (!is_gpu_work(track.key.kind)) continue;
       for (const LaneId id : track.lanes) {
         const Lane& lane = trace_.lane(id);
-        constexpr EventIndex kAsked = 4'096;  // events between two questions whether to stop
+        constexpr EventIndex kAsked = 4'096;  // events between checks for a stop request
         const auto [first, last] = selection_.events(trace_, id);
         for (EventIndex i = first; i < last; ++i) {
           if ((i - first) % kAsked == 0 && selection_.stop.stop_requested()) return {};
@@ -50,7 +50,7 @@ class LaunchesOfPart {
 
   void add_launch(EventRef call) {
     const auto [first, last] = selection_.events(trace_, call.lane);
-    if (call.index >= first + kCallsBeforeLaunch && call.index < last) return;  // all of it is selected
+    if (call.index >= first + kCallsBeforeLaunch && call.index < last) return;  // it is completely selected
     const Event event = trace_.event(call);
     first_ = std::min(first_.value_or(event.start), event.start);
     for (EventIndex i = call.index - std::min(call.index, kCallsBeforeLaunch); i <= call.index; ++i) add({call.lane, i});
@@ -70,17 +70,17 @@ class LaunchesOfPart {
         if (const auto around = trace_.lane(id).at(event.start)) add({id, *around});
   }
 
-  // A chain may be a little off in time; its correlation id, where it has one, is the call's (model/samples/backtrace.h).
+  // A chain's time may differ a little. Its correlation id, if it has one, is the call's (model/samples/backtrace.h).
   void add_chain(LaneId id, const Event& call) {
     constexpr Nanoseconds kOff = 1'000'000;
-    constexpr EventIndex kMostChains = 1'000;  // that are looked at
+    constexpr EventIndex kMostChains = 1'000;  // that are examined
     const Lane& lane = trace_.lane(id);
     const EventIndex first = lane.lower_bound(call.start - kOff);
     for (EventIndex i = first; i < lane.size() && i - first < kMostChains && lane.start(i) <= call.end() + kOff; ++i)
       if ((call.correlation != 0 && lane.correlation(i) == call.correlation) || lane.start(i) == call.start) add({id, i});
   }
 
-  // A thread of a program has some lanes. Where there are very many, the calls alone must do.
+  // Limits the look-ups: normally a thread has few lanes, but if there are very many, only the calls are kept.
   bool look() {
     constexpr std::uint64_t kMostLooks = 50'000'000;
     return looks_ < kMostLooks && ++looks_ > 0;

@@ -1,5 +1,5 @@
-// What a part of a trace has besides the events of its time: the calls that launched its GPU work before it began. Without them nobody could tell
-// why a GPU waited in the part, nor to which range its work belongs. Internal to model/export.
+// Events that a part of a trace needs in addition to those of its time: earlier calls that launched its GPU work. Without them, the reason why a GPU waited in
+// the part, and the ranges of its work, would be unknown. Internal to model/export.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,13 @@ namespace lanescope::exporters {
 
 struct KeptLaunches {
   EventsByLane events;
-  std::optional<Nanoseconds> first;  // start of the first call that launched GPU work of the selection, where that is not all of it
+  std::optional<Nanoseconds> first;  // start of the first call that launched selected GPU work; set if the selection is not the whole trace
   [[nodiscard]] bool empty() const noexcept { return events.empty(); }
 };
 
-// Of each GPU operation of the selection whose launching call is not in it: the call, those within it and the few in front of it that may have made
-// the stream wait, the call chain that was taken there, and the push/pop ranges around it. Of rows that the selection leaves out,
-// nothing, and nothing that the selection has. None where it has no window, and where it is asked
-// to stop. O(GPU work of the window · log n), after the index of launches is made.
+// For each selected GPU operation whose launching call is not selected: the call, the calls within it, a few preceding calls that may have made the stream
+// wait, the call chain recorded there, and the push/pop ranges around it. Contains no selected events, and no events of rows that are not selected. Empty if
+// the selection has no window, and after a stop request. O(GPU work of the window · log n), after the index of launches is made.
 [[nodiscard]] KeptLaunches launches_of_part(const Trace& trace, const ExportSelection& selection);
 [[nodiscard]] KeptLaunches launches_of_part(const Trace& trace, const ExportSelection& selection, const LaunchIndex& launches);
 

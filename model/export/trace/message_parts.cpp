@@ -8,9 +8,9 @@
 namespace lanescope::exporters {
 namespace {
 
-constexpr std::size_t kEntryHead = 8;  // bytes at most, in front of an entry
+constexpr std::size_t kEntryHead = 8;  // in front of an entry, at most
 
-// A list of entries in a message, and the field that has the id of the first one; null where entries do not count up.
+// A list of entries in a message, and the field with the id of the first entry; null if entries have no consecutive ids.
 template <typename Message, typename Entry>
 struct MessageTable {
   google::protobuf::RepeatedPtrField<Entry>* (Message::*entries)();
@@ -86,7 +86,7 @@ class Parts {
   const std::size_t most_bytes_;
   const EmitPart& emit_;
   Message part_;
-  std::size_t bytes_ = 0;  // of the part, about
+  std::size_t bytes_ = 0;  // of the part, approximately
 };
 
 template <typename Message>

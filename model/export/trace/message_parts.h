@@ -1,4 +1,4 @@
-// Cuts messages into parts that a writer may put into one frame (limits.h). Internal to model/export.
+// Divides messages into parts, each of which a writer may put into one frame (limits.h). Internal to model/export.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace lanescope::exporters {
 
 using EmitPart = std::function<bool(const google::protobuf::MessageLite&)>;
 
-// Takes the tables out of the message (those of a chunk are its dictionary) and gives them to emit() in parts of at most `most_bytes` each,
-// or of one entry, in their order, until that returns false. Returns what it did last. O(bytes).
+// Moves the tables out of the message (for a chunk, its dictionary) and passes them to emit() in order, in parts of at most `most_bytes` or of one entry,
+// until emit() returns false. Returns the last result of emit(). O(bytes).
 bool emit_tables(proto::EventChunk& message, std::size_t most_bytes, const EmitPart& emit);
 bool emit_tables(proto::Symbols& message, std::size_t most_bytes, const EmitPart& emit);
 bool emit_tables(proto::Resources& message, std::size_t most_bytes, const EmitPart& emit);

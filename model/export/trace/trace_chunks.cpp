@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaximumChunkEvents = 1u << 16;
 
-// A column of differences from one value to the next.
+// A column of differences between consecutive values.
 class DeltaColumn {
  public:
   explicit DeltaColumn(google::protobuf::RepeatedField<std::int64_t>* column, std::int64_t base = 0) : column_(column), last_(base) {}
@@ -23,7 +23,7 @@ class DeltaColumn {
   std::int64_t last_;
 };
 
-// A column that is left out where all its values are 0.
+// A column that is left out if all its values are 0.
 template <typename Items, typename Column, typename Value>
 void fill_sparse(const Items& items, Column* column, Value value) {
   const auto is_zero = [&](const auto& item) { return value(item) == 0; };
@@ -61,7 +61,7 @@ void fill_queue(const Items& items, std::uint32_t queue, Columns& columns) {
   for (std::size_t i = 0; i < items.size(); ++i) columns.add_queue(queue);
 }
 
-// Where 0 stands for none.
+// For fields in which 0 means none.
 std::uint32_t one_more(std::uint32_t processor) { return processor == kNone ? 0 : processor + 1; }
 
 }  // namespace
@@ -123,12 +123,12 @@ bool TraceChunks::add(const Track& track) {
     case TrackKind::kBacktraces:
       return add_samples(track, items);
     case TrackKind::kProcessors:
-      return true;  // they follow from the states of the threads
+      return true;  // they follow from the states of threads
   }
   return true;
 }
 
-// What stands for events that can't be read never happened.
+// Removes substitutes of unreadable events, because they did not happen.
 void TraceChunks::leave_out_unreadable(const Track& track, std::vector<Item>& items) {
   for (const LaneId lane : track.lanes) {
     const DemandedSegments* const demanded = demanded_segments(trace_.lane(lane));
@@ -138,8 +138,8 @@ void TraceChunks::leave_out_unreadable(const Track& track, std::vector<Item>& it
   }
 }
 
-// Runtime and driver calls nest in each other, but a chunk holds one sort: pieces of the track are split in two, so that time advances in
-// the file as it does on the track.
+// Runtime and driver calls nest in each other, but a chunk contains only one kind. So each piece of the track is split by kind, and time advances in the file
+// as on the track.
 bool TraceChunks::add_calls(const Track& track, std::span<const Item> items) {
   std::vector<Item> sorts[2];
   for (std::size_t first = 0; first < items.size(); first += kMaximumChunkEvents) {
@@ -155,7 +155,7 @@ bool TraceChunks::add_calls(const Track& track, std::span<const Item> items) {
   return true;
 }
 
-// A chunk holds samples of one origin and period: runs of them.
+// A chunk contains samples of one origin and period, so runs of them are formed.
 bool TraceChunks::add_samples(const Track& track, std::span<const Item> items) {
   const auto kind = [&](const Item& item) {
     const SampleDetail& detail = trace_.sample_detail(item.event.detail);
@@ -203,7 +203,7 @@ void TraceChunks::encode_kernels(const Track& track, std::span<const Item> items
   fill_starts(items, chunk, kernels, trace_.provenance().monotonic_epoch);
   fill_queue(items, dictionary_.queue(track.key), kernels);
   fill_correlations(items, kernels);
-  std::unordered_map<DetailId, std::uint32_t> shapes;  // launches repeat their details
+  std::unordered_map<DetailId, std::uint32_t> shapes;  // because many launches have equal details
   for (std::uint32_t i = 0; i < items.size(); ++i) {
     const Item& item = items[i];
     const auto [shape, added] = shapes.try_emplace(item.event.detail, 0);

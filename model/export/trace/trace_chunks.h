@@ -9,20 +9,20 @@
 
 namespace lanescope::exporters {
 
-// Takes a finished chunk; returns whether to go on.
+// Receives a finished chunk; returns true to continue.
 using EmitChunk = std::function<bool(const proto::EventChunk& chunk, std::uint32_t events)>;
 
 class TraceChunks {
  public:
-  // Of what is selected, and more, of which the selection has none; `more` must outlive it.
+  // Packs the selected events and those in `more`, which are not in the selection. `more` must outlive *this.
   TraceChunks(const Trace& trace, ProcessId process, const ExportSelection& selection, const EventsByLane& more, EmitChunk emit)
       : trace_(trace), dictionary_(trace, process), selection_(selection), more_(more), emit_(std::move(emit)) {}
 
-  // Requires: a track of the process. False when a chunk was not taken.
+  // Requires: a track of the process. Returns false if a chunk was not accepted.
   bool add(const Track& track);
-  // How many events were left out, since they can't be read any more.
+  // The number of events that were left out because they can't be read any more.
   [[nodiscard]] std::uint64_t unreadable() const noexcept { return unreadable_; }
-  // What the chunks leave to say of code locations; empty where that is nothing. Call it once, behind the last track.
+  // Information on code locations that the chunks lack; empty if there is none. Call it once, after the last track.
   [[nodiscard]] proto::Symbols symbols() { return dictionary_.symbols(); }
 
  private:

@@ -8,9 +8,9 @@ namespace lanescope::exporters {
 namespace {
 
 constexpr std::size_t kMaximumSamples = 1u << 14;
-constexpr std::size_t kMaximumValues = 1u << 19;  // of all counters of a chunk: 10 bytes each at most
+constexpr std::size_t kMaximumValues = 1u << 19;  // of all counters in a chunk, 10 bytes each at most
 
-// Samples [first, last) of counters that are read together: one chunk for each stretch without a gap that all of them share.
+// Writes samples [first, last) of counters that are read together: one chunk for each stretch without a gap.
 class ChunkWriter {
  public:
   ChunkWriter(const Trace& trace, std::vector<CounterId> counters, const EmitCounterChunk& emit)
@@ -92,7 +92,7 @@ proto::Resources counter_definitions(const Trace& trace, ProcessId process, std:
 }
 
 bool write_counter_samples(const Trace& trace, std::span<const CounterId> counters, const ExportSelection& selection, const EmitCounterChunk& emit) {
-  // Counters are read together where their series share their times.
+  // Counters are read together if their series share their times.
   std::map<const void*, std::vector<CounterId>> groups;
   for (const CounterId id : counters) {
     const CounterSeries& series = trace.counter_series(id);

@@ -10,11 +10,10 @@
 
 namespace lanescope::exporters {
 
-// The counters that were read of a process, or with kNone those of no process: their definitions, with ids that are their CounterId plus 1.
-// `counters`: all of it.
+// Definitions of the counters of a process, or with kNone of those without a process. Their ids are CounterId plus 1. `counters` contains all of them.
 [[nodiscard]] proto::Resources counter_definitions(const Trace& trace, ProcessId process, std::span<const CounterId> counters);
 
-// Their samples, those that are read together in one chunk. Takes a finished chunk; returns whether to go on.
+// Writes their samples; counters that are read together share chunks. EmitCounterChunk receives a finished chunk and returns true to continue.
 using EmitCounterChunk = std::function<bool(const proto::EventChunk& chunk)>;
 bool write_counter_samples(const Trace& trace, std::span<const CounterId> counters, const ExportSelection& selection, const EmitCounterChunk& emit);
 

@@ -3,7 +3,7 @@
 namespace lanescope::exporters {
 namespace {
 
-// The id of a key, and whether it is new.
+// The id of a key, and true if it is new.
 template <typename Ids, typename Key>
 std::pair<std::uint32_t, bool> identify(Ids& ids, const Key& key) {
   const auto [found, inserted] = ids.try_emplace(key, static_cast<std::uint32_t>(ids.size() + 1));
@@ -31,7 +31,7 @@ std::uint32_t TraceDictionary::kernel_name(NameId readable, const KernelDetail& 
 }
 
 std::uint32_t TraceDictionary::launch_shape(const KernelDetail& detail) {
-  KernelDetail key = detail;  // what launches of one shape share
+  KernelDetail key = detail;  // the part that launches of one shape share
   key.mangled_name = key.short_name = 0;
   key.graph = 0;
   key.graph_node = 0;
@@ -112,7 +112,7 @@ std::uint32_t TraceDictionary::code_location(CodeLocationId location) {
 }
 
 std::uint32_t TraceDictionary::call_node(CallNodeId node) {
-  std::vector<CallNodeId> added;  // innermost first: callers get their ids before them
+  std::vector<CallNodeId> added;  // innermost first; callers get their ids before them
   for (; node != 0 && !call_nodes_.contains(node); node = trace_.call_stacks().node(node).parent) added.push_back(node);
   std::uint32_t id = node == 0 ? 0 : call_nodes_.at(node);
   for (auto call = added.rbegin(); call != added.rend(); ++call) {

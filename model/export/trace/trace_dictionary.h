@@ -14,18 +14,18 @@ class TraceDictionary {
  public:
   TraceDictionary(const Trace& trace, ProcessId process) : trace_(trace), process_(process) {}
 
-  // Each returns the id of a new or known entry; 0 for the empty string.
+  // Each function returns the id of a new or known entry; 0 for the empty string.
   std::uint32_t string(NameId name);
   std::uint32_t kernel_name(NameId readable, const KernelDetail& detail);
   std::uint32_t launch_shape(const KernelDetail& detail);
   std::uint32_t copy_shape(const MemoryDetail& detail);
   std::uint32_t queue(const TrackKey& key);
   std::uint32_t code_location(CodeLocationId location);
-  std::uint32_t call_node(CallNodeId node);  // with its callers. O(calls that are new)
+  std::uint32_t call_node(CallNodeId node);  // with its callers. O(new calls)
 
-  // Puts the entries that are new since the last call in front of a chunk.
+  // Adds the entries that are new since the last call to a chunk.
   void append_new(proto::EventChunk& chunk);
-  // What code locations have beyond the one function that stands in a chunk: inlined ones. Call it once, behind all chunks.
+  // Data of code locations beyond the one function that a chunk contains: inlined functions. Call it once, after all chunks.
   [[nodiscard]] proto::Symbols symbols();
 
  private:

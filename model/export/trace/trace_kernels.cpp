@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kCodePartBytes = 4u << 20;
 constexpr int kMostRows = 65'536;
 constexpr std::size_t kMostValues = 65'536;       // of a message with counters
-constexpr std::size_t kMostNameBytes = 4u << 20;  // of a message: beside them, its rows take as much at most
+constexpr std::size_t kMostNameBytes = 4u << 20;  // of a message; its rows take at most as much in addition
 
 bool write_code(const CodeObject& object, const EmitCode& emit) {
   for (std::size_t at = 0; at < object.image.size(); at += kCodePartBytes) {
@@ -26,12 +26,12 @@ bool write_code(const CodeObject& object, const EmitCode& emit) {
   return true;
 }
 
-// Ids as the file has them, which are told where they are first used.
+// Ids are defined in the file where they are first used.
 class PcSamplesWriter {
  public:
   PcSamplesWriter(const Trace& trace, const EmitPcSamples& emit) : trace_(trace), records_(trace.kernel_records()), emit_(emit) {}
 
-  // Those of functions that `wants` takes.
+  // Writes the samples of functions for which `wants` is true.
   template <typename Wants>
   bool write(const PcSampleWindow& window, Wants wants) {
     proto::PcSamples message;
@@ -105,7 +105,7 @@ class PcSamplesWriter {
   std::size_t name_bytes_ = 0;  // in the message
 };
 
-// Launches of the same metrics share a message.
+// Launches with the same metrics share a message.
 class MetricsWriter {
  public:
   MetricsWriter(const KernelRecords& records, const EmitMetrics& emit) : records_(records), emit_(emit) {}
@@ -154,7 +154,7 @@ class MetricsWriter {
   std::size_t values_ = 0;              // in the message
 };
 
-// Of one message of the file, one of the other.
+// Converts the trace's record to a message of the file.
 proto::InstructionCounts message_of(const Trace& trace, const InstructionCounts& counts) {
   const KernelRecords& records = trace.kernel_records();
   proto::InstructionCounts message;

@@ -1,4 +1,4 @@
-// Packs what a trace knows of kernels beyond their times into frames. Internal to model/export.
+// Packs a trace's data on kernels beyond their times into frames. Internal to model/export.
 #pragma once
 
 #include <functional>
@@ -22,22 +22,22 @@ using EmitSource = std::function<bool(const proto::SourceFile&)>;
 
 class KernelRecordsWriter {
  public:
-  // The trace must outlive it. O(records · log records).
+  // The trace must outlive *this. O(records · log records).
   explicit KernelRecordsWriter(const Trace& trace);
-  // What there is of one process, in the order in which a reader wants it. False where `emit` did not take it. O(its records), and kernels and calls that are
-  // taken where it has records of launches. Counters and counts of launches go with their kernels and calls. Samples have no times but those of their window:
-  // of one that may reach into the time that is wanted, those of all kernels are taken but of kernels that ran in it at other times alone. What is of no time,
-  // code for one, is taken.
+  // Writes the records of one process in the order that readers need. Returns false if `emit` did. O(its records), plus selected kernels and calls if it has
+  // records of launches. Counters and counts of launches are selected with their kernels and calls. Samples have only the time of their window: if a window
+  // may overlap the selected time, its samples are taken except those of kernels that only ran at other times. Records without a time, such as code, are
+  // always taken.
   [[nodiscard]] bool write(ProcessId process, const ExportSelection& selection, const EmitCode& emit_code, const EmitPcSamples& emit_samples,
                            const EmitMetrics& emit_metrics, const EmitCounts& emit_counts) const;
-  // Sources of the code of all processes, likewise.
+  // Writes sources of the code of all processes, in the same way.
   [[nodiscard]] bool write_sources(const EmitSource& emit) const;
 
  private:
-  // Of launches that have records, those whose kernels or calls are taken, by correlation: what a call waited for while counters were read is known by these.
+  // The launches with records whose kernels or calls are selected, by correlation. They explain what a call waited for while counters were read.
   [[nodiscard]] std::unordered_set<std::uint32_t> launches_of(ProcessId process, const ExportSelection& selection) const;
   [[nodiscard]] bool write_windows(ProcessId process, const std::optional<TimeRange>& part, const EmitPcSamples& emit) const;
-  // Whether any of the process's kernels is of a row that is wanted.
+  // True if a kernel of the process is on a selected row.
   [[nodiscard]] bool takes_kernels(ProcessId process, const ExportSelection& selection) const;
 
   const Trace& trace_;

@@ -1,4 +1,4 @@
-// A queue of limited length between two threads. Internal to model/import.
+// A bounded queue between two threads. Internal to model/import.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,7 @@ class BoundedQueue {
  public:
   explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
 
-  // Waits for room. False once the queue is closed: the item is then dropped.
+  // Waits for room. Returns false if the queue is closed; the item is then dropped.
   bool push(Item item) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return items_.size() < capacity_ || closed_; });
@@ -24,14 +24,14 @@ class BoundedQueue {
     return true;
   }
 
-  // Waits for an item. None once the queue is closed and empty.
+  // Waits for an item. Returns nothing once the queue is closed and empty.
   std::optional<Item> pop() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !items_.empty() || closed_; });
     return take();
   }
 
-  // An item, where there is one now.
+  // Returns an item if there is one now.
   std::optional<Item> try_pop() {
     const std::lock_guard lock(mutex_);
     return take();

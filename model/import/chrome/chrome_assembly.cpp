@@ -36,7 +36,7 @@ constexpr CategoryName kCategories[] = {
     {"Memset", Category::kCopyOrSet},
 };
 
-// How often a text is kept: here, and once for each place that the builder and the trace that it makes have for it.
+// How often a text is stored: here, and in each place for it in the builder and in its trace.
 constexpr std::uint64_t kProcessTexts = 2 + 2 * cost::kTextCopies;  // as the executable, and as the process's name
 constexpr std::uint64_t kThreadTexts = 2 + cost::kTextCopies;
 
@@ -71,7 +71,7 @@ std::uint32_t ChromeAssembly::thread(std::uint32_t source, std::string_view tid)
   auto& ids = thread_ids_[source];
   const auto found = ids.find(tid);
   if (found != ids.end()) return last_thread_ = found->second;
-  constexpr std::uint32_t kFirstSyntheticTid = 0xf0000000;  // far above those of any kernel
+  constexpr std::uint32_t kFirstSyntheticTid = 0xf0000000;  // far above the thread ids of any kernel
   last_thread_ = static_cast<std::uint32_t>(threads_.size());
   kept_ += cost::kThread + kThreadTexts * tid.size();
   SourceThread& added = threads_.emplace_back();
@@ -198,7 +198,7 @@ void ChromeAssembly::add_span(const ChromeEvent& event, TrackKind kind) {
   GroupKey key;
   key.kind = kind;
   key.source = source(event.pid);
-  // PyTorch names no thread for overhead: its pid is -1. Neither do our exports where it is a whole process's: its thread is 0.
+  // For overhead, PyTorch names no thread: its pid is -1. Our exports use thread 0 for overhead of a whole process.
   const bool of_profiler = event.pid == "-1";
   const bool of_process = event.tid == "0" && kind != TrackKind::kOsRuntime;
   key.thread = of_profiler || of_process ? kNone : thread(key.source, event.tid);
@@ -209,7 +209,7 @@ void ChromeAssembly::add_span(const ChromeEvent& event, TrackKind kind) {
 void ChromeAssembly::add_state(const ChromeEvent& event) {
   const std::uint32_t of = source(event.pid);
   sources_[of].has_host_work = true;
-  // It stands on a row of its own; whose state it is, the event itself says.
+  // The event is on a row of its own; its arguments contain the thread.
   const std::uint32_t whose = event.arguments.thread ? thread(of, std::to_string(*event.arguments.thread)) : thread(of, event.tid);
   std::vector<ThreadStateSpan>& of_thread = states_[whose];
   if (of_thread.empty()) kept_ += cost::kTrack;
@@ -217,7 +217,7 @@ void ChromeAssembly::add_state(const ChromeEvent& event) {
   of_thread.push_back({event.time, event.duration, {state_of(event.name), event.arguments.processor}});
 }
 
-// As our exports have them: those of a GPU last, and are groups; those of the CPU are instants of a process.
+// Uses the format of our exports: faults of a GPU are groups with a duration; faults of the CPU are instants of a process.
 void ChromeAssembly::add_page_fault(const ChromeEvent& event, const ParsedBatch& batch) {
   see(event.time, event.time + std::max<Nanoseconds>(0, event.duration));
   from_pytorch_ = true;

@@ -1,7 +1,7 @@
-// Makes a trace of the events of a Chrome file. Internal to model/import.
+// Makes a trace from the events of a Chrome file. Internal to model/import.
 //
-// Events come in any order, and what decides where they belong (which process launched a GPU's work, what a thread is called, when the
-// trace begins) may come last: so they are gathered in groups by what the file says, and become tracks at the end.
+// Events come in any order, and the data that decides where they belong may come last: which process launched a GPU's work, the name of a thread, the begin of
+// the trace. So events are collected in groups as the file describes them, and tracks are made at the end.
 #pragma once
 
 #include <algorithm>
@@ -28,31 +28,31 @@ class ChromeAssembly {
  public:
   explicit ChromeAssembly(TraceBuilder& builder) : builder_(builder) {}
 
-  // `batch` holds the event.
+  // `batch` must contain the event.
   void add(const ChromeEvent& event, const ParsedBatch& batch);
 
   void add(const ChromeSample& sample);
 
-  // Builds processes, threads, GPUs and tracks out of all that was added.
+  // Makes processes, threads, GPUs and tracks from everything that was added.
   void finish(const ChromeMembers& members);
 
-  // What is kept so far, in bytes, and what will be made of it: an estimate.
+  // Bytes of stored data and of the trace that will be made from it: an estimate.
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return kept_; }
 
   [[nodiscard]] std::uint64_t event_count() const noexcept { return events_; }  // that have a place in a trace
-  // Events that were left out: those with times that can't be, those of kinds that a timeline has no place for (flows, which correlation
-  // ids replace, do not count), and ends of ranges that nothing began, which are known behind finish().
+  // Events that were left out: events with impossible times, events of kinds that a timeline has no place for (except flows, which correlation ids replace),
+  // and ends of ranges without a begin, which are known after finish().
   [[nodiscard]] std::uint64_t without_time() const noexcept { return without_time_; }
   [[nodiscard]] std::uint64_t without_place() const noexcept { return without_place_; }
   [[nodiscard]] std::uint64_t ends_alone() const noexcept { return ends_alone_; }
 
  private:
-  // What the file calls a process: a pid, a GPU, or a word.
+  // The file's name for a process: a pid, a GPU, or a word.
   struct Source {
     std::string text;
     std::string name;
-    std::optional<std::uint32_t> host_pid;  // of a GPU's rows, where the file says whose work they show
-    std::optional<std::uint32_t> device;    // of a GPU's rows, where the file says so: "GPU 0"
+    std::optional<std::uint32_t> host_pid;  // for a GPU's rows: the process whose work they show, if the file says so
+    std::optional<std::uint32_t> device;    // for a GPU's rows, if the file says so: "GPU 0"
     bool has_host_work = false;
     ProcessId process = kNone;
   };
@@ -72,7 +72,7 @@ class ChromeAssembly {
     std::uint32_t domain = 0;
     auto operator<=>(const GroupKey&) const = default;
   };
-  // Begin and end of ranges that come as two events.
+  // Begin or end of a range that consists of two events.
   struct Edge {
     std::uint32_t thread = 0;
     std::uint32_t domain = 0;
@@ -101,7 +101,7 @@ class ChromeAssembly {
   };
   struct TimedSample {
     Nanoseconds time = 0;
-    std::uint32_t frame = 0;  // of frame_ids_
+    std::uint32_t frame = 0;  // index in frame_ids_
     std::uint32_t processor = kNone;
     Nanoseconds period = 0;
   };
@@ -117,7 +117,7 @@ class ChromeAssembly {
   template <typename Value>
   using ByText = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
 
-  // Of an entry that is new, ids being given in order.
+  // Remembers the latest id, because ids are assigned in order.
   template <typename Detail>
   struct Newest {
     DetailId id = 0;
@@ -144,7 +144,7 @@ class ChromeAssembly {
   std::vector<Event>& group(const GroupKey& key);
   void see(Nanoseconds start, Nanoseconds end);
 
-  // Gives a thing another text, which is kept so many times.
+  // Sets a text that is stored `times` times.
   void keep_text(std::string& known, std::string_view text, std::uint64_t times);
   void add_metadata(const ChromeEvent& event);
   void add_kernel(const ChromeEvent& event);
@@ -161,7 +161,7 @@ class ChromeAssembly {
   GroupKey queue_key(TrackKind kind, const ChromeEvent& event);
   DetailId range_detail(const ChromeEvent& event, std::uint32_t source, std::uint32_t domain);
   void use_category(std::uint32_t source, std::uint32_t domain, std::uint32_t id, std::string_view name);
-  // That which an event names, as our exports do: of a range that the program marked; else `otherwise`.
+  // The domain that an event names, as in our exports, if the program marked the range; else `otherwise`.
   std::uint32_t named_domain(const ChromeEvent& event, std::uint32_t otherwise);
 
   void close_edges();
@@ -190,21 +190,21 @@ class ChromeAssembly {
     std::vector<Event>* events = nullptr;
   };
   std::vector<LastGroup> last_groups_;                                                         // by kind
-  ByText<std::uint32_t> domains_;                                                              // that events name; ids count from kFirstNamedDomain
-  ByText<std::uint32_t> categories_;                                                           // of events that give them no id; ids count from 1
+  ByText<std::uint32_t> domains_;                                                              // named by events; ids count from kFirstNamedDomain
+  ByText<std::uint32_t> categories_;                                                           // of events without a category id; ids count from 1
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, NameId> used_categories_;  // of sources, their domains, and ids
   std::string last_category_;
   std::uint32_t last_category_id_ = 0;
   std::unordered_map<NameId, KernelNames> kernel_names_;
   std::map<CounterKey, CounterValues> counters_;
-  std::map<std::pair<std::uint32_t, std::string>, std::vector<Nanoseconds>> counter_ends_;  // by source and name: when all its series end
+  std::map<std::pair<std::uint32_t, std::string>, std::vector<Nanoseconds>> counter_ends_;  // by source and name: times at which all its series end
   std::vector<Edge> thread_edges_;
   std::map<std::string, std::vector<Edge>> asynchronous_edges_;
   std::map<std::uint32_t, std::vector<ThreadStateSpan>> states_;  // by thread
-  std::unordered_set<std::uint32_t> processors_;                  // on which threads ran
-  std::unordered_set<std::uint64_t> devices_;                     // that events name, each with its source
+  std::unordered_set<std::uint32_t> processors_;                  // that threads ran on
+  std::unordered_set<std::uint64_t> devices_;                     // named by events, with their source
   std::map<std::uint32_t, std::vector<TimedSample>> samples_;     // by thread
-  ByText<std::uint32_t> frame_ids_;                               // of innermost frames, as the file names them
+  ByText<std::uint32_t> frame_ids_;                               // of innermost frames, by the file's name
   bool from_pytorch_ = false;
   std::uint32_t instances_ = 0;
   NameId newest_name_ = 0;

@@ -1,4 +1,4 @@
-// What the events of a Chrome trace are, by their category. Internal to model/import.
+// The kinds of events in a Chrome trace, by their category. Internal to model/import.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace lanescope::importers {
 
-// NVTX domains that PyTorch's own events get.
+// NVTX domains for PyTorch's own events.
 enum Domain : std::uint32_t { kUserDomain = 0, kOperatorDomain = 1, kPythonDomain = 2, kProfilerDomain = 3, kMemoryDomain = 4 };
-inline constexpr std::uint32_t kFirstNamedDomain = 16;  // of those that events of our exports name
+inline constexpr std::uint32_t kFirstNamedDomain = 16;  // first domain that events of our exports name
 inline constexpr std::pair<std::uint32_t, std::string_view> kDomainNames[] = {
     {kOperatorDomain, kOperatorDomainName}, {kPythonDomain, kPythonDomainName}, {kProfilerDomain, "PyTorch profiler"}, {kMemoryDomain, "PyTorch memory"}};
 
@@ -32,12 +32,12 @@ enum class Category : std::uint8_t {
   kProfiler,
   kMemoryMark,
   kPageFault,
-  kRepeated,  // says what other events say
+  kRepeated,  // repeats other events
 };
 
 inline constexpr std::string_view kUserCategory = "user_annotation";
 
-// kGeneric for names that say nothing.
+// kGeneric for unknown names.
 [[nodiscard]] Category category_of(std::string_view name) noexcept;
 
 }  // namespace lanescope::importers

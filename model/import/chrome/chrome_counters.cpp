@@ -9,13 +9,13 @@
 namespace lanescope::importers {
 namespace {
 
-constexpr std::string_view kPlainSeries = "value";  // what the only series is called that has no name of its own
+constexpr std::string_view kPlainSeries = "value";  // name of an only series that has no name of its own
 
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 
 using Samples = std::vector<std::pair<Nanoseconds, double>>;
 
-// The largest of 1, 0.1, 0.01, ... of which all values are multiples; the smallest where there is none.
+// The largest of 1, 0.1, 0.01, ... of which all values are multiples; the smallest if there is none.
 double resolution_of(const Samples& samples) {
   constexpr int kMostDecimals = 6;
   double scale = 1;
@@ -34,7 +34,7 @@ Samples sorted(Samples samples) {
   return samples;
 }
 
-// With an end behind each sample at the first of these times after it, unless another sample comes before.
+// Adds an end after each sample: at the first of these times behind it, unless another sample comes before that.
 Samples ended(const Samples& samples, const std::vector<Nanoseconds>& ends) {
   Samples result;
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -53,7 +53,7 @@ void ChromeAssembly::add_counter(const ChromeEvent& event, const ParsedBatch& ba
   key.source = source(event.pid);
   key.name = event.name;
   if (!event.id.empty()) key.name.append(" ").append(event.id);
-  // An event without values ends those that hold.
+  // An event without values ends the series that hold a value.
   if (event.value_count == 0) {
     const auto [ends, is_new] = counter_ends_.try_emplace({key.source, key.name});
     if (is_new) kept_ += cost::kName + key.name.size();
@@ -63,7 +63,7 @@ void ChromeAssembly::add_counter(const ChromeEvent& event, const ParsedBatch& ba
     const ChromeValue& value = batch.values[event.first_value + i];
     key.series = value.series;
     CounterValues& values = counters_[key];
-    constexpr std::uint64_t kTexts = 6;  // here, and in the builder and in its trace as the name and as what the counter is found by
+    constexpr std::uint64_t kTexts = 6;  // here, and in the builder and in its trace as the name and as the key of the counter
     kept_ += cost::kEvent;
     if (values.samples.empty()) kept_ += cost::kCounter + kTexts * (key.name.size() + key.series.size() + event.category.size());
     values.group = event.category;
@@ -78,7 +78,7 @@ void ChromeAssembly::add_counters() {
     const auto is_same = [&key = key](const auto& other) { return other.first.source == key.source && other.first.name == key.name; };
     const bool is_alone =
         (counter == counters_.begin() || !is_same(*std::prev(counter))) && (std::next(counter) == counters_.end() || !is_same(*std::next(counter)));
-    // An only series is named after the unit, where that is known.
+    // An only series is named after the unit if that is known.
     Counter description;
     description.name = is_alone ? key.name : key.name + ": " + key.series;
     if (is_alone && key.series != kPlainSeries && key.series != key.name) description.unit = key.series;
@@ -97,7 +97,7 @@ void ChromeAssembly::add_counters() {
       constexpr double kLargest = 9e18;
       const double scaled = std::clamp(std::round(value / description.resolution), -kLargest, kLargest);
       const std::int64_t whole = std::isnan(value) ? kNoValue : static_cast<std::int64_t>(scaled);
-      if (!times.empty() && times.back() == time - begin_) {  // the last of one time counts
+      if (!times.empty() && times.back() == time - begin_) {  // of several values at one time, the last counts
         columns.front().back() = whole;
         continue;
       }
@@ -122,7 +122,7 @@ void ChromeAssembly::add(const ChromeSample& sample) {
 
 void ChromeAssembly::add_samples(const ChromeMembers& members) {
   ChromeChains chains(members.frames, builder_);
-  std::vector<std::string_view> frames(frame_ids_.size());  // in the order of the file, which the trace's calls then have
+  std::vector<std::string_view> frames(frame_ids_.size());  // in the order of the file, which determines the order of the trace's calls
   for (const auto& [frame, id] : frame_ids_) frames[id] = frame;
   std::vector<CallNodeId> chain_of;
   for (const std::string_view frame : frames) chain_of.push_back(chains.chain(std::string(frame)));

@@ -1,4 +1,4 @@
-// One event of a Chrome trace as it stands in the file. Internal to model/import.
+// One event of a Chrome trace, as in the file. Internal to model/import.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace lanescope::importers {
 
-// What "args" says that a trace can hold. Absent numbers are 0.
+// The part of "args" that a trace can store. Absent numbers are 0.
 struct ChromeArguments {
   std::uint32_t correlation = 0;
   std::optional<std::uint32_t> device;
@@ -25,7 +25,7 @@ struct ChromeArguments {
   std::array<std::uint32_t, 3> cluster{};
   std::uint32_t registers = 0;             // per thread
   std::uint32_t shared_memory = 0;         // bytes per block, static and dynamic together
-  std::uint32_t static_shared_memory = 0;  // bytes per block, of it
+  std::uint32_t static_shared_memory = 0;  // bytes per block, included in shared_memory
   std::uint32_t executed_shared_memory = 0;
   std::uint32_t local_memory_per_thread = 0;
   std::uint64_t local_memory = 0;
@@ -41,13 +41,13 @@ struct ChromeArguments {
   std::uint32_t to_device = 0;
   std::uint32_t result = 0;               // of a call
   std::uint32_t wait_event = 0;           // of a synchronization
-  std::optional<std::uint32_t> thread;    // of a thread's state: whose it is
-  std::uint32_t processor = kNone;        // of a thread's state: where it ran
+  std::optional<std::uint32_t> thread;    // of a thread's state: the thread
+  std::uint32_t processor = kNone;        // of a thread's state: the processor
   std::optional<std::uint32_t> host_pid;  // of a GPU's rows: the process whose work they show
   std::string_view name;                  // of metadata
   std::string_view labels;                // of metadata: "GPU 0"
   std::string_view kind;                  // of a synchronization
-  // Of ranges and marks, as our exports have them.
+  // For ranges and marks in our exports.
   std::string_view domain;
   std::string_view category;
   std::uint32_t category_id = 0;
@@ -59,27 +59,27 @@ struct ChromeArguments {
 
 struct ChromeEvent {
   char phase = 0;
-  bool has_time = false;  // both times are numbers, and in range
+  bool has_time = false;  // both times are valid numbers
   Nanoseconds time = 0;   // as in the file, in ns
   Nanoseconds duration = 0;
   std::string_view category;
   std::string_view name;
-  std::string_view pid;  // numbers and strings alike: as text
+  std::string_view pid;  // as text, whether it is a number or a string
   std::string_view tid;
   std::string_view id;
-  bool id_of_process = false;  // another process's event of the same id is another
+  bool id_of_process = false;  // the id is only valid within the event's process
   ChromeArguments arguments;
-  std::uint32_t first_value = 0;  // [first_value, first_value + value_count) of ParsedBatch::values or, of a page fault, of page_faults
+  std::uint32_t first_value = 0;  // [first_value, first_value + value_count) in ParsedBatch::values or, for a page fault, in page_faults
   std::uint32_t value_count = 0;
 };
 
-// A number of a counter's event, under the name of its series.
+// A number in a counter's event, with the name of its series.
 struct ChromeValue {
   std::string_view series;
   double value = 0;
 };
 
-// What "args" of a page fault says. Absent numbers are 0.
+// The "args" of a page fault. Absent numbers are 0.
 struct ChromePageFault {
   std::uint64_t address = 0;
   std::uint64_t instruction = 0;
@@ -95,23 +95,23 @@ struct ChromePageFault {
 struct ChromeSample {
   Nanoseconds time = 0;  // as in the file, in ns
   std::string_view pid, tid;
-  std::string_view frame;  // the innermost; empty where the chain is not known
+  std::string_view frame;  // the innermost; empty if the chain is unknown
   std::uint32_t processor = kNone;
   Nanoseconds period = 0;
 };
 
-// A batch and the events or samples in it, which point into its text.
+// A batch and its events or samples, which point into its text.
 struct ParsedBatch {
   ChromeBatch batch;
   std::vector<ChromeEvent> events;
   std::vector<ChromeValue> values;  // of counters
   std::vector<ChromePageFault> page_faults;
   std::vector<ChromeSample> samples;
-  std::deque<std::string> unescaped;  // strings that do not stand in the text as they are
+  std::deque<std::string> unescaped;  // strings that contain escapes in the text
   std::uint64_t invalid = 0;          // elements that are not events, or not samples
 };
 
-// Turns text into events and samples. One thread at a time.
+// Parses text into events and samples. One thread at a time.
 class ChromeParser {
  public:
   ChromeParser();
@@ -119,8 +119,8 @@ class ChromeParser {
   ChromeParser(const ChromeParser&) = delete;
   ChromeParser& operator=(const ChromeParser&) = delete;
 
-  // Replaces what `parsed` held. Elements that are not JSON objects with a phase, samples without a time, are counted and left out; broken
-  // UTF-8 is replaced.
+  // Replaces the content of `parsed`. Elements that are not JSON objects with a phase, and samples without a time, are counted and left out. Invalid UTF-8 is
+  // replaced.
   void parse(ChromeBatch batch, ParsedBatch& parsed);
 
  private:
@@ -128,11 +128,11 @@ class ChromeParser {
   std::unique_ptr<State> state_;
 };
 
-// A whole number, and nothing else.
+// The number if the text is an integer and nothing else.
 [[nodiscard]] std::optional<std::uint32_t> number_of(std::string_view text) noexcept;
 
-// A decimal number of µs as ns, rounded to the nearest where it says more; none for anything else, and for numbers out of range: a time
-// must lie within ±2^61 ns. "12.3456" -> 12346, "1.5e3" -> 1500000.
+// Converts a decimal number of µs to ns, rounded to the nearest. Nothing for other texts and for numbers out of range: a time must be within ±2^61 ns.
+// "12.3456" -> 12346, "1.5e3" -> 1500000.
 [[nodiscard]] std::optional<Nanoseconds> nanoseconds_of_microseconds(std::string_view text) noexcept;
 
 }  // namespace lanescope::importers

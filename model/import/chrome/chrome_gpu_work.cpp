@@ -120,7 +120,7 @@ void ChromeAssembly::add_kernel(const ChromeEvent& event) {
   std::copy(given.cluster.begin(), given.cluster.end(), detail.cluster);
   detail.registers_per_thread = given.registers;
   detail.static_shared_memory = given.static_shared_memory;
-  // Kineto gives the sum only.
+  // Kineto only provides the sum.
   detail.dynamic_shared_memory = given.shared_memory - std::min(given.shared_memory, given.static_shared_memory);
   detail.shared_memory_executed = given.executed_shared_memory;
   detail.local_memory_per_thread = given.local_memory_per_thread;

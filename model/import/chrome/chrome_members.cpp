@@ -42,14 +42,14 @@ void read_devices(simdjson::dom::element list, std::map<std::uint32_t, Gpu>& dev
   }
 }
 
-// Of a number or a text: "4711".
+// For a number or a text: "4711".
 std::string word_of(simdjson::dom::element object, const char* key) {
   std::uint64_t number = 0;
   if (object[key].get(number) == simdjson::SUCCESS) return std::to_string(number);
   return read_text(object, key);
 }
 
-// Those that there is room for. How many there is none for.
+// Reads as many frames as the limits allow. Returns the number of frames left out.
 std::uint64_t read_frames(simdjson::dom::element value, const ImportLimits& limits, ChromeFrames& frames) {
   simdjson::dom::object object;
   if (value.get(object) != simdjson::SUCCESS) return 0;
@@ -73,7 +73,7 @@ std::uint64_t read_frames(simdjson::dom::element value, const ImportLimits& limi
   return left_out;
 }
 
-// Of a member in µs, as times of events are; none where it is no time.
+// A member in µs, like times of events; nothing if it is not a time.
 std::optional<Nanoseconds> read_time(const std::map<std::string, std::string>& members, const char* name) {
   const auto member = members.find(name);
   simdjson::dom::parser parser;
@@ -81,7 +81,7 @@ std::optional<Nanoseconds> read_time(const std::map<std::string, std::string>& m
   double microseconds = 0;
   if (member == members.end() || parser.parse(member->second).get(value) != simdjson::SUCCESS || value.get(microseconds) != simdjson::SUCCESS)
     return std::nullopt;
-  constexpr double kFarthest = 9e15;  // ns that a double holds without a fraction
+  constexpr double kFarthest = 9e15;  // ns; a double holds integers up to this exactly
   if (!(std::abs(microseconds) * 1000 < kFarthest)) return std::nullopt;
   return std::llround(microseconds * 1000);
 }

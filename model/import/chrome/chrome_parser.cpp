@@ -18,7 +18,7 @@ class EventReader {
  public:
   explicit EventReader(ParsedBatch& parsed) : parsed_(parsed) {}
 
-  // Throw simdjson_error where the text is not JSON.
+  // Throws simdjson_error if the text is not JSON.
   void read(ondemand::object object) { parsed_.batch.content == ChromeBatch::Content::kSamples ? read_sample(object) : read_event(object); }
 
  private:
@@ -45,7 +45,7 @@ class EventReader {
 
   void read_event(ondemand::object object) {
     ChromeEvent event;
-    bool passed_arguments = false;  // they came before what says how to read them, as where keys are sorted
+    bool passed_arguments = false;  // they came before the keys that say how to read them, for example if keys are sorted
     bool times_are_numbers = true;
     const auto time = [&](std::string_view token, Nanoseconds& target) {
       const auto value = nanoseconds_of_microseconds(bare(token));
@@ -98,7 +98,7 @@ class EventReader {
       parsed_.events.push_back(event);
   }
 
-  // {"local": "0x1"}, which is an id of the process, or {"global": "0x1"}.
+  // {"local": "0x1"} is an id of the process; the alternative is {"global": "0x1"}.
   void read_scoped_id(ondemand::object object, ChromeEvent& event) {
     for (auto field : object) {
       const Key key(field.key().value().raw());
@@ -120,12 +120,12 @@ class EventReader {
 
   static bool is(ondemand::value& value, char first) { return value.raw_json_token().front() == first; }
 
-  // The categories that make up most of a trace say nothing there that is kept.
+  // The most frequent categories have no arguments that are stored.
   static bool has_arguments_to_read(const ChromeEvent& event) {
     return event.phase != 's' && event.phase != 'f' && event.category != "cpu_op" && event.category != "python_function" && event.category != "Operator";
   }
 
-  // Empty for what is neither text nor a number.
+  // Empty for values that are neither text nor number.
   std::string_view text_of(ondemand::value& value) {
     if (is(value, '{') || is(value, '[') || is(value, 'n')) return {};
     const std::string_view text = bare(value.raw_json_token());
@@ -133,7 +133,7 @@ class EventReader {
     return parsed_.unescaped.emplace_back(unescaped(text));
   }
 
-  // Those that are numbers.
+  // Reads the values that are numbers.
   void read_values(ondemand::object object, ChromeEvent& event) {
     event.first_value = static_cast<std::uint32_t>(parsed_.values.size());
     for (auto field : object) {
@@ -293,7 +293,7 @@ class EventReader {
     }
   }
 
-  // Work that belongs to no stream has -1: CUPTI's largest number.
+  // Work without a stream has -1, CUPTI's largest number.
   static std::optional<std::uint32_t> stream_of(std::string_view token) {
     const auto stream = whole<std::int64_t>(token);
     if (!stream) return std::nullopt;
@@ -308,7 +308,7 @@ class EventReader {
 struct ChromeParser::State {
   ondemand::parser parser;
 
-  // Reads all elements at once. False where the text is not JSON: `parsed` then holds what came before.
+  // Reads all elements at once. Returns false if the text is not JSON; `parsed` then contains the elements before the error.
   bool read_array(const char* text, std::size_t size, ParsedBatch& parsed) {
     EventReader reader(parsed);
     try {
@@ -326,7 +326,7 @@ struct ChromeParser::State {
     }
   }
 
-  // Reads elements one by one, so that a damaged one costs no other.
+  // Reads elements one by one, so that a damaged element does not affect others.
   void read_elements(ParsedBatch& parsed) {
     for (const ChromeBatch::Element& element : parsed.batch.elements) {
       std::string text = valid_utf8(std::string_view(parsed.batch.text.data() + element.begin, element.end - element.begin));

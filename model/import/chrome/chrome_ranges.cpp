@@ -1,4 +1,4 @@
-// Ranges and marks of a Chrome trace, also those that come as two events.
+// Ranges and marks of a Chrome trace, including ranges that consist of two events.
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -9,7 +9,7 @@
 
 namespace lanescope::importers {
 
-// Ranges that have begun and not ended, by the positions of their begins. Each is closed in O(1), whatever is open besides.
+// Ranges without an end so far, by the positions of their begins. Closing a range is O(1), independent of other open ranges.
 class ChromeAssembly::OpenRanges {
  public:
   explicit OpenRanges(std::span<const Edge> edges) : edges_(edges), is_open_(edges.size()) {}
@@ -19,13 +19,13 @@ class ChromeAssembly::OpenRanges {
     innermost_.push_back(position);
     innermost_of_name_[edges_[position].name].push_back(position);
   }
-  // The innermost; none where nothing is open.
+  // Closes the innermost range; nothing if none is open.
   std::optional<std::size_t> close() { return close_last(innermost_); }
   std::optional<std::size_t> close(NameId name) {
     const auto found = innermost_of_name_.find(name);
     return found == innermost_of_name_.end() ? std::nullopt : close_last(found->second);
   }
-  // What is open still, in the order of its begins.
+  // The ranges that are still open, in the order of their begins.
   [[nodiscard]] std::vector<std::size_t> rest() const {
     std::vector<std::size_t> open;
     for (const std::size_t position : innermost_)
@@ -38,7 +38,7 @@ class ChromeAssembly::OpenRanges {
     while (!positions.empty()) {
       const std::size_t position = positions.back();
       positions.pop_back();
-      if (!is_open_[position]) continue;  // it was closed by way of the other list
+      if (!is_open_[position]) continue;  // it was closed through the other list
       is_open_[position] = false;
       return position;
     }
@@ -71,7 +71,7 @@ std::uint32_t ChromeAssembly::named_domain(const ChromeEvent& event, std::uint32
 
 namespace {
 
-// The number that our exports wrote, as what they wrote it.
+// Reads the number in the type that our exports wrote.
 void read_payload(const ChromeArguments& arguments, NvtxDetail& detail) {
   const std::string_view text = arguments.payload;
   const auto read = [&]<typename Number>(PayloadType type, Number number) {
@@ -146,7 +146,7 @@ void ChromeAssembly::add_edge(const ChromeEvent& event) {
   if (event.phase == 'B' || event.phase == 'E') {
     thread_edges_.push_back(edge);
   } else {
-    // Asynchronous ranges belong together by category and id, on whichever thread they end.
+    // Asynchronous ranges are matched by category and id, on any thread.
     std::string key(event.category);
     key += '\0';
     key += event.id;
@@ -173,7 +173,7 @@ void ChromeAssembly::match(std::vector<Edge>& edges, TrackKind kind) {
       open.begin(i);
       continue;
     }
-    // An end of a thread closes the innermost range, one that is asynchronous the innermost of its name.
+    // An end on a thread closes the innermost range; an asynchronous end closes the innermost range of its name.
     const bool by_name = kind == TrackKind::kNvtxProcessRanges && edges[i].name != 0;
     const auto begin = by_name ? open.close(edges[i].name) : open.close();
     if (begin)

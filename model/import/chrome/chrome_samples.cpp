@@ -16,7 +16,7 @@ CodeKind kind_of(const std::string& word) {
 }  // namespace
 
 CallNodeId ChromeChains::chain(const std::string& innermost) {
-  // From the innermost call outwards to one that is known, then back inwards.
+  // Walks from the innermost call outwards to a known one, then back inwards.
   std::vector<std::vector<const std::string*>> calls;
   CallNodeId caller = 0;
   for (auto frame = frames_.find(innermost); frame != frames_.end();) {
@@ -24,7 +24,7 @@ CallNodeId ChromeChains::chain(const std::string& innermost) {
       caller = known->second;
       break;
     }
-    known_.emplace(frame->first, 0);  // a circle ends here
+    known_.emplace(frame->first, 0);  // ends a cycle
     std::vector<const std::string*>& inlined = calls.emplace_back();
     const std::string& call = frame->first;
     inlined.push_back(&call);

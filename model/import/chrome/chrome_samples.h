@@ -1,4 +1,4 @@
-// Call chains of samples as a Chrome trace has them: its member "stackFrames". Internal to model/import.
+// Call chains of samples in a Chrome trace: the member "stackFrames". Internal to model/import.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lanescope::importers {
 
-// A call of a chain. Frames of the inlined callers of "12" are "12.1", "12.2", ..., innermost first, as our exports number them.
+// A call of a chain. In our exports, frames of the inlined callers of "12" are "12.1", "12.2", ..., innermost first.
 struct ChromeFrame {
   std::string function;
   std::string module;
@@ -22,11 +22,11 @@ struct ChromeFrame {
 };
 using ChromeFrames = std::unordered_map<std::string, ChromeFrame>;
 
-// The call chains of a builder that frames stand for, each made once.
+// The call chains of frames in a builder; each chain is made once.
 class ChromeChains {
  public:
   ChromeChains(const ChromeFrames& frames, TraceBuilder& builder) : frames_(frames), builder_(builder) {}
-  // 0 for a frame that is not there. Chains that run in a circle end where they meet themselves.
+  // 0 if the frame does not exist. A chain with a cycle ends where it would repeat.
   [[nodiscard]] CallNodeId chain(const std::string& frame);
 
  private:

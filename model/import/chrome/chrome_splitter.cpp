@@ -10,8 +10,8 @@ namespace lanescope::importers {
 namespace {
 
 constexpr std::size_t kWindowBytes = 1u << 20;
-constexpr std::size_t kLargestWindow = 64u << 20;  // an event larger than this is none
-constexpr std::size_t kLargestMember = 1u << 20;   // of those that are kept; frames of samples may fill the window
+constexpr std::size_t kLargestWindow = 64u << 20;  // a larger event is not read
+constexpr std::size_t kLargestMember = 1u << 20;   // for stored members; frames of samples may fill the window
 
 constexpr std::array<bool, 256> bytes_of(std::string_view bytes) {
   std::array<bool, 256> set{};
@@ -24,7 +24,7 @@ constexpr auto kStructure = bytes_of("\"{}[]");
 constexpr auto kStringEnd = bytes_of("\"\\");
 constexpr auto kDelimiter = bytes_of(",]} \t\r\n");
 
-// The first byte of the set at or behind `position`.
+// The first byte of the set, at `position` or later.
 const char* find(const char* position, const char* end, const std::array<bool, 256>& set) noexcept {
   while (position != end && !set[static_cast<unsigned char>(*position)]) ++position;
   return position;
@@ -128,7 +128,7 @@ bool ChromeSplitter::skip_blanks() {
   return false;
 }
 
-// The value that the window begins with; valid until the window moves. None when the text ends before it does.
+// The value at the beginning of the window; valid until the window moves. Nothing if the text ends within the value.
 std::optional<std::string_view> ChromeSplitter::read_value() {
   ValueScan scan;
   std::size_t length = 0;
@@ -187,7 +187,7 @@ void ChromeSplitter::read_member() {
   if (is_wanted && (name == "stackFrames" || value->size() <= kLargestMember)) members_.insert_or_assign(std::move(name), *value);
 }
 
-// Takes the elements that the window holds whole; reads on only while there is none.
+// Takes all complete elements in the window; reads more only while there is none.
 void ChromeSplitter::fill(ChromeBatch& batch) {
   std::size_t first = 0;
   const Place place = place_;
@@ -200,7 +200,7 @@ void ChromeSplitter::fill(ChromeBatch& batch) {
       begin_ = blank_end;
       if (more()) continue;
       if (!bare_array_) fail("it is cut off at byte " + std::to_string(offset_ + end_));
-      place_ = Place::kEnd;  // a bare array need not be closed
+      place_ = Place::kEnd;  // a bare array may lack its closing bracket
       break;
     }
     if (window_[blank_end] == ']') {

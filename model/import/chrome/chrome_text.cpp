@@ -89,7 +89,7 @@ std::optional<std::uint32_t> number_of(std::string_view text) noexcept {
 }
 
 std::optional<Nanoseconds> nanoseconds_of_microseconds(std::string_view text) noexcept {
-  constexpr int kDigits = 19;  // that fit in 64 bits
+  constexpr int kDigits = 19;  // the most that 64 bits hold
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
   std::uint64_t digits = 0;
@@ -129,7 +129,7 @@ std::optional<Nanoseconds> nanoseconds_of_microseconds(std::string_view text) no
   }
   bool round_up = false;
   for (; exponent < 0 && digits != 0; ++exponent) {
-    round_up = digits % 10 >= 5;  // of the last digit cut off: the nearest, halves away from 0
+    round_up = digits % 10 >= 5;  // by the last removed digit: to the nearest, halves away from 0
     digits /= 10;
   }
   if (exponent < 0) round_up = false;

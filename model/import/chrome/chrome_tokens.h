@@ -1,4 +1,4 @@
-// Keys and values of JSON objects as they stand in the text. Internal to model/import.
+// Keys and values of JSON objects, as in the text. Internal to model/import.
 #pragma once
 
 #include <charconv>
@@ -11,7 +11,7 @@
 
 namespace lanescope::importers {
 
-// A key of an object, as it stands in the text behind its opening quote.
+// A key of an object: the text behind its opening quote.
 class Key {
  public:
   explicit Key(const char* text) : text_(text) {}
@@ -30,14 +30,14 @@ inline std::string_view trimmed(std::string_view token) noexcept {
   return token;
 }
 
-// A string without its quotes, anything else as it is.
+// A string without its quotes; any other token unchanged.
 inline std::string_view bare(std::string_view token) noexcept {
   token = trimmed(token);
   if (token.size() >= 2 && token.front() == '"' && token.back() == '"') return token.substr(1, token.size() - 2);
   return token;
 }
 
-// A whole number, also where it is written as a string or with a fraction of zeros; none for anything else.
+// An integer, also if it is written as a string or with a fraction of zeros; nothing for other values.
 template <typename Number>
 std::optional<Number> whole(std::string_view token) noexcept {
   const std::string_view text = bare(token);
@@ -52,7 +52,7 @@ void assign(Number& target, std::string_view token) noexcept {
   target = whole<Number>(token).value_or(0);
 }
 
-// "0x7F1B7A101000"; 0 for anything else.
+// For example "0x7F1B7A101000"; 0 for other values.
 inline std::uint64_t address_of(std::string_view token) noexcept {
   const std::string_view text = bare(token);
   std::uint64_t address = 0;
@@ -60,7 +60,7 @@ inline std::uint64_t address_of(std::string_view token) noexcept {
   return address;
 }
 
-// What a string says, without its quotes, whose escapes are written out.
+// The content of a string, given without its quotes; escapes are decoded.
 [[nodiscard]] std::string unescaped(std::string_view text);
 
 }  // namespace lanescope::importers

@@ -1,4 +1,4 @@
-// What is decided once all events of a Chrome trace are known: processes, threads, GPUs, and the tracks themselves.
+// Decisions that need all events of a Chrome trace: processes, threads, GPUs, and the tracks.
 #include <algorithm>
 
 #include "chrome_assembly.h"
@@ -9,7 +9,7 @@
 namespace lanescope::importers {
 namespace {
 
-constexpr std::uint32_t kFirstSyntheticPid = 0xf0000000;  // for processes that are called by a word
+constexpr std::uint32_t kFirstSyntheticPid = 0xf0000000;  // for processes that are named by a word
 
 bool is_on_gpu(TrackKind kind) { return is_gpu_work(kind) || kind == TrackKind::kSynchronizations; }
 
@@ -25,7 +25,7 @@ ProcessId ChromeAssembly::built_process(std::uint32_t source) {
   return of.process;
 }
 
-// Calls of several processes may have the same correlation id: the latest one before the work began is taken for its launch.
+// Calls of several processes may have the same correlation id. The latest one before the work began is taken as its launch.
 std::vector<ChromeAssembly::Launch> ChromeAssembly::launches() const {
   std::vector<Launch> all;
   for (const auto& [key, events] : groups_)
@@ -35,7 +35,7 @@ std::vector<ChromeAssembly::Launch> ChromeAssembly::launches() const {
   return all;
 }
 
-// Of each source with GPU work, the one of several processes whose calls launched most of a sample of it, where calls did.
+// For each source with GPU work, the process whose calls launched most of a sample of this work, if calls were found.
 std::unordered_map<std::uint32_t, std::uint32_t> ChromeAssembly::launching_sources() const {
   constexpr std::size_t kSample = 256;  // events of each queue
   const std::vector<Launch> launches = this->launches();
@@ -74,7 +74,7 @@ void ChromeAssembly::place_sources() {
   for (std::uint32_t i = 0; i < sources_.size(); ++i) {
     Source& of = sources_[i];
     if (!used[i] || of.process != kNone) continue;
-    // Rows of a GPU, and what the profiler says of itself, stand under names of their own: they belong to the process that was profiled.
+    // Rows of a GPU, and events of the profiler itself, have sources of their own, but belong to the process that was profiled.
     std::uint32_t owner = i;
     if (const auto named = of.host_pid ? source_ids_.find(std::to_string(*of.host_pid)) : source_ids_.end(); named != source_ids_.end())
       owner = named->second;
@@ -139,7 +139,7 @@ void ChromeAssembly::finish(const ChromeMembers& members) {
     if (const auto& [source, domain, id] = of; sources_[source].process != kNone)
       builder_.set_category(sources_[source].process, domain, id, builder_.text(name));
 
-  constexpr Nanoseconds kYear2001 = 1'000'000'000'000'000'000;  // times this large count from 1970
+  constexpr Nanoseconds kYear2001 = 1'000'000'000'000'000'000;  // larger times count from 1970
   Provenance& provenance = builder_.provenance();
   provenance.format = "Chrome JSON";
   provenance.producer = !members.producer.empty() ? members.producer : from_pytorch_ ? "PyTorch profiler" : "";

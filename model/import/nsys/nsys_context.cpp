@@ -5,7 +5,7 @@
 namespace lanescope::importers {
 namespace {
 
-// "5c9a5380-d76d-414b-3975-d82cbaebab73", with or without the hyphens or a "GPU-" in front, as its 16 bytes; empty for anything else.
+// Converts "5c9a5380-d76d-414b-3975-d82cbaebab73", with or without hyphens or a leading "GPU-", to its 16 bytes. Empty for other texts.
 std::string raw_uuid(std::string_view text) {
   if (text.starts_with("GPU-")) text.remove_prefix(4);
   std::string bytes;
@@ -39,7 +39,7 @@ Result<void> NsysContext::read_dictionaries() {
   TableRows rows = database.rows(kTable, kColumns);
   for (std::size_t read = 0; rows.next(); ++read) {
     const std::int64_t id = rows.integer(0);
-    const auto position = static_cast<std::size_t>(id);  // of a negative one, beyond all
+    const auto position = static_cast<std::size_t>(id);  // a negative id becomes larger than any position
     if (far_strings_.empty() && position >= strings_.size() && position <= 2 * read + kSmallGap) strings_.resize(position + 1);
     (position < strings_.size() ? strings_[position] : far_strings_[id]) = rows.text(1);
   }
@@ -143,7 +143,7 @@ GpuId NsysContext::device(std::int64_t global_pid, std::uint32_t ordinal) {
     keep(cost::kGpu);
     const auto device = gpu_of_device_.find({pid_of(global_pid), ordinal});
     auto gpu = device == gpu_of_device_.end() ? gpus_.end() : gpus_.find(device->second);
-    // Older files do not say how a process numbers its GPUs: then as the whole machine does.
+    // Older files do not say how a process numbers its GPUs: then the numbers of the machine are used.
     if (const auto same = gpu_of_ordinal_.find(ordinal); gpu == gpus_.end() && same != gpu_of_ordinal_.end()) gpu = gpus_.find(same->second);
     if (gpu != gpus_.end()) builder.set_device(owner, ordinal, gpu->second);
   }

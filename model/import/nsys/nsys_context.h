@@ -1,4 +1,4 @@
-// What the importers of single tables of an Nsight Systems export share: strings, processes, threads, progress. Internal to model/import.
+// Data that the importers of single tables of an Nsight Systems export share: strings, processes, threads, progress. Internal to model/import.
 #pragma once
 
 #include <algorithm>
@@ -32,34 +32,34 @@ class NsysContext {
 
   // Reads the tables of strings and of GPUs. Call it first.
   Result<void> read_dictionaries();
-  [[nodiscard]] std::string_view text(std::int64_t string_id) const;  // empty for an id that is not there
+  [[nodiscard]] std::string_view text(std::int64_t string_id) const;  // empty for an unknown id
   NameId name(std::int64_t string_id);
 
-  // Of a globalPid or globalTid; processes and threads come to be when an event names them.
+  // For a globalPid or globalTid. Processes and threads are created when an event names them.
   ProcessId process(std::int64_t global_id);
   ThreadId thread(std::int64_t global_tid);
-  // The thread, where an event has named it.
+  // The thread, if an event has named it.
   [[nodiscard]] std::optional<ThreadId> known_thread(std::int64_t global_tid) const;
   [[nodiscard]] const std::map<std::int64_t, ProcessId>& processes() const noexcept { return processes_; }  // by globalPid
-  // Names for what the builder knows: each is kept where it is given, and a file may give one text to very many.
+  // Names objects of the builder. Each name is counted where it is set, because a file may use one text for very many objects.
   void name_thread(ThreadId id, std::string_view name);
   void name_domain(std::int64_t global_id, std::uint32_t id, std::string_view name);
   void name_category(std::int64_t global_id, std::uint32_t domain, std::uint32_t id, std::string_view name);
-  // The GPU that a process knows under this CUDA ordinal, described as far as the file does.
+  // The GPU with this CUDA ordinal in a process, with the properties that the file contains.
   GpuId device(std::int64_t global_pid, std::uint32_t ordinal);
 
-  // Where the tables of events stand against their rows: counts one row. False when the user cancelled, and where it is too much.
+  // Counts one row of an event table for progress and limits. Returns false if the user cancelled, or if the limit is reached.
   bool count_row() {
     keep(cost::kEvent);
     return !is_too_much() && (++rows_ % kRowsPerReport != 0 || report());
   }
-  // Counts what is kept, in bytes.
+  // Counts stored bytes.
   void keep(std::uint64_t bytes) noexcept { kept_ += bytes; }
   [[nodiscard]] bool is_too_much() const noexcept { return kept_ > database.limits().memory(); }
   void expect_rows(std::uint64_t rows) noexcept { expected_rows_ = rows; }
   [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
 
-  // By globalTid: what the scheduler did, kept until programs have their names, after which those on processors are called.
+  // The scheduler's events by globalTid. They are kept until programs have their names, because events on processors are named after them.
   std::map<std::int64_t, std::vector<ThreadStateSpan>> thread_states;
 
  private:
@@ -69,8 +69,8 @@ class NsysContext {
   void read_gpus();
 
   const LoadProgress& progress_;
-  std::vector<std::string> strings_;                           // by id, where ids follow each other closely
-  std::unordered_map<std::int64_t, std::string> far_strings_;  // the others
+  std::vector<std::string> strings_;                           // by id, for ids that are almost consecutive
+  std::unordered_map<std::int64_t, std::string> far_strings_;  // all others
   std::unordered_map<std::int64_t, NameId> names_;
   std::map<std::int64_t, ProcessId> processes_;
   std::unordered_map<std::int64_t, ThreadId> threads_;
@@ -88,17 +88,17 @@ class NsysContext {
   bool cancelled_ = false;
 };
 
-// Times of a damaged file may be anything: the difference wraps around.
+// Times of a damaged file may have any value, so the difference wraps around.
 [[nodiscard]] constexpr Nanoseconds difference(Nanoseconds later, Nanoseconds earlier) {
   return static_cast<Nanoseconds>(static_cast<std::uint64_t>(later) - static_cast<std::uint64_t>(earlier));
 }
-// From one column to the other, in ns; 0 where the second is NULL.
+// From one column to the other, in ns; 0 if the second is NULL.
 [[nodiscard]] Nanoseconds duration_between(const TableRows& rows, int start, int end);
 
-// Of a table that could not be read to its end.
+// The error for a table that could not be read to its end.
 [[nodiscard]] Error unreadable(std::string_view table, const TableRows& rows);
 
-// Events gathered by track, handed to the builder at once: it sorts a track one time.
+// Collects events by track and passes them to the builder at once, because the builder sorts a track only once.
 class EventGroups {
  public:
   explicit EventGroups(NsysContext& context) : context_(context) {}
@@ -125,7 +125,7 @@ class EventGroups {
   std::vector<Event>* last_ = nullptr;
 };
 
-// One table each: its rows become events of the builder. Fails when the table can't be read to its end.
+// Each function imports one table: its rows become events of the builder. Fails if the table can't be read to its end.
 Result<void> import_kernels(NsysContext& context);
 Result<void> import_copies(NsysContext& context);
 Result<void> import_sets(NsysContext& context);
@@ -142,14 +142,14 @@ Result<void> import_memory_pools(NsysContext& context);
 Result<void> import_cuda_events(NsysContext& context);
 Result<void> import_nvtx(NsysContext& context);
 Result<void> import_mpi(NsysContext& context);
-Result<void> import_gpu_metrics(NsysContext& context);  // behind import_resources: GPUs have their names then
-Result<void> import_scheduling(NsysContext& context);   // as far as NsysContext::thread_states
+Result<void> import_gpu_metrics(NsysContext& context);  // after import_resources, because GPUs have their names then
+Result<void> import_scheduling(NsysContext& context);   // only fills NsysContext::thread_states
 Result<void> import_samples(NsysContext& context);
-// Call chains of the calls that import_api_calls and import_os_runtime read.
+// Call chains of the calls that were read by import_api_calls and import_os_runtime.
 Result<void> import_cuda_backtraces(NsysContext& context);
 Result<void> import_os_runtime_backtraces(NsysContext& context);
 
-// What events refer to, once they are there: names of processes and threads, GPUs, contexts, streams, where and when it was recorded.
+// Imports what events refer to, after the events: names of processes and threads, GPUs, contexts, streams, and the place and time of the recording.
 void import_resources(NsysContext& context);
 
 }  // namespace lanescope::importers

@@ -1,4 +1,4 @@
-// What threads did: calls of the CUDA API and of the C library, and the time that profiling cost.
+// Events of threads: calls of the CUDA API and of the C library, and profiling overhead.
 #include <array>
 
 #include "nsys_context.h"
@@ -9,7 +9,7 @@ namespace {
 #define LANESCOPE_THREAD_COLUMNS "start", "end", "globalTid", "nameId"
 enum ThreadColumn { kStart, kEnd, kGlobalTid, kName, kFirstOwn };
 
-// Walks a table of intervals of threads; `complete` reads the columns of its own and tells the track's kind.
+// Reads a table of intervals of threads. `complete` reads the table's own columns and returns the track's kind.
 template <std::size_t N, typename Complete>
 Result<void> read_thread_table(NsysContext& context, std::string_view table, const std::array<std::string_view, N>& columns, Complete complete) {
   EventGroups groups(context);
@@ -23,7 +23,7 @@ Result<void> read_thread_table(NsysContext& context, std::string_view table, con
     TrackKey key;
     key.process = context.process(global_tid);
     key.kind = complete(rows, event);
-    // Calls are always a thread's. Time that the profiler takes, and CUDA on its behalf, may be a whole process's: thread 0.
+    // Calls always belong to a thread. Overhead of the profiler, and of CUDA for the profiler, may belong to a whole process: thread 0.
     const bool of_process = tid_of(global_tid) == 0 && (key.kind == TrackKind::kOverhead || key.kind == TrackKind::kCompilation);
     if (!of_process) key.thread = context.thread(global_tid);
     groups.add(key, event);
@@ -37,7 +37,7 @@ Result<void> read_thread_table(NsysContext& context, std::string_view table, con
 }  // namespace
 
 Result<void> import_api_calls(NsysContext& context) {
-  constexpr std::int64_t kDriverCall = 1;  // event class; the runtime's is 0
+  constexpr std::int64_t kDriverCall = 1;  // event class; the runtime has 0
   enum Column { kClass = kFirstOwn, kCorrelation, kResult };
   constexpr std::array<std::string_view, kResult + 1> kColumns = {LANESCOPE_THREAD_COLUMNS, "eventClass", "correlationId", "returnValue"};
   return read_thread_table(context, "CUPTI_ACTIVITY_KIND_RUNTIME", kColumns, [&](const TableRows& rows, Event& event) {
@@ -51,7 +51,7 @@ Result<void> import_api_calls(NsysContext& context) {
 }
 
 Result<void> import_os_runtime(NsysContext& context) {
-  constexpr std::int64_t kCompleteCall = 27;  // event class; others were cut at the beginning or at the end of the recording
+  constexpr std::int64_t kCompleteCall = 27;  // event class; other calls were cut at the beginning or end of the recording
   enum Column { kClass = kFirstOwn };
   constexpr std::array<std::string_view, kClass + 1> kColumns = {LANESCOPE_THREAD_COLUMNS, "eventClass"};
   return read_thread_table(context, "OSRT_API", kColumns, [&](const TableRows& rows, Event& event) {

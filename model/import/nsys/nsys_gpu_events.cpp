@@ -6,14 +6,13 @@
 namespace lanescope::importers {
 namespace {
 
-// The columns that all tables of GPU work begin with, in this order.
+// The first columns of all tables of GPU work, in this order.
 #define LANESCOPE_QUEUE_COLUMNS "start", "end", "globalPid", "deviceId", "contextId", "streamId", "correlationId"
 enum QueueColumn { kStart, kEnd, kGlobalPid, kDevice, kContext, kStream, kCorrelation, kFirstOwn };
 
 std::uint32_t number(const TableRows& rows, int column) { return static_cast<std::uint32_t>(rows.integer(column)); }
 
-// Walks a table of GPU work: the track of each row is looked up once a queue, its own columns are read by `detail`, which completes the
-// event.
+// Reads a table of GPU work. The track of a row is looked up once for each queue; `detail` reads the table's own columns and completes the event.
 class GpuTable {
  public:
   GpuTable(NsysContext& context, TrackKind kind) : context_(context), kind_(kind) {}
@@ -65,7 +64,7 @@ class GpuTable {
   EventGroups groups_{context_};
 };
 
-// Nsight Systems counts memory kinds from 0, CUPTI and we from 1; its 7 is "unknown".
+// Memory kinds start at 0 in Nsight Systems, and at 1 in CUPTI and here; 7 is its "unknown".
 MemoryKind memory_kind(const TableRows& rows, int column) {
   if (rows.is_null(column) || rows.integer(column) < 0 || rows.integer(column) > 6) return MemoryKind::kUnknown;
   return static_cast<MemoryKind>(rows.integer(column) + 1);
@@ -141,7 +140,7 @@ Result<void> import_kernels(NsysContext& context) {
     detail.shared_memory_executed = number(rows, kSharedExecuted);
     detail.local_memory_per_thread = number(rows, kLocalPerThread);
     detail.local_memory_total = static_cast<std::uint64_t>(rows.integer(kLocalTotal));
-    // Nsight Systems counts launch types from 1.
+    // Launch types start at 1 in Nsight Systems.
     if (const std::uint32_t type = number(rows, kLaunchType); type > 0) detail.launch_type = type - 1;
     detail.cache_config = number(rows, kCacheConfig);
     detail.graph = number(rows, kGraph);

@@ -59,7 +59,7 @@ Result<void> import_memory_usage(NsysContext& context) {
                                                                     "localMemoryPoolSize",
                                                                     "localMemoryPoolUtilizedSize"};
   constexpr std::int64_t kDeallocation = 1;
-  constexpr std::int64_t kLastMemoryKind = 6;  // 7 is "unknown"; they count from 0, ours from 1
+  constexpr std::int64_t kLastMemoryKind = 6;  // 7 is "unknown"; they start at 0, ours at 1
   EventGroups groups(context);
   TableRows rows = context.database.rows(kTable, kColumns);
   while (rows.next()) {
@@ -95,7 +95,7 @@ Result<void> import_memory_pools(NsysContext& context) {
                                                                     "localMemoryPoolReleaseThreshold",
                                                                     "localMemoryPoolSize",
                                                                     "localMemoryPoolUtilizedSize"};
-  constexpr int kFirst = static_cast<int>(MemoryUsageOperation::kPoolCreation);  // 0 there
+  constexpr int kFirst = static_cast<int>(MemoryUsageOperation::kPoolCreation);  // 0 in Nsight Systems
   EventGroups groups(context);
   TableRows rows = context.database.rows(kTable, kColumns);
   while (rows.next()) {

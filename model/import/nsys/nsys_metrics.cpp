@@ -1,4 +1,4 @@
-// GPU metrics: what was sampled of a GPU's counters.
+// GPU metrics: samples of a GPU's counters.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -37,7 +37,7 @@ MetricName parsed(std::string_view text, std::string_view type_name) {
   return result;
 }
 
-// "GPU 1: NVIDIA H200" as Lanescope writes it; of any other text, the number behind "GPU".
+// Parses "GPU 1: NVIDIA H200", as Lanescope writes it; from other texts, the number after "GPU".
 Gpu gpu_of(std::string_view type_name, std::int64_t source) {
   Gpu gpu;
   gpu.ordinal = static_cast<std::uint32_t>(source);
@@ -52,7 +52,7 @@ Gpu gpu_of(std::string_view type_name, std::int64_t source) {
   return gpu;
 }
 
-// The coarsest step in which all values are whole.
+// The largest step of which all values are multiples.
 double resolution_of(const std::vector<Reading>& readings) {
   for (const double resolution : {1.0, 0.1, 0.01, 0.001})
     if (std::all_of(readings.begin(), readings.end(), [&](const Reading& reading) {
@@ -63,10 +63,10 @@ double resolution_of(const std::vector<Reading>& readings) {
   return 1e-6;
 }
 
-// For how long a value holds: until the next, but not through a pause, which the table does not tell from a constant.
+// How long a value holds: until the next value, but not during a pause, which the table does not distinguish from a constant.
 Nanoseconds longest_hold(const std::vector<Nanoseconds>& times) {
-  constexpr Nanoseconds kAlone = 1'000'000;  // ns, for one reading
-  constexpr Nanoseconds kPause = 4;          // times the usual distance
+  constexpr Nanoseconds kAlone = 1'000'000;  // ns, for a single reading
+  constexpr Nanoseconds kPause = 4;          // times the median distance
   if (times.size() < 2) return kAlone;
   std::vector<Nanoseconds> distances;
   for (std::size_t i = 1; i < times.size(); ++i) distances.push_back(times[i] - times[i - 1]);
@@ -76,7 +76,7 @@ Nanoseconds longest_hold(const std::vector<Nanoseconds>& times) {
 
 using MetricReadings = Metrics::const_pointer;
 
-// Ascending, each once.
+// Ascending, without duplicates.
 std::vector<Nanoseconds> times_of(std::span<const MetricReadings> metrics) {
   std::vector<Nanoseconds> times;
   for (const MetricReadings metric : metrics)
@@ -86,8 +86,8 @@ std::vector<Nanoseconds> times_of(std::span<const MetricReadings> metrics) {
   return times;
 }
 
-// The metrics of a type in one group, or, where most of them lack most of its times, in groups of those with the same times: a table of
-// metrics and times is then never much larger than the readings.
+// The metrics of a type in one group. If most of them lack most of its times, groups of metrics with the same times: then a table of metrics and times is
+// never much larger than the readings.
 std::vector<std::vector<MetricReadings>> read_together(const Metrics& metrics) {
   constexpr std::size_t kSparse = 8;
   std::vector<MetricReadings> all;
@@ -104,7 +104,7 @@ std::vector<std::vector<MetricReadings>> read_together(const Metrics& metrics) {
   return groups;
 }
 
-// Metrics, at all times at which one of them was read.
+// A group of metrics, with all times at which one of them was read.
 class GroupImport {
  public:
   explicit GroupImport(std::span<const MetricReadings> metrics) : times_(times_of(metrics)) {}
@@ -119,7 +119,7 @@ class GroupImport {
     }
   }
 
-  // In stretches without a pause.
+  // Writes stretches without a pause.
   void write(TraceBuilder& builder) const {
     const Nanoseconds hold = longest_hold(times_);
     for (std::size_t first = 0, last = 0; first < times_.size(); first = last) {
@@ -159,7 +159,7 @@ Result<void> import_gpu_metrics(NsysContext& context) {
 
   constexpr std::array<std::string_view, 5> kNameColumns = {"typeId", "sourceId", "typeName", "metricId", "metricName"};
   std::map<std::pair<std::int64_t, std::int64_t>, MetricName> names;
-  std::map<std::int64_t, std::int64_t> sources;  // of types
+  std::map<std::int64_t, std::int64_t> sources;  // by type
   TableRows described = context.database.rows(kNames, kNameColumns);
   while (described.next()) {
     names[{described.integer(0), described.integer(3)}] = parsed(described.text(4), described.text(2));

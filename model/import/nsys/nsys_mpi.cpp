@@ -1,4 +1,4 @@
-// Calls of MPI, which become ranges of the NVTX domain "MPI", as our own recordings have them.
+// Calls of MPI. They become ranges of the NVTX domain "MPI", as in our own recordings.
 #include <array>
 #include <map>
 
@@ -8,7 +8,7 @@
 namespace lanescope::importers {
 namespace {
 
-constexpr std::uint32_t kDomain = 0x4d504900;  // "MPI": of no program, whose domains count from 1
+constexpr std::uint32_t kDomain = 0x4d504900;  // "MPI": not used by programs, whose domains count from 1
 
 enum Column { kStart, kEnd, kGlobalTid, kText, kCommunicator, kTag, kPeer, kRoot, kSize, kReceivedSize, kRequest };
 constexpr std::array<std::string_view, kRequest + 1> kColumns = {"start",      "end",      "globalTid", "textId",   "commHandle",   "tag",
@@ -30,7 +30,7 @@ Result<std::map<std::int64_t, std::int64_t>> ranks_by_process(NsysContext& conte
   return ranks;
 }
 
-// Our own exports have the calls in NVTX_EVENTS, too.
+// Our own exports also have the calls in NVTX_EVENTS.
 bool has_ranges_of_mpi(const NsysContext& context) {
   constexpr std::array<std::string_view, 2> kNames = {"eventType", "text"};
   constexpr std::int64_t kDomainCreate = 75;

@@ -91,7 +91,7 @@ class NvtxTable {
       if (!context_.count_row()) break;
     }
     if (!rows.failure().empty()) return unreadable("NVTX_EVENTS", rows);
-    // Ranges that nothing closed reach to the last thing that NVTX reported.
+    // Ranges without an end extend to the last NVTX event.
     for (OpenRange& range : open_) {
       range.event.duration = difference(std::max(last_time_, range.event.start), range.event.start);
       groups_.add(range.key, range.event);

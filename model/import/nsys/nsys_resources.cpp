@@ -1,4 +1,4 @@
-// Names of processes and threads, contexts and streams, and what is known of the recording itself.
+// Names of processes and threads, contexts and streams, and data about the recording itself.
 #include <array>
 #include <charconv>
 
@@ -32,7 +32,7 @@ void read_threads(NsysContext& context) {
   }
 }
 
-// Contexts and streams name their process by its parts.
+// Contexts and streams contain the parts of their process's id.
 std::optional<ProcessId> process_of(const NsysContext& context, const TableRows& rows, int hardware, int machine, int pid) {
   const std::int64_t global_pid = rows.integer(hardware) << 56 | rows.integer(machine) << 48 | rows.integer(pid) << 24;
   const auto found = context.processes().find(global_pid);
@@ -52,7 +52,7 @@ void read_contexts(NsysContext& context) {
 }
 
 void read_streams(NsysContext& context) {
-  constexpr std::uint32_t kNullStream = 3;  // proto::StreamKind, which has the numbers of ENUM_CUPTI_STREAM_TYPE
+  constexpr std::uint32_t kNullStream = 3;  // proto::StreamKind, with the numbers of ENUM_CUPTI_STREAM_TYPE
   constexpr std::array<std::string_view, 7> kColumns = {"contextId", "streamId", "priority", "flag", "hwId", "vmId", "processId"};
   TableRows rows = context.database.rows("TARGET_INFO_CUDA_STREAM", kColumns);
   while (rows.next()) {
@@ -100,7 +100,7 @@ std::map<std::string, std::string> read_pairs(const Database& database, std::str
   return pairs;
 }
 
-// A time that one of these says.
+// The time in the pair of this name.
 std::optional<Nanoseconds> time_of(const std::map<std::string, std::string>& pairs, std::string_view name) {
   const auto pair = pairs.find(std::string(name));
   if (pair == pairs.end()) return std::nullopt;
@@ -112,7 +112,7 @@ std::optional<Nanoseconds> time_of(const std::map<std::string, std::string>& pai
 
 void read_provenance(NsysContext& context) {
   auto produced = read_pairs(context.database, "META_DATA_EXPORT");
-  if (produced.empty()) produced = read_pairs(context.database, "EXPORT_META_DATA");  // its name until 2023
+  if (produced.empty()) produced = read_pairs(context.database, "EXPORT_META_DATA");  // the table's name until 2023
   auto captured = read_pairs(context.database, "META_DATA_CAPTURE");
 
   Provenance& provenance = context.builder.provenance();

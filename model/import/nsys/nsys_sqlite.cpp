@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 14> kEventTables = {"CUPTI_ACTIVITY_KIND_
                                                            "COMPOSITE_EVENTS"};
 
 bool has_nsys_tables(const Database& database) {
-  // Every export has strings and says something about the recorded machine or the analysis.
+  // Every export has strings and a table on the recorded machine or the analysis.
   if (!database.has_table("StringIds")) return false;
   constexpr std::string_view kSigns[] = {"TARGET_INFO_SESSION_START_TIME", "META_DATA_EXPORT", "EXPORT_META_DATA", "ANALYSIS_DETAILS"};
   for (const std::string_view table : kSigns)

@@ -1,4 +1,4 @@
-// What threads did beside calls: scheduling, samples, call chains.
+// Events of threads except calls: scheduling, samples, call chains.
 #include <algorithm>
 #include <array>
 #include <unordered_set>
@@ -8,7 +8,7 @@
 namespace lanescope::importers {
 namespace {
 
-// What a thread does that was taken from its processor in one of these states (ENUM_SAMPLING_THREAD_STATE).
+// The state of a thread that left its processor in one of these states (ENUM_SAMPLING_THREAD_STATE).
 ThreadState state_after(std::int64_t number) {
   enum { kRunning = 1, kInterruptible, kUninterruptible, kStopped, kTerminated, kUnscheduled, kWaiting };
   switch (number) {
@@ -32,7 +32,7 @@ struct Switch {
   std::int64_t state = 0;
 };
 
-// From one switch to the next. Nothing is known of the time before the first and after the last.
+// Spans from one switch to the next. States before the first and after the last are unknown.
 std::vector<ThreadStateSpan> spans_between(std::vector<Switch>& switches) {
   std::stable_sort(switches.begin(), switches.end(), [](const Switch& a, const Switch& b) { return a.time < b.time; });
   std::vector<ThreadStateSpan> spans;
@@ -50,7 +50,7 @@ class Chains {
  public:
   explicit Chains(NsysContext& context) : context_(context) {}
 
-  // Whether the file has the table, or chains that share calls in its place, as Lanescope writes of deep stacks (model/export/nsys/nsys_calls.h).
+  // True if the file has the table, or chains with shared calls instead, as Lanescope writes deep stacks (model/export/nsys/nsys_calls.h).
   [[nodiscard]] bool has(std::string_view table) const { return context_.database.has_table(table) || is_shared(table); }
 
   Result<void> read(std::string_view table) {
@@ -64,7 +64,7 @@ class Chains {
     }
     if (!rows.failure().empty()) return unreadable(table, rows);
     std::sort(calls_.begin(), calls_.end(), [](const Call& a, const Call& b) { return std::pair(a.chain, b.depth) < std::pair(b.chain, a.depth); });
-    for (const Call& call : calls_) {  // of each chain the outermost first
+    for (const Call& call : calls_) {  // the outermost call of each chain first
       CallNodeId& node = nodes_[call.chain];
       node = context_.builder.call_node({node, call.location});
     }
@@ -72,7 +72,7 @@ class Chains {
     return {};
   }
 
-  // 0 for an id that is not there.
+  // 0 for an unknown id.
   [[nodiscard]] CallNodeId node(std::int64_t id) const {
     const auto found = nodes_.find(id);
     return found == nodes_.end() ? 0 : found->second;
@@ -109,7 +109,7 @@ class Chains {
     return rows.failure().empty() ? Result<void>() : unreadable(kTable, rows);
   }
 
-  // A caller comes before what it called.
+  // Callers come before their callees.
   Result<void> read_calls() {
     constexpr std::string_view kTable = "LANESCOPE_CALLS";
     enum Column { kId, kCaller, kFirst, kLast };
@@ -125,7 +125,7 @@ class Chains {
     return rows.failure().empty() ? Result<void>() : unreadable(kTable, rows);
   }
 
-  // Addresses are those of the running process, which say nothing later: functions are told apart by name and module.
+  // Addresses are those of the running process and have no meaning later, so functions are distinguished by name and module.
   CodeLocationId location(std::int64_t symbol, std::int64_t module, bool in_kernel) {
     const auto [found, inserted] = locations_.try_emplace({symbol, module}, 0);
     if (!inserted) return found->second;
@@ -143,11 +143,11 @@ class Chains {
   std::vector<Call> calls_;
   std::map<std::pair<std::int64_t, std::int64_t>, CodeLocationId> locations_;  // by symbol and module
   std::unordered_map<std::int64_t, CallNodeId> nodes_;
-  std::unordered_map<std::int64_t, CodeLocationId> functions_;  // by id, of chains that share calls
+  std::unordered_map<std::int64_t, CodeLocationId> functions_;  // by id, for chains with shared calls
   std::unordered_map<std::int64_t, CallNodeId> calls_by_id_;    // likewise
 };
 
-// Samples by thread, handed to the builder at once.
+// Collects samples by thread and passes them to the builder at once.
 class SamplesByThread {
  public:
   explicit SamplesByThread(NsysContext& context) : context_(context) {}
@@ -207,7 +207,7 @@ Result<void> import_scheduling(NsysContext& context) {
   }
   if (!rows.failure().empty()) return unreadable(kTable, rows);
   for (auto& [global_tid, of_thread] : switches) {
-    context.thread(global_tid);  // from now on it is known, and gets its name
+    context.thread(global_tid);  // so that it is known from now on and gets its name
     context.thread_states.emplace(global_tid, spans_between(of_thread));
   }
   return {};

@@ -1,8 +1,7 @@
-// Read-only SQLite: what an importer needs of it, and no more. Internal to model/import.
+// Read-only SQLite: the functions that importers need. Internal to model/import.
 //
-// Files are not trusted. Only tables are read: no view, no virtual table, no computed column, so that a file can't have us run what it
-// likes. The file is read by calls, never mapped, and alone: no journal beside it is opened. What is read is counted against ImportLimits;
-// beyond them, rows end with a failure.
+// Files are not trusted. Only tables are read, no views, virtual tables or computed columns, so that a file can't execute code of its choice. The file is read
+// by system calls and never mapped, and no journal beside it is opened. Reading is counted against ImportLimits; beyond these limits, rows end with a failure.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +23,7 @@ struct sqlite3_stmt;
 
 namespace lanescope::importers {
 
-// What was read of a database so far, against what may be.
+// Counts what was read of a database, and contains the limits.
 struct SqliteWork {
   explicit SqliteWork(std::uint64_t file_bytes) : limits(file_bytes) {}
   ImportLimits limits;
@@ -34,18 +33,19 @@ struct SqliteWork {
   std::uint64_t instructions = 0;
 };
 
-// The rows of one table, one at a time. Columns are numbered as they were asked for; one that the table lacks reads as NULL.
+// The rows of one table, one at a time. Columns are numbered in the order of the request; a column that the table lacks reads as NULL.
 class TableRows {
  public:
-  // The next row; false behind the last one, and after an error (see failure()). Throws std::bad_alloc, as text() and what makes rows does.
+  // Moves to the next row. Returns false after the last one, and after an error (see failure()). Throws std::bad_alloc, like text() and functions that return
+  // TableRows.
   bool next();
   [[nodiscard]] bool is_null(int column) const;
   [[nodiscard]] std::int64_t integer(int column) const;  // 0 for NULL
   [[nodiscard]] double real(int column) const;
   [[nodiscard]] std::string_view text(int column) const;  // valid until the next row
-  // The first column that was not asked for: SQLite's row id.
+  // SQLite's row id, which follows the requested columns.
   [[nodiscard]] std::int64_t row_id() const;
-  // What went wrong while reading; empty when nothing did.
+  // The error while reading; empty if there was none.
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
 
  private:
@@ -56,7 +56,7 @@ class TableRows {
   void fail(std::string failure);
   [[nodiscard]] bool is_within_limits();
 
-  std::unique_ptr<sqlite3_stmt, Finalize> statement_;  // none when the table is not there: no rows
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;  // null if the table does not exist: no rows
   sqlite3* database_ = nullptr;
   SqliteWork* work_ = nullptr;
   int row_id_column_ = 0;
@@ -67,15 +67,15 @@ class Database {
  public:
   static Result<Database> open(const std::filesystem::path& path);
 
-  // Names are compared as SQLite does: of letters, without regard to case.
+  // Names are compared as SQLite does: without regard to the case of letters.
   [[nodiscard]] bool has_table(std::string_view table) const;
   [[nodiscard]] bool has_column(std::string_view table, std::string_view column) const;
-  // An upper bound of the number of rows, quickly: the largest row id.
+  // A fast upper bound of the number of rows: the largest row id.
   [[nodiscard]] std::uint64_t row_bound(std::string_view table) const;
-  // All rows in the order of their row ids. A table that is not there has none.
+  // All rows in the order of their row ids. A table that does not exist has none.
   [[nodiscard]] TableRows rows(std::string_view table, std::span<const std::string_view> columns) const;
   [[nodiscard]] const ImportLimits& limits() const noexcept { return work_->limits; }
-  // Views and virtual tables of which rows were asked for and none were read.
+  // Views and virtual tables that were requested but not read.
   [[nodiscard]] const std::set<std::string, std::less<>>& computed_tables() const noexcept { return computed_; }
 
  private:
@@ -86,14 +86,14 @@ class Database {
     std::string name;
     std::size_t default_length = 0;  // characters
   };
-  void restrict();  // to reading tables, within limits
+  void restrict();  // restricts it to reading tables, within limits
   Result<void> read_schema(const std::filesystem::path& path);
   [[nodiscard]] TableRows prepare(const std::string& sql) const;
   [[nodiscard]] const std::vector<Column>& columns_of(std::string_view table) const;
 
   std::unique_ptr<sqlite3, Close> database_;
   std::unique_ptr<SqliteWork> work_;
-  std::map<std::string, bool, std::less<>> is_table_;  // by name in small letters; false: computed
+  std::map<std::string, bool, std::less<>> is_table_;  // by lower-case name; false: computed
   mutable std::map<std::string, std::vector<Column>, std::less<>> columns_;
   mutable std::set<std::string, std::less<>> computed_;
 };

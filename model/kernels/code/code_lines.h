@@ -1,4 +1,4 @@
-// Where instructions come from, in words. Internal to model/kernels.
+// The source of instructions, as text. Internal to model/kernels.
 #pragma once
 
 #include <cstddef>
@@ -15,38 +15,38 @@
 
 namespace lanescope::kernels {
 
-// Of the code that is of a function; null where that lacks it.
+// The function in the code; null if the code lacks it.
 [[nodiscard]] const CubinFunction* find_function(const Cubin& cubin, const GpuFunction& function, const Trace& trace);
 
-// What an instruction is, in words: "LDG", or its number. Requires: whole.
+// The name of an instruction: "LDG", or its number. Requires: a complete instruction.
 [[nodiscard]] std::string opcode_text(std::span<const std::byte> instruction);
 
-// Warps that have ended wait until their stores have left (the state "drain"): they stand at the exit or at the branch to itself behind it, which did nothing.
-// The store that is nearest before that place; the place itself where there is none.
+// Returns the nearest store before `pc`, or `pc` if there is none. Warps that have ended wait until their stores are written (the state "drain"). Their
+// samples are at the exit, or at the branch to itself after it, which did not cause the wait.
 [[nodiscard]] std::uint32_t store_before(std::span<const std::byte> code, std::uint32_t pc);
 
-// Each file of code is read once, where those that ask go through one after the other.
+// Each code file is read once if callers ask for its functions consecutively.
 class CodeLines {
  public:
-  // The trace outlives it.
+  // The trace must outlive *this.
   explicit CodeLines(const Trace& trace);
 
-  // Position in KernelRecords::code; kNone where it is not there.
+  // Index into KernelRecords::code; kNone if the code is missing.
   [[nodiscard]] std::uint32_t code_of(GpuFunctionId function) const { return code_of_function_[function]; }
-  // "file.cu:12 < other.cu:3"; empty where it is not known.
+  // "file.cu:12 < other.cu:3"; empty if unknown.
   [[nodiscard]] std::string text(GpuFunctionId function, std::uint32_t pc);
-  // The innermost place; of no file where it is not known. Valid until another function is asked for.
+  // The innermost place; without a file if unknown. Valid until another function is requested.
   [[nodiscard]] SourcePlace place(GpuFunctionId function, std::uint32_t pc);
-  // "LDG"; its number where that is not known: "0x9ae". Empty where the code is not there.
+  // "LDG"; its number if the name is unknown: "0x9ae". Empty if the code is missing.
   [[nodiscard]] std::string opcode(GpuFunctionId function, std::uint32_t pc);
-  // The same in the function's code.
+  // The same as the free function, in the function's code.
   [[nodiscard]] std::uint32_t store_before(GpuFunctionId function, std::uint32_t pc);
-  // That a thread loads or stores by the instruction (access_stride.h).
+  // Bytes that a thread loads or stores by the instruction (access_stride.h).
   [[nodiscard]] std::uint32_t access_bytes(GpuFunctionId function, std::uint32_t pc);
 
  private:
   void read(GpuFunctionId function);
-  [[nodiscard]] std::span<const std::byte> instruction(GpuFunctionId function, std::uint32_t pc);  // empty where it is not there
+  [[nodiscard]] std::span<const std::byte> instruction(GpuFunctionId function, std::uint32_t pc);  // empty if it is missing
 
   const Trace& trace_;
   const KernelRecords& records_;

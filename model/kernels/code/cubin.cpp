@@ -18,10 +18,10 @@ struct Cubin::Content {
   std::string image;
   std::vector<ElfSection> sections;
   std::vector<CubinFunction> functions;
-  std::unordered_map<std::string_view, std::size_t> by_name;  // positions of these; of equal names the first
+  std::unordered_map<std::string_view, std::size_t> by_name;  // indexes of functions; of equal names the first
   LineTable lines;
   std::vector<const LineSequence*> by_place;  // by section and first address
-  std::vector<std::uint32_t> name_places;     // in .debug_str, of the functions that were inlined, ascending
+  std::vector<std::uint32_t> name_places;     // in .debug_str, for functions that were inlined, ascending
   std::vector<std::string_view> names;        // at these places
 };
 
@@ -42,7 +42,7 @@ Result<Cubin> Cubin::read(std::string image) {
     if (symbol.type != kFunctionSymbol || symbol.section >= content->sections.size()) continue;
     content->functions.push_back({symbol.name, static_cast<std::uint32_t>(index), symbol.section, symbol.value, symbol.size, symbol.is_global});
   }
-  // Names that overlap each other could take much longer to read than the file is.
+  // Names that overlap could take much longer to read than the size of the file.
   std::size_t name_bytes = 0;
   for (std::size_t i = 0; i < content->functions.size() && name_bytes <= content->image.size(); ++i) {
     name_bytes += content->functions[i].name.size();
@@ -87,7 +87,7 @@ bool Cubin::has_lines() const noexcept { return !content_->lines.sequences.empty
 
 std::vector<SourcePlace> Cubin::source(const CubinFunction& function, std::uint64_t pc) const {
   const std::uint64_t address = function.offset + pc;
-  // The last sequence that begins at or before it.
+  // The last sequence that begins at or before the address.
   const auto behind = std::upper_bound(content_->by_place.begin(), content_->by_place.end(), std::pair(function.section, address),
                                        [](const std::pair<std::uint32_t, std::uint64_t>& place, const LineSequence* sequence) {
                                          return place < std::pair(sequence->section, sequence->rows.front().address);

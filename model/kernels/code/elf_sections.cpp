@@ -24,8 +24,8 @@ std::vector<std::string_view> texts_at(std::string_view bytes, std::span<const s
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return places[a] > places[b]; });
   std::vector<std::string_view> texts(places.size());
-  std::size_t searched = bytes.size();       // from here on
-  std::size_t end = std::string_view::npos;  // of the first text there
+  std::size_t searched = bytes.size();       // from here on was searched
+  std::size_t end = std::string_view::npos;  // of the first text from there on
   for (const std::size_t i : order) {
     const std::size_t place = places[i];
     if (place >= bytes.size()) continue;
@@ -45,7 +45,7 @@ std::optional<std::vector<ElfSection>> elf_sections(std::string_view image, std:
   if (number_at<std::uint16_t>(image, 18) != machine || number_at<std::uint16_t>(image, 58) != kSectionBytes) return std::nullopt;
   const auto table = number_at<std::uint64_t>(image, 40);
   const std::uint64_t room = table < image.size() ? (image.size() - table) / kSectionBytes : 0;
-  // Where there are very many, their number stands in the first.
+  // If there are very many sections, the first one contains their number.
   std::uint64_t count = number_at<std::uint16_t>(image, 60);
   if (count == 0 && room > 0) count = number_at<std::uint64_t>(image, static_cast<std::size_t>(table) + 32);
   count = std::min(count, room);

@@ -14,7 +14,7 @@ struct ElfSection {
   std::uint32_t type = 0;
   std::uint32_t link = 0;
   std::uint32_t info = 0;
-  std::string_view bytes;  // as many as lie within the file
+  std::string_view bytes;  // the part that lies within the file
 };
 
 struct ElfSymbol {
@@ -26,14 +26,14 @@ struct ElfSymbol {
   std::uint64_t size = 0;
 };
 
-// By number; none where the image is no such file of this machine.
+// By number; nothing if the image is not such a file for this machine.
 [[nodiscard]] std::optional<std::vector<ElfSection>> elf_sections(std::string_view image, std::uint16_t machine);
-// The first of this name; null where there is none.
+// The first section of this name; null if there is none.
 [[nodiscard]] const ElfSection* find_section(const std::vector<ElfSection>& sections, std::string_view name) noexcept;
-// Of the symbol table, by index.
+// The entries of the symbol table, by index.
 [[nodiscard]] std::vector<ElfSymbol> elf_symbols(const std::vector<ElfSection>& sections);
 
-// The number at a place that holds one. Requires: it does.
+// The number at a place. Requires: it lies within `bytes`.
 template <typename Number>
 [[nodiscard]] Number number_at(std::string_view bytes, std::size_t place) noexcept {
   Number number = 0;
@@ -41,7 +41,7 @@ template <typename Number>
     number = static_cast<Number>(number | static_cast<Number>(static_cast<Number>(static_cast<unsigned char>(bytes[place + i])) << (8 * i)));
   return number;
 }
-// The texts from these places up to a zero byte each; empty where there is none. O(bytes + places · log places), however they overlap.
+// The zero-terminated texts at these places; empty if there is none. O(bytes + places · log places), even if they overlap.
 [[nodiscard]] std::vector<std::string_view> texts_at(std::string_view bytes, std::span<const std::uint32_t> places);
 
 }  // namespace lanescope::kernels

@@ -9,12 +9,12 @@ namespace {
 constexpr std::size_t kRelocationBytes = 24;
 constexpr std::size_t kBareRelocationBytes = 16;  // without an addend
 constexpr std::uint8_t kInlinedCall = 0x90;
-constexpr std::size_t kMostFiles = 65'536;         // of a unit, and so many folders
-constexpr std::size_t kLongestPath = 4'096;        // bytes, of a folder and of a file in it
-constexpr std::size_t kMostPathBytes = 64u << 20;  // of the lists of all units
-constexpr std::size_t kMostRows = 4'000'000;       // of all units: those of 64 MB of code
+constexpr std::size_t kMostFiles = 65'536;         // in a unit; the same limit for folders
+constexpr std::size_t kLongestPath = 4'096;        // bytes, for a folder and for a file in it
+constexpr std::size_t kMostPathBytes = 64u << 20;  // for the lists of all units
+constexpr std::size_t kMostRows = 4'000'000;       // for all units: enough for 64 MB of code
 
-// Bytes that are read one after the other; behind their end everything is 0, and good() is false.
+// Reads consecutive bytes. Behind the end everything is 0, and good() is false.
 class ByteReader {
  public:
   ByteReader(std::string_view bytes, std::size_t begin, std::size_t end) : bytes_(bytes.substr(0, std::min(end, bytes.size()))), at_(begin) {}
@@ -74,13 +74,13 @@ class ByteReader {
   bool good_ = true;
 };
 
-// What an address in the table counts from: a place in a section of code.
+// The base of an address in the table: a place in a section of code.
 struct Target {
   std::uint32_t section = 0;
   std::uint64_t address = 0;
 };
 
-// By the place of the address in .debug_line.
+// By the position of the address in .debug_line.
 std::map<std::uint64_t, Target> relocations(const std::vector<ElfSection>& sections, const std::vector<ElfSymbol>& symbols) {
   std::map<std::uint64_t, Target> targets;
   for (const auto& [name, bytes] : {std::pair(".rela.debug_line", kRelocationBytes), std::pair(".rel.debug_line", kBareRelocationBytes)}) {
@@ -96,7 +96,7 @@ std::map<std::uint64_t, Target> relocations(const std::vector<ElfSection>& secti
   return targets;
 }
 
-// What was read so far, of all units.
+// The data read so far, from all units.
 struct Reading : LineTable {
   std::map<std::string, std::uint32_t> file_ids;
   std::size_t path_bytes = 0;
@@ -108,8 +108,8 @@ struct Header {
   std::int8_t line_base = 0;
   std::uint8_t line_range = 1;
   std::uint8_t first_special = 1;
-  std::vector<std::uint8_t> operands;  // of standard opcodes, from 1
-  std::vector<std::uint32_t> files;    // positions in LineTable::files, of the unit's numbers from 1
+  std::vector<std::uint8_t> operands;  // number of operands of standard opcodes, from 1
+  std::vector<std::uint32_t> files;    // indexes into LineTable::files, by the unit's numbers from 1
 };
 
 class UnitReader {
@@ -141,7 +141,7 @@ class UnitReader {
       if (folders.size() < kMostFiles) folders.push_back(folder);
     for (std::string_view file = reader_.text(); !file.empty() && reader_.good(); file = reader_.text()) {
       const std::uint64_t folder = reader_.unsigned_number();
-      reader_.unsigned_number();  // when it was changed last
+      reader_.unsigned_number();  // time of last modification
       const std::uint64_t bytes = reader_.unsigned_number();
       add_file(folder < folders.size() ? folders[static_cast<std::size_t>(folder)] : std::string_view(), file, bytes);
     }
@@ -231,7 +231,7 @@ class UnitReader {
         break;
       }
       case kInlinedCall: {
-        // Rows are counted from 1 within the sequence, and what was inlined comes behind that into which it was.
+        // Rows are counted from 1 within the sequence. An inlined row comes after the row that it was inlined into.
         const std::uint64_t caller = reader_.unsigned_number();
         const std::uint64_t function = reader_.unsigned_number();
         row_.caller = caller <= sequence_.rows.size() ? static_cast<std::uint32_t>(caller) : 0;

@@ -1,4 +1,4 @@
-// Opcodes of compute capability 7.0 to 9.0: the low nine bits of an instruction; the three above them say where an operand is from.
+// Opcodes of compute capability 7.0 to 9.0: the low nine bits of an instruction. The three bits above them encode the source of an operand.
 #include <algorithm>
 #include <array>
 

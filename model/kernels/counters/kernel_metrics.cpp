@@ -10,7 +10,7 @@ KernelMetrics::KernelMetrics(std::vector<Metric> metrics) : metrics_(std::move(m
 }
 
 void KernelMetrics::add(ProfiledKernel kernel) {
-  // Hits and the look-ups that they are of may be counted in different passes, of which one looked up more: beyond 100 % a rate says that all hit.
+  // Hits and their look-ups may be counted in different passes with different numbers of look-ups. A rate above 100 % therefore means that all hit.
   constexpr std::string_view kHitRate = "hit_rate.pct";
   constexpr double kAll = 100;
   for (std::size_t i = 0; i < metrics_.size(); ++i)
@@ -19,7 +19,7 @@ void KernelMetrics::add(ProfiledKernel kernel) {
 }
 
 std::optional<double> KernelMetrics::value(const ProfiledKernel& kernel, std::string_view metric) const {
-  constexpr double kMost = 1e17;  // in ns three years; bytes that are made of such a value still fit into 64 bits
+  constexpr double kMost = 1e17;  // three years in ns; byte counts computed from such a value still fit into 64 bits
   const auto found = by_name_.find(metric);
   if (found == by_name_.end()) return std::nullopt;
   const double value = kernel.values[found->second];

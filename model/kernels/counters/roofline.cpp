@@ -12,9 +12,9 @@ namespace {
 struct Precision {
   std::string_view name;
   char letter;    // in the names of its metrics
-  double values;  // of which an instruction of a thread takes as many
+  double values;  // values that an instruction of a thread processes
 };
-// An instruction of half precision takes a pair of values; whether they are FP16 or BF16, no counter says.
+// An instruction of half precision processes a pair of values. No counter distinguishes FP16 and BF16.
 constexpr std::array kPrecisions{Precision{"FP32", 'f', 1}, Precision{"FP64", 'd', 1}, Precision{"FP16 and BF16", 'h', 2}};
 constexpr double kFused = 2;  // operations of a multiply-add
 constexpr std::array kOperations{std::pair("add", 1.0), std::pair("mul", 1.0), std::pair("fma", kFused)};
@@ -26,10 +26,10 @@ std::string peak_metric(const Precision& precision) {
   return std::string("sm__sass_thread_inst_executed_op_") + precision.letter + "fma_pred_on.sum.peak_sustained";
 }
 
-// Of tensor cores, by what they multiply.
+// Precisions of tensor cores, by their inputs.
 struct TensorPrecision {
   std::string_view name;
-  std::string_view metric;  // operations; a product that is added is two of them
+  std::string_view metric;  // operations; a multiply-add counts as two
 };
 constexpr std::array kTensorPrecisions{
     TensorPrecision{"TF32 tensor", "sm__ops_path_tensor_src_tf32_dst_fp32"},
@@ -40,10 +40,10 @@ constexpr std::array kTensorPrecisions{
 
 struct Memory {
   std::string_view name;
-  std::string_view moved;  // a second
-  std::string_view peak;   // a cycle
+  std::string_view moved;  // per second
+  std::string_view peak;   // per cycle
   std::string_view clock;
-  double bytes;  // that one of these is
+  double bytes;  // bytes for each unit
 };
 constexpr std::array kMemories{
     Memory{"DRAM", "dram__bytes.sum.per_second", "dram__bytes.sum.peak_sustained", "dram__cycles_elapsed.avg.per_second", 1},
@@ -67,7 +67,7 @@ class Reader {
     if (!lanes || !clock_ || *lanes <= 0) return std::nullopt;
     return Ceiling{precision.name, kFused * precision.values * *lanes * *clock_};
   }
-  // A second; none where one kind of them was not counted.
+  // Per second; nothing if one kind of operation was not counted.
   [[nodiscard]] std::optional<double> operations(const Precision& precision) const {
     double a_cycle = 0;
     for (const auto& [operation, weight] : kOperations) {
@@ -82,7 +82,7 @@ class Reader {
     const auto peak = a_second(precision, ".sum.peak_sustained");
     return peak ? std::optional(Ceiling{precision.name, *peak}) : std::nullopt;
   }
-  // A second; none where the kernel did none, so that no GPU's every format is a ceiling of its every kernel.
+  // Per second; nothing if the kernel did none, so that formats that a kernel does not use are no ceilings.
   [[nodiscard]] std::optional<double> operations(const TensorPrecision& precision) const {
     const auto done = a_second(precision, ".sum.per_cycle_elapsed");
     return done && *done > 0 ? done : std::nullopt;
@@ -117,7 +117,7 @@ Roofline roofline(const KernelMetrics& metrics, const ProfiledKernel& kernel) {
     result.roofs.push_back(*roof);
     if (const auto a_second = reader.get(memory.moved); a_second && *a_second > 0) moved.emplace_back(*roof, *a_second * memory.bytes);
   }
-  // Compilers move constants with multiply-adds of half precision: a few of one precision beside many of another are no arithmetic.
+  // Compilers move constants with multiply-adds of half precision. A few operations of one precision beside many of another are no arithmetic.
   constexpr double kLeastShare = 0.01;
   double most = 0;
   for (const Precision& precision : kPrecisions) most = std::max(most, reader.operations(precision).value_or(0));

@@ -1,4 +1,4 @@
-// The sections and their rows: what is shown of which metric. Internal to model/kernels.
+// The sections and their rows: which metrics are shown. Internal to model/kernels.
 #pragma once
 
 #include <array>

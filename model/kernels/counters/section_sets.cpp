@@ -13,7 +13,7 @@ struct Underlying {
   std::string_view section;
   std::string_view metric;
 };
-// What rules and the roofline take beyond what rows show: peaks, and counters that are there anyway.
+// Metrics that rules and the roofline need in addition to rows: peaks, and counters that are available anyway.
 constexpr std::array kUnderlying{
     Underlying{kSpeedOfLight, "smsp__inst_executed.sum"},
     Underlying{kSpeedOfLight, "sm__cycles_elapsed.avg"},
@@ -45,7 +45,7 @@ constexpr std::array kUnderlying{
     Underlying{kOccupancy, "sm__cycles_active.max"},
 };
 
-// All of them fit one pass on an H100, so that no kernel runs twice: with the throughput of another pipe they would take two.
+// All of them fit into one pass on an H100, so that no kernel runs twice. With the throughput of another pipe they would need two.
 constexpr std::array kTriage{
     "gpu__time_duration.sum",
     "gpc__cycles_elapsed.max",
@@ -72,7 +72,7 @@ constexpr std::array kTriage{
 
 constexpr std::string_view kTriageName = "triage";
 
-// Of names that only Nsight Compute makes, CUPTI knows nothing.
+// False for names that only Nsight Compute provides: CUPTI does not know them.
 bool is_counted(std::string_view metric) { return !metric.starts_with("memory_"); }
 
 }  // namespace
@@ -130,7 +130,7 @@ std::vector<std::string> metrics_of_set(std::string_view name) {
         if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end()) metrics.push_back(metric);
     }
   }
-  // First, so that the two counts that each is made of come into the same pass while there is room in it.
+  // Hit rates come first, so that the two counts of each are in the same pass as long as it has room.
   std::stable_partition(metrics.begin(), metrics.end(), [](const std::string& metric) { return metric.ends_with("hit_rate.pct"); });
   return metrics;
 }

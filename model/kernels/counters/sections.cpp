@@ -14,7 +14,7 @@
 namespace lanescope::kernels {
 namespace {
 
-// Requires: it is there.
+// Requires: the section exists.
 Section& named(std::vector<Section>& all, std::string_view name) {
   return *std::find_if(all.begin(), all.end(), [name](const Section& section) { return section.name == name; });
 }
@@ -28,7 +28,7 @@ void add_shape(const ProfiledKernel& kernel, std::vector<Section>& all) {
   if (blocks_of_grid(detail) == 0) return;
   std::vector<SectionRow>& launch = rows(kLaunch);
   add(launch, "Blocks", static_cast<double>(blocks_of_grid(detail)));
-  if (threads_of_block(detail) == 0) return;  // CUPTI's record of it never came: the program was ended first
+  if (threads_of_block(detail) == 0) return;  // CUPTI's record of the launch is missing, because the program was ended first
   add(launch, "Threads a block", static_cast<double>(threads_of_block(detail)));
   add(launch, "Registers a thread", detail.registers_per_thread);
   add(launch, "Static shared memory a block", detail.static_shared_memory, ValueUnit::kBytes);
@@ -50,7 +50,7 @@ void add_shape(const ProfiledKernel& kernel, std::vector<Section>& all) {
   if (held->limit(Limiter::kClusters) != kUnlimited) add(occupancy_rows, "Blocks in clusters at most", held->limit(Limiter::kClusters));
 }
 
-// Sectors of a request: 4 where each thread of a warp takes the 4 bytes behind its neighbour's.
+// Sectors of a request: 4 if each thread of a warp accesses the 4 bytes after its neighbour's.
 void add_ratios(const KernelMetrics& metrics, const ProfiledKernel& kernel, Section& tables) {
   struct Ratio {
     std::string_view label, part, whole;
@@ -65,8 +65,8 @@ void add_ratios(const KernelMetrics& metrics, const ProfiledKernel& kernel, Sect
   }
 }
 
-// Of its parts a throughput is the largest: those of compute and of memory that were measured, the busiest first. Pipes are measured while a
-// multiprocessor is active, and count over the kernel's time.
+// A throughput is the maximum of its parts: the measured parts of compute and of memory are listed, the busiest first. Pipes are measured while a
+// multiprocessor is active, and are converted to the kernel's time.
 void add_breakdown(const KernelMetrics& metrics, const ProfiledKernel& kernel, Section& breakdown) {
   enum class Of { kElapsed, kActive };
   struct Part {
@@ -98,7 +98,7 @@ void add_breakdown(const KernelMetrics& metrics, const ProfiledKernel& kernel, S
   std::stable_sort(breakdown.rows.begin(), breakdown.rows.end(), [](const SectionRow& a, const SectionRow& b) { return a.value > b.value; });
 }
 
-// What the chart draws, in numbers: of each precision what the kernel did and could, and how far each memory lets it come.
+// The content of the chart in numbers: for each precision the achieved and the possible rate, and the limit that each memory sets.
 void add_roofline(const Roofline& roofline, Section& section) {
   if (roofline.points.empty()) return;
   const auto add = [&section](Message label, double value, ValueUnit unit) { section.rows.push_back({std::move(label), value, unit}); };

@@ -1,4 +1,4 @@
-// What was counted at each place of code. Internal to model/kernels.
+// Counts at each place of code. Internal to model/kernels.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 namespace lanescope::kernels {
 
 using CountedPlaces = std::map<std::pair<GpuFunctionId, std::uint32_t>, Counts>;  // by function and pc
-// By kernel, places are functions as a whole: pc is 0. Of a time, launches count whose kernels overlap it.
+// By kernel, a place is a whole function: pc is 0. With `time`, launches count whose kernels overlap it.
 [[nodiscard]] CountedPlaces counted_places(const Trace& trace, SumBy by, const std::optional<TimeRange>& time);
-// How many launches of each kernel were counted there, by process and name.
+// The number of counted launches of each kernel, by process and name.
 [[nodiscard]] std::map<std::pair<ProcessId, NameId>, std::uint64_t> counted_launches(const Trace& trace, const std::optional<TimeRange>& time);
-// Functions of one file of code behind each other, so that it is read once.
+// Functions of one code file follow each other, so that it is read once.
 [[nodiscard]] std::vector<CountedPlaces::const_iterator> in_order_of_code(const CountedPlaces& places, const CodeLines& code);
 
 }  // namespace lanescope::kernels

@@ -34,7 +34,7 @@ std::vector<InstructionMix> instruction_mixes(const Trace& trace, std::optional<
     }
     std::stable_sort(mix.opcodes.begin(), mix.opcodes.end(), [](const OpcodeCount& a, const OpcodeCount& b) { return a.executed > b.executed; });
   }
-  // Numbers of names are the file's: another form of the same recording has others.
+  // Name ids differ between files, also for another form of the same recording.
   std::sort(result.begin(), result.end(), [&](const InstructionMix& a, const InstructionMix& b) {
     return std::tuple(a.process, b.executed, trace.name(a.kernel)) < std::tuple(b.process, a.executed, trace.name(b.kernel));
   });

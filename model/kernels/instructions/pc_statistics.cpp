@@ -19,19 +19,19 @@ bool overlaps(const PcSampleWindow& window, const std::optional<TimeRange>& time
   return !time || (window.time.begin < time->end && window.time.end > time->begin);
 }
 
-// Samples that have these six numbers in common; parts of some, where a time has parts of what a window has.
+// Samples with the same six numbers. Fractions are possible if a time contains a part of a window.
 struct Sum {
   std::array<std::uint32_t, 6> key;
   double samples = 0;
   double not_issued = 0;
 };
 
-// Of a window's samples of each kernel, the share that lies in a time.
+// For each kernel, the share of a window's samples that lies in a time.
 class Shares {
  public:
   Shares(const Trace& trace, const TimeOfProcess& time) : times_(trace), time_of_(time) {}
 
-  // Requires: before of(). False where none are.
+  // Must be called before of(). Returns false if no samples lie in the time.
   bool look_at(const PcSampleWindow& window) {
     shares_.clear();
     time_ = time_of_(window.process);
@@ -49,7 +49,7 @@ class Shares {
     return true;
   }
 
-  // All, where no run of the kernel is known: they may be of the time.
+  // All samples if no run of the kernel is known, because they may lie in the time.
   [[nodiscard]] double of(NameId kernel) const {
     const auto found = shares_.find(kernel);
     return found == shares_.end() ? 1 : found->second;
@@ -66,7 +66,7 @@ constexpr std::string_view kDrain = "drain";
 
 std::uint64_t rounded(double samples) { return static_cast<std::uint64_t>(std::llround(samples)); }
 
-// Of equal keys one, in their order.
+// Merges sums with equal keys, and sorts by key.
 void merge_equal(std::vector<Sum>& sums) {
   std::sort(sums.begin(), sums.end(), [](const Sum& a, const Sum& b) { return a.key < b.key; });
   std::size_t kept = 0;
@@ -81,7 +81,7 @@ void merge_equal(std::vector<Sum>& sums) {
   sums.resize(kept);
 }
 
-// Takes sums in any order, in memory of those that differ.
+// Adds sums in any order; memory is proportional to the number of distinct keys.
 class Summing {
  public:
   void add(const Sum& sum) {
@@ -101,7 +101,7 @@ class Summing {
   std::size_t next_ = kFewest;
 };
 
-// What was sampled at each place: code, GPU, function, offset, reason.
+// Samples at each place: code, GPU, function, offset, reason.
 std::vector<Sum> sums_of_places(const Trace& trace, const CodeLines& code, SumBy by, const TimeOfProcess& time) {
   const KernelRecords& records = trace.kernel_records();
   Summing summing;
@@ -135,7 +135,7 @@ std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, const TimeOfProce
   const KernelRecords& records = trace.kernel_records();
   CodeLines code(trace);
   std::vector<Sum> sums = sums_of_places(trace, code, by, time);
-  // The same by what is asked for: GPU, process, name, line, offset, reason. Each place in the code is looked up once.
+  // The same by the requested groups: GPU, process, name, line, offset, reason. Each place in the code is looked up once.
   std::map<std::string, std::uint32_t> line_ids{{"", 0}};
   std::vector<const std::string*> lines{&line_ids.begin()->first};
   std::array<std::uint32_t, 4> last{};  // place
@@ -176,7 +176,7 @@ std::vector<StallSum> sum_stalls(const Trace& trace, SumBy by, const TimeOfProce
     std::sort(group.stalls.begin(), group.stalls.end(),
               [](const StallCount& a, const StallCount& b) { return a.samples != b.samples ? a.samples > b.samples : a.reason < b.reason; });
   }
-  // Equal ones by their texts, whose numbers differ from file to file.
+  // Equal ones are sorted by text, because ids of texts differ between files.
   std::stable_sort(result.begin(), result.end(), [&trace](const StallSum& a, const StallSum& b) {
     if (a.samples != b.samples) return a.samples > b.samples;
     return std::tuple(trace.name(a.kernel), std::string_view(a.line), a.pc) < std::tuple(trace.name(b.kernel), std::string_view(b.line), b.pc);
@@ -207,7 +207,7 @@ std::optional<SampledPart> sampled_part(const Trace& trace, std::optional<TimeRa
   part.of = std::max(windows.back().begin - windows.front().begin + every, windows.back().end - windows.front().begin);
   Nanoseconds end = windows.front().begin;
   for (const TimeRange& window : windows) {
-    if (window.begin >= end) ++part.windows;  // one of several contexts is the same
+    if (window.begin >= end) ++part.windows;  // several contexts may have the same window
     if (window.end > end) part.sampled += window.end - std::max(end, window.begin);
     end = std::max(end, window.end);
   }
@@ -215,7 +215,7 @@ std::optional<SampledPart> sampled_part(const Trace& trace, std::optional<TimeRa
 }
 
 StallMeaning stall_meaning(std::string_view reason) noexcept {
-  // Two have other names in PC sampling than in metrics.
+  // Two reasons have other names in PC sampling than in metrics.
   if (reason == "warpgroup_arrive") reason = "gmma";
   if (reason == "no_instructions") reason = "no_instruction";
   const StallReason* const known = find_stall_reason(reason);

@@ -18,19 +18,19 @@ struct StallReason {
   std::string_view remedy;
 };
 
-// Null for a name that is not known.
+// Null for an unknown name.
 [[nodiscard]] const StallReason* find_stall_reason(std::string_view name) noexcept;
 
 struct Stall {
   const StallReason* reason;
-  double cycles;  // for each instruction that was issued
+  double cycles;  // for each issued instruction
 };
-// The longest first; those that were measured, and are not 0.
+// The longest first; only stalls that were measured and are not 0.
 [[nodiscard]] std::vector<Stall> stalls(const KernelMetrics& metrics, const ProfiledKernel& kernel);
 
-// All that there are.
+// The names of all reasons.
 [[nodiscard]] std::vector<std::string_view> stall_names();
-// The metric of a reason: cycles that a warp waits for it, for each instruction that is issued.
+// The metric of a reason: cycles that a warp waits for it, for each issued instruction.
 [[nodiscard]] std::string stall_metric(std::string_view reason);
 
 }  // namespace lanescope::kernels

@@ -22,7 +22,7 @@ constexpr std::array kFormats = {
 
 struct NamedUnit {
   std::string_view name;    // of the option
-  std::string_view symbol;  // behind a title
+  std::string_view symbol;  // after a title
   double nanoseconds;
   int decimals;  // as nsys 2025.3.1 prints them
 };
@@ -40,7 +40,7 @@ void append_number(std::string& text, double value, int decimals) {
   if (error == std::errc{}) text.append(digits.data(), end);
 }
 
-// As many digits as tell it apart, at most `digits`.
+// As many digits as tell the value apart from others, at most `digits`.
 void append_digits(std::string& text, double value, int digits) {
   std::array<char, 32> buffer;
   const auto end = digits >= kAllDigits ? std::to_chars(buffer.data(), buffer.data() + buffer.size(), value)
@@ -53,19 +53,19 @@ void append_number(std::string& text, std::int64_t value) {
   text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
 }
 
-// Nsight Systems' averages round halves away from zero. At one decimal, only .25 and .75 are halves in binary, and the latter rounds up
-// anyway: the former is moved past the half.
+// Nsight Systems' averages round halves away from zero. With one decimal, only .25 and .75 are exact halves in binary, and the latter rounds up anyway:
+// the former is moved beyond the half.
 double past_half(double value) {
   return std::abs(value - std::trunc(value)) == 0.25 ? std::nextafter(value, std::copysign(std::numeric_limits<double>::infinity(), value)) : value;
 }
 
-// How a value of this unit is shown: what it is divided by, and its decimals (none: as the whole number that it is).
+// How a value of this unit is shown: its divisor, and its decimals (absent: as the whole number that it is).
 struct Scale {
   double divisor = 1;
   std::optional<int> decimals;
 };
 
-// A time on its scale, to the last digit as nsys prints it: rounded to a tenth of a nanosecond first, then multiplied, not divided.
+// A time on its scale, to the last digit as nsys prints it: it is first rounded to a tenth of a nanosecond, then multiplied, not divided.
 double time_on_scale(double nanoseconds, const Scale& scale) {
   const double tenths = std::round(past_half(nanoseconds) * 10) / 10;
   return tenths * (1 / scale.divisor);

@@ -6,7 +6,7 @@
 namespace lanescope::stats {
 namespace {
 
-// Bytes of the UTF-8 character at the beginning of `text`; 0 where there is none.
+// Bytes of the UTF-8 character at the start of `text`; 0 if there is none.
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const std::size_t length = byte(0) < 0x80                      ? 1
@@ -22,7 +22,7 @@ std::size_t utf8_length(std::string_view text) {
   return too_long || no_character ? 0 : length;
 }
 
-// Names come from programs as they are: what is not UTF-8 becomes U+FFFD.
+// Names come from programs as they are: bytes that are not UTF-8 become U+FFFD.
 void append_string(std::string& json, std::string_view text) {
   json += '"';
   while (!text.empty()) {

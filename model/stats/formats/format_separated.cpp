@@ -5,7 +5,7 @@
 namespace lanescope::stats {
 namespace {
 
-// Line feeds and tabs may stand in quotes; other control characters are escaped, for tables are looked at on terminals, too.
+// Line feeds and tabs are allowed in quotes; other control characters are escaped, because tables are also shown on terminals.
 void append_csv(std::string& text, std::string_view cell) {
   const std::string shown = printable(cell, LineBreaks::kKept);
   if (shown.find_first_of(",\"\n") == std::string::npos) {
@@ -20,7 +20,7 @@ void append_csv(std::string& text, std::string_view cell) {
   text += '"';
 }
 
-// A tab or line break within a cell would shift columns and rows: it becomes \t, \n; a backslash stays as it is.
+// A tab or line break within a cell would shift columns and rows: they become \t and \n. A backslash stays as it is.
 void append_tsv(std::string& text, std::string_view cell) { append_printable(text, cell, LineBreaks::kEscaped); }
 
 void write_separated(const Table& table, TimeUnit unit, char separator, void (*append)(std::string&, std::string_view), TextInParts& parts) {

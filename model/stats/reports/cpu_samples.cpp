@@ -1,4 +1,4 @@
-// What threads were seen to run, function by function.
+// What threads ran when they were sampled, function by function.
 #include "../report_functions.h"
 #include "model/samples/call_tree.h"
 #include "model/trace/text/kernel_name.h"

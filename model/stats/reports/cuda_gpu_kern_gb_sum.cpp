@@ -11,7 +11,7 @@ namespace lanescope::stats {
 
 namespace {
 
-// Kernels by range, name and launch shape. Many details share a shape, which goes by the number of the first.
+// Kernels by range, name and launch shape. Many details share a shape, which is identified by the number of the first of them.
 class KernelsByShape {
  public:
   void add(const Trace& trace, NameId range, NameId name, DetailId detail, Nanoseconds duration) {

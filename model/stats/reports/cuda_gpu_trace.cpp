@@ -15,13 +15,13 @@ namespace {
 
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
-// Bytes per second, by the whole number of such operations in a second, as Nsight Systems counts.
+// Bytes per second: bytes times the whole number of such operations in a second, as Nsight Systems counts.
 std::int64_t throughput(std::uint64_t bytes, Nanoseconds duration) {
   if (duration <= 0) return kNoInteger;
   return static_cast<std::int64_t>(bytes) * (kNanosecondsPerSecond / duration);
 }
 
-// What cells read beside lanes: details by their numbers, and texts.
+// Data that cells read beside lanes: details by their numbers, and texts.
 struct Details {
   std::vector<bool> is_kernel;  // by lane
   std::vector<KernelDetail> kernels;
@@ -29,7 +29,7 @@ struct Details {
   TextId memory_kinds[8] = {};
 };
 
-// Appends the details that are not there yet, up to `last`.
+// Appends the missing details, up to `last`.
 template <typename Detail, typename Get>
 void keep_up_to(std::vector<Detail>& details, DetailId last, Get get) {
   for (auto id = static_cast<DetailId>(details.size()); id <= last; ++id) details.push_back(get(id));
@@ -38,7 +38,7 @@ void keep_up_to(std::vector<Detail>& details, DetailId last, Get get) {
 std::int64_t absent(std::int64_t) { return kNoInteger; }
 TextId absent(TextId) { return TextId{0}; }
 
-// value(detail, duration) for operations whose detail is one of those: kernels, or all others.
+// The value is value(detail, duration) for operations whose detail is in this table: kernels, or all others.
 template <typename Detail, typename Value>
 auto of_operations(const SharedEvents& listed, const std::shared_ptr<const Details>& details, std::vector<Detail> Details::*kept, Value value) {
   using Result = decltype(value(std::declval<const Detail&>(), Nanoseconds{}));
@@ -66,13 +66,13 @@ class GpuTrace {
     for (const Track& track : trace_.tracks()) devices.push_back(device(track.key));
 
     const auto of_lanes = [&](auto value) { return of_events(listed_, value); };
-    // Cells of kernels alone, and of copies and sets alone.
+    // Cells of kernels only, and of copies and sets only.
     const auto of_kernels = [&](auto value) { return of_operations(listed_, details, &Details::kernels, value); };
     const auto of_memory = [&](auto value) { return of_operations(listed_, details, &Details::memory, value); };
     const auto of_all = [&](auto value) { return of_tracks(listed_, trace_, value); };
     const auto memory_kind = [details](MemoryKind kind) { return details->memory_kinds[static_cast<std::size_t>(kind)]; };
     const auto device_of = [&](const Track& track) { return devices[static_cast<std::size_t>(&track - trace_.tracks().data())]; };
-    // The memory that a set wrote stands where a copy's source does.
+    // The memory that a set wrote is shown in the column of a copy's source.
     const auto is_set = [](const MemoryDetail& d) { return d.operation == MemoryOperation::kSet; };
     const auto source = [=](const MemoryDetail& d, Nanoseconds) { return memory_kind(is_set(d) ? d.destination_memory : d.source_memory); };
     const auto destination = [=](const MemoryDetail& d, Nanoseconds) { return is_set(d) ? TextId{0} : memory_kind(d.destination_memory); };

@@ -1,7 +1,7 @@
 // cuda_kern_exec_sum, cuda_kern_exec_trace: from the launching call to the end of the kernel.
 //
-// Of a kernel: T is the time from the call's start until call and kernel have ended; A the call; Q the wait between the call's end and the
-// kernel's start, where the kernel did not start before; K the kernel.
+// For each kernel: T is the time from the call's start until call and kernel have ended; A is the call; Q is the wait between the call's end and the
+// kernel's start, if the kernel did not start before; K is the kernel.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -40,7 +40,7 @@ struct Times {
 enum class Part : std::uint8_t { kTotal, kCall, kQueue, kKernel };
 constexpr std::size_t kParts = 4;
 
-// The times of many kernels. Those that fit in 32 bits, as nearly all do, lie together: one write a kernel, and half the memory.
+// The times of many kernels. Times that fit in 32 bits, as nearly all do, are stored together: one write a kernel, and half the memory.
 class Group {
  public:
   void add(const Times& times) {
@@ -59,7 +59,7 @@ class Group {
       compact_.insert(compact_.end(), other.compact_.begin(), other.compact_.end());
     large_.insert(large_.end(), other.large_.begin(), other.large_.end());
   }
-  // Replaces the samples by those of one part. Of kernels that waited in no queue, there is none of it.
+  // Replaces the samples by those of one part. Kernels that did not wait in the queue have no sample of that part.
   void samples(Part part, Samples& samples) const {
     samples.clear();
     for (const std::array<std::uint32_t, kParts>& times : compact_)
@@ -88,7 +88,7 @@ std::map<GroupKey, Group> group(const Selection& selection, const ReportOptions&
   const Trace& trace = selection.trace();
   const LaunchIndex& index = selection.launch_index();
   const InnermostRanges ranges(selection, options);
-  // First by ids, which are quick to compare: thread, GPU, call, range, kernel. Versions of a call then meet under its name.
+  // Groups are first made by ids, which are quick to compare: thread, GPU, call, range, kernel. Versions of a call are then merged under its name.
   using Groups = GroupsByIds<5, Group>;
   const auto add = [&](Groups& groups, const Track& track, const EventView& kernel) {
     const EventRef call = index.find(track.key.process, kernel.correlation(), kernel.start());
@@ -129,7 +129,7 @@ Launches launches_by_start(const Selection& selection) {
   return merge_sorted(std::move(lists), [&](const Launch& launch) { return trace.lane(launch.call.lane).start(launch.call.index); });
 }
 
-// The texts of rows: of calls by name, of kernels row by row.
+// The texts of rows: names of calls by name, names of kernels row by row.
 struct LaunchTexts {
   std::vector<TextId> calls;
   Texts kernels;
@@ -165,7 +165,7 @@ struct SummaryRow {
 std::vector<SummaryRow> summarized(const std::map<GroupKey, Group>& groups, const Percentiles& percentiles) {
   std::vector<SummaryRow> rows;
   for (const auto& [key, group] : groups) rows.push_back({&key, &group, {}});
-  constexpr std::size_t kAtOnce = 2;  // parts, in the same memory; what is left still keeps all cores at work on one long row
+  constexpr std::size_t kAtOnce = 2;  // parts, in the same memory; the remaining tasks still keep all cores busy on one long row
   constexpr std::size_t kTasks = kParts / kAtOnce;
   parallel_for(kTasks * rows.size(), [&](std::size_t i) {
     SummaryRow& row = rows[i / kTasks];
@@ -210,7 +210,7 @@ Table cuda_kern_exec_trace(const Selection& selection, const ReportOptions& opti
   const auto of_times = [&](std::int64_t (*value)(const Times&)) {
     return Computed<std::int64_t>([listed, value](std::size_t row) { return value(listed->times(row)); });
   };
-  // What is the same for all calls, or all kernels, of a lane.
+  // Columns whose value is the same for all calls, or all kernels, of a lane.
   const auto of_lanes = [&](auto value, EventRef Launch::*side) {
     std::vector<std::int64_t> values;
     for (LaneId id = 0; id < trace.lanes().size(); ++id) values.push_back(value(trace.track_of(id).key));

@@ -1,4 +1,4 @@
-// Columns over events, of which the table keeps only where they are. Internal to reports.
+// Columns over events. The table keeps only references to the events. Internal to reports.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ using SharedEvents = std::shared_ptr<const ListedEvents>;
   return std::make_shared<const ListedEvents>(ListedEvents{trace.lanes(), std::move(events)});
 }
 
-// value(lane, index of the event), which owns what else it reads.
+// The value is value(lane, index of the event); `value` owns everything else that it reads.
 template <typename Value>
 [[nodiscard]] auto of_events(SharedEvents listed, Value value) {
   using Result = decltype(value(listed->lanes.front(), EventIndex{}));
@@ -30,7 +30,7 @@ template <typename Value>
   });
 }
 
-// value(track), worked out once for each: the same for all events of its lanes.
+// The value is value(track), computed once for each track: it is the same for all events of its lanes.
 template <typename Value>
 [[nodiscard]] auto of_tracks(SharedEvents listed, const Trace& trace, Value value) {
   using Result = decltype(value(trace.tracks().front()));

@@ -1,4 +1,4 @@
-// Events of all kinds by what chosen columns say of them.
+// Events of all kinds, grouped by chosen columns.
 #include <algorithm>
 #include <memory>
 
@@ -9,7 +9,7 @@
 namespace lanescope::stats {
 namespace {
 
-// Samples and states of threads are no events that somebody counts: reports of their own sum them up.
+// Samples and states of threads are not events to be counted: they have reports of their own.
 bool is_counted(TrackKind kind) noexcept {
   return kind != TrackKind::kThreadStates && kind != TrackKind::kProcessors && kind != TrackKind::kCpuSamples && kind != TrackKind::kBacktraces;
 }

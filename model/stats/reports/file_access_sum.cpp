@@ -1,4 +1,4 @@
-// file_access_sum: files by what was read of them and written to them.
+// file_access_sum: files, with the data that was read from them and written to them.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -13,7 +13,7 @@ namespace lanescope::stats {
 namespace {
 
 struct File {
-  std::uint64_t read = 0;  // bytes, as the others
+  std::uint64_t read = 0;  // bytes, like the others
   std::uint64_t written = 0;
   std::uint64_t mapped = 0;
   std::array<std::int64_t, 6> operations{};  // by FileOperation

@@ -33,7 +33,7 @@ struct CauseTime {
 Table gpu_idle_sum(const Selection& selection, const ReportOptions&) {
   const Trace& trace = selection.trace();
   using Causes = std::vector<std::array<CauseTime, kIdleCauses>>;  // by GPU
-  // More parts than cores: of two, one may hold nearly all gaps.
+  // More parts than cores: with two parts, one might hold nearly all gaps.
   std::vector<Causes> parts(std::size_t{8} * usable_cores(), Causes(trace.gpus().size()));
   std::vector<IdleVisitor> visitors;
   for (Causes& part : parts)
@@ -65,7 +65,7 @@ Table gpu_idle_sum(const Selection& selection, const ReportOptions&) {
     const auto add = [&](const CauseTime& cause, TextId text) {
       table.add_row(share(cause.total, idle), cause.total, cause.parts, cause.longest, text, share(span - idle, span), span, span - idle, idle, name);
     };
-    if (idle == 0) add({}, TextId{0});  // a GPU that never paused has a row too
+    if (idle == 0) add({}, TextId{0});  // a GPU that was never idle has a row, too
     for (const CauseTime& cause : of_gpu)
       if (cause.total > 0) add(cause, table.add_text(std::string(idle_cause_name(cause.cause))));
   }

@@ -1,4 +1,4 @@
-// What was counted at the instructions of kernels, by source line and by instruction.
+// Counts at the instructions of kernels, by source line and by instruction.
 #include "model/kernels/instructions/instruction_counts.h"
 #include "model/kernels/instructions/instruction_mix.h"
 
@@ -13,7 +13,7 @@ using kernels::SumBy;
 
 std::int64_t count_of(const CountSum& sum, Count count) { return sum.counts.has(count) ? static_cast<std::int64_t>(sum.counts.of(count)) : kNoInteger; }
 
-// Of each instruction that was executed, by how many threads of its warp.
+// Average per executed instruction of the number of threads of its warp that executed it.
 double per_instruction(const CountSum& sum, Count count) {
   const std::uint64_t executed = sum.counts.of(Count::kExecuted);
   return executed == 0 || !sum.counts.has(count) ? kNoReal : static_cast<double>(sum.counts.of(count)) / static_cast<double>(executed);

@@ -1,4 +1,4 @@
-// What hardware counters said of the launches that were measured, a row each.
+// Hardware counters of the launches that were measured, a row each.
 #include <algorithm>
 
 #include "../report_functions.h"
@@ -9,7 +9,7 @@
 namespace lanescope::stats {
 namespace {
 
-// A share of a peak that was not measured is none.
+// If a peak was not measured, there is no share of it.
 double share(double percent) { return percent > 0 ? percent : kNoReal; }
 
 }  // namespace

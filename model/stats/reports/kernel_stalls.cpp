@@ -1,4 +1,4 @@
-// Where the warps of kernels stood, from PC samples: by kernel, by source line and by instruction.
+// Where warps of kernels stalled, from PC samples: by kernel, by source line and by instruction.
 #include <cstdio>
 
 #include "../report_functions.h"
@@ -15,7 +15,7 @@ constexpr std::size_t kNamedReasons = 4;
 
 double percent(std::uint64_t part, std::uint64_t whole) { return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole); }
 
-// "long_scoreboard 41 %, barrier 16 %": what most samples say.
+// "long_scoreboard 41 %, barrier 16 %": the most frequent reasons.
 std::string reasons_text(const StallSum& sum) {
   std::string text;
   for (std::size_t i = 0; i < sum.stalls.size() && i < kNamedReasons; ++i) {

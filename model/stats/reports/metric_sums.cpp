@@ -1,4 +1,4 @@
-// What metrics of GPUs and of the machine were: least, mean and most of each, weighted by time.
+// Metrics of GPUs and of the machine: minimum, mean and maximum of each, weighted by time.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -10,7 +10,7 @@
 namespace lanescope::stats {
 namespace {
 
-// The unit in which a counter's values have few digits before the point, and what an integer of its series is worth in it.
+// The unit in which a counter's values have few digits before the point, and the value of 1 in its series in this unit.
 struct ShownUnit {
   std::string text;
   double factor = 1;
@@ -22,8 +22,8 @@ ShownUnit shown_unit(const Counter& counter) {
   return {counter.unit, counter.resolution};
 }
 
-// What of the trace's time is meant. An NVTX range stands for the GPU work that it enqueued, from its first operation to its last: that is
-// what the metrics show. One that enqueued none stands for its own time.
+// The part of the trace's time that is summarized. For an NVTX range it is the time of the GPU work that the range enqueued, from its first operation
+// to its last, because metrics show that work. For a range that enqueued none it is the range's own time.
 TimeRange window_of(const Selection& selection, const ReportOptions& options) {
   constexpr TimeRange kAlways{std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()};
   TimeRange window = selection.time().value_or(kAlways);
@@ -38,7 +38,7 @@ TimeRange window_of(const Selection& selection, const ReportOptions& options) {
   return options.time_range ? work.intersected(*options.time_range) : work;
 }
 
-// Values that held in a window with the time for which they did, the smallest first.
+// Values that held in a window with the time for which they held, the smallest first.
 class Distribution {
  public:
   Distribution(const CounterSeries& series, TimeRange window) {
@@ -71,7 +71,7 @@ std::vector<std::uint8_t> percentiles_of(const ReportOptions& options) {
   return options.percentiles.empty() ? std::vector<std::uint8_t>{95} : options.percentiles;
 }
 
-// With further columns behind these.
+// With the given further columns at the end.
 Table metric_table(const ReportOptions& options, std::initializer_list<Column> further) {
   std::vector<Column> columns{texts("Metric"), texts("Unit"), reals("Mean"), reals("Min"), reals("Med"), reals("Max")};
   for (const std::uint8_t percentile : percentiles_of(options)) columns.push_back(reals("P" + std::to_string(percentile)));
@@ -80,7 +80,7 @@ Table metric_table(const ReportOptions& options, std::initializer_list<Column> f
   return Table(std::move(columns));
 }
 
-// A row for what the counter was in the window; none where it has no value there.
+// Adds a row for the counter in the window; no row if it has no value there.
 void add_metric(Table& table, const Trace& trace, CounterId id, TimeRange window, const ReportOptions& options, std::initializer_list<TextId> further) {
   const Counter& counter = trace.counters()[id];
   const CounterSummary summary = trace.counter_series(id).summarize(window);

@@ -25,7 +25,7 @@ constexpr std::string_view source_name(MpiKind kind) {
   return {};
 }
 
-// What ranges say, read once for each that says the same.
+// The data of ranges, read once for all ranges with the same data.
 class Calls {
  public:
   explicit Calls(const Trace& trace) : trace_(trace) {}
@@ -40,7 +40,7 @@ class Calls {
   std::unordered_map<DetailId, MpiCall> calls_;
 };
 
-// Details are shared by processes whose domains may number their categories in other ways: the calls of each are read apart.
+// Details are shared by processes whose domains may number their categories differently, so the calls of each process are read separately.
 class CallsByProcess {
  public:
   explicit CallsByProcess(const Trace& trace) : trace_(trace) {}

@@ -19,19 +19,19 @@ namespace {
 
 constexpr std::string_view kNccl = "nccl";
 constexpr std::string_view kNcclDomain = "NCCL";
-constexpr std::string_view kMessageSize = "Message size [bytes]";  // fields of its payloads
+constexpr std::string_view kMessageSize = "Message size [bytes]";  // fields of NCCL's payloads
 constexpr std::string_view kCommunicator = "NCCL communicator ID";
-constexpr std::array<std::string_view, 2> kBetweenTwo{"ncclSend", "ncclRecv"};  // other ranks of the communicator have no part in them
-// So many kernels are matched with those of other ranks.
+constexpr std::array<std::string_view, 2> kBetweenTwo{"ncclSend", "ncclRecv"};  // other ranks of the communicator have no part in these
+// At most this many kernels are matched with those of other ranks.
 constexpr std::size_t kMostMatched = 4'000'000;
 
 // Kernels of one name under ranges of one name; 0: no range.
 struct Group {
   Samples durations;
-  std::int64_t bytes = kNoInteger;  // sum over those that have a size
-  std::int64_t timed_bytes = 0;     // of these, over those of which it is known how long the transfer took
-  Nanoseconds time_of_bytes = 0;    // what it took, without what they waited for other ranks
-  std::int64_t unmatched = 0;       // those with a size of which it is not known
+  std::int64_t bytes = kNoInteger;  // sum over the kernels that have a size
+  std::int64_t timed_bytes = 0;     // of these, the bytes of kernels whose transfer time is known
+  Nanoseconds time_of_bytes = 0;    // the time of these transfers, without the time in which kernels waited for other ranks
+  std::int64_t unmatched = 0;       // number of kernels with a size whose transfer time is not known
 };
 using Groups = GroupsByIds<2, Group>;
 
@@ -46,7 +46,7 @@ class NcclKernels {
       counted.push_back(kernel.ref);
       add(track.key, kernel, index.find(track.key.process, kernel.correlation(), kernel.start()));
     });
-    if (selection.time() && !transfers_.empty()) {  // what is not asked for tells how long the others waited
+    if (selection.time() && !transfers_.empty()) {  // kernels outside of the selection also tell how long the selected ones waited
       std::sort(counted.begin(), counted.end());
       selection.whole().for_each(TrackKind::kKernels, [&](const Track& track, const EventView& kernel) {
         if (is_nccl(kernel.name()) && !std::binary_search(counted.begin(), counted.end(), kernel.ref))
@@ -61,17 +61,17 @@ class NcclKernels {
  private:
   enum class Answer : std::uint8_t { kUnknown, kYes, kNo };
   using Key = std::array<NameId, 2>;
-  // A kernel with a size, of a collective that other ranks may have, too.
+  // A kernel with a size, of a collective in which other ranks may take part, too.
   struct Transfer {
     std::uint32_t communicator = 0;
     ProcessId process = kNone;
-    GpuId gpu = kNone;  // a rank is a process, or a GPU of one
+    GpuId gpu = kNone;  // a rank is a process, or a GPU of a process
     Nanoseconds called = 0;
     TimeRange kernel;
     Key group;
     std::int64_t bytes = 0;
-    bool counts = true;       // or is only looked at beside those that do
-    std::int64_t number = 0;  // of its call, among those of the communicator
+    bool counts = true;       // false: only used for matching with those that count
+    std::int64_t number = 0;  // number of its call within the communicator
     [[nodiscard]] bool is_of_rank_of(const Transfer& other) const noexcept {
       return std::tie(communicator, process, gpu) == std::tie(other.communicator, other.process, other.gpu);
     }
@@ -84,7 +84,7 @@ class NcclKernels {
     return answer == Answer::kYes;
   }
 
-  // The size that NCCL gives its ranges as payload.
+  // The size that NCCL's ranges have in their payload.
   [[nodiscard]] std::int64_t bytes_of(const NvtxRange& range) const {
     const NvtxDetail& detail = trace_.nvtx_detail(range.detail);
     if (detail.payload_json != 0) return payload_integer(trace_.name(detail.payload_json), kMessageSize).value_or(kNoInteger);
@@ -104,8 +104,8 @@ class NcclKernels {
     return known->second;
   }
 
-  // NCCL demands one order of all ranks of a communicator. A collective ends on all at once, so the shortest of its kernels is that of the rank that
-  // came last, and the transfer; the others take longer by what they waited for it.
+  // NCCL requires one order of collectives for all ranks of a communicator. A collective ends on all ranks at once. So the shortest of its kernels
+  // belongs to the rank that came last, and is the transfer; the others take longer by the time that they waited for it.
   void take_out_waiting() {
     std::sort(transfers_.begin(), transfers_.end(), [](const Transfer& a, const Transfer& b) {
       return std::tie(a.communicator, a.process, a.gpu, a.called, a.kernel.begin) < std::tie(b.communicator, b.process, b.gpu, b.called, b.kernel.begin);
@@ -117,7 +117,7 @@ class NcclKernels {
     }
   }
 
-  // Of one communicator.
+  // For one communicator.
   void take_out_waiting(Transfers transfers) {
     std::vector<Transfers> ranks;
     for (auto first = transfers.begin(); first != transfers.end();) {
@@ -125,7 +125,7 @@ class NcclKernels {
       ranks.emplace_back(first, end);
       first = end;
     }
-    if (ranks.size() == 1) {  // nobody knows what they waited
+    if (ranks.size() == 1) {  // nobody knows how long they waited
       for (const Transfer& each : transfers) count(each, each.kernel.length());
       return;
     }
@@ -138,8 +138,8 @@ class NcclKernels {
     }
   }
 
-  // Captures of a job come one after the other, each with processes of its own: ranks that ran together are numbered together, and those of different
-  // captures apart.
+  // Captures of a job come one after the other, each with processes of its own. Ranks that ran together are numbered together, and ranks of different
+  // captures separately.
   static void number(std::span<Transfers> ranks) {
     constexpr std::int64_t kApart = 4 * static_cast<std::int64_t>(kMostMatched);
     const auto begin_of = [](Transfers rank) { return rank.front().kernel.begin; };
@@ -157,9 +157,9 @@ class NcclKernels {
     }
   }
 
-  // Numbers the calls of a rank as those of another are numbered, or will be. The recording of one may begin, or leave something out, in between. So
-  // they are told by kernels that run at the same time; and as kernels of tiny collectives may happen not to, or with the one before, by what most of
-  // those around tell.
+  // Numbers the calls of a rank to match those of another rank. The recording of one may start later, or miss some calls in between. So calls are
+  // matched by kernels that run at the same time. Kernels of tiny collectives may not overlap, or overlap with the one before, so the majority of the
+  // surrounding calls decides.
   static void number(Transfers rank, Transfers other) {
     const auto count_up = [](Transfers of) {
       for (std::size_t i = 1; i < of.size(); ++i) of[i].number = of[i - 1].number + (of[i].called == of[i - 1].called ? 0 : 1);
@@ -167,7 +167,7 @@ class NcclKernels {
     count_up(rank);
     if (rank.data() == other.data()) return;
     constexpr std::size_t kAround = 16;    // on each side
-    constexpr std::size_t kLookedAt = 32;  // those of a rank run one after the other, but for clocks that are not exact
+    constexpr std::size_t kLookedAt = 32;  // kernels of a rank run one after the other, except for inexact clocks
     std::vector<std::optional<std::int64_t>> ahead(rank.size());
     std::size_t behind = 0;
     for (std::size_t i = 0; i < rank.size(); ++i) {
@@ -197,7 +197,7 @@ class NcclKernels {
     }
   }
 
-  // Kernels of one collective, of several ranks or of one. What runs at another time is another collective.
+  // Kernels of one collective, of several ranks or of one. A kernel that runs at another time belongs to another collective.
   void match(Transfers transfers) {
     const Transfer& shortest =
         *std::min_element(transfers.begin(), transfers.end(), [](const Transfer& a, const Transfer& b) { return a.kernel.length() < b.kernel.length(); });
@@ -257,7 +257,7 @@ class NcclKernels {
       transfers_.push_back(transfer);
   }
 
-  // One that does not count.
+  // Adds a kernel that does not count.
   void add_beside(const TrackKey& track, const EventView& kernel, EventRef call) {
     const NvtxRange* const collective = collective_of(track.process, call);
     if (collective == nullptr || bytes_of(*collective) == kNoInteger || transfers_.size() == kMostMatched) return;

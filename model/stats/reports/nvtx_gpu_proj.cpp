@@ -55,7 +55,7 @@ Table nvtx_gpu_proj_sum(const Selection& selection, const ReportOptions& options
     group.levels += range.level;
     group.children += p.children;
   }
-  // Ranges of several processes meet under their name.
+  // Ranges of several processes are grouped by their name.
   std::map<std::pair<std::string, TrackKind>, Group> groups;
   for (auto& [ids, of_ids] : by_ids) {
     Group& group = groups[{range_name(trace, ids[0], ids[1], ids[2]), static_cast<TrackKind>(ids[3])}];

@@ -25,8 +25,7 @@ struct Group {
     return std::unique(ranges.begin(), ranges.end()) - ranges.begin();
   }
 };
-// By thread, domain, kind of range, range, kernel. Kernels without a range have a thread alone; those without a launch in the trace not
-// even that.
+// By thread, domain, kind of range, range, kernel. Kernels without a range have only a thread; those without a launch in the trace not even that.
 using Groups = GroupsByIds<5, Group>;
 constexpr std::uint32_t kNoStyle = 0;
 
@@ -79,7 +78,7 @@ Table nvtx_kern_sum(const Selection& selection, const ReportOptions& options) {
     }
     rows.push_back(std::move(row));
   }
-  // Numbers of names are the file's: equals stand by the names of their kernels.
+  // Numbers of names depend on the file, so equal rows are ordered by the names of their kernels.
   std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
     const auto kernel_of_a = trace.name(a.kernel), kernel_of_b = trace.name(b.kernel);
     return std::tie(a.range, a.style, a.pid, a.tid, b.summary.total, kernel_of_a) < std::tie(b.range, b.style, b.pid, b.tid, a.summary.total, kernel_of_b);

@@ -1,4 +1,4 @@
-// Every push/pop range with its place in the nest.
+// Every push/pop range with its nesting.
 #include <algorithm>
 #include <memory>
 
@@ -11,7 +11,7 @@
 namespace lanescope::stats {
 namespace {
 
-// The ranges of all threads, and the rows of the table. There may be millions: the numbers of a row are looked up when they are read.
+// The ranges of all threads, and the rows of the table. There may be millions, so the numbers of a row are looked up when they are read.
 struct ListedRanges {
   std::vector<std::pair<ThreadId, std::vector<NvtxRange>>> threads;
   struct Row {
@@ -31,7 +31,7 @@ struct ListedRanges {
   [[nodiscard]] ThreadId thread(std::size_t row) const { return threads[rows[row].thread].first; }
 };
 
-// Texts of rows, of which very many are alike: each is kept once.
+// Texts of rows. Very many are equal: each is kept once.
 class RowTexts {
  public:
   RowTexts(const Trace& trace, const ListedRanges& listed, Table& table) : trace_(trace), listed_(listed), table_(table), stacks_(listed.rows.size()) {
@@ -65,7 +65,7 @@ class RowTexts {
   Table& table_;
   RangeStacks stacks_;
   GroupsByIds<3, TextId> names_;  // by process, domain and name
-  GroupsByIds<2, TextId> trees_;  // by dashes in front, and name
+  GroupsByIds<2, TextId> trees_;  // by number of dashes in front, and name
 };
 
 }  // namespace

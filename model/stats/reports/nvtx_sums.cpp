@@ -1,4 +1,4 @@
-// nvtx_sum, nvtx_pushpop_sum, nvtx_startend_sum: time inside NVTX ranges, that of inner ranges included.
+// nvtx_sum, nvtx_pushpop_sum, nvtx_startend_sum: time inside NVTX ranges, including that of inner ranges.
 #include "../label_groups.h"
 #include "../nvtx_ranges.h"
 #include "../report_functions.h"

@@ -1,4 +1,4 @@
-// Kernels by name and launch shape, with what can be known of how they fill the GPU.
+// Kernels by name and launch shape, with what is known about how they fill the GPU.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -14,7 +14,7 @@
 namespace lanescope::stats {
 namespace {
 
-// What decides how a launch fills a GPU.
+// The values that decide how a launch fills a GPU.
 using Shape = std::tuple<std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::array<std::uint32_t, 3>, std::uint32_t, std::uint32_t, std::uint32_t,
                          std::uint32_t>;
 Shape shape_of(const KernelDetail& d) {
@@ -27,7 +27,7 @@ Shape shape_of(const KernelDetail& d) {
           d.shared_memory_executed};
 }
 
-// Durations by GPU, name and launch shape. Many details share a shape, which goes by the number of the first.
+// Durations by GPU, name and launch shape. Many details share a shape, which is identified by the number of the first of them.
 class LaunchesByShape {
  public:
   void add(const Trace& trace, GpuId gpu, NameId name, DetailId detail, Nanoseconds duration) {
@@ -65,8 +65,8 @@ std::vector<Row> rows_of(const Selection& selection, const ReportOptions& option
   const auto add = [&](LaunchesByShape& launches, const Track& track, const EventView& kernel) {
     launches.add(trace, track.key.gpu, kernel_name(trace, kernel, options.kernel_names), kernel.detail(), kernel.duration());
   };
-  // How memory was split between L1 and shared counts by the blocks that it leaves room for: of launches whose counters were read, and of the first
-  // of a kernel, CUPTI has that of another kernel.
+  // The split of memory between L1 and shared counts only by the number of blocks for which it leaves room: for launches whose counters were read, and
+  // for the first launch of a kernel, CUPTI reports the split of another kernel.
   const auto key_of = [&](GpuId gpu, NameId name, DetailId detail) {
     KernelDetail without_split = trace.kernel_detail(detail);
     const auto multiprocessor = gpu < trace.gpus().size() ? kernels::multiprocessor_of(trace.gpus()[gpu]) : std::nullopt;
@@ -76,7 +76,7 @@ std::vector<Row> rows_of(const Selection& selection, const ReportOptions& option
   };
   struct Group {
     DetailId detail = kNone;  // of most of its launches
-    std::size_t most = 0;     // how many these are
+    std::size_t most = 0;     // number of these launches
     Samples durations;
   };
   std::map<std::tuple<GpuId, NameId, Shape>, std::pair<DetailId, Samples>> by_shape;
@@ -96,7 +96,7 @@ std::vector<Row> rows_of(const Selection& selection, const ReportOptions& option
   }
   std::vector<Row> rows;
   for (auto& [key, group] : groups) rows.push_back({std::get<0>(key), std::get<1>(key), group.detail, summarize(group.durations, options.percentiles)});
-  // Numbers of names are the file's: equals are told apart by what they stand for.
+  // Numbers of names depend on the file, so equal rows are ordered by the names themselves.
   const auto key = [&](const Row& row) { return std::tuple(-row.summary.total, trace.name(row.name), row.gpu, shape_of(trace.kernel_detail(row.detail))); };
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return key(a) < key(b); });
   return rows;

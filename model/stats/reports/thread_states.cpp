@@ -1,4 +1,4 @@
-// How long each thread ran, could have run, and waited.
+// How long each thread ran, was ready to run, and waited.
 #include <algorithm>
 #include <array>
 #include <map>

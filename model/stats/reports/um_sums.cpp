@@ -1,4 +1,4 @@
-// um_sum, um_total_sum, um_cpu_page_faults_sum: what moved between the memories of CPU and GPU, and the faults that made it move.
+// um_sum, um_total_sum, um_cpu_page_faults_sum: data that moved between the memories of CPU and GPU, and the faults that made it move.
 #include <algorithm>
 #include <map>
 
@@ -8,19 +8,19 @@
 namespace lanescope::stats {
 namespace {
 
-// Of the pages at one address, or of all.
+// Traffic of the pages at one address, or of all pages.
 struct Traffic {
   std::int64_t to_device = 0, to_host = 0;  // bytes
   std::int64_t cpu_faults = 0, gpu_faults = 0;
   Nanoseconds time = 0;  // of the copies
-  // Bytes a second, by Nsight Systems' arithmetic: bytes, times how often the copies' time goes into a second, without a remainder.
+  // Bytes a second, by Nsight Systems' arithmetic: bytes, multiplied by the whole number of times that the copies' time fits into a second.
   [[nodiscard]] double throughput() const noexcept {
     constexpr Nanoseconds kSecond = 1'000'000'000;
     return time > 0 ? static_cast<double>((to_device + to_host) * (kSecond / time)) : kNoReal;
   }
 };
 
-// Nsight Systems leaves out what did not happen.
+// Nsight Systems leaves out zeros.
 std::int64_t unless_none(std::int64_t count) { return count != 0 ? count : kNoInteger; }
 
 // Calls the visitor for each event of unified memory: visit(address, traffic) with what the event adds.
@@ -59,7 +59,7 @@ Table um_sum(const Selection& selection, const ReportOptions&) {
     const auto rank = [](const Traffic& traffic) { return traffic.time > 0 ? traffic.throughput() : -1; };
     return rank(a.second) > rank(b.second);
   });
-  // The headings are Nsight Systems', to the letter.
+  // The headings are exactly those of Nsight Systems.
   Table table({texts("Virtual Address"), integers("HtoD Migration size", Unit::kBytes), integers("DtoH Migration size", Unit::kBytes),
                integers("CPU Page Faults"), integers(" GPU Page Faults"), reals("Migration Throughput", Unit::kBytesPerSecond)});
   for (const auto& [address, traffic] : rows)
@@ -88,7 +88,7 @@ Table um_total_sum(const Selection& selection, const ReportOptions&) {
 
 Table um_cpu_page_faults_sum(const Selection& selection, const ReportOptions&) {
   const Trace& trace = selection.trace();
-  // What is shown, so that equal texts meet.
+  // The shown values, so that equal texts are grouped.
   struct Place {
     std::string instruction, file;
     std::int64_t line;

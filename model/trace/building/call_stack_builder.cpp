@@ -30,7 +30,7 @@ std::uint64_t hash_of(const CallNode& node) noexcept { return hash_of_numbers(no
 
 }  // namespace
 
-// Row 0 of both tables stands for nothing: it is in the index, whose rows are those of the table, and never found.
+// Row 0 of both tables stands for nothing. It is in the index, whose rows are those of the table, but it is never found.
 CallStackBuilder::CallStackBuilder() : distinct_(1), functions_(1), depths_(1) {
   stacks_.nodes_.append({});
   stacks_.locations_.append({});

@@ -18,10 +18,10 @@ class CallStackBuilder {
 
   // `function` is what is known of it now; its name must not be 0.
   CodeLocationId location(const CodeLocation& location, const CodeFunction& function);
-  // Requires: parent and location exist; the location is not 0. Where it would lie deeper than limits::kCallDepth, its parent.
+  // Requires: parent and location exist; the location is not 0. If the node would lie deeper than limits::kCallDepth, returns its parent.
   CallNodeId node(const CallNode& node);
-  [[nodiscard]] std::uint64_t too_deep() const noexcept { return too_deep_; }  // how often that was so
-  // Replaces what is known of a location. Requires: the location exists, functions is not empty.
+  [[nodiscard]] std::uint64_t too_deep() const noexcept { return too_deep_; }  // how often a node was too deep
+  // Replaces the functions of a location. Requires: the location exists, functions is not empty.
   void set_functions(CodeLocationId location, std::vector<CodeFunction> functions);
 
   CallStacks snapshot();
@@ -31,21 +31,21 @@ class CallStackBuilder {
   }
 
  private:
-  // Of tables: a location has a copy of its functions in each of two snapshots.
+  // Bytes of tables: a location has a copy of its functions in each of two snapshots.
   static constexpr std::size_t kLocationBytes = 160, kNodeBytes = sizeof(CallNode) + sizeof(std::uint32_t);
   [[nodiscard]] CallStacks::Functions all_functions() const;
   [[nodiscard]] std::uint64_t hash_of_location(CodeLocationId id) const noexcept;
   [[nodiscard]] std::uint64_t hash_of_node(CallNodeId id) const noexcept;
 
   RowIndex location_ids_, node_ids_;
-  std::vector<CodeFunction> distinct_;  // of each location: the function that tells it apart where it has no address
+  std::vector<CodeFunction> distinct_;  // of each location: the function that distinguishes it if it has no address
   CallStacks stacks_;
   std::vector<CodeFunction> functions_;                          // of each location
-  std::map<CodeLocationId, std::vector<CodeFunction>> several_;  // of those that have another number of them than one
-  std::vector<std::uint32_t> depths_;                            // of nodes: how many calls lie above
+  std::map<CodeLocationId, std::vector<CodeFunction>> several_;  // of locations whose number of functions is not one
+  std::vector<std::uint32_t> depths_;                            // of nodes: number of calls above
   std::uint64_t further_functions_ = 0;
   std::uint64_t too_deep_ = 0;
-  bool changed_ = false;  // functions are newer than stacks_'s
+  bool changed_ = false;  // functions are newer than those of stacks_
 };
 
 }  // namespace lanescope

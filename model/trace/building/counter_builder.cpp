@@ -7,8 +7,8 @@
 namespace lanescope {
 namespace {
 
-constexpr std::size_t kStretchBytes = 64;     // of time that is known
-constexpr std::size_t kCounterBytes = 1'200;  // with its place in a group, its series and its key
+constexpr std::size_t kStretchBytes = 64;     // of a stretch of time that is known
+constexpr std::size_t kCounterBytes = 1'200;  // including its place in a group, its series and its key
 
 }  // namespace
 
@@ -23,7 +23,7 @@ CounterId CounterBuilder::add_another(const Counter& description) {
   if (!(counters_.back().resolution > 0)) counters_.back().resolution = 1;
   group_of_counter_.emplace_back();
   published_.emplace_back();
-  constexpr std::uint64_t kCopies = 3;  // here, and in two traces: the one that is made of it, and what that is copied from
+  constexpr std::uint64_t kCopies = 3;  // here, and in two traces: the one that is made from it, and the one from which that is copied
   memory_bytes_ += kCounterBytes + (kCopies + 1) * (description.name.size() + description.source_name.size()) +
                    kCopies * (description.unit.size() + description.group.size() + description.description.size());
   return static_cast<CounterId>(counters_.size() - 1);
@@ -129,7 +129,7 @@ std::int64_t CounterBuilder::Group::settle() {
   columns = none.columns;
   times.clear();
 
-  // Samples that stand for gaps lie where nothing was known: they are made again.
+  // Samples that stand for gaps lie in times of which nothing was known: they are made again.
   const auto stood_for_gap = [&](Nanoseconds t) {
     const auto stretch = known.upper_bound(t);
     const auto piece = pieces.upper_bound(t);
@@ -177,7 +177,7 @@ bool CounterBuilder::add_samples(std::span<const CounterId> counters, std::span<
   std::int64_t more_bytes = 0;
   if (!is_first && times.front() > group->end) more_bytes += group->append_gap();  // nothing is known from there on
   more_bytes += group->append(times, columns);
-  memory_bytes_ += static_cast<std::uint64_t>(more_bytes);  // may be less than none
+  memory_bytes_ += static_cast<std::uint64_t>(more_bytes);  // may be negative
   if (group->known.empty() || times.front() > group->end) memory_bytes_ += kStretchBytes;
   group->know({times.front(), end});
   group->end = end;
@@ -199,7 +199,7 @@ CounterBuilder::Segments CounterBuilder::Group::segments(std::size_t member, con
 const std::vector<CounterSeries>& CounterBuilder::publish() {
   for (Group& group : groups_) {
     if (!std::exchange(group.changed, false)) continue;
-    memory_bytes_ += static_cast<std::uint64_t>(group.settle());  // may be less than none
+    memory_bytes_ += static_cast<std::uint64_t>(group.settle());  // may be negative
     const auto tail_times = std::make_shared<const std::vector<Nanoseconds>>(group.times);
     for (std::size_t i = 0; i < group.members.size(); ++i) published_[group.members[i]] = CounterSeries(group.segments(i, tail_times));
   }

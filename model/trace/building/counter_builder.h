@@ -14,25 +14,25 @@ namespace lanescope {
 
 class CounterBuilder {
  public:
-  // The counter of this process, GPU, name and source name; new on first mention.
+  // Returns the counter of this process, GPU, name and source name; creates it on first mention.
   CounterId add(const Counter& description);
-  // A new one, whatever others are called.
+  // Creates a counter, even if there is one with the same names.
   CounterId add_another(const Counter& description);
 
-  // See TraceBuilder::add_samples(). What comes late is put into its place when it is published.
+  // See TraceBuilder::add_samples(). Late samples are put into their places at the next publication.
   bool add_samples(std::span<const CounterId> counters, std::span<const Nanoseconds> times, std::span<const std::vector<std::int64_t>> columns,
                    Nanoseconds end);
   void set_series(CounterId counter, CounterSeries series);
 
-  // What there is now. Full segments are shared with what was published before. O(segments + samples in tails that changed).
+  // The counters so far. Full segments are shared with earlier results. O(segments + samples in tails that changed).
   [[nodiscard]] const std::vector<Counter>& counters() const noexcept { return counters_; }
   [[nodiscard]] const std::vector<CounterSeries>& publish();
-  // Of counters and their samples. O(1).
+  // Bytes of counters and their samples. O(1).
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return memory_bytes_; }
 
  private:
   using Segments = std::vector<std::shared_ptr<const CounterSegment>>;
-  // Counters that are read together: full segments of each, and samples that are not in one yet.
+  // Counters that are read together: full segments of each, and samples that are in no segment yet.
   struct Group {
     std::vector<CounterId> members;
     std::vector<Segments> full;
@@ -40,21 +40,21 @@ class CounterBuilder {
     std::vector<std::vector<std::int64_t>> columns;
     Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
     bool changed = false;
-    std::map<Nanoseconds, Nanoseconds> known;  // the ends of the stretches of time of which something is known, by their begins
+    std::map<Nanoseconds, Nanoseconds> known;  // the ends of the stretches of time of which something is known, by their starts
     struct Late {
       std::vector<Nanoseconds> times;
       std::vector<std::vector<std::int64_t>> columns;
       Nanoseconds end;
     };
-    std::map<Nanoseconds, Late> late;  // what came behind later samples, by its begin, until settle()
+    std::map<Nanoseconds, Late> late;  // samples that came after later ones, by their start, until settle()
 
-    // Whether nothing is known of any of the time. O(log stretches).
+    // True if nothing is known of any of this time. O(log stretches).
     [[nodiscard]] bool knows_nothing_of(TimeRange time) const noexcept;
     void know(TimeRange time);
-    // Puts what came late into its place. O(samples of the group).
+    // Puts late samples into their places. O(samples of the group).
     std::int64_t settle();
 
-    // Return how many bytes more there are.
+    // These functions return by how many bytes the memory grew.
     std::int64_t append(std::span<const Nanoseconds> more_times, std::span<const std::vector<std::int64_t>> more_columns);
     std::int64_t append_gap();
     std::int64_t close_segment(Nanoseconds segment_end);

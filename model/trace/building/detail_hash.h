@@ -1,4 +1,4 @@
-// Hashes of details: of every field, so that none can be chosen to make all of them equal. Internal to model/trace.
+// Hashes of details. They use every field, so that nobody can choose fields that make all hashes equal. Internal to model/trace.
 #pragma once
 
 #include "model/trace/details.h"

@@ -44,7 +44,7 @@ void merge(std::vector<EventRun> runs, const std::function<void(std::span<const 
     }
   };
   const auto comes_later = [](const Head& a, const Head& b) { return a.is_behind(b.event, b.run); };
-  std::vector<Head> heads;  // a heap, the first event on top
+  std::vector<Head> heads;  // a heap with the first event on top
   for (std::size_t run = 0; run < runs.size(); ++run)
     if (!runs[run].empty()) heads.push_back({runs[run].front(), run});
   std::make_heap(heads.begin(), heads.end(), comes_later);

@@ -1,4 +1,4 @@
-// Which lanes of a track are free at a time, when there are many. Internal to model/trace.
+// Which lanes of a track are free at a time, for many lanes. Internal to model/trace.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 
 namespace lanescope {
 
-// The least of the ends of each run of lanes, as a binary tree.
+// The earliest end in each run of lanes, as a binary tree.
 class FreeLanes {
  public:
-  // The first lane from `first` on that ends at or before `start`; one behind all lanes where none does. O(log lanes).
+  // The first lane from `first` on that ends at or before `start`; one after all lanes if there is none. O(log lanes).
   [[nodiscard]] std::size_t first_free(std::size_t first, Nanoseconds start) const noexcept {
     if (first >= lanes_) return lanes_;
     std::size_t node = capacity_ + first;
-    // Up, past what lies to the right, until something there is free; then down, to the leftmost.
+    // First up, until a subtree to the right has a free lane; then down, to its leftmost free lane.
     while (ends_[node] > start) {
       while ((node & 1) != 0) node /= 2;
       if (node == 0) return lanes_;  // past the right edge of the tree
@@ -28,7 +28,7 @@ class FreeLanes {
     return node - capacity_;
   }
 
-  // Says when the last event of a lane ends. Lanes are added one behind the other. O(log lanes).
+  // Sets when the last event of a lane ends. Lanes are added one after the other. O(log lanes).
   void set(std::size_t lane, Nanoseconds end) {
     if (lane >= lanes_) grow(lane + 1);
     std::size_t node = capacity_ + lane;

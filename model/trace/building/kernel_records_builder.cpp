@@ -8,13 +8,13 @@ namespace lanescope {
 namespace {
 
 constexpr std::uint64_t kNodeBytes = 96;
-constexpr std::uint64_t kTextCopiesOfRecords = 2;  // of a text: here, and in what publish() gives
-constexpr std::uint64_t kBytesOfCode = 4;          // that a byte of code takes at most once its symbols and lines are read
+constexpr std::uint64_t kTextCopiesOfRecords = 2;  // of a text: here, and in the result of publish()
+constexpr std::uint64_t kBytesOfCode = 4;          // the most that a byte of code takes once its symbols and lines are read
 constexpr std::uint64_t kUsualCode = 128u << 20;   // bytes
-constexpr std::uint64_t kBytesOfSample = 64;       // that one takes, and in sums of all
-constexpr std::uint64_t kBytesOfCount = 256;       // that a counted instruction takes beside its values, and in sums of all
-constexpr std::size_t kMostMetrics = 65'536;       // thirty times what the largest set has
-constexpr std::size_t kMostReasons = 128;          // three times what hardware has
+constexpr std::uint64_t kBytesOfSample = 64;       // that a sample takes, including sums of all samples
+constexpr std::uint64_t kBytesOfCount = 256;       // that a counted instruction takes beside its values, including sums of all
+constexpr std::size_t kMostMetrics = 65'536;       // thirty times the size of the largest set
+constexpr std::size_t kMostReasons = 128;          // three times the number of hardware
 constexpr std::size_t kMostSources = 4'096;        // files
 constexpr std::size_t kLongestPath = 4'096;        // bytes
 constexpr std::size_t kLargestSource = 16u << 20;
@@ -47,7 +47,7 @@ bool KernelRecordsBuilder::add_code(ProcessId process, std::uint64_t crc, std::u
   }
   std::shared_ptr<CodeObject>& object = code_objects_[known->second];
   if (object->size != size || offset > object->image.size() || part.size() > size - offset) return false;
-  constexpr long kOwners = 2;  // this, and records_
+  constexpr long kOwners = 2;  // this object, and records_
   if (object.use_count() > kOwners) object = std::make_shared<CodeObject>(*object);
   const std::size_t before = object->image.size();
   object->image.replace(static_cast<std::size_t>(offset), part.size(), part);

@@ -19,11 +19,11 @@ class LaneThread {
   LaneThread(const LaneThread&) = delete;
   LaneThread& operator=(const LaneThread&) = delete;
 
-  // As TrackLanes::add_at_depths() where there are depths, else TrackLanes::add(). Waits while many others have not been begun.
+  // As TrackLanes::add_at_depths() if there are depths, otherwise as TrackLanes::add(). Waits while many others were not started.
   void add(TrackLanes& into, std::vector<Event> events, std::vector<std::uint32_t> depths);
   // As TrackLanes::add_to_lane().
   void add_to_lane(TrackLanes& into, std::uint32_t lane, std::vector<Event> events);
-  // Until all that was given is in its lanes.
+  // Waits until all events that were given are on their lanes.
   void wait();
 
  private:
@@ -33,7 +33,7 @@ class LaneThread {
     std::vector<std::uint32_t> depths;
     std::optional<std::uint32_t> lane;
   };
-  void run() noexcept;  // what fails here fails in add() and wait()
+  void run() noexcept;  // errors here are thrown by add() and wait()
   static void place(std::vector<Chunk>& batch);
 
   BatchQueue<Chunk> chunks_{32'768};  // events

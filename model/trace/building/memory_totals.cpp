@@ -59,7 +59,7 @@ class Totals {
   };
 
   void allocate(Nanoseconds time, const MemoryUsageDetail& usage) {
-    release(time, usage);  // its release was not recorded
+    release(time, usage);  // the release of the earlier allocation was not recorded
     const Allocation made{usage.memory_kind, static_cast<std::int64_t>(usage.bytes)};
     live_.insert_or_assign(usage.address, made);
     change(time, made.kind, made.bytes);
@@ -115,12 +115,12 @@ std::vector<MemoryTotal> memory_totals(const Trace& trace, const Track& track, N
     [[nodiscard]] Nanoseconds start() const noexcept { return lane->start(next); }
   };
   const auto later = [](const Cursor& a, const Cursor& b) { return a.start() > b.start(); };
-  std::vector<Cursor> lanes;  // a heap, the earliest on top
+  std::vector<Cursor> lanes;  // a heap with the earliest on top
   for (const LaneId id : track.lanes)
     if (const Lane& lane = trace.lane(id); !lane.empty()) lanes.push_back({&lane, 0});
   std::make_heap(lanes.begin(), lanes.end(), later);
   Totals totals;
-  std::vector<std::pair<std::uint32_t, DetailId>> together;  // correlation ids and details of events of one time
+  std::vector<std::pair<std::uint32_t, DetailId>> together;  // correlation ids and details of events with the same time
   while (!lanes.empty()) {
     const Nanoseconds now = lanes.front().start();
     together.clear();
@@ -134,7 +134,7 @@ std::vector<MemoryTotal> memory_totals(const Trace& trace, const Track& track, N
       else
         lanes.pop_back();
     }
-    // Calls follow each other, so their correlation ids tell the order of those at the same time.
+    // Calls follow each other, so their correlation ids tell the order of events with the same time.
     std::stable_sort(together.begin(), together.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [correlation, detail] : together) totals.add(now, trace.memory_usage_detail(detail));
   }

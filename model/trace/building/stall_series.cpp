@@ -13,10 +13,10 @@
 namespace lanescope {
 namespace {
 
-constexpr std::size_t kMostGpus = 64;           // with series
+constexpr std::size_t kMostGpus = 64;           // that have series
 constexpr std::size_t kMostValues = 4'000'000;  // of all series
 constexpr std::size_t kMostCells = 65'536;      // of a GPU
-constexpr std::uint64_t kMostSteps = 1u << 26;  // from cell to cell: beyond, samples stand where they were handed over
+constexpr std::uint64_t kMostSteps = 1u << 26;  // from cell to cell: beyond this, samples are placed at the time at which they were handed over
 constexpr Nanoseconds kFinest = 1'000'000;
 
 Counter counter_of(GpuId gpu, const std::string& reason) {
@@ -34,10 +34,10 @@ Counter counter_of(GpuId gpu, const std::string& reason) {
 
 }  // namespace
 
-// Of what StallRows keeps.
+// Types that StallRows keeps.
 namespace stalls {
 
-// A piece of time, of which the part from the first to the last of its samples is shown.
+// A piece of time. The part from the first to the last of its samples is shown.
 struct Cell {
   TimeRange time;
   std::vector<double> samples;  // by reason
@@ -61,9 +61,9 @@ class Cells {
  public:
   Cells(Nanoseconds begin, Nanoseconds length, std::size_t reasons) : begin_(begin), reasons_(reasons), length_(length) {}
 
-  // How long cells are where there may be so many at most.
+  // Length of cells such that there are at most `most`.
   static Nanoseconds length_for(const Sampled& sampled, std::size_t most) {
-    constexpr double kBeside = 16;  // contexts that are sampled at once, at most
+    constexpr double kBeside = 16;  // contexts that are sampled at the same time, at most
     Nanoseconds chosen = kFinest;
     const auto is_too_fine = [&, cells = static_cast<double>(most), whole = static_cast<double>(sampled.span.end) - static_cast<double>(sampled.span.begin)] {
       const auto length = static_cast<double>(chosen);
@@ -73,11 +73,11 @@ class Cells {
     return chosen;
   }
 
-  // Requires: the times lie within what windows have; samples by reason.
+  // Requires: the times lie within the windows; samples by reason.
   void add(std::span<const TimeRange> times, const std::map<std::uint32_t, std::uint64_t>& samples) {
     double whole = 0;
     for (const TimeRange& time : times) whole += static_cast<double>(time.length());
-    // Of a cell at once, since there may be many runs in it.
+    // Adds the times in one cell together, because there may be many runs in it.
     std::int64_t number = 0;
     TimeRange covered;
     Nanoseconds taken = 0;
@@ -139,7 +139,7 @@ void add_window(const PcSampleWindow& window, const KernelRecords& records, Samp
   for (const PcSample& sample : window.samples)
     if (sample.samples > 0) samples[records.functions[sample.function].name][sample.reason] += sample.samples;
   const auto& runs = times.runs(window);
-  Samples others;  // of which no run is known
+  Samples others;  // samples without a known run
   for (const auto& [name, of_name] : samples) {
     if (const auto found = runs.find(name); found != runs.end() && cells.steps() < kMostSteps)
       cells.add(found->second, of_name);
@@ -149,7 +149,7 @@ void add_window(const PcSampleWindow& window, const KernelRecords& records, Samp
   if (!others.empty()) cells.add({&window.time, 1}, others);
 }
 
-// One value a time for each reason, those of most samples first.
+// One value a time for each reason; the reasons with most samples come first.
 std::vector<StallSeries> series_of(GpuId gpu, const Cells& cells, const KernelRecords& records) {
   const std::size_t reasons = records.reasons.size();
   std::vector<double> totals(reasons);
@@ -191,8 +191,8 @@ std::vector<StallSeries> series_of(GpuId gpu, const Cells& cells, const KernelRe
 struct StallRows::OfGpu {
   Windows windows;
   stalls::Sampled sampled;
-  std::optional<Cells> settled;     // of the first windows...
-  std::size_t settled_windows = 0;  // ...so many
+  std::optional<Cells> settled;     // cells of the first windows
+  std::size_t settled_windows = 0;  // number of these windows
   Nanoseconds settled_until = 0;    // the end of their time
 };
 
@@ -200,7 +200,7 @@ StallRows::StallRows() = default;
 StallRows::~StallRows() = default;
 
 void StallRows::take(const Windows& windows) {
-  if (taken_ > windows.size() || (taken_ > 0 && windows[taken_ - 1] != last_taken_)) {  // others than before
+  if (taken_ > windows.size() || (taken_ > 0 && windows[taken_ - 1] != last_taken_)) {  // the windows are not those of the previous call
     gpus_.clear();
     taken_ = 0;
   }
@@ -219,7 +219,7 @@ std::vector<StallSeries> StallRows::update(const Trace& trace, Nanoseconds new_k
   std::vector<StallSeries> result;
   if (gpus_.empty()) return result;
   SampleTimes times(trace);
-  // A gap behind each cell at most.
+  // There is at most one gap after each cell.
   const std::size_t reasons = records.reasons.size();
   const std::size_t most = std::min(kMostCells, kMostValues / 2 / gpus_.size() / std::max<std::size_t>(1, reasons));
   for (auto& [gpu, of_gpu] : gpus_) {
@@ -233,7 +233,7 @@ std::vector<StallSeries> StallRows::update(const Trace& trace, Nanoseconds new_k
       add_window(window, records, times, cells);
       ++windows_spread_;
     };
-    // Records of kernels come seconds behind them.
+    // Records of kernels come seconds after the kernels.
     constexpr Nanoseconds kUnsettled = 10'000'000'000;
     for (; of_gpu.settled_windows < of_gpu.windows.size(); ++of_gpu.settled_windows) {
       const PcSampleWindow& window = *of_gpu.windows[of_gpu.settled_windows];

@@ -18,19 +18,19 @@ namespace lanescope {
 namespace {
 
 constexpr std::size_t kFewestCollectives = 3;
-constexpr Nanoseconds kWindow = 10'000'000'000;  // of measurements; of short recordings a quarter, so that drift can be told
+constexpr Nanoseconds kWindow = 10'000'000'000;  // of measurements; a quarter of a short recording, so that drift can be measured
 constexpr std::size_t kFewestWindows = 3;
-constexpr int kRounds = 12;                   // of weighing anew
+constexpr int kRounds = 12;                   // of recomputing the weights
 constexpr double kHuber = 1.345;              // in robust deviations (Huber 1981)
 constexpr double kRobust = 1.4826;            // deviations in a median distance
-constexpr double kLargestDrift = 4e-4;        // ns a ns: what corrects clocks while they run makes them drift by so much at most, and hardly ever
-constexpr Nanoseconds kLeastDrifted = 1'000;  // over all collectives; less is not worth it
+constexpr double kLargestDrift = 4e-4;        // ns a ns: clocks that are corrected while they run drift by at most this much, and hardly ever
+constexpr Nanoseconds kLeastDrifted = 1'000;  // over all collectives; less is not worth correcting
 constexpr Nanoseconds kSurelyDrifted = 4;     // spreads
 
 // The end of a collective on two clocks.
 struct CommonEnd {
   Nanoseconds time;   // on the second
-  Nanoseconds apart;  // what the first showed more
+  Nanoseconds apart;  // first clock minus second clock
 };
 
 // By time.
@@ -46,14 +46,14 @@ std::vector<CommonEnd> common_ends(const CollectiveEnds& first, const Collective
   return common;
 }
 
-// The median of how far ends are from a line.
+// The median distance of ends from a line.
 Nanoseconds spread_around(const ClockLine& line, std::span<const CommonEnd> ends) {
   std::vector<Nanoseconds> distances;
   for (const CommonEnd& end : ends) distances.push_back(std::abs(end.time + end.apart - line(end.time)));
   return median(std::move(distances));
 }
 
-// The median of each window that has ends. Requires: by time.
+// The median of each window that has ends. Requires: sorted by time.
 std::vector<CommonEnd> medians_of_windows(std::span<const CommonEnd> ends) {
   const Nanoseconds begin = ends.front().time, window = std::min(kWindow, (ends.back().time - begin) / 4 + 1);
   std::vector<CommonEnd> medians;
@@ -69,7 +69,8 @@ std::vector<CommonEnd> medians_of_windows(std::span<const CommonEnd> ends) {
   return medians;
 }
 
-// A line through measurements by least squares with Huber's weights. None where they are too few, or what they say is no clock's. Requires: by time.
+// A line through measurements by least squares with Huber's weights. Returns nothing if there are too few, or if the result is impossible for a clock.
+// Requires: sorted by time.
 std::optional<ClockLine> fitted(std::span<const CommonEnd> measurements) {
   if (measurements.size() < kFewestWindows) return std::nullopt;
   const CommonEnd origin = measurements[measurements.size() / 2];
@@ -150,13 +151,14 @@ enum class Collectives : std::uint8_t { kAreAsked, kAreLeftOut };
 
 std::vector<ClockAlignment> aligned(std::span<const std::shared_ptr<const Trace>> traces, Collectives collectives, const std::stop_token& stop) {
   std::vector<std::optional<ClockAlignment>> found(traces.size());
-  std::vector<std::optional<CollectiveEnds>> ends(traces.size());  // where they were asked for
+  std::vector<std::optional<CollectiveEnds>> ends(traces.size());  // if they were asked for
   const auto ends_of = [&](std::size_t i) -> const CollectiveEnds& { return ends[i] ? *ends[i] : ends[i].emplace(collective_ends(*traces[i], stop)); };
   const auto by_boot = [&](std::size_t known, std::size_t i) -> std::optional<ClockAlignment> {
     const std::optional<Nanoseconds> shift = shift_by_boot(*traces[known], *traces[i]);
     return shift ? std::optional(ClockAlignment{*shift, found[known]->by, found[known]->collectives, found[known]->spread}) : std::nullopt;
   };
-  // At once, on all cores, where one of a machine is to be set: by it, the others of the machine are.
+  // Finds all ends at once, on all cores, if a trace of some machine must be aligned by collectives: the others of that machine are aligned by that
+  // trace.
   const auto find_ends = [&] {
     std::vector<std::size_t> wanted;
     std::set<std::string_view> machines;
@@ -168,7 +170,7 @@ std::vector<ClockAlignment> aligned(std::span<const std::shared_ptr<const Trace>
     parallel_for(wanted.size(), [&](std::size_t i) { ends[wanted[i]].emplace(collective_ends(*traces[wanted[i]], stop)); });
   };
   const auto by_collectives = [&](std::size_t known, std::size_t i) { return aligned(ends_of(known), ends_of(i)); };
-  // One that has been set serves others, whose times it sets as well.
+  // A trace that has been aligned serves to align others.
   const auto set_by = [&](const auto& way) {
     bool any = false;
     for (std::size_t i = 1; i < traces.size(); ++i)

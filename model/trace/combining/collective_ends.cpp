@@ -11,14 +11,14 @@
 namespace lanescope {
 namespace {
 
-// Calls of NCCL that are no collectives, or not of all ranks, by how their names begin.
+// Calls of NCCL that are no collectives, or not of all ranks, by the start of their names.
 constexpr std::string_view kInit = "ncclCommInit";
 constexpr std::string_view kGroupEnd = "ncclGroupEnd";
 constexpr std::array<std::string_view, 8> kNotCollective{kInit,           "ncclGroup",        "ncclCommSplit", "ncclCommDestroy",
                                                          "ncclCommAbort", "ncclCommFinalize", "ncclSend",      "ncclRecv"};
 
-// Finds the last launch of a kernel within ranges of time that are asked for by ascending end. However ranges lie within each other, no call is
-// looked at twice: runs of calls that were looked at are known by the launch before them.
+// Finds the last launch of a kernel within ranges of time that are asked for by ascending end. However the ranges are nested, no call is looked at
+// twice: for each run of calls that were looked at, the last launch before its end is kept.
 class LastLaunches {
  public:
   LastLaunches(const Trace& trace, LaneId lane) : trace_(trace), lane_(lane) {}
@@ -32,7 +32,7 @@ class LastLaunches {
     Run run{0, calls.lower_bound(range.end), std::nullopt};
     EventIndex i = run.end;
     while (!run.launch) {
-      if (!runs_.empty() && i <= runs_.back().end) {  // it was seen what is there
+      if (!runs_.empty() && i <= runs_.back().end) {  // these calls were looked at already
         i = std::min(i, runs_.back().begin);
         run.launch = runs_.back().launch;
         runs_.pop_back();
@@ -62,7 +62,7 @@ class LastLaunches {
 
   const Trace& trace_;
   LaneId lane_;
-  std::vector<Run> runs_;  // apart from each other, by time
+  std::vector<Run> runs_;  // separate from each other, by time
 };
 
 class Search {
@@ -81,13 +81,13 @@ class Search {
     std::unordered_map<std::string_view, std::size_t> ids;  // of communicators, with their positions in:
     std::vector<std::vector<std::optional<Nanoseconds>>> ends;
     std::unordered_map<NameId, std::size_t> known;                                           // the same by payload
-    std::unordered_map<ThreadId, std::vector<std::pair<std::size_t, std::size_t>>> waiting;  // for the end of their group
-    bool whole = false;                                                                      // communicators are seen from their begin on
+    std::unordered_map<ThreadId, std::vector<std::pair<std::size_t, std::size_t>>> waiting;  // waiting for the end of their group
+    bool whole = false;                                                                      // communicators are seen from their start on
     for (const Call& call : calls_) {
       if (stop_.stop_requested()) return {};
       const std::string_view name = trace_.name(call.name);
       whole = whole || name.starts_with(kInit);
-      if (name.starts_with(kGroupEnd)) {  // it launches the kernel of those within the group
+      if (name.starts_with(kGroupEnd)) {  // it launches the kernels of the calls within the group
         for (const auto& [communicator, position] : std::exchange(waiting[call.thread], {})) ends[communicator][position] = call.kernel_end;
         continue;
       }

@@ -8,15 +8,15 @@
 namespace lanescope {
 namespace {
 
-constexpr Nanoseconds kClocksDiffer = 1'000'000'000;  // of two hosts, and of what somebody corrected by hand
+constexpr Nanoseconds kClocksDiffer = 1'000'000'000;  // between two hosts, and after manual corrections
 
-// By how much two parts of a combined trace are off from what a clock says that they have in common: one machine's, which runs from its start on
-// while the time of day may be set, or else the time of day. None where they have none.
+// By how much two parts of a combined trace are off from a clock that they have in common: the clock of one machine, which runs from its start on while
+// the time of day may be changed, or otherwise the time of day. Nothing if they have no clock in common.
 std::optional<Nanoseconds> off_from_clock(const TracePart& first, const TracePart& second) noexcept {
   const Provenance &one = first.provenance, &other = second.provenance;
   const bool have_one_clock = !one.boot_id.empty() && one.boot_id == other.boot_id && one.monotonic_epoch != 0 && other.monotonic_epoch != 0;
   if (!have_one_clock && (one.utc_epoch == 0 || other.utc_epoch == 0)) return std::nullopt;
-  const auto origin = [&](const TracePart& part) {  // modulo 2^64: what files say of epochs may be anything
+  const auto origin = [&](const TracePart& part) {  // modulo 2^64, because epochs in files may be any number
     return static_cast<std::uint64_t>(have_one_clock ? part.provenance.monotonic_epoch : part.provenance.utc_epoch) - static_cast<std::uint64_t>(part.clock(0));
   };
   const auto apart = static_cast<Nanoseconds>(origin(first) - origin(second));
@@ -64,7 +64,7 @@ std::optional<SavedPart> saved_part_of(const Trace& trace, const TracePart* part
 
 bool ran_together(const TracePart& first, const TracePart& second, const TracePart& axis) noexcept {
   if (&first == &second) return true;
-  const auto is_set_by_collectives = [&](const TracePart& part) {  // or what the others were set by: the first, or one of its machine
+  const auto is_set_by_collectives = [&](const TracePart& part) {  // or it is what the others were aligned with: the first part, or one of its machine
     if (part.has_collectives_in_common || &part == &axis) return true;
     return part.provenance.boot_id == axis.provenance.boot_id && off_from_clock(axis, part).value_or(0) <= kClocksDiffer;
   };

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint32_t kCompactedFromMinor = 2;  // of the format
 
-// Frames that other readers would take for the whole recording.
+// Frames that other readers would take for the complete recording.
 constexpr const char* kForOlderReaders =
     "The events of this file stand by lanes (format 1.2), which this version of Lanescope does not read. Open it with a newer one, or write "
     "it there in the form that this one reads: lanescope export -t trace --form log FILE";
@@ -54,9 +54,9 @@ class Compaction {
   }
 
  private:
-  static constexpr double kShareOfReading = 0.85;  // of the time that all takes, about: most events go to lanes while it reads
+  static constexpr double kShareOfReading = 0.85;  // of the total time, approximately: most events go to lanes while it reads
 
-  // What is said of all the recording, in front of its events: frames of events go to the runs, most others aside.
+  // Reads what describes the whole recording and is written before its events. Frames of events go to the runs, most others to `aside_`.
   Result<void> read() {
     const Spending spending(reader_.size());
     DecodingAhead decoding(reader_);
@@ -78,7 +78,7 @@ class Compaction {
     return {};
   }
 
-  // Events may go to lanes once it is known what their times count from. Should that change, they are placed anew.
+  // Events may go to lanes once it is known from which time they count. If that changes, they are placed again.
   void begin_session() {
     placing_.wait();
     const Nanoseconds epoch = builder_.provenance().monotonic_epoch;
@@ -104,7 +104,7 @@ class Compaction {
       case proto::FRAME_TRACKS:
       case proto::FRAME_LANE_SEGMENT:
       case proto::FRAME_PADDING:
-        return {};  // are written anew
+        return {};  // are written again
       case proto::FRAME_DIAGNOSTIC: {
         proto::Diagnostic message;
         const auto payload = open_frame(frame);
@@ -142,7 +142,7 @@ class Compaction {
     return written;
   }
 
-  // So that they are numbered as in the recording, where work may have come before the description of its GPU.
+  // Written so that GPUs are numbered as in the recording, in which work may have come before the description of its GPU.
   Result<void> write_gpus() {
     proto::Resources message;
     for (const Gpu& gpu : trace_->gpus())
@@ -171,9 +171,9 @@ class Compaction {
     return {};
   }
 
-  // What of the recording is not in the new file, and can't be seen from it.
+  // Losses of the recording that can't be seen from the new file.
   Result<void> write_losses() {
-    std::string sentence = trace_->provenance().condition;  // of what the recording was made from itself
+    std::string sentence = trace_->provenance().condition;  // of the file from which the recording itself was made
     const auto say = [&sentence](const std::string& more) {
       if (!sentence.empty() && !more.empty()) sentence += ' ';
       sentence += more;
@@ -249,15 +249,15 @@ class Compaction {
   const CompactionProgress& progress_;
   EventRuns runs_;
   LaneWriter lanes_;
-  ScratchFile aside_;   // frames that are as the recording has them
-  SinkThread placing_;  // of events in the runs, while others are read
+  ScratchFile aside_;   // frames that are kept as the recording has them
+  SinkThread placing_;  // places events in the runs, while others are read
   TraceBuilder builder_;
   FrameIngest ingest_;
   FileCondition condition_;
-  std::uint64_t malformed_ = 0;                                              // frames that are not in the new file: those aside are found there by who reads it
-  std::shared_ptr<const Trace> trace_;                                       // without events
-  std::vector<std::byte> start_;                                             // frame of the session's start
-  std::vector<std::byte> end_;                                               // and of its end; empty where there is none
+  std::uint64_t malformed_ = 0;         // frames that are not in the new file; those in `aside_` are found there by its readers
+  std::shared_ptr<const Trace> trace_;  // without events
+  std::vector<std::byte> start_;        // frame of the session's start
+  std::vector<std::byte> end_;          // frame of the session's end; empty if there is none
   std::map<std::pair<std::uint32_t, std::uint8_t>, std::uint64_t> invalid_;  // by process and source, as the recording counts them
 };
 
@@ -292,7 +292,7 @@ Result<FileForm> form_of(const std::filesystem::path& path) {
   for (const IndexedFrame& frame : index)
     if (form_by(frame.type) == FileForm::kCompacted) return FileForm::kCompacted;
   if (!index.empty()) return FileForm::kLog;
-  // What comes first that holds events, or says of which rows they are, tells it of a file that is damaged or cut off.
+  // For a file that is damaged or cut off, the first frame that has events, or that says to which rows they belong, decides.
   while (const auto frame = reader->next())
     if (form_by(frame->header.type) == FileForm::kCompacted || frame->header.event_count > 0) return form_by(frame->header.type);
   return FileForm::kLog;

@@ -1,9 +1,8 @@
-// The columns in which details stand in a compacted file: for each kind its fields, in the order of docs/file-format.md, as numbers of 64
-// bits. Internal to model/trace.
+// The columns that hold details in a compacted file: the fields of each kind, in the order of docs/file-format.md, as numbers of 64 bits. Internal to
+// model/trace.
 //
-// for_fields(detail, visit) calls visit(field) with each, which is a number or an enum; visit.name(id) with one that is a name of the file,
-// visit.thread(id) with a thread or kNone, visit.call_node(id) with a call, and visit.optional(number) with a number that kNone stands in
-// for where it is not known.
+// for_fields(detail, visit) calls visit(field) for each field that is a number or an enum; visit.name(id) for a name of the file, visit.thread(id) for
+// a thread or kNone, visit.call_node(id) for a call, and visit.optional(number) for a number that is kNone if it is not known.
 #pragma once
 
 #include "lanescope/trace.pb.h"
@@ -126,7 +125,7 @@ void for_fields(Detail&& d, Visit&& visit) requires std::same_as<std::remove_cvr
   visit(d.period);
 }
 
-// Of the events of a track; DETAIL_NONE where they have none, or theirs is no row of a table.
+// The kind of details of a track's events; DETAIL_NONE if they have none, or if theirs is no row of a table.
 [[nodiscard]] constexpr proto::DetailKind detail_kind(proto::TrackKind kind) noexcept {
   switch (kind) {
     case proto::TRACK_KERNELS:

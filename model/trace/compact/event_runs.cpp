@@ -13,14 +13,14 @@ namespace {
 using Row = EventRuns::Row;
 
 constexpr std::size_t kBlockRows = 4'096;
-constexpr std::uint64_t kSharesOfGrowth = 2;  // arrays of rows have room for as many again
-constexpr std::size_t kLeastEarly = 64;       // rows of a track that some are handed on of
-constexpr Nanoseconds kLatenessesKept = 2;    // what comes may come later than anything so far
+constexpr std::uint64_t kSharesOfGrowth = 2;  // arrays of rows have room for at most as many again
+constexpr std::size_t kLeastEarly = 64;       // rows of a track from which on some are handed on
+constexpr Nanoseconds kLatenessesKept = 2;    // events may come later than any so far
 
-// More of them would make lanes give up their events before they are full (LaneWriter), which depends on the order of all.
+// More depths would make lanes write their events before their segments are full (LaneWriter), which depends on the order of all events.
 constexpr std::uint32_t kMostDepths = 64;
 
-// A function object, which sorting compiles in.
+// A function object, so that sorting can inline it.
 constexpr auto comes_first = [](const Row& a, const Row& b) noexcept {
   if (a.start != b.start) return a.start < b.start;
   return a.duration != b.duration ? a.duration > b.duration : a.depth < b.depth;
@@ -35,7 +35,7 @@ void set(Row& row, const Event& event, std::uint32_t depth) noexcept {
   row.depth = depth;
 }
 
-// A row as differences from the one before: times and correlation ids ascend, mostly.
+// Writes a row as differences from the one before: times and correlation ids mostly ascend.
 void append(const Row& row, const Row& before, std::string& bytes) {
   append_varint(zigzag(row.start - before.start), bytes);
   append_varint(static_cast<std::uint64_t>(row.duration), bytes);
@@ -45,7 +45,7 @@ void append(const Row& row, const Row& before, std::string& bytes) {
   append_varint(static_cast<std::uint32_t>(row.depth + 1), bytes);
 }
 
-// Null where the bytes end before the row does: they are our own, and were changed.
+// Returns null if the bytes end before the row does: they are our own file, so it was changed.
 const char* read(const char* at, const char* end, const Row& before, Row& row) {
   std::uint64_t values[6];
   for (std::uint64_t& value : values)
@@ -62,13 +62,13 @@ const char* read(const char* at, const char* end, const Row& before, Row& row) {
 
 }  // namespace
 
-// The rows of one run, a block at a time; or those that are in memory.
+// Reads the rows of one run, a block at a time, or the rows in memory.
 class EventRuns::RunReader {
  public:
   explicit RunReader(std::vector<Row> rows) : rows_(std::move(rows)) {}
   RunReader(const ScratchFile& file, Run run) : file_(&file), run_(std::move(run)) {}
 
-  // To be called first, and when all rows have been looked at. Fails where the file can't be read.
+  // Must be called first, and after all rows have been used. Fails if the file can't be read.
   Result<void> fill() {
     if (next_ < rows_.size() || block_ == run_.size()) return {};
     const Block& block = run_[block_++];
@@ -86,7 +86,7 @@ class EventRuns::RunReader {
     return {};
   }
   [[nodiscard]] bool at_end() const noexcept { return next_ == rows_.size(); }
-  // Those in memory: one at least, unless at its end.
+  // The rows in memory: at least one, unless it is at its end.
   [[nodiscard]] Rows rows() const noexcept { return Rows(rows_).subspan(next_); }
   void advance(std::size_t count) noexcept { next_ += count; }
 
@@ -142,8 +142,9 @@ void EventRuns::add(TrackId id, std::span<const Event> events, std::span<const s
   if (rows_in_memory_ >= most_rows_now()) make_room();
 }
 
-// Ranges that nest come when they end, outer ones long after they began, but those of each depth come one behind the other: each goes to the lane of its
-// depth at once, as it would were all in order, since no lane is ever taken by one of another depth. False where the events are not such, and stay here.
+// Nested ranges come when they end, so outer ones come long after they started, but the ranges of each depth come in order. So each goes to the lane of
+// its depth at once. The result is the same as if all came in order, because a lane is never taken by a range of another depth. Returns false if the
+// events are not like this; then they stay here.
 bool EventRuns::take_by_depths(TrackId id, std::span<const Event> events, std::span<const std::uint32_t> depths) {
   Track& track = tracks_[id];
   const bool is_begun = track.handed == Handed::kByDepths;
@@ -169,23 +170,23 @@ bool EventRuns::take_by_depths(TrackId id, std::span<const Event> events, std::s
   return true;
 }
 
-// Without those that the taker holds.
+// Rows that may be in memory, excluding those that the taker holds.
 std::uint64_t EventRuns::most_rows_now() const {
   return most_rows_ - (taker_ == nullptr ? 0 : std::min<std::uint64_t>(taker_->held_bytes() / sizeof(Row), most_rows_ / 2));
 }
 
-// Of the tracks that have most, the first half of what they have is handed on; where that can't be, all of it goes to the file.
+// Hands on the first half of the events of the tracks that have most. If that is not possible, all events of a track go to the file.
 void EventRuns::make_room() {
   std::vector<TrackId> order(tracks_.size());
   for (TrackId id = 0; id < order.size(); ++id) order[id] = id;
   std::stable_sort(order.begin(), order.end(), [&](TrackId a, TrackId b) { return tracks_[a].rows.size() > tracks_[b].rows.size(); });
   const auto has_room = [&](std::uint64_t rows) { return rows_in_memory_ <= rows || !condition_; };
-  const std::uint64_t wanted = most_rows_now() / 2;  // so that there is some for a while
+  const std::uint64_t wanted = most_rows_now() / 2;  // so that there is room for a while
   for (const TrackId id : order) {
     if (tracks_[id].rows.size() < kLeastEarly || has_room(wanted)) break;
     if (may_hand_on(tracks_[id])) hand_on(id, tracks_[id].rows.size() / 2);
   }
-  if (has_room(most_rows_now() / 4 * 3)) return;  // what was written once is not handed on any more
+  if (has_room(most_rows_now() / 4 * 3)) return;  // events that were written to the file are not handed on any more
   for (const TrackId id : order) {
     if (has_room(wanted)) break;
     if (!may_hand_on(tracks_[id]) || tracks_[id].rows.size() < kLeastEarly) spill(tracks_[id]);
@@ -194,18 +195,18 @@ void EventRuns::make_room() {
     if (!has_room(wanted)) spill(tracks_[id]);
 }
 
-// Events of some depth may last as long as the recording, and come when they end.
+// Tracks with depths are excluded: an event of some depth may last as long as the recording, and it comes when it ends.
 bool EventRuns::may_hand_on(const Track& track) const {
   return taker_ != nullptr && !track.has_depths && track.runs.empty() && track.handed != Handed::kTooEarly &&
          taker_->held_bytes() < most_rows_ / 2 * sizeof(Row);
 }
 
-// All that nothing is likely to come before any more, while it is at hand, but for a quarter of the window.
+// Hands on all events that are unlikely to be preceded by later ones, while they are still in the cache, except a quarter of the window.
 void EventRuns::hand_on_settled(TrackId id) {
   Track& track = tracks_[id];
   if (!may_hand_on(track)) return;
   sort(track);
-  const Nanoseconds most = (track.latest - track.rows.front().start) / kLatenessesKept;  // else none has settled
+  const Nanoseconds most = (track.latest - track.rows.front().start) / kLatenessesKept;  // otherwise no event has settled
   const Nanoseconds until = track.latest - kLatenessesKept * std::min(track.lateness, most);
   const auto settled = std::lower_bound(track.rows.begin(), track.rows.end(), until, [](const Row& row, Nanoseconds time) { return row.start < time; });
   const std::size_t count = std::min<std::size_t>(static_cast<std::size_t>(settled - track.rows.begin()), track.rows.size() - kWindow / 4);
@@ -233,7 +234,7 @@ void EventRuns::spill(Track& track) {
   track.sorted = 0;
 }
 
-// Runs of what was handed on come in front of the others: of equal events, those were taken first.
+// Runs that were handed on go in front of the others, because of equal events those were taken first.
 void EventRuns::take_back(TrackId id) {
   Track& track = tracks_[id];
   if (track.handed == Handed::kNothing || !condition_) return;
@@ -289,7 +290,7 @@ Result<void> EventRuns::drain(TrackId id, const std::function<Result<void>(Rows)
   for (const auto& run : runs)
     if (auto filled = run->fill(); !filled) return filled;
 
-  // A heap of the runs that have rows, the one whose next row comes first on top.
+  // A heap of the runs that have rows; the run whose next row comes first is on top.
   std::vector<std::size_t> heap;
   for (std::size_t i = 0; i < runs.size(); ++i)
     if (!runs[i]->at_end()) heap.push_back(i);
@@ -304,14 +305,14 @@ Result<void> EventRuns::drain(TrackId id, const std::function<Result<void>(Rows)
     const std::size_t top = heap.back();
     heap.pop_back();
     RunReader& run = *runs[top];
-    // Mostly one run has many rows in front of the others'.
+    // In the common case one run has many rows in front of the others'.
     bool is_first = true;
     while (is_first && !run.at_end()) {
       const Rows rows = run.rows();
       std::size_t count = rows.size();
       if (!heap.empty()) {
         const Row& other = runs[heap.front()]->rows().front();
-        const bool goes_first = top < heap.front();  // where they are equal
+        const bool goes_first = top < heap.front();  // if they are equal
         const auto stays = [&](const Row& row) { return goes_first ? !comes_first(other, row) : comes_first(row, other); };
         count = 1;
         while (count < rows.size() && stays(rows[count])) ++count;

@@ -1,9 +1,9 @@
-// Sorts the events of many tracks, of which memory holds a part. Most tracks come nearly in order: what lies far enough behind the latest event is handed
-// on while others come, and who takes it early need not sort it again. What else is beyond memory goes to a temporary file, as runs that are in order and
-// are merged when they are asked for.
+// Sorts the events of many tracks, of which memory holds only a part. Most tracks come nearly in order: events that lie far enough behind the latest
+// event are handed on while others come, and the code that takes them early need not sort them again. Other events that exceed the memory go to a
+// temporary file, as sorted runs that are merged when they are asked for.
 // Internal to model/trace.
 //
-// Threads: one at a time, but for what says otherwise.
+// Threads: one at a time, except where noted.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ class EventRuns final : public EventSink {
     NameId name;
     std::uint32_t correlation;
     DetailId detail;
-    std::uint32_t depth;  // kNoDepth where none was given
+    std::uint32_t depth;  // kNoDepth if none was given
     [[nodiscard]] Event event() const noexcept { return {start, duration, name, correlation, detail}; }
   };
   using Rows = std::span<const Row>;
@@ -38,37 +38,40 @@ class EventRuns final : public EventSink {
   class EarlyTaker {
    public:
     virtual ~EarlyTaker() = default;
-    // Of a track, in order, behind those that it took before: of one without depths, of all of them, else of those of their depth.
+    // Takes events of a track, in order, after those that it took before. In a track without depths the order is that of all events, otherwise that of
+    // the events of each depth.
     [[nodiscard]] virtual Result<void> take_early(TrackId track, Rows rows) = 0;
-    // Calls use(rows) with all that it took of the track, as some runs that are in order, one after the other: run by run, with empty rows behind
-    // each. Forgets them.
+    // Calls use(rows) with all events of the track that it took, as several sorted runs, one after the other: each run is followed by empty rows.
+    // Forgets the events.
     [[nodiscard]] virtual Result<void> give_back(TrackId track, const std::function<Result<void>(Rows)>& use) = 0;
-    // What those that it took take in memory.
+    // Bytes of memory that the taken events need.
     [[nodiscard]] virtual std::uint64_t held_bytes() const = 0;
   };
 
-  // Events take about `memory_bytes` at most. The file is made in `folder` when it is needed.
+  // Events take about `memory_bytes` at most. The file is created in `folder` when it is needed.
   EventRuns(std::uint64_t memory_bytes, std::filesystem::path folder);
 
-  // From now on events of no depth may go to the taker, which outlives this; null: no more.
+  // From now on events without depths may go to the taker, which must outlive this object; null: no more.
   void hand_on_to(EarlyTaker* taker) noexcept { taker_ = taker; }
-  // Once writing has failed, events are no longer kept.
+  // After a write has failed, events are no longer kept.
   void take(TrackId track, std::vector<Event> events, std::vector<std::uint32_t> depths) override;
-  // Takes back what was handed on of all tracks.
+  // Takes back the events of all tracks that were handed on.
   void take_back_all();
-  // To be called once all events are there: takes back what was handed on of tracks of which something came later that comes before it.
+  // Must be called once all events are there. For tracks in which an event came after later ones had been handed on, it takes back the events that were
+  // handed on.
   [[nodiscard]] Result<void> settle();
-  // Why events could not be kept; success where all were.
+  // Why events could not be kept; success if all were kept.
   [[nodiscard]] const Result<void>& condition() const noexcept { return condition_; }
-  // Whether some could not, so far. Any thread may ask.
+  // True if some could not be kept so far. Any thread may ask.
   [[nodiscard]] bool has_failed() const noexcept { return has_failed_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-  // How many of them went to the temporary file, some perhaps more than once.
+  // Number of events that went to the temporary file, some perhaps more than once.
   [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
   [[nodiscard]] std::size_t track_count() const noexcept { return tracks_.size(); }
 
-  // Calls use(rows) with all events of a track that are not handed on: those that begin first come first, of these the longest, of these those
-  // of less depth, of these those that were taken first. Ends where use() fails. The track is empty afterwards. O(n log runs).
+  // Calls use(rows) with all events of a track that are not handed on. They are sorted by start; events with the same start by duration, the longest
+  // first; then by depth, the smallest first; then in the order in which they were taken. Stops if use() fails. The track is empty afterwards. O(n log
+  // runs).
   [[nodiscard]] Result<void> drain(TrackId track, const std::function<Result<void>(Rows)>& use);
 
  private:
@@ -82,21 +85,21 @@ class EventRuns final : public EventSink {
   using Run = std::vector<Block>;
   enum class Handed : std::uint8_t {
     kNothing,
-    kInOrder,   // none has come since that comes before `last_handed`
-    kByDepths,  // all are, each behind the end of the one before of its depth
+    kInOrder,   // no event has come since that belongs before `last_handed`
+    kByDepths,  // all are handed on; each starts after the end of the previous event of its depth
     kTooEarly,
   };
   struct Track {
-    std::vector<Row> rows;   // that are in memory
-    std::size_t sorted = 0;  // the first of them, which are in order
+    std::vector<Row> rows;   // rows in memory
+    std::size_t sorted = 0;  // number of the first rows that are in order
     std::vector<Run> runs;
     Handed handed = Handed::kNothing;
     bool has_depths = false;
     Row last_handed{};
     std::vector<Row> last_of_depths;
-    Nanoseconds latest = std::numeric_limits<Nanoseconds>::min();  // start of any
-    Nanoseconds lateness = 0;                                      // how far one came behind the latest before it, at most
-    std::size_t window = kWindow;                                  // rows of which some may be handed on
+    Nanoseconds latest = std::numeric_limits<Nanoseconds>::min();  // the latest start of any event
+    Nanoseconds lateness = 0;                                      // the most that an event came behind the latest one before it
+    std::size_t window = kWindow;                                  // number of rows from which on some may be handed on
   };
   static constexpr std::size_t kWindow = 16'384;
 

@@ -25,7 +25,7 @@ bool has_room(std::uint32_t first, std::uint64_t count) { return count <= std::n
 
 }  // namespace
 
-// Reads the fields of one row after the other, column by column.
+// Reads the fields of one row after another, column by column.
 class FileTables::FieldReader {
  public:
   FieldReader(const FileTables& tables, const proto::Details& message) : tables_(tables), message_(message) {
@@ -56,7 +56,7 @@ class FileTables::FieldReader {
  private:
   std::uint64_t next() {
     const int column = column_++;
-    if (column >= message_.columns_size()) return 0;  // of an older writer
+    if (column >= message_.columns_size()) return 0;  // written by an older writer
     std::uint64_t& value = values_[static_cast<std::size_t>(column)];
     const auto& deltas = message_.columns(column).value_delta();
     if (row_ < deltas.size()) value += static_cast<std::uint64_t>(deltas[row_]);
@@ -65,7 +65,7 @@ class FileTables::FieldReader {
 
   const FileTables& tables_;
   const proto::Details& message_;
-  std::vector<std::uint64_t> values_;  // of the row before
+  std::vector<std::uint64_t> values_;  // of the previous row
   int row_ = 0;
   int column_ = 0;
 };
@@ -146,7 +146,7 @@ bool FileTables::take(const proto::Details& message, TraceBuilder& builder) {
     case proto::DETAIL_SAMPLE:
       return take_rows<SampleDetail>(message, builder);
     default:
-      return true;  // of a newer writer
+      return true;  // written by a newer writer
   }
 }
 

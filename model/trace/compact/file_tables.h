@@ -1,9 +1,9 @@
-// What the ids in lane segments of a compacted file stand for, in the trace that is built of it. Internal to model/trace.
+// Maps the ids in lane segments of a compacted file to the trace that is built from it. Internal to model/trace.
 //
-// Tables come in front of the segments; what a lost frame would have said stands for nothing known. take() is false where a message makes
-// no sense: nothing of it is kept then.
+// Tables come before the segments. Ids that a lost frame would have defined stand for nothing known. take() returns false if a message makes no sense;
+// nothing of it is kept then.
 //
-// Threads: take() on one at a time; the rest from any, once all is taken.
+// Threads: take() on one at a time; the other functions on any, once all is taken.
 #pragma once
 
 #include <array>
@@ -32,10 +32,10 @@ class FileTables {
   [[nodiscard]] bool take(const proto::Details& message, TraceBuilder& builder);
   [[nodiscard]] bool take(const proto::Tracks& message, TraceBuilder& builder);
 
-  // None where the file has no such track, or its times are not near to the epoch. O(events).
+  // Returns nothing if the file has no such track, or if its times are not near to the epoch. O(events).
   [[nodiscard]] std::optional<PlacedSegment> place(LaneSegmentEvents segment, Nanoseconds epoch) const;
 
-  // By their positions in the file; none for those of a kind that this version does not know.
+  // Indexed by their positions in the file; nothing for tracks of a kind that this version does not know.
   [[nodiscard]] const std::vector<std::optional<TrackKey>>& tracks() const noexcept { return tracks_; }
   [[nodiscard]] NameId name(std::uint32_t id) const noexcept { return names_[id]; }
   [[nodiscard]] std::size_t memory_bytes() const noexcept;

@@ -13,7 +13,7 @@
 namespace lanescope {
 namespace {
 
-// What rows are called, and names of events: no details, counters or output.
+// Frames with the names of rows and of events are needed; details, counters and output are not.
 bool is_needed(std::uint32_t type) {
   switch (type) {
     case proto::FRAME_SESSION_START:
@@ -86,7 +86,7 @@ class HeadOutline {
     return events;
   }
 
-  // What the index says may be wrong: no event overlaps the one before all the same.
+  // The index may be wrong: even then no event may overlap the one before.
   static void append(const Event& event, std::vector<Event>& events) {
     if (events.empty() || event.start >= events.back().end()) events.push_back(event);
   }

@@ -12,7 +12,7 @@
 namespace lanescope {
 namespace {
 
-// Whether no column is longer than it may be: known before any is made.
+// True if no column is longer than allowed. This is known before any column is decoded.
 bool is_within_limits(std::string_view payload) {
   std::uint64_t numbers = 0;
   WireReader reader(payload);
@@ -23,17 +23,17 @@ bool is_within_limits(std::string_view payload) {
   return reader.sound();
 }
 
-// Whether the columns may be events: of one length, and the first of them at a time that can be.
+// True if the columns can be events: they have one length, and the first event has a possible time.
 bool may_be_events(const LaneSegmentColumns& columns) {
   const int n = columns.gap.size();
   return n > 0 && static_cast<std::uint64_t>(n) <= limits::kChunkRows && is_near(columns.first_start) &&
          same_length_or_empty(n, columns.duration, columns.name, columns.correlation_delta, columns.detail_delta);
 }
 
-// Calls use(i, start, duration) for each event. False where one lies too far from the machine's start.
+// Calls use(i, start, duration) for each event. Returns false if one lies too far from the machine's start.
 template <typename Use>
 bool for_times(const LaneSegmentColumns& columns, Use use) {
-  constexpr std::uint64_t kLongest = std::uint64_t{1} << 61;  // as is_near() has it
+  constexpr std::uint64_t kLongest = std::uint64_t{1} << 61;  // as in is_near()
   Nanoseconds end = columns.first_start;
   for (int i = 0; i < columns.gap.size(); ++i) {
     const std::uint64_t gap = i == 0 ? 0 : columns.gap[i];
@@ -60,7 +60,7 @@ std::string encode_lane_segment(FileLane lane, std::span<const Event> events, Na
 
 std::optional<LaneSegmentEvents> decode_lane_segment(std::string_view payload, std::vector<Event> memory) {
   if (!is_within_limits(payload)) return std::nullopt;
-  thread_local LaneSegmentColumns columns;  // whose memory serves for the next
+  thread_local LaneSegmentColumns columns;  // its memory is used again for the next payload
   LaneSegmentColumns& c = columns;
   c.clear();
   if (!c.parse(payload) || !may_be_events(c)) return std::nullopt;
@@ -145,7 +145,7 @@ std::optional<SegmentHead> decode_segment_head(std::string_view bytes) {
   const auto is_length = [&](Nanoseconds length) { return 0 <= length && length <= head.end - head.first_start; };
   if (!is_length(head.busy) || head.least_correlation > head.greatest_correlation) return std::nullopt;
   if (static_cast<std::size_t>(message.names_size()) > SegmentHead::kMostNames) return std::nullopt;
-  Nanoseconds of_others = head.busy;  // that is left for names to come
+  Nanoseconds of_others = head.busy;  // what is left for later names
   for (const proto::NameSum& sum : message.names()) {
     head.names.push_back(
         {sum.name(), sum.count(), static_cast<Nanoseconds>(sum.total()), static_cast<Nanoseconds>(sum.least()), static_cast<Nanoseconds>(sum.greatest())});

@@ -1,4 +1,4 @@
-// Which lane takes the next event of a track, where events come in order. The rule is that of TrackLanes. Internal to model/trace.
+// Which lane takes the next event of a track, if events come in order. The rule is that of TrackLanes. Internal to model/trace.
 #pragma once
 
 #include <algorithm>
@@ -27,9 +27,9 @@ class LaneOrder {
   }
 
  private:
-  static constexpr std::size_t kNearLanes = 8;  // that are looked at one by one; further ones stand in the tree
+  static constexpr std::size_t kNearLanes = 8;  // that are looked at one by one; further lanes are in the tree
   static constexpr Nanoseconds kFree = std::numeric_limits<Nanoseconds>::min();
-  std::vector<Nanoseconds> near_;  // when the last event of each lane ends
+  std::vector<Nanoseconds> near_;  // the end of the last event of each lane
   FreeLanes far_;
   std::size_t far_lanes_ = 0;
 };

@@ -86,12 +86,12 @@ Result<void> LaneWriter::begin_track(TrackId id, std::uint32_t instance) {
   if (id >= tracks_.size()) tracks_.resize(id + std::size_t{1});
   Track& track = tracks_[id];
   if (track.waiting.empty()) return {};
-  // As if all had come in order: the lane is full first whose last event comes first.
+  // The order in which segments would have been full if all events had come in order: first the segment whose last event comes first.
   const auto is_full_first = [](const Waiting& a, const Waiting& b) {
     return std::tuple(a.last.start, -a.last.duration, a.lane) < std::tuple(b.last.start, -b.last.duration, b.lane);
   };
   if (track.by_depths) std::stable_sort(track.waiting.begin(), track.waiting.end(), is_full_first);
-  if (auto written = write_ready(); !written) return written;  // what comes before
+  if (auto written = write_ready(); !written) return written;  // segments that come before
   for (Waiting& waiting : std::exchange(track.waiting, {})) {
     auto frame = frame_of(waiting);
     if (!frame) return frame.error();
@@ -138,12 +138,12 @@ inline std::uint32_t LaneWriter::append(Track& track, std::uint32_t lane, const 
     if (open.size() == LaneSegment::kCapacity) return lane;
   }
   if (track.held < kMostHeld) return kNone;
-  // Where there are very many lanes, the one that has most gives up its events early, so that memory is bounded.
+  // If there are very many lanes, the one with most events is written early, so that memory is bounded.
   const auto longest = std::max_element(track.lanes.begin(), track.lanes.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
   return static_cast<std::uint32_t>(longest - track.lanes.begin());
 }
 
-// While they are still at hand.
+// Encodes events while they are still in the cache.
 void LaneWriter::encode(OpenLane& lane) {
   held_bytes_ -= lane.bytes();
   if (!lane.encoder && !spare_.empty()) {
@@ -157,7 +157,7 @@ void LaneWriter::encode(OpenLane& lane) {
   held_bytes_ += lane.bytes();
 }
 
-// Until half of the memory is free. Where lanes have too little for that, it is tried again once they have more.
+// Sets segments aside until half of the memory is free. If lanes have too little for that, it is tried again once they have more.
 Result<void> LaneWriter::set_aside() {
   aside_from_ = memory_bytes_;
   for (Track& track : tracks_)

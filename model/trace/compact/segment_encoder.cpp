@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLongestVarint = 10;  // bytes
 
-// Numbers of up to four bytes are written without a branch on their length, which is not to be foreseen. Requires: room for the longest.
+// Numbers of up to four bytes are written without a branch on their length, because it can't be predicted. Requires: room for the longest.
 inline char* write_varint(std::uint64_t value, char* at) {
   if constexpr (std::endian::native == std::endian::little) {
     if (value < std::uint64_t{1} << 28) {
@@ -51,7 +51,7 @@ void SegmentEncoder::Column::append(std::size_t count, ValueOf value_of) {
   any_ |= any;
   make_room(count * kLongestVarint);
   char* at = bytes_.get() + size_;
-  if (any < 0x80) {  // most columns of ids
+  if (any < 0x80) {  // the common case for columns of ids
     for (std::size_t i = 0; i < count; ++i) at[i] = static_cast<char>(values[i]);
     size_ += count;
     return;

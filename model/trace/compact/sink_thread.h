@@ -1,6 +1,6 @@
-// Hands events on to a sink on a thread of its own, so that who reads a recording need not wait until they are where they go. Internal to model/trace.
+// Passes events on to a sink on a thread of its own, so that the reader of a recording need not wait until they are processed. Internal to model/trace.
 //
-// Threads: one thread gives, and looks at the sink after wait().
+// Threads: one thread gives events, and looks at the sink after wait().
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace lanescope {
 
 class SinkThread final : public EventSink {
  public:
-  // The sink outlives this. Where there is no room for another thread, it is called where events are given.
+  // The sink must outlive this object. If there is no room for another thread, the sink is called where events are given.
   explicit SinkThread(EventSink& sink);
-  // What has not been begun then is left out.
+  // Events that were not started by then are dropped.
   ~SinkThread() override;
   SinkThread(const SinkThread&) = delete;
   SinkThread& operator=(const SinkThread&) = delete;
 
-  // Waits while many others have not been begun. Throws what the sink threw.
+  // Waits while many others were not started. Throws what the sink threw.
   void take(TrackId track, std::vector<Event> events, std::vector<std::uint32_t> depths) override;
-  // Until the sink has taken all that was given. Throws what it threw.
+  // Waits until the sink has taken all events that were given. Throws what it threw.
   void wait();
 
  private:
@@ -33,7 +33,7 @@ class SinkThread final : public EventSink {
     std::vector<std::uint32_t> depths;
   };
   static constexpr std::size_t kBatch = 32'768;     // events
-  static constexpr std::size_t kLeastOfChunk = 16;  // events that a chunk of fewer counts for: it takes memory, too
+  static constexpr std::size_t kLeastOfChunk = 16;  // the least number of events that a chunk counts as: a chunk takes memory itself, too
   void run() noexcept;
 
   EventSink& sink_;

@@ -69,7 +69,7 @@ Result<void> write_call_stacks(const CallStacks& stacks, const EmitPayload& emit
   return {};
 }
 
-// Appends the fields of one row after the other to their columns.
+// Appends the fields of one row after another to their columns.
 class FieldWriter {
  public:
   explicit FieldWriter(proto::Details& page) : page_(page) {}
@@ -83,7 +83,7 @@ class FieldWriter {
   void thread(ThreadId field) { optional(field); }
   void optional(std::uint32_t field) { next(field == kNone ? 0 : std::uint64_t{field} + 1); }
 
-  // Columns of zeros are empty.
+  // Columns with only zeros are left empty.
   void finish() {
     for (int column = 0; column < page_.columns_size(); ++column)
       if (!any_[static_cast<std::size_t>(column)]) page_.mutable_columns(column)->clear_value_delta();

@@ -27,10 +27,10 @@ constexpr std::array kFields{
 MpiKind kind_named(std::string_view category) {
   for (const MpiKind kind : {MpiKind::kPointToPoint, MpiKind::kCollective, MpiKind::kStartAndWait})
     if (kMpiCategories[static_cast<std::size_t>(kind)] == category) return kind;
-  return MpiKind::kOther;  // one-sided, files, begin and end
+  return MpiKind::kOther;  // one-sided, files, start and end
 }
 
-// Handles are any 64 bits.
+// Handles may be any 64 bits.
 std::optional<std::int64_t> integer(std::string_view text) {
   std::int64_t value = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), value).ptr == text.data() + text.size() && !text.empty()) return value;

@@ -5,7 +5,7 @@
 namespace lanescope {
 namespace {
 
-// Walks one flat object.
+// Reads one flat object.
 class Reader {
  public:
   explicit Reader(std::string_view json) : rest_(json) {}
@@ -33,7 +33,7 @@ class Reader {
     return std::nullopt;
   }
 
-  // A number, null, true or false, as it stands there.
+  // A number, null, true or false, as it is in the text.
   std::string plain() {
     const std::size_t end = std::min(rest_.find_first_of(",} "), rest_.size());
     std::string result(rest_.substr(0, end));
@@ -55,7 +55,7 @@ class Reader {
     unsigned code = 0;
     if (rest_.size() < 4 || std::from_chars(rest_.data(), rest_.data() + 4, code, 16).ptr != rest_.data() + 4) return false;
     rest_.remove_prefix(4);
-    result += code < 0x80 ? static_cast<char>(code) : '?';  // what is written here escapes control characters alone
+    result += code < 0x80 ? static_cast<char>(code) : '?';  // our own JSON escapes only control characters
     return true;
   }
 

@@ -1,5 +1,5 @@
-// Hands items from one thread to another, in order and in batches: a switch of threads for each of many small items would cost more than
-// they do. Internal to model/trace.
+// Passes items from one thread to another, in order and in batches: with many small items, a switch of threads for each would cost more than the items.
+// Internal to model/trace.
 #pragma once
 
 #include <condition_variable>
@@ -11,14 +11,14 @@
 
 namespace lanescope {
 
-// Threads: one puts, closes and drains; one takes; either may cancel, or fail.
+// Threads: one thread puts, closes and drains; one takes; either may cancel or fail.
 template <typename Item>
 class BatchQueue {
  public:
-  // The taker is woken once items of this weight lie here; the putter waits once twice as much does, so that memory is bounded.
+  // The taker is woken once items of this weight are queued; the putter waits once twice as much is, so that memory is bounded.
   explicit BatchQueue(std::size_t batch_weight) : batch_weight_(batch_weight) {}
 
-  // False once cancelled: the item is gone.
+  // Returns false after cancel(): the item is dropped.
   bool put(Item item, std::size_t weight) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return weight_ < 2 * batch_weight_ || cancelled_; });
@@ -33,12 +33,12 @@ class BatchQueue {
     return true;
   }
 
-  // Nothing more comes.
+  // No more items come.
   void close() { set(closed_); }
-  // The taker's items end at once, and put() no longer waits.
+  // The taker gets no more items, and put() no longer waits.
   void cancel() { set(cancelled_); }
 
-  // The other side's calls end with this exception from now on.
+  // From now on calls of the other side throw this exception.
   void fail(std::exception_ptr failure) {
     {
       const std::lock_guard lock(mutex_);
@@ -48,7 +48,7 @@ class BatchQueue {
     changed_.notify_all();
   }
 
-  // Waits for a batch, or what there is once closed; empty at the end. Asking says that the batch before is done with.
+  // Waits for a batch, or for the rest after close(); empty at the end. A call says that the previous batch is done.
   std::vector<Item> take() {
     std::unique_lock lock(mutex_);
     asking_ = true;
@@ -64,7 +64,7 @@ class BatchQueue {
     return batch;
   }
 
-  // Waits until all that was put is done with.
+  // Waits until all items that were put are done.
   void drain() {
     std::unique_lock lock(mutex_);
     draining_ = true;

@@ -11,11 +11,11 @@
 namespace lanescope {
 namespace {
 
-// Numbers of a message by their fields; one that occurs again replaces the one before.
+// Numbers of a message by their fields; if a field occurs again, the later number counts.
 template <std::size_t kFields>
 using Numbers = std::array<std::uint64_t, kFields>;
 
-// Fields of one varint with tags of one byte, which nearly all are, are read without more ado. `fixed`: the field of eight bytes, where there is one.
+// Fields of one varint with tags of one byte, which nearly all are, are read on a fast path. `fixed`: the field of eight bytes, if there is one.
 template <std::size_t kFields>
 bool read_numbers(std::string_view message, Numbers<kFields>& numbers, std::uint32_t fixed = 0) {
   static_assert(kFields <= 16, "a tag of a larger field has two bytes");
@@ -68,7 +68,7 @@ std::optional<CallStackRows::Node> node_of(std::string_view message) {
   return CallStackRows::Node{short_number(of[Fields::kParentFieldNumber]), short_number(of[Fields::kLocationFieldNumber])};
 }
 
-// Appends what a message of its own says; false where that is none.
+// Appends the row of a nested message; returns false if it is no such message.
 template <typename Row>
 bool append(std::optional<Row> row, std::vector<Row>& rows) {
   if (row) rows.push_back(*std::move(row));

@@ -1,5 +1,5 @@
-// CallStacks of the schema, decoded from the wire without protobuf's own containers, as columns of events are (packed.h): recordings with samples have
-// hundreds of thousands of calls, each of which would be an object of its own.
+// CallStacks of the schema, decoded from the wire without protobuf's own containers, into columns like those of events (packed.h): recordings with
+// samples have hundreds of thousands of calls, each of which would be an object of its own.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct CallStackRows {
   std::uint32_t first_node = 0;
   std::vector<Node> nodes;
 
-  // False where the bytes are no such message. Appends to what is there, and passes over fields that it does not know. O(bytes).
+  // Returns false if the bytes are no such message. Appends to the existing rows, and skips fields that it does not know. O(bytes).
   [[nodiscard]] bool parse(std::string_view bytes);
 };
 

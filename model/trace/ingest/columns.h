@@ -1,5 +1,5 @@
-// Reading the columns of a chunk: lengths that must agree, columns that may be absent, lists of marked events, sums of differences, numbers
-// of kinds that a newer recorder may write.
+// Helpers for reading the columns of a chunk: lengths that must agree, columns that may be absent, lists of marked events, sums of differences, and
+// numbers of kinds that a newer recorder may write.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,18 @@
 
 namespace lanescope {
 
-// A column that is empty when all its values are 0.
+// A column that may be empty if all its values are 0.
 template <typename Column>
 [[nodiscard]] auto optional_value(const Column& column, int i) -> typename Column::value_type {
   return i < column.size() ? column[i] : 0;
 }
 
-// Differences of a damaged file may add up to anything: they wrap around.
+// Differences in a damaged file may have any sum, so sums wrap around.
 [[nodiscard]] constexpr std::int64_t sum(std::int64_t value, std::int64_t delta) noexcept {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) + static_cast<std::uint64_t>(delta));
 }
 
-// One of the kinds from 0 to `last`; the first, which stands for nothing known, for a number that is none of them.
+// One of the kinds from 0 to `last`. A number that is none of them becomes the first kind, which stands for nothing known.
 template <typename Kind, typename Number>
 [[nodiscard]] constexpr Kind known_kind(Number number, Kind last) noexcept {
   return number >= 0 && static_cast<std::uint64_t>(number) <= static_cast<std::uint64_t>(last) ? static_cast<Kind>(number) : Kind{};
@@ -33,7 +33,7 @@ template <typename... Columns>
   return ((columns.size() == length || columns.empty()) && ...);
 }
 
-// One mark an event for the indexes listed; empty when none is.
+// One mark an event, set for the listed indexes; empty if none is listed.
 template <typename Column>
 [[nodiscard]] std::vector<bool> marked(const Column& indexes, int size) {
   std::vector<bool> marks(indexes.empty() ? 0 : static_cast<std::size_t>(size));

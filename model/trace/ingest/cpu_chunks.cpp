@@ -48,7 +48,7 @@ bool ingest(const ChunkTarget& into, TrackKind kind, const proto::Spans& c) {
   }
   for (auto& [tid, events] : by_thread) {
     TrackKey key{kind, into.process};
-    // Calls are always a thread's: one of unknown id is thread 0. Time that the profiler takes may be a whole process's.
+    // Calls always belong to a thread: a call of unknown id belongs to thread 0. Time that the profiler takes may belong to a whole process.
     if (tid != 0 || kind == TrackKind::kOsRuntime) key.thread = into.builder.thread(into.process, tid);
     into.builder.add(key, std::move(events));
   }

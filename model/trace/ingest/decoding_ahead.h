@@ -1,4 +1,4 @@
-// Reads a file on a thread of its own, within what a file of its size may take. Internal to model/trace.
+// Reads a file on a thread of its own, within the limits for a file of its size. Internal to model/trace.
 #pragma once
 
 #include <algorithm>
@@ -14,19 +14,19 @@
 
 namespace lanescope {
 
-// Counts what reading a file takes, against what a file of its size may take (limits.h).
+// Counts the cost of reading a file, and compares it with the limits for a file of its size (limits.h).
 class Spending {
  public:
   explicit Spending(std::uint64_t file_bytes) : budget_(limits::budget_of(file_bytes)) {}
 
-  // False where this is beyond the budget.
+  // Returns false if this exceeds the budget.
   bool unpack(const FrameCost& cost) {
     unpacked_ += cost.unpacked;
     entries_ += cost.entries;
     return unpacked_ <= budget_.unpacked && entries_ <= budget_.entries;
   }
   [[nodiscard]] bool may_keep(std::uint64_t memory_bytes, std::uint64_t events) const { return memory_bytes <= budget_.memory && events <= budget_.events; }
-  // Of what has been read.
+  // True if the data that has been read may be kept.
   [[nodiscard]] bool may_keep(const FrameIngest& ingest) const { return may_keep(ingest.memory_bytes(), ingest.event_count()); }
 
  private:
@@ -35,7 +35,7 @@ class Spending {
   std::uint64_t entries_ = 0;
 };
 
-// Decodes the frames of a file on a thread of its own, some ahead of the thread that takes them.
+// Decodes the frames of a file on a thread of its own, some of them ahead of the thread that takes them.
 class DecodingAhead {
  public:
   explicit DecodingAhead(TraceFileReader& reader) : reader_(reader), thread_([this] { run(); }) {}
@@ -47,12 +47,12 @@ class DecodingAhead {
   DecodingAhead& operator=(const DecodingAhead&) = delete;
 
   struct Step {
-    std::optional<DecodedFrame> frame;  // none where the file unpacks to more than it may: the last step
-    FrameView stored;                   // as it lies in the file; keeps what was read around it
-    std::uint64_t end = 0;              // position behind the frame
-    double fraction = 0;                // of the file that has been read
+    std::optional<DecodedFrame> frame;  // absent if the file unpacks to more than allowed: then this is the last step
+    FrameView stored;                   // as stored in the file; keeps the bytes that were read around it
+    std::uint64_t end = 0;              // position after the frame
+    double fraction = 0;                // fraction of the file that has been read
   };
-  // None at the end of the file.
+  // Returns nothing at the end of the file.
   std::optional<Step> next() {
     if (next_ == taken_.size()) {
       taken_ = steps_.take();
@@ -92,11 +92,11 @@ class DecodingAhead {
     }
   }
 
-  // A message takes some ten times the bytes of its frame; one that takes more counts as a longer one, so that few of them lie ahead.
+  // A message takes some ten times the bytes of its frame. A message that takes more counts as a longer one, so that few of them are decoded ahead.
   static constexpr std::size_t kMemoryPerStored = 64;
 
   TraceFileReader& reader_;
-  BatchQueue<Step> steps_{256 << 10};  // bytes of the file; a frame is at most 64 MiB, and normally less than one
+  BatchQueue<Step> steps_{256 << 10};  // bytes of the file; a frame is at most 64 MiB, and normally less than one MiB
   std::vector<Step> taken_;
   std::size_t next_ = 0;
   std::thread thread_;  // last: it uses all of the above

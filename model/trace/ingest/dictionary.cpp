@@ -11,16 +11,16 @@
 namespace lanescope {
 namespace {
 
-// Whether there are so many ids from this one on. It is none itself where it is 0.
+// True if there are this many ids from this one on. False if the first is 0, which is no id.
 bool are_ids(std::uint32_t first, int count) { return first != 0 && static_cast<std::uint32_t>(count) <= std::numeric_limits<std::uint32_t>::max() - first; }
 
-// Puts entries at their ids. Ids that are none, or come to an end, are refused.
+// Puts entries at their ids. Returns false if an id is 0 or too large.
 template <typename Entry, typename Entries, typename Convert>
 bool extend(EntryTable<Entry>& table, std::uint32_t first, const Entries& entries, Convert convert) {
   if (entries.empty()) return true;
   if (!are_ids(first, entries.size())) return false;
   for (const auto& entry : entries) {
-    const auto converted = convert(entry);  // may look up what stands in the table
+    const auto converted = convert(entry);  // may look up entries of the table
     table.place(first++) = converted;
   }
   return true;
@@ -35,7 +35,7 @@ const KernelName& KernelNames::of(NameId mangled, TraceBuilder& builder) {
   const std::string_view text = builder.text(mangled);
   const std::string readable = demangle(text);
   const bool is_mangled = text.starts_with("_Z");
-  const std::size_t demangled = is_mangled && readable == text ? limits::kDemangledBytes : readable.size();  // as far as it was tried
+  const std::size_t demangled = is_mangled && readable == text ? limits::kDemangledBytes : readable.size();  // as far as demangling was tried
   cost_ += kNodeBytes + (is_mangled ? kPerMangled * text.size() + kPerDemangled * demangled : 0);
   return found->second = {builder.intern(readable), mangled, builder.intern(short_kernel_name(readable))};
 }
@@ -64,10 +64,10 @@ bool extend(Dictionary& dictionary, const proto::EventChunk& chunk, TraceBuilder
                       {known_kind(static_cast<int>(place.kind()), CodeKind::kGenerated), text(place.module()), text(place.build_id()), place.address()},
                       {text(place.function()), text(place.source_file()), place.source_line()});
                 }) &&
-         // A node may refer to one of the same chunk: entries are in their places before the next is read.
+         // A node may refer to another one of the same chunk: each entry is stored before the next is read.
          extend(dictionary.call_nodes, chunk.first_call_node(), chunk.call_nodes(), [&](const proto::CallNode& call) {
            CodeLocationId place = dictionary.code_locations[call.location()];
-           if (place == 0) place = builder.code_location({}, {});  // the chunk that had it was lost: nothing is known of the call
+           if (place == 0) place = builder.code_location({}, {});  // the chunk that had the location was lost: nothing is known of the call
            return builder.call_node({dictionary.call_nodes[call.parent()], place});
          });
 }

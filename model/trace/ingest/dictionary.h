@@ -1,4 +1,4 @@
-// What the ids in chunks of one (process, source) stand for: strings, launch shapes, queues, ... as the chunks so far have defined them.
+// The meaning of the ids in chunks of one (process, source): strings, launch shapes, queues, ... as the chunks so far have defined them.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct KernelName {
   NameId mangled = 0;
   NameId brief = 0;
 };
-// Remembers the details of launches that are repeated. One may push another out: it is then interned again.
+// Remembers the details of repeated launches. An entry may replace another one, which is then interned again.
 class DetailCache {
  public:
   struct Launch {
@@ -36,7 +36,7 @@ class DetailCache {
     if (slots_.empty()) resize(kFewestBits);
     Slot& slot = slots_[(hash * 0x9e3779b97f4a7c15ull) >> (64 - bits_)];
     if (slot.known && slot.launch == launch) return slot.detail;
-    // Most sources launch little, or nothing: room comes with what is launched.
+    // Most sources launch little or nothing, so memory is allocated as launches come.
     if (++computed_ > slots_.size() && bits_ < kMostBits) {
       resize(bits_ + 2);
       return find(launch, compute);
@@ -62,19 +62,19 @@ class DetailCache {
   int bits_ = 0;
 };
 
-// Entries by their ids, which count up from 1. Where chunks were lost, ids follow behind a gap: in front of a large one the memory is that
-// of the entries, whatever their ids. O(1), and fast where there is no such gap.
+// Entries by their ids, which count up from 1. If chunks were lost, there is a gap in the ids. After a large gap the memory is that of the entries,
+// whatever their ids. O(1), and fast if there is no such gap.
 template <typename Entry>
 class EntryTable {
  public:
-  // The entry of an id; the default, which stands for nothing known, for an id that was never defined.
+  // The entry of an id; for an id that was never defined, the default, which stands for nothing known.
   [[nodiscard]] const Entry& operator[](std::uint32_t id) const noexcept {
     if (id < near_.size()) return near_[id];
     if (far_.empty()) return nothing();
     const auto found = far_.find(id);
     return found == far_.end() ? nothing() : found->second;
   }
-  // To be written. Requires: id > 0. Valid until the next call.
+  // The entry, for writing. Requires: id > 0. Valid until the next call.
   [[nodiscard]] Entry& place(std::uint32_t id) {
     constexpr std::size_t kSmallGap = 256;
     ++placed_;
@@ -93,23 +93,23 @@ class EntryTable {
     return entry;
   }
   std::vector<Entry> near_;
-  std::unordered_map<std::uint32_t, Entry> far_;  // all behind the first large gap
+  std::unordered_map<std::uint32_t, Entry> far_;  // all entries after the first large gap
   std::size_t placed_ = 0;
 };
 
 struct Dictionary {
   EntryTable<NameId> strings;
-  EntryTable<KernelName> kernel_names;  // by string id; filled where a string is first used as a kernel's name
-  EntryTable<KernelName> given_names;   // by kernel name id: as the source of an imported trace has them
+  EntryTable<KernelName> kernel_names;  // by string id; filled when a string is first used as a kernel's name
+  EntryTable<KernelName> given_names;   // by kernel name id: as given by the source of an imported trace
   EntryTable<proto::LaunchShape> shapes;
   EntryTable<proto::Queue> queues;
   EntryTable<proto::CopyShape> copy_shapes;
   EntryTable<CodeLocationId> code_locations;
   EntryTable<CallNodeId> call_nodes;
-  EntryTable<GpuFunctionId> gpu_functions;           // one more than the id, so that 0 is none
-  EntryTable<std::uint32_t> stall_reasons;           // likewise
-  EntryTable<CounterId> counters;                    // one more than the id, so that 0 is none
-  std::map<CounterId, std::uint32_t> id_of_counter;  // which of the source's it is
+  EntryTable<GpuFunctionId> gpu_functions;           // id plus one, so that 0 is none
+  EntryTable<std::uint32_t> stall_reasons;           // id plus one, so that 0 is none
+  EntryTable<CounterId> counters;                    // id plus one, so that 0 is none
+  std::map<CounterId, std::uint32_t> id_of_counter;  // the counter's id in this source
   DetailCache kernels;                               // by string id
   DetailCache given_kernels;                         // by kernel name id
 
@@ -122,11 +122,11 @@ struct Dictionary {
   }
 };
 
-// Readable names of kernels by their mangled ones, whichever source these are of.
+// Readable names of kernels by their mangled names, for all sources together.
 class KernelNames {
  public:
   const KernelName& of(NameId mangled, TraceBuilder& builder);
-  // Bytes that they take, and for the work of demangling as many as take that long to fill.
+  // Bytes of the names, plus bytes for the work of demangling: as many as can be filled in that time.
   [[nodiscard]] std::uint64_t cost() const noexcept { return cost_; }
 
  private:
@@ -134,14 +134,14 @@ class KernelNames {
   std::uint64_t cost_ = 0;
 };
 
-// Adds what a chunk is first to use. False when an id makes no sense.
+// Adds the definitions in a chunk, which come before their first use. Returns false if an id makes no sense.
 [[nodiscard]] bool extend(Dictionary& dictionary, const proto::EventChunk& chunk, TraceBuilder& builder);
 
-// The same for strings alone, as other messages than chunks bring them.
+// The same for strings only, as messages other than chunks have them.
 [[nodiscard]] bool extend_strings(Dictionary& dictionary, std::uint32_t first, const google::protobuf::RepeatedPtrField<std::string>& strings,
                                   TraceBuilder& builder);
 
-// What PC samples are first to use.
+// The same for PC samples.
 [[nodiscard]] bool extend(Dictionary& dictionary, ProcessId process, const proto::PcSamples& samples, KernelNames& kernel_names, TraceBuilder& builder);
 
 }  // namespace lanescope

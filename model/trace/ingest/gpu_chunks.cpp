@@ -29,7 +29,7 @@ KernelDetail shaped(const proto::LaunchShape& shape) {
   return detail;
 }
 
-// Events of a chunk by queue id. Neighbours mostly share theirs.
+// Events of a chunk by queue id. Neighbouring events mostly have the same.
 class QueueEvents {
  public:
   template <typename Column>
@@ -76,7 +76,7 @@ const KernelName& kernel_name(const ChunkTarget& into, std::uint32_t string_id) 
   return names.place(string_id) = into.kernel_names.of(mangled, into.builder);
 }
 
-// Names that are made of numbers, each once: the events of a chunk have the same few again and again.
+// Names that are made from numbers, each made once: the events of a chunk have the same few again and again.
 template <typename Make>
 class NumberedNames {
  public:

@@ -28,7 +28,7 @@ bool ingest(const ChunkTarget& into, const proto::PcSamples& samples) {
     pc = sum(pc, samples.pc_delta(i));
     const std::uint32_t function = into.dictionary.gpu_functions[samples.function(i)];
     const std::uint32_t reason = into.dictionary.stall_reasons[samples.reason(i)];
-    // Of a function that a lost frame named, or at no place in one.
+    // The function was named in a lost frame, or the position is outside of any function.
     if (function == 0 || reason == 0 || pc < 0 || pc > std::numeric_limits<std::uint32_t>::max()) {
       window.dropped += samples.samples(i);
       continue;

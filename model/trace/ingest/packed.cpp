@@ -10,7 +10,7 @@
 namespace lanescope {
 namespace {
 
-enum class Coding { kPlain, kZigzag };  // how a column's numbers stand in a file
+enum class Coding { kPlain, kZigzag };  // how a column's numbers are stored in a file
 
 template <Coding coding, typename Value>
 Value decoded(std::uint64_t raw) {
@@ -18,7 +18,7 @@ Value decoded(std::uint64_t raw) {
   return static_cast<Value>(raw);
 }
 
-// Reads the number that begins at `at`, of which these are the eight bytes there.
+// Reads the number that starts at `at`; `word` has the eight bytes there.
 const char* read_short(const char* at, const char* end, std::uint64_t word, std::uint64_t& value) {
   value = word & 0x7f;
   if ((word & 0x80) == 0) return at + 1;
@@ -37,7 +37,7 @@ const char* read_all(const char* at, const char* end, Value* into, std::size_t c
     while (end - at >= 8 && i < count) {
       std::uint64_t word;
       std::memcpy(&word, at, sizeof(word));
-      const std::uint64_t followed = word & 0x8080808080808080;  // bytes that another of their number follows
+      const std::uint64_t followed = word & 0x8080808080808080;  // bytes that are followed by another byte of their number
       if (followed == 0 && count - i >= 8) {
         for (int k = 0; k < 8; ++k, word >>= 8) into[i++] = decoded<coding, Value>(word & 0xff);
         at += 8;
@@ -67,14 +67,14 @@ bool append_packed(std::string_view packed, Column<Value>& column) {
   const std::size_t count = varints_in(packed);
   if (count > static_cast<std::size_t>(std::numeric_limits<int>::max() - column.size())) return false;
   Value* const into = column.extend(count);
-  if (count == packed.size()) {  // all of one byte
+  if (count == packed.size()) {  // all numbers have one byte
     for (std::size_t i = 0; i < count; ++i) into[i] = decoded<coding, Value>(static_cast<std::uint8_t>(packed[i]));
     return true;
   }
   return read_all<coding>(packed.data(), packed.data() + packed.size(), into, count) == packed.data() + packed.size();
 }
 
-// A field that belongs to the column: packed, or a single number of it. As protobuf does, one of another type is left out.
+// A field that belongs to the column: packed, or a single number of it. As in protobuf, a field of another type is skipped.
 template <Coding coding, typename Value>
 bool append(const WireField& field, Column<Value>& column) {
   if (field.type == WireField::kBytes) return append_packed<coding>(field.bytes, column);
@@ -90,7 +90,7 @@ bool zigzag(const WireField& field, Column<Value>& column) {
   return append<Coding::kZigzag>(field, column);
 }
 
-// Gives each field to `take`, which returns whether it could be read.
+// Passes each field to `take`, which returns false if it could not be read.
 template <typename Take>
 bool for_fields(std::string_view message, Take take) {
   WireReader reader(message);
@@ -105,8 +105,8 @@ template <typename Value>
 Value* Column<Value>::extend(std::size_t count) {
   const std::size_t before = static_cast<std::size_t>(size_);
   if (before + count > capacity_) {
-    const std::size_t capacity = std::max(before + count, 2 * capacity_);  // mostly a column comes in one part
-    auto values = std::make_unique_for_overwrite<Value[]>(capacity);       // may throw: then nothing has changed
+    const std::size_t capacity = std::max(before + count, 2 * capacity_);  // usually a column comes in one part
+    auto values = std::make_unique_for_overwrite<Value[]>(capacity);       // may throw; then nothing has changed
     std::copy(begin(), end(), values.get());
     values_ = std::move(values);
     capacity_ = capacity;
@@ -140,7 +140,7 @@ bool KernelColumns::parse(std::string_view bytes) {
       case Fields::kKernelNameFieldNumber:
         return plain(field, kernel_name);
       default:
-        return true;  // of a newer recorder
+        return true;  // written by a newer recorder
     }
   });
 }

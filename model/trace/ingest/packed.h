@@ -1,9 +1,8 @@
-// Columns of chunks, decoded from the wire without protobuf's own containers: those grow value by value and are freed one by one, which
-// takes longer than decoding does. For the kinds of events of which large recordings consist. Values stand as the schema has them: ns,
-// ids, and differences of those.
+// Columns of chunks, decoded from the wire without protobuf's own containers: those grow value by value and are freed one by one, which takes longer
+// than decoding. Used for the kinds of events of which large recordings consist. Values are those of the schema: ns, ids, and differences of these.
 //
-// parse() of each kind is false where the bytes are no such message; it appends to what is there, as protobuf does where a message comes in
-// parts, and passes over fields that it does not know. Not for use by two threads at once. O(bytes).
+// parse() of each kind returns false if the bytes are no such message. It appends to the existing values, as protobuf does if a message comes in parts,
+// and skips fields that it does not know. Not for use by two threads at once. O(bytes).
 #pragma once
 
 #include <cstddef>
@@ -28,7 +27,7 @@ class Column {
   [[nodiscard]] const Value* end() const noexcept { return values_.get() + size_; }
 
   void clear() noexcept { size_ = 0; }
-  // Room for that many more, to be written at once.
+  // Allocates this many more values, which must be written at once.
   [[nodiscard]] Value* extend(std::size_t count);
 
  private:
@@ -89,9 +88,9 @@ struct LaneSegmentColumns {
   Column<std::int64_t> correlation_delta;
   Column<std::int64_t> detail_delta;
   [[nodiscard]] bool parse(std::string_view bytes);
-  // The same, but for names, correlation ids and details, which are passed over.
+  // The same, but skips names, correlation ids and details.
   [[nodiscard]] bool parse_times(std::string_view bytes);
-  void clear() noexcept;  // keeps the memory of columns
+  void clear() noexcept;  // keeps the memory of the columns
 
  private:
   bool take_times(const WireField& field);

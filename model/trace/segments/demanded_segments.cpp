@@ -13,17 +13,17 @@
 namespace lanescope {
 namespace {
 
-constexpr std::size_t kPins = 256;      // of a thread; by the segments' numbers
-constexpr std::size_t kFewestPins = 8;  // that a thread keeps whatever they take
+constexpr std::size_t kPins = 256;      // of a thread; indexed by the segments' numbers
+constexpr std::size_t kFewestPins = 8;  // that a thread keeps, whatever their size
 
 struct Pin {
   std::uint64_t identity = 0;  // 0: none
   const LaneSegment* segment = nullptr;
 };
-// Plain memory of each thread, which is found without asking whether it was made.
+// Plain memory of each thread, which is accessed without a check whether it was initialized.
 constinit thread_local std::array<Pin, kPins> pins{};
 
-// What keeps them, and gives them up with the thread.
+// Owns the pins, and releases them at the end of the thread.
 class PinnedSegments {
  public:
   PinnedSegments() = default;
@@ -58,7 +58,7 @@ class PinnedSegments {
   std::array<std::shared_ptr<const LaneSegment>, kPins> held_;
   std::size_t bytes_ = 0;
   std::size_t count_ = 0;
-  std::size_t next_ = 0;  // the place that is given up next, in turns
+  std::size_t next_ = 0;  // the pin that is given up next, in turns
 };
 thread_local PinnedSegments pinned_segments;
 
@@ -67,7 +67,7 @@ std::uint64_t next_identities(std::size_t count) {
   return next.fetch_add(count);
 }
 
-// By the number of the first segment: how a lane's is found.
+// Indexed by the number of the first segment, which identifies a lane.
 struct AllDemanded {
   std::mutex mutex;
   std::map<std::uint64_t, const DemandedSegments*> by_identity;
@@ -81,7 +81,7 @@ AllDemanded& all_demanded() {
 
 DemandedSegments::DemandedSegments(std::vector<SegmentBounds> bounds, Lane outline)
     : bounds_(std::move(bounds)), outline_(std::move(outline)), first_identity_(next_identities(bounds_.size())), unreadable_(bounds_.size()) {
-  (void)SegmentCache::of_process();  // which so outlives them
+  (void)SegmentCache::of_process();  // this makes the cache outlive them
   const std::lock_guard lock(all_demanded().mutex);
   if (!bounds_.empty()) all_demanded().by_identity.emplace(first_identity_, this);
 }
@@ -96,7 +96,7 @@ DemandedSegments::~DemandedSegments() {
 const DemandedSegments* demanded_segments(const Lane& lane) noexcept {
   if (lane.holds_segments() || lane.segment_count() == 0) return nullptr;
   const std::lock_guard lock(all_demanded().mutex);
-  const auto found = all_demanded().by_identity.find(lane.segment_identity(0) / 2);  // as Lane makes it
+  const auto found = all_demanded().by_identity.find(lane.segment_identity(0) / 2);  // the number that Lane makes of it
   return found != all_demanded().by_identity.end() ? found->second : nullptr;
 }
 
@@ -192,12 +192,12 @@ std::shared_ptr<const LaneSegment> DemandedSegments::substitute(std::size_t s, R
   }
   const SegmentBounds& bounds = bounds_[s];
   std::vector<Event> events(bounds.count);
-  const auto others = static_cast<Nanoseconds>(bounds.count) - 1;  // than the last, which has what is behind its start
+  const auto others = static_cast<Nanoseconds>(bounds.count) - 1;  // events other than the last, which takes the time after its start
   const Nanoseconds length = bounds.last_start - bounds.first_start;
   const Nanoseconds of_last = std::min(bounds.end - bounds.last_start, bounds.busy);
   const Nanoseconds of_others = others == 0 ? 0 : std::min(bounds.busy - of_last, length) / others;
   for (Nanoseconds i = 0; i < others; ++i) {
-    // Without a product that could be too large.
+    // Avoids a product that could overflow.
     const Nanoseconds start = length / others * i + length % others * i / others;
     events[static_cast<std::size_t>(i)] = {bounds.first_start + start, of_others, 0, 0, 0};
   }

@@ -22,7 +22,7 @@ struct Range {
 };
 
 constinit std::array<Range, kMostGuards> ranges{};
-constinit std::atomic<std::size_t> ranges_in_use = 0;  // those behind were never used
+constinit std::atomic<std::size_t> ranges_in_use = 0;  // later ranges were never used
 constinit std::atomic<bool> has_failed = false;
 std::uintptr_t guarded_page = 0;
 struct sigaction action_before {};
@@ -35,7 +35,7 @@ bool is_guarded(std::uintptr_t address) noexcept {
 
 // Runs in the thread that read.
 void put_zeros(int signal, siginfo_t* info, void*) noexcept {
-  if (info->si_code <= 0) {  // sent by a process: no read
+  if (info->si_code <= 0) {  // sent by a process: not caused by a read
     sigaction(signal, &action_before, nullptr);
     raise(signal);
     return;
@@ -46,7 +46,7 @@ void put_zeros(int signal, siginfo_t* info, void*) noexcept {
   if (is_guarded(address) && mmap(page, guarded_page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
     has_failed.store(true);
   else
-    sigaction(signal, &action_before, nullptr);  // the read is tried again, and fails as it would have
+    sigaction(signal, &action_before, nullptr);  // the read is tried again, and fails as without the guard
   errno = error;
 }
 
@@ -74,7 +74,7 @@ std::optional<std::size_t> guard_reads(std::span<const std::byte> memory) {
   Guards& all = guards();
   const std::lock_guard lock(all.mutex);
   if (guarded_page == 0) take_over();
-  all.free.reserve(ranges_in_use.load() + 1);  // so that to end one does not fail
+  all.free.reserve(ranges_in_use.load() + 1);  // so that ending a guard does not fail
   std::size_t guard = ranges_in_use.load();
   if (!all.free.empty()) {
     guard = all.free.back();

@@ -1,6 +1,6 @@
-// Reads of mapped files that fail, since a disk does, give zeros instead of ending the process. Internal to model/trace.
+// Reads of mapped files that fail because a disk fails return zeros instead of ending the process. Internal to model/trace.
 //
-// The first guard takes over SIGBUS of this process; one from elsewhere goes where it went before.
+// The first guard takes over SIGBUS of this process; signals from other memory go to the previous handler.
 //
 // Threads: any number may call any function at once.
 #pragma once
@@ -11,10 +11,11 @@
 
 namespace lanescope {
 
-// Guards reads there until end_guard() of what it returns; none where as many are guarded as Linux allows a process of mappings.
+// Guards reads of this memory until end_guard() is called with the result. Returns nothing if as many ranges are guarded as Linux allows mappings a
+// process.
 [[nodiscard]] std::optional<std::size_t> guard_reads(std::span<const std::byte> memory);
 void end_guard(std::size_t guard) noexcept;
-// Whether a guarded read has failed.
+// True if a guarded read has failed.
 [[nodiscard]] bool a_read_failed() noexcept;
 
 }  // namespace lanescope

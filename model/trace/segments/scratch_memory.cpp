@@ -23,13 +23,13 @@
 namespace lanescope {
 namespace {
 
-constexpr std::uint64_t kWrittenAtOnce = std::uint64_t{16} << 20;  // bytes that are written before the disk is waited for
+constexpr std::uint64_t kWrittenAtOnce = std::uint64_t{16} << 20;  // bytes that are written before waiting for the disk
 constexpr std::size_t kMostAtOnce = 256;                           // blocks
-constexpr std::uint64_t kMostAhead = std::uint64_t{32} << 20;      // beyond the budget that wait for the disk; then who makes more waits, too
-constexpr std::uint64_t kUntilNextTry = std::uint64_t{64} << 20;   // bytes of further blocks, where the file can't be written
+constexpr std::uint64_t kMostAhead = std::uint64_t{32} << 20;      // beyond the budget that may wait for the disk; above this, callers that make more wait, too
+constexpr std::uint64_t kUntilNextTry = std::uint64_t{64} << 20;   // bytes of further blocks, if the file can't be written
 constexpr std::uint64_t kFewestRead = std::uint64_t{16} << 20;     // bytes of the file that may be in memory, whatever the budget
 constexpr std::chrono::milliseconds kLookWhereItStays{500};
-constexpr std::chrono::milliseconds kLook{50};  // at how much of the file is in memory
+constexpr std::chrono::milliseconds kLook{50};  // interval of checks of how much of the file is in memory
 
 std::size_t page_bytes() {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -38,7 +38,7 @@ std::size_t page_bytes() {
 
 std::size_t in_pages(std::size_t bytes) { return (bytes + page_bytes() - 1) / page_bytes() * page_bytes(); }
 
-// Bytes of files that are in this process's memory, without what it shares with others; 0 where that is not known.
+// Bytes of files in this process's memory, without shared memory; 0 if not known.
 std::uint64_t resident_file_bytes() {
   std::ifstream file("/proc/self/status");
   for (std::string field; file >> field; file.ignore(std::numeric_limits<std::streamsize>::max(), '\n'))
@@ -53,17 +53,17 @@ struct ScratchMemory::State {
   std::condition_variable work, moved_on;
   std::list<ScratchBlock*> in_memory, in_file;  // sealed, the oldest first
   std::uint64_t memory_bytes = 0, file_bytes = 0, written = 0;
-  std::uint64_t next_try = 0;  // bytes in memory from which on the file is tried again, after it could not be written
+  std::uint64_t next_try = 0;  // bytes in memory from which on writing is tried again, after the file could not be written
   bool writing = false;
   bool stopping = false;
-  std::uint64_t files_at_least = 0;  // resident bytes of files of which none was of blocks
+  std::uint64_t files_at_least = 0;  // resident bytes of other files than blocks: the least that was seen
   std::unique_ptr<ScratchFile> file;
   std::thread writer, watch;  // last: they use all of the above
 
-  // All of these require: `mutex` is held.
+  // All of these functions require: `mutex` is held.
   [[nodiscard]] static std::uint64_t budget() { return SegmentCache::of_process().budget(); }
   [[nodiscard]] static std::uint64_t kept() { return budget() / 4 * 3; }
-  // Down to which blocks are written at once: the disk is waited for less often.
+  // Blocks are written until this is reached: going below the limit saves waits for the disk.
   [[nodiscard]] static std::uint64_t goal() { return budget() / 8 * 5; }
   [[nodiscard]] std::uint64_t allowed() const { return in_file.empty() ? budget() : kept(); }
   [[nodiscard]] bool is_too_much() const { return memory_bytes > allowed() && memory_bytes >= next_try; }
@@ -84,7 +84,7 @@ struct ScratchMemory::State {
       if (stopping) return;
       try {
         write_oldest(lock);
-      } catch (const std::bad_alloc&) {  // which it is to end: more blocks may go, or there may be more room, later
+      } catch (const std::bad_alloc&) {  // writing should end this shortage: later more blocks may go, or there may be more room
         if (!lock.owns_lock()) lock.lock();
         writing = false;
         next_try = memory_bytes + kUntilNextTry;
@@ -100,20 +100,20 @@ struct ScratchMemory::State {
       work.wait_for(lock, kLook, [this] { return stopping; });
       try {
         give_up_read(lock);
-      } catch (const std::bad_alloc&) {  // it is looked at again soon
+      } catch (const std::bad_alloc&) {  // it is tried again soon
         if (!lock.owns_lock()) lock.lock();
       }
     }
   }
 
-  // Leaves the lock meanwhile.
+  // Releases the lock in between.
   void write_oldest(std::unique_lock<std::mutex>& lock) {
     std::vector<std::shared_ptr<ScratchBlock>> blocks;
-    blocks.reserve(kMostAtOnce);  // a block must not go while the lock is held, which it would if there were no room here
+    blocks.reserve(kMostAtOnce);  // a block must not be destroyed while the lock is held, which would happen if an allocation failed here
     std::uint64_t bytes = 0;
     for (auto next = in_memory.begin(); next != in_memory.end() && blocks.size() < kMostAtOnce && bytes < kWrittenAtOnce && memory_bytes > goal() + bytes;
          ++next)
-      if (std::shared_ptr<ScratchBlock> block = (*next)->weak_from_this().lock()) {  // else it is about to go
+      if (std::shared_ptr<ScratchBlock> block = (*next)->weak_from_this().lock()) {  // otherwise it is about to be destroyed
         bytes += block->bytes_.size();
         blocks.push_back(std::move(block));
       }
@@ -140,7 +140,7 @@ struct ScratchMemory::State {
     lock.lock();
   }
 
-  // The first `moved` are in the file then. Does not require the lock.
+  // Afterwards the first `moved` blocks are in the file. Does not require the lock.
   Result<void> write(const std::vector<std::shared_ptr<ScratchBlock>>& blocks, std::size_t& moved) {
     if (!file) {
       file = std::make_unique<ScratchFile>(scratch_folder(), "Make room there, or let TMPDIR name another folder; until then the recording goes on in memory.");
@@ -173,7 +173,7 @@ struct ScratchMemory::State {
     return {};
   }
 
-  // What was read of the file, and is in memory since, where it is more than it should. Leaves the lock meanwhile.
+  // Gives up pages that were read from the file and are in memory since, if they are too many. Releases the lock in between.
   void give_up_read(std::unique_lock<std::mutex>& lock) {
     if (in_file.empty()) return;
     if (a_read_failed())
@@ -184,7 +184,7 @@ struct ScratchMemory::State {
     const std::uint64_t most = std::max(kFewestRead, budget() - kept());
     if (resident < files_at_least + most) return;
     std::vector<std::shared_ptr<ScratchBlock>> blocks;
-    blocks.reserve(in_file.size());  // as in write_oldest()
+    blocks.reserve(in_file.size());  // for the same reason as in write_oldest()
     for (ScratchBlock* block : in_file)
       if (std::shared_ptr<ScratchBlock> held = block->weak_from_this().lock()) blocks.push_back(std::move(held));
     lock.unlock();
@@ -192,7 +192,7 @@ struct ScratchMemory::State {
     blocks.clear();
     const std::uint64_t left = resident_file_bytes();
     lock.lock();
-    // Where it is of other files, or is read again at once, to look more often would only cost.
+    // If the memory belongs to other files, or is read again at once, more frequent checks would only cost time.
     if (left + most / 4 > resident) work.wait_for(lock, kLookWhereItStays, [this] { return stopping; });
   }
 };
@@ -210,7 +210,7 @@ ScratchMemory::~ScratchMemory() {
 }
 
 ScratchMemory& ScratchMemory::of_process() {
-  (void)SegmentCache::of_process();  // which so outlives it
+  (void)SegmentCache::of_process();  // this makes the cache outlive it
   static ScratchMemory memory;
   return memory;
 }
@@ -265,7 +265,7 @@ std::shared_ptr<ScratchBlock> ScratchBlock::of_at_most(std::size_t bytes) {
   bytes = in_pages(std::max<std::size_t>(bytes, 1));
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  // A large page would stay where the file is mapped over a part of it.
+  // A large page would stay in memory if the file were mapped over a part of it.
   madvise(memory, bytes, MADV_NOHUGEPAGE);
   try {
     return std::shared_ptr<ScratchBlock>(new ScratchBlock({static_cast<std::byte*>(memory), bytes}));

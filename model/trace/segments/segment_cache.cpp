@@ -18,13 +18,13 @@
 namespace lanescope {
 namespace {
 
-constexpr std::uint64_t kSegmentBytes = std::uint64_t{24} * LaneSegment::kCapacity;  // of a full one, about
-constexpr std::size_t kReserve = std::size_t{8} << 20;                               // bytes: what stands for two segments while it is made
-constexpr std::size_t kProblems = 16;                                                // sentences for which there is room from the beginning
+constexpr std::uint64_t kSegmentBytes = std::uint64_t{24} * LaneSegment::kCapacity;  // of a full segment, approximately
+constexpr std::size_t kReserve = std::size_t{8} << 20;                               // bytes: enough for two substitutes of segments under construction
+constexpr std::size_t kProblems = 16;                                                // sentences for which room is reserved from the start
 constexpr std::size_t kAhead = 2;                                                    // segments for each core that are decoded before they are asked for
-constexpr std::size_t kRecent = 8;                                                   // segments that were used last: of who reads a lane, and some others
-constexpr std::uint64_t kTimes = std::uint64_t{1} << 63;                             // in the number of an entry: times of that segment alone
-constexpr std::uint64_t kSharesAhead = 8;  // of a budget that is used up: one is for those that nobody has asked for yet
+constexpr std::size_t kRecent = 8;                        // most recently used segments: those of a reader of one lane, and some others
+constexpr std::uint64_t kTimes = std::uint64_t{1} << 63;  // a bit in the number of an entry: only the times of that segment
+constexpr std::uint64_t kSharesAhead = 8;                 // of a budget that is used up, one share is for segments that nobody has asked for yet
 
 }  // namespace
 
@@ -43,24 +43,24 @@ struct SegmentCache::State {
   mutable std::mutex mutex;
   std::condition_variable decoded;
   std::unordered_map<std::uint64_t, Entry> entries;
-  std::list<std::uint64_t> used;  // the last one first
+  std::list<std::uint64_t> used;  // the most recently used first
   std::list<std::uint64_t> decoding;
   std::vector<std::string> problems;
-  // For when there is no memory: some, and what is said then.
-  std::unique_ptr<std::byte[]> reserve{new (std::nothrow) std::byte[kReserve]};  // none where memory is short already
+  // Reserved for a shortage of memory: some memory, and the sentence that is reported.
+  std::unique_ptr<std::byte[]> reserve{new (std::nothrow) std::byte[kReserve]};  // null if memory is short already
   std::string shortage{kShortage};
   std::atomic<std::uint64_t> budget{default_budget()};
-  // Shared with what counts there when it goes, which may be later than the cache.
+  // Shared with the segments that count in it; they may be freed later than the cache.
   std::shared_ptr<std::atomic<std::uint64_t>> live = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::uint64_t most = 0, times_decoded = 0, decoded_in_part = 0, times_ahead = 0, dropped = 0;
 
-  std::deque<Wanted> wanted;  // ahead
-  std::size_t unasked = 0;    // entries that are ahead
+  std::deque<Wanted> wanted;  // segments to decode ahead
+  std::size_t unasked = 0;    // number of entries that nobody has asked for
   std::condition_variable added;
   bool stopping = false;
   std::vector<std::thread> threads;  // last: they use all of the above
 
-  // Counts its bytes for as long as anybody has it.
+  // Counts the segment's bytes for as long as anybody holds it.
   [[nodiscard]] std::shared_ptr<const LaneSegment> counted(std::shared_ptr<const LaneSegment> segment) {
     const std::uint64_t bytes = segment->memory_bytes();
     const LaneSegment* address = segment.get();
@@ -71,7 +71,7 @@ struct SegmentCache::State {
             }};
   }
 
-  // Whether it is new; then it is to be decoded by the caller, with fill(). Requires: `lock` is held. Where that throws, nothing has changed.
+  // Returns true if it is new; then the caller must decode it with fill(). Requires: `lock` is held. If it throws, nothing has changed.
   bool begin(std::uint64_t identity) {
     if (entries.contains(identity)) return false;
     decoding.push_front(identity);
@@ -84,7 +84,7 @@ struct SegmentCache::State {
     return true;
   }
 
-  // The longest unused one, which is in the cache no more; none where it holds none. Requires: `lock` is held.
+  // Removes the segment that was unused longest from the cache and returns it; null if the cache holds none. Requires: `lock` is held.
   std::shared_ptr<const LaneSegment> take_oldest() noexcept {
     if (used.empty()) return nullptr;
     const auto oldest = entries.find(used.back());
@@ -96,11 +96,11 @@ struct SegmentCache::State {
     return segment;
   }
 
-  // Gives up what is beyond the budget once this many bytes more are decoded. What threads have pinned counts as given up.
+  // Gives up what would exceed the budget after this many more bytes are decoded. Segments that threads have pinned count as given up.
   void make_room(std::uint64_t bytes) noexcept {
     const std::uint64_t all = live->load() + bytes;
     for (std::uint64_t freed = 0; all > budget.load() + freed;) {
-      std::shared_ptr<const LaneSegment> oldest;  // freed without the lock
+      std::shared_ptr<const LaneSegment> oldest;  // freed after the lock is released
       const std::lock_guard lock(mutex);
       oldest = take_oldest();
       if (!oldest) return;
@@ -117,7 +117,7 @@ struct SegmentCache::State {
     }
   }
 
-  // Decodes a segment that begin() was called for. Throws where there is no memory at all; then it was not begun.
+  // Decodes a segment after begin() was called for it. Throws if there is no memory at all; then the segment is no longer begun.
   std::shared_ptr<const LaneSegment> fill(const DemandedSegments& from, std::size_t s) {
     make_room(std::uint64_t{24} * from.bounds()[s].count);
     std::shared_ptr<const LaneSegment> segment = read(from, s);
@@ -128,7 +128,7 @@ struct SegmentCache::State {
     if (segment) {
       used.splice(used.begin(), decoding, entry->second.place);
       entry->second.segment = segment;
-    } else {  // those who wait for it shall not do so for ever
+    } else {  // threads that wait for it must not wait for ever
       decoding.erase(entry->second.place);
       unasked -= entry->second.ahead;
       entries.erase(entry);
@@ -138,7 +138,7 @@ struct SegmentCache::State {
     return segment;
   }
 
-  // Whatever of a segment is there has its times. Null where nothing is, or all of it is being decoded. Requires: `lock` is held.
+  // Anything that is there of a segment has its times. Null if nothing is there, or if all of it is being decoded. Requires: `lock` is held.
   std::shared_ptr<const LaneSegment> find_times(const DemandedSegments& from, std::size_t s) noexcept {
     for (const std::uint64_t key : {from.identity(s), from.identity(s) | kTimes}) {
       const auto known = entries.find(key);
@@ -150,7 +150,7 @@ struct SegmentCache::State {
     return nullptr;
   }
 
-  // Null where they can't be read alone, or all of the segment is being decoded.
+  // Null if the times can't be read alone, or if all of the segment is being decoded.
   std::shared_ptr<const LaneSegment> times_of(const DemandedSegments& from, std::size_t s) {
     {
       const std::lock_guard lock(mutex);
@@ -175,8 +175,8 @@ struct SegmentCache::State {
     return times;
   }
 
-  // Null where there is no memory at all. Where there is little, what the cache holds is given up first, then what was kept back for this
-  // case: a timeline that lacks names is better than none.
+  // Null if there is no memory at all. If there is little, the contents of the cache are given up first, then the reserve for this case: a timeline
+  // without names is better than none.
   std::shared_ptr<const LaneSegment> read(const DemandedSegments& from, std::size_t s) noexcept {
     const auto try_to_read = [&] {
       auto segment = from.read(s);
@@ -199,7 +199,7 @@ struct SegmentCache::State {
     }
   }
 
-  // Says that there was too little memory, and gives back what is kept for that case.
+  // Reports that there was too little memory, and frees the reserve for that case.
   void note_shortage() noexcept {
     give_up_all();
     const std::lock_guard lock(mutex);
@@ -222,7 +222,7 @@ struct SegmentCache::State {
     }
   }
 
-  // Who asks for it later may find the memory that lacks now.
+  // If memory lacks, nothing happens: there may be enough when somebody asks for the segment later.
   void decode_ahead(const DemandedSegments& from, std::size_t s) noexcept {
     try {
       bool is_new = false;
@@ -240,14 +240,14 @@ struct SegmentCache::State {
     }
   }
 
-  // Somebody asks for a segment that is there, or is being decoded. Requires: `lock` is held.
+  // Called when somebody asks for a segment that is there, or is being decoded. Requires: `lock` is held.
   void ask(Entry& known, const DemandedSegments& from, std::size_t s) noexcept {
     if (!std::exchange(known.ahead, false)) return;
     --unasked;
     want_next(from, s);
   }
 
-  // Requires: `lock` is held, and segment s is asked for the first time since it was not there. Nothing is lost where memory lacks for it.
+  // Requires: `lock` is held, and segment s is asked for the first time since it is there. If memory lacks for it, nothing is lost.
   void want_next(const DemandedSegments& from, std::size_t s) noexcept {
     try {
       try_to_want_next(from, s);
@@ -255,7 +255,7 @@ struct SegmentCache::State {
     } catch (const std::system_error&) {  // no room for another thread
     }
   }
-  // Among those that were used last, but for ones that nobody asked for. Requires: `lock` is held.
+  // True if it is among the most recently used segments, not counting those that nobody asked for. Requires: `lock` is held.
   [[nodiscard]] bool is_recent(std::uint64_t identity) const noexcept {
     const auto end = std::next(used.begin(), static_cast<std::ptrdiff_t>(std::min(used.size(), kRecent + unasked)));
     return std::find(used.begin(), end, identity) != end;
@@ -266,10 +266,11 @@ struct SegmentCache::State {
     return std::any_of(wanted.begin(), wanted.end(), is_it);
   }
   void try_to_want_next(const DemandedSegments& from, std::size_t s) {
-    if (s == 0 || !entries.contains(from.identity(s - 1))) return;  // not one after the other
+    if (s == 0 || !entries.contains(from.identity(s - 1))) return;  // not read one after the other
     const std::size_t ahead = kAhead * cores;
-    // Once all is used, which it is for ever where more is read than fits, they take the place of the longest unused. So they are few, and of lanes that are
-    // read nearly alone: where many are merged, each segment must stay for longer, and one that is there early is gone before its turn.
+    // Once the budget is used up, which it stays if more is read than fits, segments that are decoded ahead replace those that were unused longest. So
+    // they must be few, and belong to lanes that are read nearly alone: if many lanes are merged, each segment must stay for longer, and one that is
+    // decoded early is dropped before its turn.
     const bool has_room = live->load() + 2 * ahead * kSegmentBytes <= budget.load();
     if (!has_room && !is_recent(from.identity(s - 1))) return;
     const std::uint64_t most_unasked = budget.load() / kSharesAhead / kSegmentBytes;
@@ -305,7 +306,7 @@ std::uint64_t SegmentCache::default_budget() noexcept {
   try {
     return std::min(kMost, memory_limit() / 4);
   } catch (const std::bad_alloc&) {
-    return kMost / 64;  // there is next to none
+    return kMost / 64;  // there is hardly any memory
   }
 }
 
@@ -332,7 +333,7 @@ std::vector<std::string> SegmentCache::problems() const {
 std::vector<std::string> SegmentCache::take_problems() {
   const std::lock_guard lock(state_->mutex);
   std::vector<std::string> taken = state_->problems;
-  state_->problems.clear();  // what was reserved for them stays
+  state_->problems.clear();  // keeps the reserved capacity
   return taken;
 }
 
@@ -357,7 +358,7 @@ std::shared_ptr<const LaneSegment> SegmentCache::take(const DemandedSegments& fr
       state.decoded.wait(lock);
     }
     state.want_next(from, s);
-  } catch (const std::bad_alloc&) {  // not even for its place in the cache
+  } catch (const std::bad_alloc&) {  // not even for its entry in the cache
     if (auto segment = state.read(from, s)) return segment;
     throw;
   }
@@ -375,7 +376,7 @@ std::shared_ptr<const LaneSegment> SegmentCache::take_times(const DemandedSegmen
 void SegmentCache::forget(std::uint64_t first_identity, std::size_t count) noexcept {
   State& state = *state_;
   const auto forget_entry = [&](std::uint64_t key) {
-    std::shared_ptr<const LaneSegment> gone;  // freed without the lock
+    std::shared_ptr<const LaneSegment> gone;  // freed after the lock is released
     const std::lock_guard lock(state.mutex);
     const auto found = state.entries.find(key);
     if (found == state.entries.end() || !found->second.segment) return;

@@ -9,7 +9,7 @@
 namespace lanescope {
 namespace {
 
-constexpr unsigned kMostThreads = 4;  // more would wait for the one thread that puts events in their places
+constexpr unsigned kMostThreads = 4;  // more threads would wait for the one thread that puts events in their places
 constexpr std::size_t kMostWaiting = 4;
 constexpr std::size_t kMostSpare = 4;
 
@@ -20,7 +20,7 @@ class SegmentWorkers::Segment {
   std::vector<Event> owned;
   std::span<const Event> events;
   std::shared_ptr<const LaneSegment> built;
-  std::exception_ptr failure;  // of building it
+  std::exception_ptr failure;  // of the construction
 };
 
 std::shared_ptr<const LaneSegment> make_segment(std::span<const Event> events, EventMemory memory) {

@@ -1,4 +1,4 @@
-// Builds the segments of lanes on threads of its own, so that who puts events in their places need not wait. Internal to model/trace.
+// Builds the segments of lanes on threads of its own, so that the thread that puts events in their places need not wait. Internal to model/trace.
 #pragma once
 
 #include <condition_variable>
@@ -14,13 +14,13 @@
 
 namespace lanescope {
 
-// Full ones of events that need not stay in memory lie in a block of their own (scratch_memory.h).
+// If memory is EventMemory::kBudget, full segments lie in a block of their own (scratch_memory.h).
 [[nodiscard]] std::shared_ptr<const LaneSegment> make_segment(std::span<const Event> events, EventMemory memory);
 
-// Any thread may call.
+// Any thread may call its functions.
 class SegmentWorkers {
  public:
-  class Segment;  // that is being built
+  class Segment;  // a segment under construction
   using Pending = std::shared_ptr<Segment>;
 
   explicit SegmentWorkers(EventMemory memory = EventMemory::kAll);
@@ -28,19 +28,19 @@ class SegmentWorkers {
   SegmentWorkers(const SegmentWorkers&) = delete;
   SegmentWorkers& operator=(const SegmentWorkers&) = delete;
 
-  // Requires: as LaneSegment. When many have not been begun, one is built before this returns, so that memory is bounded.
+  // Requires: as LaneSegment. If many are waiting, one is built before this returns, so that memory is bounded.
   [[nodiscard]] Pending build(std::vector<Event> events);
-  // The same of events that stay where they are until the segment is taken.
+  // The same for events that stay where they are until the segment is taken.
   [[nodiscard]] Pending build(std::span<const Event> events);
   // Waits for a segment, and builds others meanwhile.
   [[nodiscard]] std::shared_ptr<const LaneSegment> take(const Pending& pending);
-  // Room for the events of another segment: that of one that was built, where there is any.
+  // Memory for the events of another segment: that of a segment that was built, if there is any.
   [[nodiscard]] std::vector<Event> spare();
 
  private:
   [[nodiscard]] Pending add(Pending pending);
   void serve();
-  // Builds the segment that has waited longest. Requires: `lock` is held and something waits.
+  // Builds the segment that has waited longest. Requires: `lock` is held and a segment waits.
   void build_one(std::unique_lock<std::mutex>& lock);
 
   const EventMemory memory_;

@@ -28,7 +28,7 @@ void IntervalUnion::covered_before(std::span<const Nanoseconds> times, std::span
     const AscendingTimes& starts = (*reaches)->starts;
     std::size_t from = starts.lower_bound(times[done], 0, starts.size());
     for (; done < times.size() && times[done] <= starts.back(); ++done) {
-      // Neighbouring times are often near each other: look close by first.
+      // Neighbouring times are often near each other, so the nearest intervals are looked at first.
       std::size_t step = 8;
       while (starts.size() - from > step && starts[from + step] < times[done]) {
         from += step;
@@ -72,7 +72,7 @@ IntervalUnion::Writer::Writer(EventMemory memory) : memory_(memory), covered_{0}
 IntervalUnion::Writer::Writer(const IntervalUnion& before, Nanoseconds t, EventMemory memory) : memory_(memory), covered_{0} {
   std::size_t kept = before.lower_bound(t);
   if (kept == 0) return;
-  // The last one may go on.
+  // The last interval may continue.
   --kept;
   open_ = true;
   open_start_ = before.start(kept);

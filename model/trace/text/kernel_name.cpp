@@ -12,16 +12,16 @@
 #include "model/file/limits.h"
 
 #ifdef LANESCOPE_DEMANGLE_CALLBACK
-// What abi::__cxa_demangle is made of in libsupc++: it hands over the name in pieces.
+// The core of abi::__cxa_demangle in libsupc++: it passes on the name in pieces.
 extern "C" int __gcclibcxx_demangle_callback(const char* mangled, void (*take)(const char* piece, std::size_t bytes, void* name), void* name);
 #endif
 
 namespace lanescope {
 namespace {
 
-constexpr std::size_t kFewReferences = 12;  // names with no more are at most 2^12 times as long as mangled
+constexpr std::size_t kFewReferences = 12;  // names with at most this many are at most 2^12 times as long as mangled
 
-// Whether a number at `at` says how long the identifier behind it is. Where it may say something else, such as a literal, it does not.
+// True if the number at `at` is the length of the identifier after it. False if it may mean something else, such as a literal.
 bool is_length(std::string_view mangled, std::size_t at) {
   constexpr std::string_view kBeforeNames = "NIZKPROJEM_";
   if (at == 0 || kBeforeNames.find(mangled[at - 1]) == std::string_view::npos) return false;
@@ -30,12 +30,13 @@ bool is_length(std::string_view mangled, std::size_t at) {
   return !is_discriminator;
 }
 
-// Expansions of parameter packs are searched for their pack without a memory of what was seen: where types refer to types that refer to
-// types, for ever. Names of what such an expansion holds are known to be harmless where it is a parameter itself, or refers to little.
+// The demangler searches expansions of parameter packs for their pack without remembering what it has seen. If types refer to types that refer to
+// types, this takes practically forever. A name with such an expansion is known to be harmless if the expanded pattern is a parameter itself, or if the
+// name has few references.
 bool is_endless_to_demangle(std::string_view mangled) {
   std::size_t references = 0;
   bool holds_expansion = false;
-  std::size_t name_end = 0;  // of the identifier that was passed last: in nested names the next one's length stands right behind it
+  std::size_t name_end = 0;  // end of the last identifier: in nested names the length of the next one follows directly
   for (std::size_t at = 0; at < mangled.size();) {
     const std::string_view rest = mangled.substr(at);
     if (std::isdigit(static_cast<unsigned char>(rest.front())) != 0) {
@@ -71,10 +72,10 @@ void take_piece(const char* piece, std::size_t bytes, void* name) {
   demangled.text.append(piece, bytes);
 }
 
-// None where it is not a mangled name, or longer than the limit.
+// Returns an empty string if it is not a mangled name, or if the result is longer than the limit.
 std::string demangled_or_empty(const std::string& mangled) {
   Demangled demangled;
-  // The jump passes frames of C alone.
+  // The jump only skips frames of C.
   if (setjmp(demangled.too_long) != 0 || __gcclibcxx_demangle_callback(mangled.c_str(), &take_piece, &demangled) != 0) return {};
   return std::move(demangled.text);
 }
@@ -90,7 +91,7 @@ std::string demangled_or_empty(const std::string& mangled) {
 
 #endif
 
-// Behind the bracket at `open` and what it holds; the end where it is not closed. The ">" of "->" closes none.
+// Position after the bracket that opens at `open` and its contents; the end if it is not closed. The ">" of "->" closes no bracket.
 std::size_t behind_bracket(std::string_view name, std::size_t open) {
   int depth = 0;
   for (std::size_t at = open; at < name.size(); ++at) {
@@ -102,7 +103,7 @@ std::size_t behind_bracket(std::string_view name, std::size_t open) {
   return name.size();
 }
 
-// What an operator's name begins with behind the word: what follows it may be arguments of a template.
+// The operator at the start of the text, which follows the word "operator". What follows the operator may be template arguments.
 std::string_view operator_symbol(std::string_view text) {
   constexpr std::string_view kLonger[] = {"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++",
                                           "--",  "+=",  "-=",  "*=",  "/=", "%=", "^=", "&=", "|=", "->", "()", "[]"};
@@ -111,7 +112,7 @@ std::string_view operator_symbol(std::string_view text) {
   return text.substr(0, 1);
 }
 
-// "_ZN3c106detail3addIiEEvT_" -> "c10::detail::add"; empty where it begins with no plain name.
+// "_ZN3c106detail3addIiEEvT_" -> "c10::detail::add"; empty if it does not start with a plain name.
 std::string first_mangled_scopes(std::string_view mangled) {
   std::string scopes;
   std::size_t at = mangled.find_first_of("0123456789", 2);
@@ -129,14 +130,14 @@ std::string first_mangled_scopes(std::string_view mangled) {
 
 std::string demangle(std::string_view mangled) {
   std::string name(mangled);
-  if (!mangled.starts_with("_Z")) return name;  // a function "f", which would be the mangled type float
+  if (!mangled.starts_with("_Z")) return name;  // a function "f", which would be the mangled form of the type float
   if (mangled.size() > limits::kMangledBytes || is_endless_to_demangle(mangled)) return name;
   std::string demangled = demangled_or_empty(name);
   return demangled.empty() ? name : demangled;
 }
 
 std::string_view short_kernel_name(std::string_view demangled) {
-  // One pass: `begin` follows the last "::" or blank outside of brackets; the first "<" or "(" behind the name ends it.
+  // One pass: `begin` follows the last "::" or blank outside of brackets; the first "<" or "(" after the name ends it.
   constexpr std::string_view kAnonymous = "(anonymous namespace)";
   std::size_t begin = 0;
   std::size_t i = 0;
@@ -180,12 +181,12 @@ std::string scoped_function_name(std::string_view demangled) {
     if (rest.starts_with(kAnonymous)) {
       at += kAnonymous.size();
     } else if (is_operator && std::isalnum(static_cast<unsigned char>(rest.front())) == 0) {
-      // new, the type that is converted to, or what stands behind a literal
+      // `new`, the target type of a conversion, or the suffix of a literal operator
       const bool is_word = rest.starts_with(' ') || rest.starts_with('"');
       name.append(is_word ? rest.substr(0, rest.find('(')) : operator_symbol(rest));
       break;
     } else if (rest.front() == '<' && at == 0 && !rest.starts_with("<<") && demangled.substr(behind_bracket(demangled, at)).starts_with("::")) {
-      const std::size_t end = behind_bracket(demangled, at);  // Rust: "<Type as Trait>::method"; a type that is one itself stays out
+      const std::size_t end = behind_bracket(demangled, at);  // Rust: "<Type as Trait>::method"; a type that has this form itself is left out
       const std::string_view within = demangled.substr(at + 1, end - at - 2);
       name = scoped_function_name(within.substr(0, within.find(" as ")));
       at = end;
@@ -195,7 +196,7 @@ std::string scoped_function_name(std::string_view demangled) {
       at = end;
     } else if (rest.front() == '(' && name == "decltype") {
       at = behind_bracket(demangled, at);
-    } else if (rest.front() == '<' || (rest.front() == '(' && name.empty())) {  // a type in brackets is the result's
+    } else if (rest.front() == '<' || (rest.front() == '(' && name.empty())) {  // a type in brackets belongs to the return type
       at = behind_bracket(demangled, at);
     } else if (rest.front() == '(' || rest.front() == '{') {
       break;

@@ -9,7 +9,7 @@ namespace {
 
 bool begins_character(char byte) noexcept { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }
 
-// Bytes of the UTF-8 sequence at the front of `text`; 0 when it is none.
+// Bytes of the UTF-8 sequence at the front of `text`; 0 if there is none.
 std::size_t sequence_length(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -24,7 +24,7 @@ std::size_t sequence_length(std::string_view text) noexcept {
   return overlong || surrogate || too_large ? 0 : length;
 }
 
-// The control character that a sequence is; 0 where it is none (and for NUL, see append_printable).
+// The control character that the sequence encodes; 0 if it is none (and for NUL, see append_printable).
 unsigned control_character(std::string_view sequence) noexcept {
   const auto first = static_cast<unsigned char>(sequence[0]);
   if (sequence.size() == 1) return first < 0x20 || first == 0x7f ? first : 0;
@@ -45,9 +45,11 @@ void append_escaped(std::string& to, unsigned character, LineBreaks breaks) {
   }
 }
 
-// Bytes at the front of the text that a terminal shows as they stand. By blocks, of which compilers make vectors, for names may be long.
+// Bytes at the front of the text that a terminal shows as they are. Works block by block, which compilers can vectorize, because names may be long.
 std::size_t plain_length(std::string_view text) noexcept {
-  const auto is_special = [](char c) { return static_cast<unsigned char>(c < 0x20) | static_cast<unsigned char>(c == 0x7f); };  // beyond ASCII is below 0
+  const auto is_special = [](char c) {
+    return static_cast<unsigned char>(c < 0x20) | static_cast<unsigned char>(c == 0x7f);
+  };  // bytes beyond ASCII are below 0
   constexpr std::size_t kBlock = 64;
   std::size_t length = 0;
   for (; text.size() - length >= kBlock; length += kBlock) {

@@ -7,7 +7,7 @@ using namespace lanescope::cli;
 
 namespace {
 
-// An app with an option of each sort.
+// An app with an option of each kind.
 struct Sample {
   CLI::App app{"", "lanescope sample"};
   std::string output;
@@ -126,12 +126,12 @@ TEST_CASE("the nearest word has few letters wrong, missing, added or swapped") {
   CHECK(nearest("--cuda-memory", joined) == "--cuda-memory-usage");
   CHECK(nearest("gpukernsum", joined) == "cuda_gpu_kern_sum");
   const std::vector<std::string> options{"--output", "--storage-metrics", "--gpu-metrics-devices", "--gpu-metrics-set", "--info-output", "--strict", "--trace"};
-  CHECK(nearest("--gpu", options) == "--gpu-metrics-devices");  // of several, the first
+  CHECK(nearest("--gpu", options) == "--gpu-metrics-devices");  // the first of several
   CHECK(nearest("--storage", options) == "--storage-metrics");
   CHECK(nearest("--devices", options) == "--gpu-metrics-devices");
   CHECK(nearest("--foo", options).empty());  // though "info-output" has these letters
   CHECK(nearest("--metrics", options) == "--storage-metrics");
-  CHECK(nearest("-c", joined).empty());  // of one letter nothing follows
+  CHECK(nearest("-c", joined).empty());  // one letter matches nothing
 }
 
 TEST_CASE("every command is found by its name and no other") {

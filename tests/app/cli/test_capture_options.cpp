@@ -1,4 +1,4 @@
-// What options that nsys's users type mean to a recording.
+// What options that users of nsys type mean for a recording.
 #include <cstdlib>
 
 #include "command.h"
@@ -89,7 +89,7 @@ TEST_CASE("libraries that mark their own calls are told to, and their ranges alo
   REQUIRE(among);
   CHECK(among->settings.domain_rule == session::DomainRule::kAll);
   CHECK(level(*among, "CUBLAS_NVTX_LEVEL") == "2");
-  CHECK(level(*among, "CUBLASLT_NVTX_LEVEL") == "0");  // what is asked for by name comes last
+  CHECK(level(*among, "CUBLASLT_NVTX_LEVEL") == "0");  // a variable set by name takes precedence
 
   const auto chosen = request({"-t", "nvtx,nccl", "--nvtx-domain-include=train", "app"});
   REQUIRE(chosen);

@@ -1,4 +1,4 @@
-// What a machine's files say of it, held against trees that are made by hand.
+// What a machine's files say about it, tested with trees that are made by hand.
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -43,7 +43,7 @@ TEST_CASE("ptrace_scope decides what can be attached to, and by whom") {
   closed.with("proc/sys/kernel/yama/ptrace_scope", "3\n");
   CHECK_THAT(remedy(attach_finding(closed.machine(0))), contains_text("reboot") && contains_text("--arm"));
   Machine grace = Tree().machine(0);
-  grace.processor = "aarch64";  // for which there is no injector
+  grace.processor = "aarch64";  // there is no injector for this processor
   CHECK(attach_finding(grace).verdict == Verdict::kLimited);
   CHECK_THAT(remedy(attach_finding(grace)), contains_text("--arm"));
 }

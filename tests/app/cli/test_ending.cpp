@@ -1,4 +1,4 @@
-// How this process ends once the program that it ran for somebody has ended.
+// How this process ends after the program that it ran has ended.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@ namespace {
 enum class Program { kRuns, kHasEnded };
 constexpr int kCodeOfProgram = 7;
 
-// How a process ends that does this, as a shell sees it.
+// How a process that runs `work` ends, as a shell sees it.
 template <typename Work>
 int code_behind(Program program, const Work& work) {
   const pid_t process = fork();

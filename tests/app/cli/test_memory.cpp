@@ -1,4 +1,4 @@
-// Commands read long recordings in parts: their memory is bounded, whatever the recording's size. Bytes are asserted, not times.
+// Commands read long recordings in parts: their memory is bounded, whatever the size of the recording. The tests check bytes, not times.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -21,13 +21,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// More by night (packaging/nightly.sh).
+// More events in the nightly run (packaging/nightly.sh).
 std::uint32_t event_count() {
   const char* wanted = std::getenv("LANESCOPE_TEST_EVENTS");
   return wanted == nullptr ? 20'000'000 : static_cast<std::uint32_t>(std::atol(wanted));
 }
 
-// In a process of its own, whose memory is not counted with ours.
+// Runs `work` in a separate process, whose memory is not counted with ours.
 template <typename Work>
 bool succeeds_elsewhere(Work work) {
   const pid_t child = fork();
@@ -46,7 +46,7 @@ bool succeeds_elsewhere(Work work) {
 struct Ran {
   int code = -1;
   std::uint64_t peak = 0;  // the most memory that it had, in bytes
-  std::string messages;    // on standard error; what it prints is thrown away
+  std::string messages;    // on standard error; standard output is discarded
 };
 Ran run(std::vector<std::string> arguments, const char* budget) {
   const TemporaryFolder folder;
@@ -85,7 +85,7 @@ TEST_CASE("what commands hold of a long recording is bounded, whatever its lengt
     return compact_trace_file(log, compact, Overwrite::kRefuse, {}, {.memory_bytes = 64 * kMiB}).has_value();
   }));
   fs::remove(log);
-  // All events would take 17 bytes each and more.
+  // All events would take at least 17 bytes each.
   constexpr std::uint64_t kWithoutEvents = 40 * kMiB;  // the program itself
   const auto is_bounded = [&](const std::vector<std::string>& arguments, std::uint64_t budget, const char* said) {
     const Ran ran = run(arguments, said);
@@ -98,7 +98,7 @@ TEST_CASE("what commands hold of a long recording is bounded, whatever its lengt
   is_bounded({"export", "-t", "csv", "-o", "-", "--times", "10s/10.5s", compact.string()}, 64 * kMiB, "64M");
 }
 
-// By night of 200 million events, with half a gibibyte of them in memory at most.
+// In the nightly run: 200 million events, of which at most half a gibibyte is in memory.
 TEST_CASE("what reports and rules hold of a long program is bounded, whatever its length") {
   constexpr std::uint64_t kMiB = 1u << 20;
   const bool is_night = std::getenv("LANESCOPE_TEST_EVENTS") != nullptr;
@@ -126,7 +126,7 @@ TEST_CASE("events that can't be read are told, and the command fails; so does a 
   CHECK(run({"stats", "-r", "cuda_api_sum", compact.string()}, "1M").code == 0);
   {
     std::fstream file(compact, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(static_cast<std::streamoff>(fs::file_size(compact) / 2));  // segments are nearly all of it
+    file.seekp(static_cast<std::streamoff>(fs::file_size(compact) / 2));  // segments make up nearly all of the file
     file.write("damage", 6);
   }
   const Ran damaged = run({"stats", "-r", "cuda_api_sum", compact.string()}, "1M");

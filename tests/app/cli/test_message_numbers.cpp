@@ -1,4 +1,4 @@
-// Numbers of requests and answers of sessions: each is whole and within its range, or refused in one sentence.
+// Numbers in requests and answers of sessions: each is whole and within its range, or is refused in one sentence.
 #include "session/message_numbers.h"
 
 #include <csignal>

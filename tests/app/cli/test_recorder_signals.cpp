@@ -1,4 +1,4 @@
-// Which signals of a recorder came to its program as well.
+// Which signals of a recorder reached its program as well.
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,8 +15,8 @@ using namespace lanescope::cli;
 
 namespace {
 
-// In a group of their own: a recorder, one signal to the group, the program's process, and another signal to the group. Which of the two the program is said
-// to have: 1 for the first, 2 for the second.
+// In a separate process group: a recorder, a signal to the group, the program's process, and another signal to the group. Exits with the signals that the
+// program is said to have received: 1 for the first, 2 for the second.
 [[noreturn]] void record_signals() {
   setpgid(0, 0);
   RecorderSignals signals(std::vector<std::string>{"program"});

@@ -1,4 +1,4 @@
-// Starts that were asked for before their session runs.
+// Starts that were requested before their session runs.
 #include "session/session_directory.h"
 
 #include <csignal>
@@ -17,7 +17,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// Sessions of a user who has none yet.
+// The sessions of a user who has none yet.
 class OwnSessions {
  public:
   OwnSessions() { setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1); }

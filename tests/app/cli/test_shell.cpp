@@ -1,4 +1,4 @@
-// What a shell may do to lanescope: files that are closed, full, missing or not what they should be, signals, names that nsys would give.
+// What a shell may do to lanescope: files that are closed, full, missing or of the wrong kind, signals, names that nsys would give.
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ std::string content(const fs::path& file) {
   return text.str();
 }
 
-// A folder in which commands of a shell run, with programs of this build in PATH, and sessions of its own.
+// A folder in which shell commands run, with the programs of this build in PATH, and with separate sessions.
 class Shell {
  public:
   struct Ran {
@@ -41,7 +41,7 @@ class Shell {
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(output), content(messages)};
   }
-  // Where scripts run.
+  // The folder in which scripts run.
   [[nodiscard]] fs::path place() const {
     fs::create_directory(folder_.path() / "place");
     return folder_.path() / "place";
@@ -83,7 +83,7 @@ TEST_CASE("closed standard files stay closed for the program, and what is printe
 
 TEST_CASE("the program of a recording runs again where that is asked for, and never unasked") {
   const Shell shell;
-  // As the recording says that it was started.
+  // The name that the recording was started with.
   std::ofstream(shell.place() / "transpositions") << "#!/bin/sh\necho \"$@\" >ran\n";
   fs::permissions(shell.place() / "transpositions", fs::perms::owner_all);
   const std::string file = data_file("transpositions.trace").string();
@@ -94,13 +94,13 @@ TEST_CASE("the program of a recording runs again where that is asked for, and ne
   const auto again = shell.run("lanescope kernels --rerun " + file + " </dev/null");
   CHECK_THAT(again.messages, contains_text("The program runs again: ./transpositions 100"));
   const bool can_count = shell.run("lanescope-kernel-metrics --check").code == 0;
-  CHECK(content(shell.place() / "ran") == (can_count ? "100\n" : ""));  // where nothing can be measured, nothing runs
+  CHECK(content(shell.place() / "ran") == (can_count ? "100\n" : ""));  // if nothing can be measured, nothing runs
 }
 
 TEST_CASE("profile says that counters of kernels can't be read while the program runs, and once") {
   const Shell shell;
   if (shell.run("lanescope-kernel-metrics --check").code == 0) return;  // there is a GPU
-  // The program ends by 5 once it was told.
+  // The program ends with 5 after it was told.
   const Shell::Ran ran = shell.run(
       "lanescope profile -s none --kernels=counters -o x sh -c 'for i in $(seq 600); do grep -q \"are not read\\|recorded without them\" said && exit 5; sleep "
       "0.1; done' 2>said");
@@ -118,7 +118,7 @@ TEST_CASE("one table goes to the file of the name that is given, where that ends
   CHECK(shell.run(ask + "-o q.csv").code == 0);  // files are CSV
   CHECK(fs::exists(shell.place() / "q.csv"));
   CHECK_THAT(shell.run(ask + "-o q2.csv").messages, contains_text("q2.csv exists already"));
-  CHECK(shell.run(ask + "-o q3.csv -f json").code == 0);  // another format's
+  CHECK(shell.run(ask + "-o q3.csv -f json").code == 0);  // the name ends like another format's
   CHECK(fs::exists(shell.place() / "q3.csv_query.json"));
 }
 
@@ -138,13 +138,13 @@ TEST_CASE("an imported trace has the name that a recording would have") {
   REQUIRE(shell.run("lanescope export -t chrome " + trace() + " -o x.json").code == 0);
   CHECK(shell.run("lanescope import x.json -o b && lanescope import -f x.json -o b && lanescope import x.json -o c.trace").code == 0);
   CHECK(shell.run("ls | sort | tr '\\n' ' '").output == "b.trace c.trace x.json ");
-  CHECK(shell.run("lanescope import x.json -o b").code == 1);  // it is there
+  CHECK(shell.run("lanescope import x.json -o b").code == 1);  // the file exists
   CHECK(shell.run("lanescope import x.json -o - | wc -c").output == shell.run("wc -c < b.trace").output);
 }
 
 TEST_CASE("a recorder that waits for what the program left behind says for whom, and how not to") {
   const Shell shell;
-  // What is left behind, a shell (dash or bash), runs until the recorder has said so.
+  // The process that is left, a shell (dash or bash), runs until the recorder has reported it.
   const auto waited = shell.run(
       "lanescope profile -t nvtx -s none --cpuctxsw none -o x "
       "sh -c 'setsid sh -c \"for i in \\$(seq 600); do grep -q primary said && break; sleep 0.1; done\" & exit 3' 2> said; code=$?; cat said >&2; exit $code");
@@ -236,7 +236,7 @@ TEST_CASE("an export that finds no room names what was asked for, in the same se
 
 TEST_CASE("names that no file can have are told in a sentence, wherever they are given") {
   const Shell shell;
-  // Longer than the system takes, and a link to a link to itself.
+  // A name that is too long for the system, and a link that leads to itself.
   const std::string name = GENERATE(as<std::string>{}, std::string(300, 'x'), "loop/x");
   CAPTURE(name);
   REQUIRE(shell.run("ln -s pool loop; ln -s loop pool").code == 0);
@@ -270,8 +270,8 @@ TEST_CASE("a signal that ends an export takes what is unfinished along") {
   const std::string signal = GENERATE(as<std::string>{}, "INT", "TERM", "HUP");
   const std::string command = GENERATE(as<std::string>{}, "export -o x.sqlite ", "export -t csv -o x.csv ", "import -o x.trace ");
   CAPTURE(signal, command);
-  // As soon as there is something unfinished. What ends in time to be whole may stay.
-  shell.run("env --default-signal=INT,HUP lanescope " + command + trace() +  // a shell without jobs ignores them
+  // Sends the signal as soon as there is something unfinished. A command that completes in time may leave its file.
+  shell.run("env --default-signal=INT,HUP lanescope " + command + trace() +  // a shell without job control ignores these signals
             " & while kill -0 $! 2>/dev/null && [ -z \"$(ls)\" ]; do :; done; kill -" + signal + " $!; wait $!");
   CHECK(shell.run("ls *.partial").output.empty());
   if (fs::exists(shell.place() / "x.trace")) CHECK(shell.run("lanescope info x.trace").output.find("cut off") == std::string::npos);
@@ -345,7 +345,7 @@ TEST_CASE("links beside an output are not followed") {
 
 TEST_CASE("recordings that write over one file at the same time each get a file of their own") {
   const Shell shell;
-  // As mpirun starts them: each with the same command. They are held up until all have begun.
+  // Like mpirun, starts each with the same command. They wait until all have begun.
   const auto ran = shell.run(
       "lanescope profile -f -s none --cpuctxsw none -o x true 2>/dev/null; for i in 1 2 3; do lanescope profile -f -s none --cpuctxsw none "
       "-o x sh -c \"echo rank $i; while ! [ -e go ]; do sleep 0.01; done\" >out$i 2>log$i & done; while [ $(cat out* | wc -l) -lt 3 ]; do sleep "
@@ -369,7 +369,7 @@ TEST_CASE("where the file that -f may replace is being written, no recording of 
 
 TEST_CASE("nothing is made of a recording that has the name of an earlier one by now") {
   const Shell shell;
-  REQUIRE(mkfifo((shell.place() / "x.csv").c_str(), 0600) == 0);  // the first copy waits for whoever reads it
+  REQUIRE(mkfifo((shell.place() / "x.csv").c_str(), 0600) == 0);  // the first copy waits for a reader
   const auto ran = shell.run(
       "record='lanescope profile -t none -s none --cpuctxsw none -o x'; $record --export csv,json --stats -- true 2>said & first=$!; "
       "until grep -q Generated said 2>/dev/null; do kill -0 $first || exit 99; sleep 0.01; done; $record -f -- true; "

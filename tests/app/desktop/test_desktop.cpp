@@ -1,4 +1,4 @@
-// What a desktop knows of us once we are installed: it is asked, by its own tools.
+// What a desktop knows about us after installation, according to its own tools.
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -27,7 +27,7 @@ std::string output_of(const std::string& command) {
 
 std::string quoted(const std::filesystem::path& path) { return "'" + path.string() + "'"; }
 
-// The desktop's files of this build, installed where only this test looks. gio answers for xdg-mime, as it does on a GNOME desktop.
+// The desktop's files of this build, installed where only this test looks. gio answers for xdg-mime, as on a GNOME desktop.
 class InstalledDesktop {
  public:
   InstalledDesktop() {

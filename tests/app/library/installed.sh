@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# installed.sh CMAKE BUILD LANESCOPE TRACE: installs the library to a folder of its own, moves that, builds a program in C with what is there alone, and
-# compares what it prints with what the command line says.
+# installed.sh CMAKE BUILD LANESCOPE TRACE: installs the library to a folder of its own, moves the folder, builds a program in C only with what is there, and
+# compares its output with that of the command line.
 set -euo pipefail
 cmake=$1 build=$2 lanescope=$3 trace=$4
 consumer=$(dirname "$(realpath "$0")")/consumer

@@ -1,5 +1,5 @@
 #!/bin/sh
-# public_headers.sh ROOT: whether each public header is one of a library, which compiles it by itself (all_verify_interface_header_sets).
+# public_headers.sh ROOT: checks that each public header belongs to a library, which compiles it by itself (all_verify_interface_header_sets).
 set -eu
 cd "$1"
 lists=$(find model collector timeline app proto -name CMakeLists.txt -exec cat {} +)

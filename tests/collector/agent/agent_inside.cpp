@@ -1,5 +1,5 @@
-// The agent's own sources in a program, built like the program: with a sanitizer, where the build has one. What meets in the agent happens at
-// once: threads that begin and end, names of all sorts, bursts, forks, looks for libraries, and signals whose handlers make ranges. Ends with 0.
+// The agent's own sources in a program, built like the program: with a sanitizer if the build has one. What can meet in the agent happens at the same time:
+// threads that begin and end, names of all kinds, bursts, forks, searches for libraries, and signals whose handlers make ranges. Exits with 0.
 //
 // The agent that enters other programs is never instrumented (cmake/LanescopeOptions.cmake).
 #include <nvtx3/nvToolsExt.h>
@@ -72,7 +72,7 @@ void fork_often() {
   }
 }
 
-// They look at what lies around the places that the loader has filled in, which the sanitizer of addresses takes for a mistake.
+// The search reads memory around the places that the loader has filled in, which the address sanitizer reports as an error.
 void look_for_libraries() {
 #if defined(__SANITIZE_ADDRESS__)
   is_over = true;
@@ -83,7 +83,7 @@ void look_for_libraries() {
   }
 }
 
-// The sanitizer of threads calls handlers when it likes, also where the agent holds signals.
+// The thread sanitizer calls handlers at any time, even while the agent holds signals.
 #if defined(__SANITIZE_THREAD__)
 void be_interrupted() {}
 #else
@@ -95,7 +95,7 @@ void be_interrupted() {
     nvtxRangePop();
     ++handled;
   };
-  sigaction(SIGRTMIN + 5, &action, nullptr);  // such signals are queued: each comes
+  sigaction(SIGRTMIN + 5, &action, nullptr);  // these signals are queued: each arrives
   std::atomic<bool> is_interrupted{true};
   std::thread target([&] {
     while (is_interrupted) {
@@ -108,7 +108,7 @@ void be_interrupted() {
     while (pthread_sigqueue(target.native_handle(), SIGRTMIN + 5, none) != 0) {
     }
   }
-  while (handled < kSignals) std::this_thread::yield();  // a thread that ends takes none
+  while (handled < kSignals) std::this_thread::yield();  // a thread that is ending takes no signals
   is_interrupted = false;
   target.join();
 }
@@ -118,8 +118,8 @@ void be_interrupted() {
 
 int main() {
   unsetenv("NVTX_INJECTION64_PATH");
-  InitializeInjectionNvtx2_fnptr = InitializeInjectionNvtx2;  // by this NVTX finds a tool in the program itself
-  nvtxMarkA("begin");                                         // NVTX initialises itself without what the sanitizer of threads could see
+  InitializeInjectionNvtx2_fnptr = InitializeInjectionNvtx2;  // through this pointer NVTX finds a tool in the program itself
+  nvtxMarkA("begin");                                         // NVTX initialises itself without anything that the thread sanitizer could see
   std::vector<std::thread> threads;
   for (int i = 0; i < kChurners; ++i) threads.emplace_back(churn, i);
   for (int i = 0; i < kBursts; ++i) threads.emplace_back(burst, i);

@@ -1,4 +1,4 @@
-// A library whose table of functions is read-only once it is loaded (-z now), on the last of several pages that are.
+// A library whose table of functions is read-only after loading (-z now) and lies on the last of several such pages.
 #include <unistd.h>
 
 #define LANESCOPE_EIGHT(of) of, of, of, of, of, of, of, of

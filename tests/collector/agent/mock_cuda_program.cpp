@@ -1,17 +1,18 @@
-// What a CUDA program is to the agent: it loads CUDA_INJECTION64_PATH as libcuda does, works, and ends.
+// A CUDA program as the agent sees it: it loads CUDA_INJECTION64_PATH as libcuda does, works, and ends.
 //
-// mock_cuda_program KERNELS [exit | hang | _exit | kill | captures N | memory | names | samples | reset | waits | long | graph]: how it ends: by returning
-// from main, not at all until it is told over its standard input (sleep: until a signal ends it, behind the line "running"), by _exit(7),
-// or by SIGKILL (term, int, hup, abort, segv: by these; clean-term, clean-hup: likewise, in a handler of its own that has put back what was
-// before it). faulted: once CUPTI has faulted, 100 kernels more; then it says "unharmed". asked: it says how much is asked of CUPTI.
-// captures: N times 100 kernels between cudaProfilerStart and cudaProfilerStop, and KERNELS before each. memory: it uses memory as
-// mock_cupti.h says, and returns 4 where unified memory is not recorded. names: it names what it uses, and goes on as memory;
-// MOCK_CUDA_LIBRARY is its libcuda. samples: it is sampled. reset: cudaDeviceReset at the end. waits: three waits of two milliseconds, in wait_in_mock_program.
-// long: a kernel runs until SIGTERM comes; then it says "done" and returns 5. graph: it launches one, and waits for SIGTERM. _Exit and quick_exit: as _exit.
-// execv and so on, exec-call and exec-at-call for the functions syscall(), or exec-bare for the instruction: by that it becomes a shell that prints "first
-// second" and the value of COLOR, and returns 3; exec-fails: it tries what can't be run, and does all of it again. unreadable: a record that nobody can read,
-// what can't be run, 100 kernels more; then it says "unharmed". fork: a child does all of it; fork-after: a child tries the same once more. late: it also works
-// in an exit handler that was there before CUDA.
+// mock_cuda_program KERNELS [HOW], where HOW says what it does, or how it ends:
+// exit: returns from main. _exit: by _exit(7); _Exit and quick_exit likewise. kill: by SIGKILL; term, int, hup, abort, segv: by these signals. clean-term,
+// clean-hup: by these signals, in a handler of its own that has restored the former action. hang: returns once it is told over its standard input. sleep:
+// prints "running", and a signal ends it.
+// faulted: once CUPTI has faulted, 100 kernels more; then it prints "unharmed". asked: prints how much is asked of CUPTI. captures N: N times 100 kernels
+// between cudaProfilerStart and cudaProfilerStop, and KERNELS before each. memory: uses memory as mock_cupti.h says, and returns 4 if unified memory is not
+// recorded. names: names what it uses, and continues as memory; MOCK_CUDA_LIBRARY is its libcuda. samples: it is sampled. reset: cudaDeviceReset at the end.
+// waits: three waits of two milliseconds, in wait_in_mock_program. long: a kernel runs until SIGTERM comes; then it prints "done" and returns 5. graph:
+// launches one, and waits for SIGTERM.
+// execv and so on, exec-call and exec-at-call for the functions syscall(), or exec-bare for the instruction: in this way it becomes a shell that prints
+// "first second" and the value of COLOR, and returns 3. exec-fails: tries to run what can't be run, and does everything again. unreadable: a record that
+// nobody can read, an attempt to run what can't be run, and 100 kernels more; then it prints "unharmed". fork: a child does everything. fork-after: a child
+// tries the same once more. late: it also works in an exit handler that was registered before CUDA.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -65,7 +66,7 @@ void become_shell(const std::string& by) {
     if (execvp(none, texts(arguments)) != -1 || syscall(SYS_execve, none, arguments, variables) != -1) std::abort();
 }
 
-// As handlers do that have cleaned up and leave the end to the signal.
+// Ends like handlers that have cleaned up and leave the end to the signal.
 extern "C" void end_by_action(int signal) {
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
@@ -88,7 +89,7 @@ void go_on_in_child() {
   std::exit(WIFEXITED(status) ? WEXITSTATUS(status) : 9);
 }
 
-// By the functions of the runtime and those of the driver, plain and wide.
+// Uses the functions of the runtime and those of the driver, plain and wide.
 void name_resources() {
   const auto handle = []<typename Handle>(Handle*, const void* value) { return static_cast<Handle>(const_cast<void*>(value)); };
   nvtxNameCuDeviceA(0, "first of two");

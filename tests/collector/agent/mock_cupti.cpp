@@ -128,7 +128,7 @@ CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
 }
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
   const std::lock_guard lock(mock().mutex);
-  if (!mock().subscribed) std::abort();  // nobody may touch the Activity API who is not subscribed
+  if (!mock().subscribed) std::abort();  // only a subscriber may use the Activity API
   if (answer("buffers") != CUPTI_SUCCESS) return answer("buffers");
   mock().request = request;
   mock().complete = complete;
@@ -166,7 +166,7 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
 }
 CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId, std::uint8_t) { return CUPTI_SUCCESS; }
 CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId id, std::uint8_t) {
-  if (id != 2) std::abort();  // cuLaunchKernel alone works
+  if (id != 2) std::abort();  // only cuLaunchKernel works
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig* counters, std::uint32_t count) {
@@ -189,7 +189,7 @@ CUptiResult cuptiActivityFlushAll(std::uint32_t flag) {
   const bool is_forced = flag == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED;
   fault_if(is_forced ? "last" : "first");
   if (!is_forced && m.long_kernel_start != 0) return CUPTI_SUCCESS;
-  const bool was_disabled = m.kinds.insert(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL).second;  // it has them also when no more are asked for
+  const bool was_disabled = m.kinds.insert(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL).second;  // CUPTI also has them when no more are asked for
   if (was_disabled && m.has_graph) deliver_graph(m);
   if (is_forced) {
     deliver_unfinished_kernel(m);

@@ -1,4 +1,4 @@
-// PC sampling of the mock CUPTI (mock_cupti.h). As on an H200: two contexts of one GPU that are sampled at once break it for good.
+// PC sampling of the mock CUPTI (mock_cupti.h). As on an H200, sampling two contexts of one GPU at once breaks it for good.
 #include <cupti.h>
 #include <cupti_pcsampling.h>
 
@@ -20,7 +20,7 @@ struct Reason {
   const char* name;
 };
 constexpr Reason kReasons[] = {{14, "long_scoreboard"}, {15, "long_scoreboard_not_issued"}, {36, "wait"}, {26, "selected"}};
-constexpr std::uint32_t kSum = 0;  // no reason, but listed among them
+constexpr std::uint32_t kSum = 0;  // not a reason, but listed among them
 
 struct Sampling {
   std::mutex mutex;
@@ -28,8 +28,8 @@ struct Sampling {
   bool is_broken = false;
   CUpti_PCSamplingData* remaining = nullptr;
   std::uint32_t waiting = 0;   // rounds of samples that were not fetched
-  bool is_configured = false;  // before that nothing is sampled
-  bool has_control = false;    // of when it samples, by start and stop
+  bool is_configured = false;  // nothing is sampled before
+  bool has_control = false;    // start and stop control when it samples
   bool is_started = false;
   bool is_worker_late = true;
   std::uint64_t crc = 0;
@@ -45,12 +45,12 @@ void set(CUpti_PCSamplingPCData& row, std::uint64_t pc, std::initializer_list<CU
   row.cubinCrc = sampling().crc;
   row.pcOffset = pc;
   row.functionIndex = kSampledFunction;
-  row.functionName = function_name;  // shared by all rows, and nobody's to free
+  row.functionName = function_name;  // shared by all rows; must not be freed
   row.stallReasonCount = 0;
   for (const auto& reason : reasons) row.stallReason[row.stallReasonCount++] = reason;
 }
 
-// So many rounds: what mock_cupti.h says.
+// Fills in this number of rounds, as mock_cupti.h describes them.
 void fill(CUpti_PCSamplingData& data, std::uint32_t rounds) {
   set(data.pPcData[0], kSampledPc, {{14, rounds * kLongScoreboard}, {15, rounds * kLongScoreboardNotIssued}, {36, rounds * kWait}});
   set(data.pPcData[1], 0, {{26, rounds * kSelected}});
@@ -62,7 +62,7 @@ void fill(CUpti_PCSamplingData& data, std::uint32_t rounds) {
   data.hardwareBufferFull = 0;
 }
 
-// As what begins and ends sampling needs it on an H200: nobody launches.
+// Waits until nobody launches, as starting and ending of sampling require on an H200.
 CUptiResult await_break() {
   using namespace std::chrono_literals;
   const auto begin = std::chrono::steady_clock::now();
@@ -124,7 +124,7 @@ CUptiResult cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurati
     const CUpti_PCSamplingConfigurationInfo& one = parameters->pPCSamplingConfigurationInfo[i];
     if (one.attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE &&
         one.attributeData.collectionModeData.collectionMode != CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS)
-      return CUPTI_ERROR_INVALID_PARAMETER;  // nobody may serialise the program's kernels
+      return CUPTI_ERROR_INVALID_PARAMETER;  // the program's kernels must not be serialised
     if (one.attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON)
       for (std::size_t k = 0; k < one.attributeData.stallReasonData.stallReasonCount; ++k)
         if (one.attributeData.stallReasonData.pStallReasonIndex[k] == kSum) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -149,7 +149,7 @@ CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams* parameters) {
   if (std::getenv("MOCK_CUPTI_PC_FULL") != nullptr) return CUPTI_ERROR_OUT_OF_MEMORY;
   data.totalNumPcs = data.remainingNumPcs = 0;
   data.totalSamples = data.droppedSamples = data.nonUsrKernelsTotalSamples = 0;
-  // The last round waits for the end, as samples do that CUPTI's worker has not taken by then.
+  // The last round is kept until the end, like samples that CUPTI's worker has not taken by then.
   const std::uint32_t kept = sampling().is_worker_late ? 1 : 0;
   if (sampling().waiting <= kept) return CUPTI_SUCCESS;
   fill(data, sampling().waiting - kept);

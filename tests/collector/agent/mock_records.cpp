@@ -111,7 +111,7 @@ void deliver_long_kernel(Mock& m, std::uint64_t start, std::uint64_t end) {
   m.long_kernel_start = 0;
 }
 
-// As CUPTI of CUDA 13.0 does on an H200: who it is, and no times.
+// Like CUPTI of CUDA 13.0 on an H200: identifies the kernel, and has no times.
 void deliver_unfinished_kernel(Mock& m) { deliver_long_kernel(m, 0, 0); }
 
 void deliver_graph(Mock& m) {

@@ -5,7 +5,7 @@
 namespace lanescope::test::mock_cupti {
 namespace {
 
-// In steps that do not lead over the page below a stack.
+// Uses the stack in steps that do not jump over the page below it.
 __attribute__((noinline)) int without_end(volatile int* outer) {
   volatile int here[64] = {*outer};
   return here[0] < 0 ? 0 : without_end(here) + here[1];

@@ -1,4 +1,4 @@
-// The parts of the mock: what it knows, its records (mock_records.cpp), what programs ask of it (mock_work.cpp) and what CUPTI's callers do (mock_cupti.cpp).
+// The parts of the mock: its state, its records (mock_records.cpp), what programs ask of it (mock_work.cpp) and what CUPTI's callers do (mock_cupti.cpp).
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace lanescope::test::mock_cupti {
 
-// Threads of the program and the tracer's use it at once.
+// Used by threads of the program and of the tracer at the same time.
 struct Mock {
   std::mutex mutex;
   CUpti_BuffersCallbackRequestFunc request = nullptr;
@@ -33,18 +33,18 @@ struct Mock {
   bool event_timestamps = false;
   bool has_unfinished = false;
   std::atomic<bool> faults = false;
-  bool has_graph = false;               // that was launched, and did not come back
+  bool has_graph = false;               // a graph was launched, and did not come back
   std::uint64_t long_kernel_start = 0;  // 0: it does not run, or was delivered
 };
 Mock& mock();
 
-// Of the environment.
+// Read the environment.
 int number_in(const char* variable, int otherwise);
 bool says(const char* variable, const char* what);
 CUptiResult answer(const char* what);
 void fault_if(const char* when);
 
-// Those below require the lock, where they take a Mock.
+// The functions below that take a Mock require the lock.
 void give_back(Mock& m);
 
 template <typename Record>

@@ -10,7 +10,7 @@ using namespace lanescope::test::mock_cupti;
 
 namespace {
 
-// Who is to be called for it, without the lock; null: nobody.
+// The callback for this call, to be called without the lock; null: none.
 CUpti_CallbackFunc callback_of(const std::set<CUpti_CallbackId>& calls, CUpti_CallbackId id) {
   const std::lock_guard lock(mock().mutex);
   return calls.count(id) == 0 ? nullptr : mock().callback;
@@ -48,7 +48,7 @@ void mock_cupti_launch(std::uint32_t start) {
   const std::int64_t before = last_launch;
   if (start != 0) {
     launching = std::thread([] {
-      constexpr CUpti_CallbackId kLaunchKernel = 2;  // as cuptiGetCallbackName below has it
+      constexpr CUpti_CallbackId kLaunchKernel = 2;  // as in cuptiGetCallbackName
       for (; goes_on; std::this_thread::sleep_for(std::chrono::microseconds(100))) {
         call_back(kLaunchKernel, CUPTI_API_ENTER);
         CUpti_ModuleResourceData module{};
@@ -166,7 +166,7 @@ void mock_cupti_work(std::uint64_t kernels) {
   for (std::uint64_t i = 0; i < kernels; ++i) deliver_step(m, i, begin + i * 1'000);
   for (std::uint64_t i = 0; i < kInvalid; ++i) deliver(m, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, kernel(i, begin, begin - 1));
   m.has_unfinished = true;
-  constexpr std::uint64_t kLongestWait = 10'000'000;  // so that what is stopped next stops behind most of it
+  constexpr std::uint64_t kLongestWait = 10'000'000;  // so that the next stop comes after most of it
   const std::uint64_t end = begin + std::min(kernels * 1'000, kLongestWait);
   while (realtime_now() < end) usleep(100);
 }

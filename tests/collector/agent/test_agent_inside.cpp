@@ -1,4 +1,4 @@
-// The agent's own sources within a program (agent_inside.cpp), which a sanitizer watches where the build has one.
+// The agent's own sources in a program (agent_inside.cpp), which a sanitizer watches if the build has one.
 #include <algorithm>
 #include <set>
 
@@ -28,7 +28,7 @@ TEST_CASE("threads, names, bursts, forks and signals at once: every event of a p
     settings.trace_os_runtime = 1;
   };
 #if defined(__SANITIZE_THREAD__)
-  host.reads = false;  // memory that comes back from another process seems to be two threads' at once
+  host.reads = false;  // memory that another process has given back looks as if two threads used it at once
 #endif
   REQUIRE(host.run({program("agent_inside").string()}) == 0);
   host.reads = true;
@@ -53,7 +53,7 @@ TEST_CASE("threads, names, bursts, forks and signals at once: every event of a p
   CHECK(parent.memory.header().status.ringless_dropped == 0);
   std::set<std::string> domains;
   for (const ReadRecord& each : parent.metadata)
-    if (each.record.type == RecordType::kDomainCreate) CHECK(domains.insert(each.text).second);  // told once
+    if (each.record.type == RecordType::kDomainCreate) CHECK(domains.insert(each.text).second);  // reported once
   CHECK(domains.size() == 6);
   for (std::size_t i = 1; i < host.processes.size(); ++i) CHECK(count(*host.processes[i], RecordType::kRangePush, "child") == facts::kRangesOfChild);
 }

@@ -19,7 +19,7 @@ TEST_CASE("so many buffers and no more are handed out, each to one owner") {
   CHECK(out.size() == kMaximumBuffers);
   CHECK(buffers->unread() == kMaximumBuffers);
   for (std::uint8_t* buffer : out) buffers->complete(buffer, 17);
-  CHECK(buffers->unread() == kMaximumBuffers);  // with us now, and as lost as before should the process be killed
+  CHECK(buffers->unread() == kMaximumBuffers);  // the agent holds them, and they would be lost as before if the process were killed
   CHECK(buffers->request() == nullptr);         // completed, but not read yet
   for (std::uint8_t* expected : out) {
     const auto completed = buffers->take_completed();

@@ -1,4 +1,4 @@
-// Calls of a library that is loaded, of one on which the loader still works, and of one that the program writes to.
+// Calls of a library that is loaded, of one that the loader still works on, and of one that the program writes to.
 #include <cstdint>
 #include <fstream>
 #include <sstream>
@@ -19,10 +19,10 @@ namespace {
 constexpr pid_t kOwnAnswer = -4711;
 pid_t own_parent() { return kOwnAnswer; }
 
-// What calls of getppid() lead to; where this program's own lead may have been changed by now.
+// Redirects calls of getppid(). Its address is looked up, because this program's own slot may have been changed by now.
 Redirection to_own_parent() { return {"getppid", dlsym(RTLD_DEFAULT, "getppid"), reinterpret_cast<void*>(&own_parent), true}; }
 
-// What of the library is read-only after loading, whole pages.
+// The whole pages of the library that are read-only after loading.
 struct Region {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
@@ -82,7 +82,7 @@ TEST_CASE("what the program may write, and what not, is as before once calls of 
   REQUIRE(region.end - region.begin >= 3 * page);
   const std::uintptr_t last = region.end - page;  // where the table of functions lies
   const bool is_written_to = GENERATE(false, true);
-  const int rights = is_written_to ? PROT_READ | PROT_WRITE : PROT_READ;  // of a program that exchanges its own slots, for one
+  const int rights = is_written_to ? PROT_READ | PROT_WRITE : PROT_READ;  // for example, a program that exchanges its own slots
   REQUIRE(mprotect(reinterpret_cast<void*>(last), page, rights) == 0);
 
   const Redirection redirection[] = {to_own_parent()};
@@ -104,7 +104,7 @@ TEST_CASE("a file that the loader has not closed yet is left to it, and taken wh
   const Redirection redirection[] = {to_own_parent()};
   auto* const place = reinterpret_cast<void*>(region.begin);
 
-  // As while it is being relocated.
+  // The state during relocation.
   REQUIRE(mprotect(place, region.end - region.begin, PROT_READ | PROT_WRITE) == 0);
   CallSlots slots;
   slots.redirect(redirection);
@@ -112,7 +112,7 @@ TEST_CASE("a file that the loader has not closed yet is left to it, and taken wh
   CHECK(ask() != kOwnAnswer);
 
   REQUIRE(mprotect(place, region.end - region.begin, PROT_READ) == 0);
-  CHECK(slots.redirect(redirection).calls >= 1);  // although no file was loaded meanwhile
+  CHECK(slots.redirect(redirection).calls >= 1);  // although no file was loaded in between
   CHECK_FALSE(is_open_to_writes(region.begin));
   CHECK(ask() == kOwnAnswer);
   dlclose(library);

@@ -1,4 +1,4 @@
-// Captures that a program begins while sessions come and go, in a child of this process that joins them.
+// Captures that a program begins while sessions come and go, in a child of this process that joins the sessions.
 #include "agent/channel/capture.h"
 
 #include <cstring>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kBytes = channel::memory_bytes_for(channel::kLeastPoolBytes);
 
-// A session whose welcome waits in the socket, and which answers no capture.
+// A session whose welcome message waits in the socket, and which answers no capture.
 class Session {
  public:
   Session() {
@@ -35,7 +35,7 @@ class Session {
     close(file);
   }
   bool take_over() { return is_whole_ && join_recording_at(OwnDescriptor::keep(ends_[1]), ""); }
-  // As the session sees it; the agent has a mapping of its own.
+  // The header as the session sees it; the agent has a mapping of its own.
   channel::SharedHeader& seen() { return host_.header(); }
 
  private:
@@ -66,7 +66,7 @@ class Session {
 
 constexpr int kHolds = 0;
 
-// Which line of the story does not hold.
+// Returns the number of the first step that fails.
 int follow_two_sessions() {
   constexpr std::uint64_t kKey = 7;
   Session first, second;
@@ -78,7 +78,7 @@ int follow_two_sessions() {
   waits.join();
   channel::SharedHeader& now = join_recording().header();
   if (&now == &before) return 3;
-  if (second.seen().metadata_ring.produced.load() != 0) return 4;  // that it gave up
+  if (second.seen().metadata_ring.produced.load() != 0) return 4;  // a record that it gave up
   end_capture(now, kKey);
   if (second.seen().status.capture_begins.load() != 0 || second.seen().status.capture_ends.load() != 0) return 5;
 

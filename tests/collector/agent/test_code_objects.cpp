@@ -1,4 +1,4 @@
-// Which of a GPU's code the agent sends, over a cubin of three kernels, whose sections this test reads by itself.
+// Which of a GPU's code the agent sends, tested on a cubin of three kernels whose sections this test reads by itself.
 #include "agent/kernels/code_objects.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ Function find_function(const std::string& image, const std::string& mangled) {
   std::abort();
 }
 
-// What a reader makes of all parts that there are.
+// What a reader reassembles from all available parts.
 struct Reader {
   std::string image;
   std::size_t parts = 0;

@@ -184,7 +184,7 @@ TEST_CASE("everything that CUPTI delivers arrives, once, with its attributes") {
   CHECK(decoded.kernels.size() == count + facts::kUnfinished);
   CHECK(decoded.copied_bytes.size() == multiples(count, facts::kCopyEvery));
   CHECK(decoded.sets == multiples(count, facts::kSetEvery));
-  CHECK(decoded.waits == 0);  // they are for the deep preset: CUPTI's records of them are dear
+  CHECK(decoded.waits == 0);  // only the deep preset records them: CUPTI's records of waits are expensive
   CHECK(decoded.call_by_correlation.size() == count);
   CHECK(decoded.clock_readings >= 2);
 
@@ -200,7 +200,7 @@ TEST_CASE("everything that CUPTI delivers arrives, once, with its attributes") {
             kernel.shape.grid_x() == 1 + i % 5 && kernel.shape.block_x() == 256 && kernel.shape.registers_per_thread() == 32 &&
             kernel.shape.dynamic_shared_memory() == 4096 && kernel.shape.local_memory_total() == std::uint64_t{6} << 30 &&
             kernel.graph_node == (i % 7 == 0 ? static_cast<std::int64_t>(5'000'000'000 + i) : 0) && kernel.graph == (i % 7 == 0 ? 11u : 0u);
-    // The clocks' difference may be re-read in between; a millisecond would show a wrong one.
+    // The difference between the clocks may be read again in between; a deviation of a millisecond would mean that a wrong clock was used.
     sound = sound && std::abs(kernel.start - first - static_cast<std::int64_t>(i * 1'000)) < 1'000'000;
     sound = sound && kernel.start - decoded.call_by_correlation.at(correlation) == 200;
   }
@@ -375,7 +375,7 @@ TEST_CASE("a libcupti whose headers were overwritten is seen before it is loaded
     CAPTURE(place, bytes);
     check_is_passed_over(path);
   };
-  write_with(0, 4, '\0');                                                  // of the file's kind
+  write_with(0, 4, '\0');                                                  // of the type of file
   write_with(offsetof(ElfW(Ehdr), e_machine), 2, '\x7f');                  // of another processor
   write_with(header.e_phoff, header.e_phnum * sizeof(ElfW(Phdr)), '\0');   // no segments
   write_with(header.e_phoff + offsetof(ElfW(Phdr), p_filesz), 4, '\x7f');  // a segment beyond the end
@@ -410,7 +410,7 @@ TEST_CASE("a libcupti that is found by its name is loaded from the first folder 
 }
 
 TEST_CASE("NVIDIA's own libcupti on a machine without a driver is told as such") {
-  if (dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) return;  // there is one
+  if (dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) return;  // this machine has the real library
   std::string library;
   for (const char* path : {"/usr/local/cuda/lib/libcupti.so.13", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13"})
     if (library.empty() && std::filesystem::exists(path)) library = path;
@@ -443,7 +443,7 @@ TEST_CASE("nothing is recorded until the host says so, and everything is handed 
       header.settings.stop_requests = 1;
       asked = true;
     }
-    // It ends only after it has answered: what is there now came because the host asked.
+    // It ends only after it has answered: what is there now was sent because the host asked.
     if (header.status.stop_answers == 1 && header.status.phase == static_cast<std::uint32_t>(channel::AgentPhase::kDone))
       REQUIRE(write(to_program[1], "x", 1) == 1);
   };
@@ -548,7 +548,7 @@ TEST_CASE("of unified memory, what was asked for alone is recorded") {
   REQUIRE(host.run({kProgram, "0", "memory"}, kMock) == 0);
   const Decoded decoded = decode(*host.processes[0]);
   REQUIRE(decoded.page_faults.size() == 1);
-  CHECK(decoded.page_faults[0].device_size() == 0);  // the CPU alone
+  CHECK(decoded.page_faults[0].device_size() == 0);  // only the CPU
   CHECK(decoded.migrations.size() == 1);
   CHECK(decoded.memory_usage.empty());
   CHECK(decoded.cuda_events.empty());

@@ -1,4 +1,4 @@
-// What the agent's writer makes of events, decoded by the real protobuf library; and how it turns times.
+// What the agent's writer makes of events, decoded by the real protobuf library; and how it converts times.
 #include <cstring>
 #include <random>
 
@@ -16,7 +16,7 @@ using namespace lanescope::agent::encode;
 
 namespace {
 
-// A memory file of which the test is the host.
+// A memory file whose host is the test.
 class Memory {
  public:
   static constexpr std::uint64_t kBytes = channel::memory_bytes_for(channel::kLeastPoolBytes);
@@ -187,7 +187,7 @@ TEST_CASE("equal values have one id, and each is told once") {
   std::string reused = "one kernel";
   CHECK(strings.id_of_pointer(reused.c_str()) == 3);
   CHECK(strings.id_of_pointer(reused.c_str()) == 3);
-  std::memcpy(reused.data(), "two", 3);  // another module's name came to lie at the same address
+  std::memcpy(reused.data(), "two", 3);  // the name of another module now lies at the same address
   CHECK(strings.id_of_pointer(reused.c_str()) == 4);
   for (int i = 0; i < 100'000; ++i) REQUIRE(strings.id("kernel " + std::to_string(i)) == static_cast<std::uint32_t>(5 + i));
   for (int i = 0; i < 100'000; ++i) REQUIRE(strings.id("kernel " + std::to_string(i)) == static_cast<std::uint32_t>(5 + i));

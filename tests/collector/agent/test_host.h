@@ -1,5 +1,5 @@
-// The smallest host that an agent can report to: it takes processes in and reads what they wrote. What the real one does besides (files,
-// live view, processes that end) is left out.
+// The smallest host to which an agent can report: it accepts processes and reads what they wrote. The other work of the real host (files, live view,
+// processes that end) is left out.
 #pragma once
 
 #include <cstring>
@@ -53,12 +53,12 @@ class HostedProcess {
   HostedProcess(const HostedProcess&) = delete;
   HostedProcess& operator=(const HostedProcess&) = delete;
 
-  // As a recorder that is over.
+  // Closes the connection, as a recorder that has ended.
   void hang_up() {
     if (connection_ >= 0) close(std::exchange(connection_, -1));
   }
 
-  // Reads whatever lies in the rings now.
+  // Reads what is in the rings now.
   void read() {
     const auto collect = [](std::vector<ReadRecord>& into) {
       return [&into](const channel::Record& record, std::string_view text) { into.push_back({record, std::string(text)}); };
@@ -146,7 +146,7 @@ class TestHost {
     return status;
   }
 
-  // Takes in who waits to be taken in, for a millisecond at most, and reads all rings.
+  // Accepts processes that wait, for at most a millisecond, and reads all rings.
   void serve() {
     pollfd waiting{listener_, POLLIN, 0};
     if (poll(&waiting, 1, 1) > 0) accept_process();
@@ -156,10 +156,10 @@ class TestHost {
   }
 
   std::uint64_t pool_bytes = channel::kDefaultPoolBytes;  // of every process that reports
-  std::string token;                                      // by which they know us, where their address has one
-  int standard_output = -1;                               // of programs; -1: as ours
+  std::string token;                                      // by which agents recognize us, if their address has one
+  int standard_output = -1;                               // of programs; -1: ours
   bool reads = true;                                      // whether rings are emptied while a program runs
-  std::function<void()> on_serve;                         // called each time that the host has looked
+  std::function<void()> on_serve;                         // called after each look of the host
 
   std::deque<std::unique_ptr<HostedProcess>> processes;
 

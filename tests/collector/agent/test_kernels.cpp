@@ -1,4 +1,4 @@
-// The real agent, and its library for kernels, over a CUPTI that a test controls.
+// The real agent and its library for kernels, over a CUPTI that a test controls.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 const std::string kProgram = program("mock_cuda_program").string();
 
-// What was written of kernels beyond their times, and how many of them were recorded.
+// What was written about kernels besides their times, and how many kernels were recorded.
 struct Written {
   std::size_t kernels = 0;
   std::map<std::string, std::string> code;  // images, by name in hexadecimal
@@ -160,12 +160,12 @@ TEST_CASE("a GPU is claimed by one, who lets go of it beside a forked child, and
   int status = 0;
   close(ends[0]);
   first.give_back();
-  for (int look = 0; look < 6'000 && !second.take(gpu.c_str()); ++look) usleep(10'000);  // until the child has
+  for (int look = 0; look < 6'000 && !second.take(gpu.c_str()); ++look) usleep(10'000);  // until the child has given it back
   CHECK(second.take(gpu.c_str()));
   close(ends[1]);
   waitpid(child, &status, 0);
 
-  // The program closes what it does not know, and opens a file in its place.
+  // The program closes every descriptor that it does not know, and opens a file in its place.
   constexpr int kBeyondOurs = 600;
   std::vector<int> theirs;
   for (int number = 500; number < kBeyondOurs; ++number) theirs.push_back(dup2(STDERR_FILENO, number));

@@ -1,4 +1,4 @@
-// Which ends of work of CUDA graphs are believed that is read after recording stopped.
+// Which ends of work of CUDA graphs are believed if they are read after the recording stopped.
 #include "agent/cupti/records/late_graph_work.h"
 
 #include <vector>
@@ -20,7 +20,7 @@ encode::Kernel kernel(std::uint64_t node, std::int64_t start, std::int64_t end) 
   return result;
 }
 
-// The starts of what is given back, and how many others there were.
+// The starts of the work that is given back, and the number of the work that is left out.
 struct Released {
   std::vector<std::int64_t> starts;
   std::uint64_t left_out = 0;
@@ -50,7 +50,7 @@ TEST_CASE("while recording goes on nothing is held, and behind it work of graphs
 TEST_CASE("of launches whose kernels follow each other all are given back, whenever they ran") {
   LateGraphWork work;
   work.begin(kStop);
-  // The first ended before recording did, the second was under way, the third came after: all in any order.
+  // The first ended before the recording stopped, the second was running, the third came after: in any order.
   for (const encode::Kernel& next :
        {kernel(1, 1'100, 1'200), kernel(1, 100, 200), kernel(1, 900, 1'010), kernel(2, 1'200, 1'300), kernel(2, 200, 300), kernel(2, 1'010, 1'090)})
     REQUIRE(work.hold(next));
@@ -71,7 +71,7 @@ TEST_CASE("of a launch whose kernels end when those of a later one did none is g
   set.time = {920, 4'110};
   set.graph = {3, 1};
   REQUIRE(work.hold(set));
-  REQUIRE(work.hold(kernel(1, 800, 810)));  // the launch before
+  REQUIRE(work.hold(kernel(1, 800, 810)));  // the previous launch
   const Released released = release(work);
   CHECK(released.starts == std::vector<std::int64_t>{800});
   CHECK(released.left_out == 3);
@@ -80,7 +80,7 @@ TEST_CASE("of a launch whose kernels end when those of a later one did none is g
 TEST_CASE("a launch of which one end lies before the stop was not written over") {
   LateGraphWork work;
   work.begin(kStop);
-  REQUIRE(work.hold(kernel(1, 900, 999)));  // beside the other, on another stream
+  REQUIRE(work.hold(kernel(1, 900, 999)));  // at the same time as the other, on another stream
   REQUIRE(work.hold(kernel(2, 900, 1'500)));
   CHECK(release(work).left_out == 0);
 }

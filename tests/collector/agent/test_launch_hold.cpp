@@ -1,4 +1,4 @@
-// Launches that are held while PC sampling begins or ends, by callbacks as CUPTI makes them.
+// Launches that are held while PC sampling begins or ends, through callbacks as CUPTI makes them.
 #include <cupti.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -41,7 +41,7 @@ void call(CUpti_CallbackId id, CUpti_ApiCallbackSite site) {
 void enter(CUpti_CallbackId id) { call(id, CUPTI_API_ENTER); }
 void leave(CUpti_CallbackId id) { call(id, CUPTI_API_EXIT); }
 
-// As a thread finds that launches nothing itself.
+// The result for a thread that launches nothing itself.
 bool can_hold(std::int64_t patience = 0) {
   bool are_back = false;
   std::thread([&] { are_back = cupti::hold_launches(patience); }).join();
@@ -60,7 +60,7 @@ TEST_CASE("a launch within another is under way with that one, and has come back
   cupti::follow_launches(cupti, nullptr);
   enter(kOuter);
   CHECK_FALSE(can_hold());
-  enter(kInner);  // not held: the one around it would never come back
+  enter(kInner);  // not held: the launch around it would never return
   leave(kInner);
   cupti::let_launches_go();
   CHECK_FALSE(are_all_back());
@@ -98,7 +98,7 @@ TEST_CASE("a launch does not wait for itself, and the others wait for it") {
   const cupti::Functions cupti = functions();
   cupti::follow_launches(cupti, nullptr);
   enter(kOuter);
-  CHECK(cupti::hold_launches(0));  // as where a context ends, and its sampling with it
+  CHECK(cupti::hold_launches(0));  // for example, if a context ends, and its sampling with it
   std::atomic<bool> has_gone{false}, was_held{false};
   std::thread other([&] {
     enter(kCopy);
@@ -134,7 +134,7 @@ TEST_CASE("nobody is held for a call that waits for the GPU, and the last that c
   CHECK_FALSE(could_hold.load());
   leave(kWait);
 
-  // A program that waits nearly always.
+  // A program that waits nearly all the time.
   std::atomic<bool> is_held{false}, has_gone{false}, has_slipped_through{false};
   std::thread waits([&] {
     while (!has_gone.load()) {
@@ -180,7 +180,7 @@ TEST_CASE("a try in vain leaves the program alone for a moment, which grows with
   };
   constexpr std::int64_t kPatience = 50'000'000;
   CHECK_FALSE(is_held_beside_a_launch(kPatience));
-  CHECK(holds(2 * kPatience));  // it waits for the calm to end
+  CHECK(holds(2 * kPatience));  // it waits until the calm ends
 
   CHECK_FALSE(is_held_beside_a_launch(kPatience));
   const std::int64_t begin = monotonic_now();

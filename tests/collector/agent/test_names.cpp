@@ -1,4 +1,4 @@
-// Names that the agent keeps: of as many things as a program likes, which come and go.
+// Names that the agent keeps, for as many objects as a program likes, which come and go.
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
@@ -54,7 +54,7 @@ TEST_CASE("three hundred thousand names are told, each once, in time that grows 
   CHECK(count_of(named.metadata, type) == kMany);
   CHECK(named.metadata.back().text == "the name of number " + std::to_string(kMany - 1));
   if (what == "domains") CHECK(named.last.record.domain == named.metadata.back().record.domain);
-  // Less than a microsecond each; where each name is compared with all before, more than a minute.
+  // Less than a microsecond per name; if each name were compared with all before, it would take more than a minute.
   CHECK(named.milliseconds < 10'000);
 }
 

@@ -1,4 +1,4 @@
-// When PC sampling may begin and end: a CUPTI whose calls are counted, and an agent whose launches come back or do not.
+// When PC sampling may begin and end: a CUPTI whose calls are counted, and an agent whose launches return or do not.
 #include <cstring>
 #include <functional>
 #include <string>
@@ -24,9 +24,9 @@ Calls calls;
 
 class Agent final : public Host {
  public:
-  bool are_back = true;  // the program's launches
+  bool are_back = true;  // the program's launches have returned
   bool is_held = false;
-  std::int64_t shift = 0;  // ns, of the recorder's clock against the program's
+  std::int64_t shift = 0;  // ns, of the recorder's clock relative to the program's
   int frames = 0;          // of samples
   lanescope::proto::PcSamples written;
   std::function<void()> while_held = [] {};
@@ -111,7 +111,7 @@ TEST_CASE("where a launch does not come back sampling stays on, which is told, a
   CHECK(agent.told[0].find("stays on") != std::string::npos);
 
   collector.begin_session();
-  collector.begin(request);  // it still does not come back
+  collector.begin(request);  // it still does not return
   CHECK(calls.disabled == 0);
   agent.are_back = true;
   collector.end();

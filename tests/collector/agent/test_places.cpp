@@ -1,4 +1,4 @@
-// Memory of one session after the other in this process.
+// The memory of successive sessions in this process.
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kMemoryBytes = std::size_t{8} << 20;
 
-// A memory file that says by its first and last byte which one it is.
+// A memory file that is identified by its first and last byte.
 class MemoryFile {
  public:
   MemoryFile(std::size_t bytes, char mark) : file_(memfd_create("places", MFD_CLOEXEC)), bytes_(bytes) {
@@ -34,7 +34,7 @@ class MemoryFile {
   MemoryFile& operator=(const MemoryFile&) = delete;
 
   [[nodiscard]] int get() const { return file_; }
-  // Whether it is what lies there, and what is written there comes to it.
+  // True if this file is mapped there, and writes to the mapping reach the file.
   [[nodiscard]] bool lies_at(void* mapping, char mark) const {
     auto* const bytes = static_cast<char*>(mapping);
     if (bytes[0] != mark || bytes[bytes_ - 1] != mark) return false;
@@ -49,10 +49,10 @@ class MemoryFile {
   std::size_t bytes_;
 };
 
-// One after the other, as sessions come that a process is attached to.
+// Successive sessions, like those of a process that is attached to repeatedly.
 class Sessions {
  public:
-  // The memory of the next one, once the last one was left. Null where it is not there, or is another.
+  // Maps the memory of the next session after the last one was left. Null if it is not mapped, or if another memory is there.
   std::byte* next(std::size_t bytes = kMemoryBytes) {
     ++generation_;
     const auto mark = static_cast<char>(generation_);
@@ -72,7 +72,7 @@ class Sessions {
   void* live_ = nullptr;
 };
 
-// Returns the exit code of a child that does this.
+// Returns the exit code of a child that runs `work`.
 template <typename Work>
 int in_child(Work work) {
   const pid_t child = fork();
@@ -114,11 +114,11 @@ TEST_CASE("a place keeps the size of the largest memory that lay there") {
     REQUIRE(memory != nullptr);
     memory[bytes - 1] = std::byte{1};
   }
-  // The smallest that is large enough is taken: three of each size at most.
+  // The smallest place that is large enough is taken: at most three of each size.
   CHECK(bytes_of_addresses() - before <= 3 * (kMemoryBytes + kMemoryBytes / 4) + (std::size_t{1} << 20));
   std::set<std::byte*> places;
   for (int i = 0; i < 6; ++i) places.insert(sessions.next(kMemoryBytes / 2));
-  for (std::byte* const place : places) std::memset(place, 7, kMemoryBytes);  // of those that are larger, what lies behind is there
+  for (std::byte* const place : places) std::memset(place, 7, kMemoryBytes);  // the places are larger than the memory, and the rest is accessible
 }
 
 TEST_CASE("memory that somebody holds is not lain over, until two sessions after it was released") {

@@ -1,4 +1,4 @@
-// A program to attach to: does one thing, chosen by its argument, and says at its end whether anything disturbed it. It exits with 7.
+// A program to attach to: does one thing, chosen by its argument, and reports at its end whether anything disturbed it. It exits with 7.
 //
 // Modes that end on request read standard input: closing it ends them. A second argument is a folder that becomes its root.
 #include <linux/filter.h>
@@ -44,7 +44,7 @@ bool input_is_closed() {
   return poll(&input, 1, 0) > 0;
 }
 
-// The first thread ends, and another one reads.
+// The first thread ends, and another thread reads.
 const char* do_headless() {
   pthread_t other;
   const auto read_on = [](void*) -> void* {
@@ -61,7 +61,7 @@ const char* do_read() {
   return whole(count == 5 && std::strncmp(letters, "hello", 5) == 0);
 }
 
-// Has so much memory that the kernel takes a while to take it back.
+// Has so much memory that the kernel needs a while to release it.
 const char* do_large() {
   constexpr std::size_t kBytes = std::size_t{512} << 20;
   void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -173,7 +173,7 @@ const char* do_compute() {
   return whole(good);
 }
 
-// Puts numbers into all registers of a kind, keeps the processor busy, and takes them out again. 128 bytes below the stack are in use, too.
+// Puts numbers into all registers of a kind, keeps the processor busy, and reads them again. 128 bytes below the stack are in use, too.
 struct Registers {
   std::uint64_t general[8];
   std::uint64_t below_stack[16];
@@ -209,11 +209,10 @@ static_assert(offsetof(Registers, below_stack) == 64 && offsetof(Registers, vect
 
 thread_local std::uint64_t of_this_thread = 0;
 
-// Everything that is a thread's own, again and again: registers, how numbers are rounded, the signal mask, the alternate stack, thread-local
-// memory.
+// Checks everything that belongs to a thread, again and again: registers, the rounding mode, the signal mask, the alternate stack, thread-local memory.
 bool keeps_its_state() {
   constexpr std::uint64_t kRounds = 2'000'000;  // about a millisecond
-  constexpr unsigned kRoundUp = 0x5f80;         // of SSE; what else is in it is as the kernel sets it
+  constexpr unsigned kRoundUp = 0x5f80;         // of SSE; its other bits are as the kernel sets them
   Registers in{};
   std::uint64_t number = 1;
   for (auto* place = reinterpret_cast<std::uint64_t*>(&in); place != reinterpret_cast<std::uint64_t*>(&in + 1); ++place)
@@ -276,7 +275,7 @@ const char* do_handler() {
   return whole(kept_in_handler);
 }
 
-// Waits that have a time limit, which no signal interrupts.
+// Waits with a time limit, which no signal interrupts.
 const char* do_naps() {
   constexpr double kNap = 0.02;
   const timespec nap{0, 20'000'000};
@@ -323,7 +322,7 @@ const char* do_short() {
   return whole(true);
 }
 
-// A filter lets it make no sockets, as some sandboxes do.
+// A filter forbids it to make sockets, as some sandboxes do.
 const char* do_filtered() {
   sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 0, 1),
                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
@@ -332,7 +331,7 @@ const char* do_filtered() {
   return do_read();
 }
 
-// What is not for reading, writing and ending ends it.
+// Every call except those for reading, writing and ending ends the process.
 void be_killed_for_others() {
 #define LANESCOPE_ALLOW(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
   sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -361,7 +360,7 @@ const char* do_deadly() {
   return do_read();
 }
 
-// The main thread may do all.
+// The main thread may make all calls.
 const char* do_deadly_thread() {
   const char* result = nullptr;
   std::thread([&] {

@@ -1,4 +1,4 @@
-// Stands in for an agent whose entry does not return for long, and enters the kernel all the while, as who waits for a spin lock does.
+// Stands in for an agent whose entry does not return for a long time and enters the kernel all the while, like a wait for a spin lock.
 #include <sched.h>
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// Stands in for the agent where only the way in is tested: it says that it was called, and how often, from which process.
+// Stands in for the agent if only the way in is tested: it reports that it was called, how often, and from which process.
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -52,7 +52,7 @@ class RunningTarget {
     input_ = -1;
   }
 
-  // Returns once the kernel says that the main thread sleeps in this system call.
+  // Returns once the kernel shows that the main thread sleeps in this system call.
   void wait_until_in(long system_call) const {
     long number = -1;
     while (number != system_call && kill(pid_, 0) == 0) {
@@ -60,7 +60,7 @@ class RunningTarget {
       if (!(file >> number)) number = -1;
     }
   }
-  // Returns once it runs the program and has as many threads.
+  // Returns once it runs the program and has this number of threads.
   void wait_for_threads(std::size_t count) const {
     const std::string own = name_of(getpid());
     for (;;) {

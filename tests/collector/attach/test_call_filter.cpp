@@ -1,4 +1,4 @@
-// What a seccomp filter may do with a system call: by hand, and against running it with many arguments.
+// What a seccomp filter may do with a system call: known by hand, and by running the filter with many arguments.
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
@@ -24,7 +24,7 @@ constexpr std::size_t kNumber = offsetof(seccomp_data, nr);
 constexpr std::size_t kMachine = offsetof(seccomp_data, arch);
 constexpr std::size_t kFirstArgument = offsetof(seccomp_data, args);
 
-// As the kernel runs it.
+// Runs the filter as the kernel does.
 std::uint32_t run(const FilterProgram& program, const seccomp_data& data) {
   std::uint32_t a = 0;
   std::uint32_t x = 0;
@@ -117,7 +117,7 @@ TEST_CASE("no arguments come to a worse end than what is said, whatever the prog
   constexpr std::size_t kLength = 24;
   FilterProgram filter;
   while (filter.size() < kLength) {
-    const auto room = static_cast<std::uint32_t>(kLength - filter.size());  // the last is an answer
+    const auto room = static_cast<std::uint32_t>(kLength - filter.size());  // the last instruction is an answer
     switch (below(10)) {
       case 0:
         filter.push_back(load(kNumber));

@@ -23,7 +23,7 @@ std::string content(const std::optional<ForeignFile>& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// A process that has this folder for its root.
+// A process whose root is this folder.
 class Confined {
  public:
   explicit Confined(const fs::path& root) {

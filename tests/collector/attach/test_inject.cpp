@@ -38,14 +38,14 @@ std::string greeting(int connection) {
   return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
 }
 
-// Attaches, checks that the agent was entered, and returns how long the target stood still.
+// Attaches, checks that the agent was entered, and returns how long the target was stopped.
 std::chrono::nanoseconds attach_once(pid_t pid, int call = 1, Loader loader = Loader::kNewThread) {
   const Result<Injection> injection = inject_greeting(pid, loader);
   INFO((injection ? "" : injection.error().text));
   REQUIRE(injection);
   CHECK(greeting(injection->connection) == "call " + std::to_string(call) + " in " + std::to_string(pid));
   CHECK((injection->origin == AgentOrigin::kLoaded) == (call == 1));
-  CHECK(injection->stopped < 60s);  // a busy machine lets it wait
+  CHECK(injection->stopped < 60s);  // a busy machine makes it wait
   close(injection->connection);
   return injection->stopped;
 }
@@ -58,7 +58,7 @@ void check_end(RunningTarget& target) {
   CHECK(WEXITSTATUS(status) == 7);
 }
 
-// Whether threads are found safe that wait for a lock or a file, or that run: their call stacks have to be followed for that.
+// True if threads that run, or wait for a lock or a file, can be found safe: that requires their call stacks to be followed.
 bool follows_stacks() {
   if (LANESCOPE_FOLLOWS_STACKS == 0) WARN("This build can't follow call stacks (there was no libdw): not tested.");
   return LANESCOPE_FOLLOWS_STACKS != 0;
@@ -124,13 +124,13 @@ TEST_CASE("a program whose loader is still at work, as on a slow file system, is
   const test::TemporaryFolder folder;
   const std::string fifo = (folder.path() / "library.so").string();
   REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
-  setenv("LD_PRELOAD", fifo.c_str(), 1);  // of which the loader waits for the first byte, before it has mapped the C library
+  setenv("LD_PRELOAD", fifo.c_str(), 1);  // the loader waits for its first byte before it has mapped the C library
   RunningTarget target({target_program(), "epoll"});
   unsetenv("LD_PRELOAD");
   target.wait_until_in(SYS_openat);
   std::thread slow([&fifo] {
     std::this_thread::sleep_for(700ms);
-    close(open(fifo.c_str(), O_WRONLY));  // there is none: the loader goes on without it
+    close(open(fifo.c_str(), O_WRONLY));  // the file is empty: the loader continues without it
   });
   attach_once(target.pid());
   slow.join();
@@ -141,7 +141,7 @@ TEST_CASE("a program whose loader is still at work, as on a slow file system, is
 TEST_CASE("a program that becomes another one while it is attached to is attached to as that one") {
   for (int round = 0; round < 20; ++round) {
     CAPTURE(round);
-    const std::string turns = std::to_string(500 + 300 * round);  // before it goes on as the other one: one of them lies within the attach
+    const std::string turns = std::to_string(500 + 300 * round);  // before exec: in one of the rounds that happens during the attach
     RunningTarget target({"/bin/sh", "-c", "i=0; while [ $i -lt " + turns + " ]; do i=$((i+1)); done; exec " + target_program() + " epoll"});
     target.wait_for_threads(1);
     const Result<Injection> injection = inject_greeting(target.pid());
@@ -160,7 +160,7 @@ TEST_CASE("a second recording is refused while the agent still waits for the ans
   const InjectionRequest request{.pid = target.pid(), .agent = LANESCOPE_REAL_AGENT, .patience = 60s};
   const Result<Injection> first = inject(request);
   REQUIRE(first);
-  CHECK_FALSE(greeting(first->connection).empty());  // its thread has taken the invitation, and nobody answers
+  CHECK_FALSE(greeting(first->connection).empty());  // its thread has taken the invitation, and nobody answers it
   const Result<Injection> second = inject(request);
   REQUIRE_FALSE(second);
   CHECK_THAT(second.error().text, contains_text("another recording of it is under way"));
@@ -263,7 +263,7 @@ TEST_CASE("attaching again enters the agent that is there, and leaves no descrip
   target.wait_until_in(SYS_epoll_wait);
   const std::set<int> before = open_descriptors(target.pid());
   for (int call = 1; call <= 3; ++call) attach_once(target.pid(), call);
-  // The greeting agent keeps its end of each socket, as an agent does; nothing else is left.
+  // The greeting agent keeps its end of each socket, as an agent does; no other descriptor is left.
   CHECK(open_descriptors(target.pid()).size() == before.size() + 3);
   target.send("hello");
   check_end(target);
@@ -271,7 +271,7 @@ TEST_CASE("attaching again enters the agent that is there, and leaves no descrip
 
 TEST_CASE("a target that sees another file at the agent's path gets a copy in memory") {
   const test::TemporaryFolder folder;
-  // The kernel shows the target's root as the same file system here; a name that it can't open stands for another mount namespace.
+  // The kernel shows the target's root as the same file system here; a name that the target cannot open stands for another mount namespace.
   const std::filesystem::path hidden = folder.path() / "liblanescope-agent.so";
   std::filesystem::copy_file(LANESCOPE_GREETING_AGENT, hidden);
   RunningTarget target({target_program(), "epoll"});
@@ -309,7 +309,7 @@ TEST_CASE("an agent whose file was cut short is refused by the loader, which the
   const test::TemporaryFolder folder;
   const std::filesystem::path cut = folder.path() / "liblanescope-agent.so";
   std::filesystem::copy_file(LANESCOPE_REAL_AGENT, cut);
-  std::filesystem::resize_file(cut, 4096);  // what lies behind can't be read, although the file's first page says that it is there
+  std::filesystem::resize_file(cut, 4096);  // the rest cannot be read, although the file's first page says that it is there
   RunningTarget target({target_program(), "read"});
   target.wait_until_in(SYS_read);
   const Result<Injection> injection = inject({.pid = target.pid(), .agent = cut, .patience = 60s});
@@ -322,7 +322,7 @@ TEST_CASE("an agent whose file was cut short is refused by the loader, which the
 
 TEST_CASE("a program whose limits leave no room for a thread is refused with the limits that may be meant") {
   RunningTarget target(
-      {"/bin/sh", "-c", "ulimit -s 65536; ulimit -d 40000; exec \"$0\" epoll", target_program()});  // a thread's stack is as large as the first one's may be
+      {"/bin/sh", "-c", "ulimit -s 65536; ulimit -d 40000; exec \"$0\" epoll", target_program()});  // a new thread's stack gets the first one's limit
   target.wait_until_in(SYS_epoll_wait);
   const Result<Injection> injection = inject({.pid = target.pid(), .agent = LANESCOPE_REAL_AGENT, .patience = 60s});
   REQUIRE_FALSE(injection);

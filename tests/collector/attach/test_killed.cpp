@@ -1,4 +1,4 @@
-// What is attached to when the one who attaches is killed: it goes on as if nobody had.
+// A target whose attacher is killed goes on as if nobody had attached.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ bool may_attach_to_siblings() {
   return false;
 }
 
-// Its tracer hears of what it does to the target: ptrace and pwrite64.
+// Lets its tracer see its requests to the target: ptrace and pwrite64.
 void announce_requests() {
   sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 1, 0),
                         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pwrite64, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE),
@@ -53,11 +53,11 @@ void announce_requests() {
   const Result<Injection> injection = inject({.pid = target, .agent = LANESCOPE_GREETING_AGENT, .patience = 60s, .loader = loader});
   if (injection) _exit(kAttached);
   if (injection.error().text.ends_with("Try again.")) _exit(kBusy);
-  std::fprintf(stderr, "%s\n", injection.error().text.c_str());  // the only trace of why
+  std::fprintf(stderr, "%s\n", injection.error().text.c_str());  // the only hint of the reason
   _exit(kRefused);
 }
 
-// Kills it before its n-th moment of those before and behind each request.
+// Kills the attacher at the n-th moment. Moments are directly before and after each request.
 [[noreturn]] void watch_and_exit(pid_t attacher, int n) {
   int status = 0;
   waitpid(attacher, &status, WUNTRACED);
@@ -82,7 +82,7 @@ void announce_requests() {
   _exit(kRefused);
 }
 
-// How attaching ended: kAttached where there were fewer than n moments.
+// How attaching ended: kAttached if there were fewer than n moments.
 int attach_killed_at(int n, pid_t target, Loader loader) {
   const pid_t watcher = fork();
   if (watcher == 0) {
@@ -117,7 +117,7 @@ int kill_at_each(const char* mode, Loader loader) {
     const int how = attach_killed_at(n, target.pid(), loader);
     REQUIRE(how != kRefused);
     end(target);
-    if (how == kBusy) {  // refused for the moment, as the limits of a machine that is too busy demand
+    if (how == kBusy) {  // refused for now, as on a machine that is too busy for the time limits
       REQUIRE(++busy <= kMostBusy);
       --n;
       continue;

@@ -1,4 +1,4 @@
-// A recorder and an agent of different builds must not take each other for the same: what each writes would stand elsewhere for the other.
+// A recorder and an agent of different builds must not take each other for the same build: each would read the other's data at wrong places.
 #include "collector/channel/layout.h"
 
 #include <cstdint>

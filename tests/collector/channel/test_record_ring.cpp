@@ -13,7 +13,7 @@ using namespace lanescope::channel;
 
 namespace {
 
-// A ring, and a pool of its own.
+// A ring with its own pool.
 struct Ring {
   explicit Ring(std::uint32_t segments = 4) : links(segments), storage(segments * kSegmentBytes / 8) {}
   SegmentPool pool() { return {pool_header, links.data(), std::as_writable_bytes(std::span(storage)).data(), static_cast<std::uint32_t>(links.size())}; }
@@ -62,7 +62,7 @@ TEST_CASE("a record takes two words, one for each part that it has, and its text
     return ring.header.head - before;
   };
   const auto nothing = [](Record&) {};
-  CHECK(taken(nothing, {}) == 24);  // the first of a segment names the thread
+  CHECK(taken(nothing, {}) == 24);  // the first record of a segment names the thread
   CHECK(taken(nothing, {}) == 16);
   CHECK(taken(nothing, "step") == 24);
   CHECK(taken(nothing, "12345678") == 24);
@@ -289,7 +289,7 @@ TEST_CASE("whatever the bytes are, a reader stays within them and comes to an en
   Ring ring;
   for (std::uint64_t& word : ring.storage) {
     word = random();
-    // Often nearly right, so that the reader gets further than the first record.
+    // Often nearly valid, so that the reader gets beyond the first record.
     if (random() % 2 == 0) word = (2 + random() % 5) | (random() % 17) << 8 | (random() % 16) << 24 | (random() % 16) << 32;
   }
   for (auto& link : ring.links) link = static_cast<std::uint32_t>(random() % 7);

@@ -31,7 +31,7 @@ class Mapping {
     munmap(address, bytes);
     close(file);
   }
-  // Of the file.
+  // Bytes of the file.
   [[nodiscard]] std::uint64_t resident_bytes() const {
     struct stat status {};
     REQUIRE(fstat(file, &status) == 0);
@@ -99,7 +99,7 @@ TEST_CASE("what a burst took is given back once it was read and nothing more com
     for (int i = 0; i < 2'000'000; ++i) written += producer.write(record, "a range") ? 1 : 0;
     CHECK(mapping.resident_bytes() >= 2'000'000 * 24);
     consumer.read([](const Record&, std::string_view) {});
-    pool.give_pages_back(1'000'000);  // of a time when much was taken
+    pool.give_pages_back(1'000'000);  // of a time with high use
     CHECK(mapping.resident_bytes() >= 2'000'000 * 24);
     CHECK(pool.give_pages_back(10) == 10);
     while (pool.give_pages_back(1'000) > 0) {

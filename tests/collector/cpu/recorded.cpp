@@ -31,7 +31,7 @@ Recorded::Measured Recorded::measured(const std::string& thread) const {
 
 namespace {
 
-// Since the machine's start.
+// Processor time that the hypervisor took (steal) since the machine's start.
 Nanoseconds taken_away() {
   std::ifstream file("/proc/stat");  // "cpu user nice system idle iowait irq softirq steal ...", in hundredths of a second
   std::string word;

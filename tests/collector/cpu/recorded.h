@@ -13,18 +13,18 @@
 
 namespace lanescope::test {
 
-// Why threads can't be observed here; none where they can. Tests say it and pass.
+// Why threads can't be observed here; nothing if they can. Tests print it and pass.
 std::optional<std::string> cannot_observe();
 
 struct Recorded {
   std::shared_ptr<const Trace> trace;
   std::vector<std::string> messages;
   std::string output;  // of the program
-  // That processors of this machine spent meanwhile on interrupts, or that a host gave to other machines: a thread that was on one then ran
-  // by the times of its switches, and not by its own clock.
+  // Time that processors of this machine spent meanwhile on interrupts, or that a host gave to other machines. A thread on such a processor ran by the times
+  // of its switches, but not by its own clock.
   Nanoseconds taken_away = 0;
 
-  // What "NAME PROCESSOR-NS WALL-NS" says of a thread in the program's output.
+  // What "NAME PROCESSOR-NS WALL-NS" in the program's output says about a thread.
   struct Measured {
     Nanoseconds processor = 0;
     Nanoseconds wall = 0;
@@ -47,7 +47,7 @@ Nanoseconds time_in(const std::vector<Interval>& intervals, ThreadState state);
 using Chain = std::vector<std::string>;
 std::vector<Chain> samples(const Trace& trace, ThreadId thread);
 std::vector<Chain> samples_of_process(const Trace& trace, ProcessId process);
-// Whether this is the function's name, with or without parameters.
+// True if this is the function's name, with or without parameters.
 bool is_called(std::string_view name, std::string_view function);
 bool has(const Chain& chain, std::string_view function);
 std::size_t count_with(const std::vector<Chain>& chains, std::string_view function);

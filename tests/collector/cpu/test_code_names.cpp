@@ -1,4 +1,4 @@
-// Names and lines of code, against binutils' addr2line.
+// Names and lines of code, compared with binutils' addr2line.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ std::vector<std::string> output_of(const std::string& command) {
   return lines;
 }
 
-// "file.cpp:12", without folders, and without what addr2line adds of several branches on a line.
+// "file.cpp:12", without folders, and without what addr2line adds if a line has several branches.
 std::string place(const std::string& file, std::uint32_t line) { return std::filesystem::path(file).filename().string() + ":" + std::to_string(line); }
 std::string place(const std::string& text) {
   const std::string whole = text.substr(0, text.find(" (discriminator"));
@@ -39,7 +39,7 @@ std::string place(const std::string& text) {
 
 }  // namespace
 
-// A function of C, without debug information, whose name would be the mangled type float*.
+// A C function without debug information; as a mangled name, its name would be the type float*.
 asm(".text\n.globl Pf\n.type Pf, %function\nPf: ret\n.size Pf, .-Pf\n");
 extern "C" void Pf();
 

@@ -1,4 +1,4 @@
-// Files that were made to harm whoever looks for names in them.
+// Files that are made to harm a reader that looks for names in them.
 #include <elf.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -71,7 +71,7 @@ void write_file(const fs::path& path, const std::vector<std::string>& names) {
   put(sections_at, sections, sizeof(sections));
 }
 
-// A short name that takes four times as much to say with each level: A<A<A<int, ...>, ...>, ...>.
+// A short mangled name whose readable form gets four times as long with each level: A<A<A<int, ...>, ...>, ...>.
 std::string exploding_name(int levels) {
   std::string name = "_Z1f1AIiiiiE";  // S_ is A, S0_ is A<int, int, int, int>
   constexpr const char* kDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -89,7 +89,7 @@ std::uint64_t own_memory() {
   return 0;
 }
 
-// The user as whom our youngest child reads.
+// The user that our youngest child runs as.
 uid_t reader_user() {
   uid_t user = static_cast<uid_t>(-1);
   std::ifstream children("/proc/self/task/" + std::to_string(getpid()) + "/children");

@@ -42,5 +42,5 @@ TEST_CASE("a process that names things without end gets ids that go on, and each
   REQUIRE(told.size() == kNames);
   for (std::uint32_t i = 0; i < kNames; i += 997) CHECK(told[i] == "a name of some length " + std::to_string(i));
   const std::uint32_t again = encoder.string("a name of some length 3");
-  CHECK(again == kNames + 1);  // it was forgotten, and is told anew
+  CHECK(again == kNames + 1);  // it was forgotten, and is reported again
 }

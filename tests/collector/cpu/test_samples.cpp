@@ -1,4 +1,4 @@
-// What code threads were seen in, against what the programs do by construction.
+// The code that threads were sampled in, compared with what the programs do by construction.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -30,11 +30,11 @@ cpu::CpuSettings sampling(cpu::CallChains chains = cpu::CallChains::kFramePointe
 
 std::vector<Chain> samples_of_main(const Recorded& recorded) { return samples_of_process(*recorded.trace, 0); }
 
-// Five standard deviations of a share that is counted in `count` samples.
+// Five standard deviations of a share that is estimated from `count` samples.
 double tolerance(double share, std::size_t count) { return 5 * std::sqrt(share * (1 - share) / static_cast<double>(count)); }
 
-// Of the hundreds that each program here is good for: where the machine has no time for them, a processor's timer comes late and counts for
-// several at once. Fewer would say nothing.
+// Each program here gives hundreds of samples. If the machine has no time for them, a processor's timer comes late and counts for several at once. Fewer
+// samples than this would show nothing.
 constexpr std::size_t kEnough = 100;
 
 void check_share(const std::vector<Chain>& chains) {
@@ -43,12 +43,12 @@ void check_share(const std::vector<Chain>& chains) {
   REQUIRE(sixty + forty > kEnough);
   const double share = static_cast<double>(sixty) / static_cast<double>(sixty + forty);
   CHECK(std::abs(share - 0.6) < tolerance(0.6, sixty + forty));
-  // The rest asks for the time, in code without frame pointers: less than a fifth of its own.
+  // The rest of the samples ask for the time, in code without frame pointers: less than a fifth of all.
   CHECK(static_cast<double>(sixty + forty) > (0.8 - tolerance(0.8, chains.size())) * static_cast<double>(chains.size()));
 }
 
-// Samples that were not taken since the timer came late: of each pair that follows each other at more than five periods, the others
-// between. Threads that lost their processor meanwhile are among them, so this is the most that there can have been.
+// The number of samples that a late timer left out: for each two successive samples more than five periods apart, the samples that are missing in between.
+// Times in which threads lost their processor are included, so this is an upper bound.
 std::uint64_t late_ticks(const Recorded& recorded) {
   constexpr Nanoseconds kPeriod = 1'000'000;
   std::uint64_t late = 0;
@@ -61,7 +61,7 @@ std::uint64_t late_ticks(const Recorded& recorded) {
   return late;
 }
 
-// Positions of functions in the chain, innermost first; they must all be there, in this order, with nothing in between but inlined code.
+// True if the chain has these functions in this order, innermost first. Other functions may lie between them.
 bool is_path(const Chain& chain, std::initializer_list<std::string_view> functions) {
   auto at = chain.begin();
   for (const std::string_view function : functions) {
@@ -72,7 +72,7 @@ bool is_path(const Chain& chain, std::initializer_list<std::string_view> functio
   return true;
 }
 
-// Of CPython, from 3.12 on.
+// Interpreters of CPython from 3.12 on.
 std::vector<std::string> interpreters_that_name_functions() {
   std::vector<std::string> found;
   const char* home = std::getenv("HOME");
@@ -98,7 +98,7 @@ TEST_CASE("as many samples are taken as the program used milliseconds, and 60 % 
   CHECK(taken < 1.1 * milliseconds + 10);
   CHECK(taken > 0.9 * milliseconds - 10 - static_cast<double>(recorded.taken_away) / 1e6 - static_cast<double>(late_ticks(recorded)));
   check_share(chains);
-  for (const Track& track : recorded.trace->tracks()) CHECK(track.key.kind == TrackKind::kCpuSamples);  // no states: nobody asked for them
+  for (const Track& track : recorded.trace->tracks()) CHECK(track.key.kind == TrackKind::kCpuSamples);  // no states: they were not requested
 }
 
 TEST_CASE("inlined functions stand within those into which they were inlined, with their lines") {
@@ -133,7 +133,7 @@ TEST_CASE("recursive calls are as many as there were") {
     CHECK(depth <= 10);
     if (is_path(chain, {"(anonymous namespace)::burn", "recursive"})) CHECK(depth == 10);
   }
-  // Half of its time.
+  // The program spends half of its time there.
   REQUIRE(chains.size() > kEnough);
   CHECK(static_cast<double>(recursions) > (0.4 - tolerance(0.4, chains.size())) * static_cast<double>(chains.size()));
 }
@@ -243,7 +243,7 @@ TEST_CASE("a stripped program is named by what it carries along, or by a debug f
     REQUIRE(std::system(
                 ("cd " + folder.path().string() + " && cp " + whole + " app && objcopy --remove-section .note.gnu.build-id app && " + commands).c_str()) == 0);
   };
-  // As distributions make it: symbols of functions alone, compressed, in a section of the stripped file.
+  // As distributions do it: only symbols of functions, compressed, in a section of the stripped file.
   const std::string kMini =
       "objcopy --only-keep-debug app mini 2>/dev/null && objcopy --strip-debug mini && strip app && xz -f mini && objcopy --add-section "
       ".gnu_debugdata=mini.xz app";
@@ -257,13 +257,13 @@ TEST_CASE("a stripped program is named by what it carries along, or by a debug f
     if (commands == kElsewhere) settings.debug_folders = (folder.path() / "elsewhere").string();
     const std::vector<Chain> chains = samples_of_main(record({(folder.path() / "app").string(), "share"}, settings));
     check_share(chains);
-    CHECK((count_with(chains, "(anonymous namespace)::burn") > 0) == (commands != kMini));  // inlined: debug information alone tells
+    CHECK((count_with(chains, "(anonymous namespace)::burn") > 0) == (commands != kMini));  // inlined: only debug information names it
   }
 }
 
 TEST_CASE("code that the kernel maps into every process has its names") {
   SKIP_WHERE_FORBIDDEN();
-  // Where the clock can't be read without the kernel, little of it runs.
+  // If the clock cannot be read without the kernel, this code runs only little.
   const Recorded recorded = record({program("lanescope_program_cpu_work").string(), "clock"}, sampling(cpu::CallChains::kNone));
   const std::vector<Chain> chains = samples_of_main(recorded);
   const auto in_vdso = static_cast<std::size_t>(std::count_if(chains.begin(), chains.end(), [](const Chain& chain) {

@@ -1,4 +1,4 @@
-// Which symbol an address lies in.
+// Which symbol contains an address.
 #include "code_names/symbol_table.h"
 
 #include <random>
@@ -24,7 +24,7 @@ TEST_CASE("an address lies in the symbol that begins last of those that hold it,
   CHECK(name_at(110) == "inner's global name");
   CHECK(name_at(119) == "inner's global name");
   CHECK(name_at(120) == "outer");
-  CHECK(name_at(150).empty());  // behind the end of a function there is another, whose symbol was stripped
+  CHECK(name_at(150).empty());  // after the end of the function there is another, whose symbol was stripped
   CHECK(name_at(160) == "assembly");
   CHECK(name_at(179) == "assembly");
   CHECK(name_at(180).empty());
@@ -45,7 +45,7 @@ TEST_CASE("symbols within symbols are found as by looking at all of them") {
     for (std::uint64_t address = 0; address < 600; ++address) {
       const Symbol* holder = nullptr;
       const Symbol* label = nullptr;
-      std::uint64_t end = 0;  // of functions that begin before the address
+      std::uint64_t end = 0;  // the largest end of functions that start before the address
       for (const Symbol& symbol : symbols) {
         if (symbol.address > address) continue;
         const bool is_label = symbol.kind == Symbol::Kind::kLabel;

@@ -1,4 +1,4 @@
-// What threads did, against what they measured of themselves.
+// What threads did, compared with what they measured themselves.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ cpu::CpuSettings states() {
     return;                                           \
   }
 
-// Of the first thread of a process.
+// True if the first thread of the process sleeps.
 bool sleeps(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -66,7 +66,7 @@ TEST_CASE("a thread runs as long as its clock of processor time says, and is blo
   CHECK(time_in(all, ThreadState::kBlocked) >= 40 * 7 * kMillisecond);
   CHECK(follow_each_other(all));
   CHECK(all.back().end - all.front().start >= measured.wall);
-  // What it does not measure itself: until it runs for the first time, and its end, in which others may take its processor.
+  // The thread does not measure the time until it first runs, nor its end, when others may take its processor.
   const auto first = std::find_if(all.begin(), all.end(), [](const Interval& each) { return each.state == ThreadState::kRunning; });
   REQUIRE(first != all.end());
   CHECK(all.back().end - first->start < measured.wall + 20 * kMillisecond + time_in(all, ThreadState::kRunnable) + recorded.taken_away);
@@ -87,7 +87,7 @@ TEST_CASE("a thread that starts late is there from its start, under its name") {
   REQUIRE(!late.empty());
   const std::vector<Interval> first = intervals(*recorded.trace, thread_named(*recorded.trace, "main"));
   CHECK(late.front().start - first.front().start >= 100 * kMillisecond);
-  CHECK(time_in(late, ThreadState::kRunning) >= 49 * kMillisecond);  // 50, and two clocks
+  CHECK(time_in(late, ThreadState::kRunning) >= 49 * kMillisecond);  // 50 ms of work, less the difference of two clocks
   CHECK(time_in(first, ThreadState::kBlocked) >= 150 * kMillisecond);
 }
 
@@ -182,7 +182,7 @@ TEST_CASE("a running process is observed from the moment of attaching, with thre
   }
   char byte = 0;
   REQUIRE(read(ready[0], &byte, 1) == 1);
-  while (!sleeps(target)) std::this_thread::yield();  // what it did until then would count as well
+  while (!sleeps(target)) std::this_thread::yield();  // what it did until then would be counted, too
   cpu::CpuSettings settings = states();
   settings.samples = cpu::Scope::kProcessTree;
   using Clock = std::chrono::steady_clock;

@@ -1,4 +1,4 @@
-// What a reader makes of the frames of a sampler.
+// The trace that a reader makes of the frames of a sampler.
 #pragma once
 
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 
 namespace lanescope::gpu_metrics {
 
-// Of those that `write` writes.
+// For the frames that `write` writes.
 template <typename Write>
 std::shared_ptr<const Trace> read_back(Write write) {
   const int file = memfd_create("frames", MFD_CLOEXEC);

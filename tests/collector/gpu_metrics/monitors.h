@@ -1,5 +1,5 @@
-// The performance monitors of an imaginary GPU behind CUPTI's functions: what they count is known, and a call that CUPTI would refuse in its
-// place is counted as a mistake. Test programs of one thread that fetches; values may be evaluated on any.
+// The performance monitors of an imaginary GPU behind CUPTI's functions. What they count is known, and a call that CUPTI would refuse is counted as a
+// mistake. For test programs with one thread that fetches; values may be evaluated on any thread.
 #pragma once
 
 #include <atomic>
@@ -20,21 +20,21 @@ struct Monitors {
   static constexpr std::size_t kHeaderBytes = 64;
   static constexpr std::int64_t kInterval = 100'000;  // ns
 
-  // What may be set.
-  std::size_t hardware_samples = 1 << 20;  // that the hardware's buffer holds
+  // What tests may set.
+  std::size_t hardware_samples = 1 << 20;  // capacity of the hardware's buffer
   std::function<void()> before_evaluation = [] {};
-  int failures = 0;  // of so many calls that ask what an image holds
+  int failures = 0;  // this number of calls that ask for an image's content fails
 
-  // What can be seen.
+  // What tests can read.
   std::atomic<int> mistakes = 0;
   std::atomic<int> evaluations = 0;
   std::vector<std::size_t> buffers_asked_for;  // bytes
   std::set<std::size_t> images;                // samples
   int images_made_fresh = 0;
-  std::size_t most_memory = SIZE_MAX;  // of the hardware's buffer
+  std::size_t most_memory = SIZE_MAX;  // limit of the hardware's buffer
   int starts = 0;
 
-  // So many more samples.
+  // Makes this number of samples.
   void count(std::size_t samples) {
     for (std::size_t i = 0; i < samples; ++i, ++next) {
       if (held.size() + unacknowledged < hardware_samples && !overflowed)
@@ -43,13 +43,13 @@ struct Monitors {
         overflowed = true;
     }
   }
-  // CLOCK_REALTIME ns.
+  // Start of a sample, CLOCK_REALTIME ns.
   [[nodiscard]] std::uint64_t begin_of(std::uint64_t sample) const { return epoch + sample * kInterval; }
-  // The value of a metric of a sample.
+  // The value of a metric in a sample.
   [[nodiscard]] static double value(std::uint64_t sample, std::size_t metric) { return static_cast<double>(sample % 1000 * 10 + metric); }
 
   std::vector<std::uint64_t> held;  // in the hardware's buffer
-  std::size_t unacknowledged = 0;   // samples that were decoded, and whose room is not free yet
+  std::size_t unacknowledged = 0;   // samples that were decoded and whose room is not free yet
   std::uint64_t next = 0;
   bool overflowed = false;
   bool enabled = false;
@@ -60,13 +60,13 @@ struct Monitors {
 
 inline Monitors* monitors = nullptr;
 
-// An image: how many samples it has room for, how many it holds, and these.
+// An image: the number of samples for which it has room, the number that it holds, and the samples.
 struct ImageHeader {
   std::uint64_t magic;
   std::uint64_t room;
   std::uint64_t held;
   std::uint64_t size;
-  std::uint64_t part = 0;  // 1 + the sample of which a part is held behind them; 0: none
+  std::uint64_t part = 0;  // 1 + the sample of which it holds a part after the others; 0: none
   static constexpr std::uint64_t kMagic = 0x53454c504d415331;
 };
 inline ImageHeader header_of(const std::uint8_t* image, std::size_t size) {
@@ -180,7 +180,7 @@ inline CuptiFunctions functions_of_monitors() {
     std::memcpy(p->pCounterDataImage, &header, sizeof(header));
     p->decodeStopReason =
         taken < monitors->held.size() ? CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL : CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;
-    monitors->held.clear();  // what the image has no room for is gone
+    monitors->held.clear();  // what does not fit into the image is lost
     p->overflow = monitors->overflowed ? 1 : 0;
     monitors->overflowed = false;
     return CUPTI_SUCCESS;

@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kSampleBytes = 100;
 constexpr std::size_t kMetrics = 3;
 
-// Images as a decoder would leave them: bytes of a fixed pattern, and the number of each sample at its place.
+// Images as a decoder would leave them: bytes of a fixed pattern, and each sample's number at its place.
 struct Images {
   explicit Images(std::size_t samples) : fresh(samples * kSampleBytes) { std::iota(fresh.begin(), fresh.end(), std::uint8_t{0}); }
   [[nodiscard]] std::vector<std::uint8_t> of(std::uint64_t first, std::size_t count) const {
@@ -51,7 +51,7 @@ bool evaluate(std::span<const std::uint8_t> image, std::span<const SampleTime> s
   return true;
 }
 
-// Checks that samples come once each, in their order, with their values.
+// Checks that each sample comes once, in order, with its values.
 struct Taker {
   void take(std::span<const SampleTime> samples, std::span<const double> values, bool understood) {
     sound = sound && understood;
@@ -68,7 +68,7 @@ struct Taker {
 
 TEST_CASE("samples of images of any size are taken once each, in their order, whatever room they have to wait") {
   const test::TemporaryFolder folder;
-  // All in memory, most of it in a file, some of it in memory and none in a file, nothing anywhere.
+  // All in memory, most in a file, some in memory and none in a file, no room at all.
   const auto [memory, file] = GENERATE(std::pair(1u << 20, 1u << 20), std::pair(30'000u, 1u << 20), std::pair(30'000u, 0u), std::pair(0u, 0u));
   const QueueLimits limits{memory, file, folder.path()};
   const std::size_t threads = GENERATE(2u, 5u);
@@ -106,7 +106,7 @@ TEST_CASE("samples wait while nothing is left of the processors, and then none i
                          4,
                          {10'000, 64 << 20, folder.path()},
                          [&](std::size_t, auto image, auto samples, auto values) {
-                           std::unique_lock lock(mutex);  // a thread that gets no processor
+                           std::unique_lock lock(mutex);  // simulates a thread that gets no processor
                            if (evaluating == 0) evaluating = gettid();
                            opened.notify_all();
                            opened.wait(lock, [&] { return open; });
@@ -122,7 +122,7 @@ TEST_CASE("samples wait while nothing is left of the processors, and then none i
   {
     std::unique_lock lock(mutex);
     opened.wait(lock, [&] { return evaluating != 0; });
-    CHECK(sched_getscheduler(evaluating) == SCHED_IDLE);  // again, where add() had to wait for it a moment ago
+    CHECK(sched_getscheduler(evaluating) == SCHED_IDLE);  // again: add() had to wait for it a moment ago
     open = true;
   }
   opened.notify_all();
@@ -145,7 +145,7 @@ TEST_CASE("somebody who waits for samples has them evaluated with the share of a
                          2,
                          {},
                          [&](std::size_t thread, auto image, auto samples, auto values) {
-                           // Without a processor until it has a usual share, and then at once.
+                           // Gets no processor until it has a usual share, and then runs at once.
                            while (hurries && sched_getscheduler(0) != SCHED_OTHER && channel::monotonic_now() < deadline) std::this_thread::yield();
                            while (thread == 0 && !hurries) std::this_thread::yield();
                            ++evaluated;

@@ -27,9 +27,9 @@ TEST_CASE("samples reach a trace as they were told, in frames of any number") {
     }
     const std::int64_t value[] = {9};
     second.add(1'000, 2'000, value);
-    second.add(1'500, 2'500, value);  // begins within what was told: the rest of it counts
-    second.add(1'900, 2'400, value);  // was told
-    second.add(4'000, 5'000, value);  // nothing is known before
+    second.add(1'500, 2'500, value);  // starts within a reported time: the rest of it counts
+    second.add(1'900, 2'400, value);  // already reported
+    second.add(4'000, 5'000, value);  // nothing is known before it
     first.flush();
     second.flush();
   });

@@ -10,7 +10,7 @@ using namespace lanescope::gpu_metrics;
 
 namespace {
 
-// A driver that counts up, of a GPU that has these metrics and no others.
+// A driver that counts up, for a GPU that has only these metrics.
 struct Counted {
   int samples = 0;
   int freed = 0;
@@ -42,7 +42,7 @@ NvmlFunctions functions() {
     *static_cast<int*>(sample) = ++driver->samples;
     return driver->answer;
   };
-  // Values are of the time between two samples that follow each other: what they are is multiplied by that distance.
+  // A value covers the time between two successive samples: it is multiplied by their distance.
   f.gpm_get_metrics = [](NvmlGpmRequest* request) {
     const int distance = *static_cast<int*>(request->until) - *static_cast<int*>(request->from);
     for (unsigned i = 0; i < request->count; ++i) {
@@ -82,7 +82,7 @@ TEST_CASE("in place of performance monitors stands what NVML counts between two 
   for (std::size_t i = 0; i < 3; ++i) {
     const CounterSeries& series = trace->counter_series(static_cast<std::uint32_t>(i));
     INFO(trace->counters()[i].name);
-    // Readings of less than 100 ms are left out, and nothing is said of the seconds in which nobody read.
+    // Readings of less than 100 ms are left out, and the seconds in which nobody read are not covered.
     CHECK(series.summarize({0, 10'000 * kMillisecond}).covered == (100 + 110 + 100) * kMillisecond);
     CHECK_FALSE(series.at(3'000 * kMillisecond));
     for (const std::int64_t time : {1'050, 1'200, 5'050}) CHECK(series.at(time * kMillisecond)->value == expected.at(trace->counters()[i].name));

@@ -16,7 +16,7 @@ using namespace lanescope::gpu_metrics;
 
 namespace {
 
-// CUPTI knows every chip's metrics without a GPU; none where the toolkit has no library with them.
+// CUPTI knows every chip's metrics without a GPU. Null if the toolkit has no library with them.
 const CuptiFunctions* cupti() {
   static const std::optional<CuptiFunctions> functions = []() -> std::optional<CuptiFunctions> {
     void* library = dlopen(LANESCOPE_CUPTI_FOLDER "/libcupti.so", RTLD_LAZY | RTLD_LOCAL);
@@ -44,7 +44,7 @@ bool holds(const std::vector<std::string>& names, const char* name) { return std
 TEST_CASE("of what is wished for, the first that fits with what was chosen before is taken") {
   const std::vector<MetricWish> wishes{{"A", "", {"a1", "a2"}, ""}, {"B", "", {"b1", "b2"}, ""}, {"C", "", {"c1"}, ""}};
   const std::set<std::string> known{"a2", "b1", "b2", "c1"};
-  // b1 does not go together with a2, and no more than two go together at all.
+  // b1 does not fit together with a2, and never more than two metrics fit together.
   const auto fits = [&](std::span<const std::string> metrics) {
     const std::set<std::string> all(metrics.begin(), metrics.end());
     const bool known_all = std::all_of(all.begin(), all.end(), [&](const std::string& name) { return known.contains(name); });

@@ -24,7 +24,7 @@ GpuDevice gpu() {
 
 PmPace pace_of(const Effort& effort = {}) { return {1'000'000'000 / Monitors::kInterval, effort}; }
 
-// The trace of what `use` does with a sampler.
+// The trace that results from what `use` does with a sampler.
 template <typename Use>
 std::shared_ptr<const Trace> recorded(Monitors& imaginary, const PmPace& pace, Use use) {
   monitors = &imaginary;
@@ -39,13 +39,13 @@ std::shared_ptr<const Trace> recorded(Monitors& imaginary, const PmPace& pace, U
   });
 }
 
-// Whether both counters have all samples from the second one on, each with its value.
+// Checks that both counters have all samples from the second one on, each with its value.
 void check_whole(const Trace& trace, std::uint64_t samples) {
   REQUIRE(trace.counters().size() == 2);
   for (std::size_t metric = 0; metric < 2; ++metric) {
     const CounterSeries& series = trace.counter_series(static_cast<CounterId>(metric));
     REQUIRE(series.size() == samples - 1);  // the first began before the sampling did
-    // Clocks are compared meanwhile, by which times move a little.
+    // Clocks are compared in between, which moves times a little.
     const std::int64_t covered = series.summarize(series.extent()).covered;
     CHECK(std::abs(covered - static_cast<std::int64_t>(samples - 1) * Monitors::kInterval) < Monitors::kInterval / 2);
     for (std::size_t i = 0; i < series.size(); ++i) REQUIRE(static_cast<double>(series.sample(i).value) == Monitors::value(i + 1, metric));
@@ -61,7 +61,7 @@ TEST_CASE("fetching evaluates nothing, and what waited is recorded whole when so
   std::condition_variable opened;
   bool open = false;
   Monitors imaginary;
-  imaginary.before_evaluation = [&] {  // a thread that gets no processor
+  imaginary.before_evaluation = [&] {  // simulates a thread that gets no processor
     std::unique_lock lock(mutex);
     opened.wait(lock, [&] { return open; });
   };
@@ -73,7 +73,7 @@ TEST_CASE("fetching evaluates nothing, and what waited is recorded whole when so
       sampler.collect();
     }
     CHECK(imaginary.evaluations == 0);
-    CHECK(imaginary.images_made_fresh == static_cast<int>(imaginary.images.size()));  // which takes CUPTI as long as decoding
+    CHECK(imaginary.images_made_fresh == static_cast<int>(imaginary.images.size()));  // making one takes CUPTI as long as decoding
     CHECK(sampler.account().samples == 40'000);
     {
       const std::lock_guard lock(mutex);
@@ -92,13 +92,13 @@ TEST_CASE("fetching evaluates nothing, and what waited is recorded whole when so
 TEST_CASE("samples that came in a long pause find room in a larger image") {
   Monitors imaginary;
   Effort effort;
-  effort.look_every = 5ms;  // the usual image has room for what is counted in some 60 ms
+  effort.look_every = 5ms;  // the usual image has room for the samples of about 60 ms
   const auto trace = recorded(imaginary, pace_of(effort), [&](PmSampler& sampler) {
     CHECK(sampler.patience() >= 500ms);
     imaginary.count(100);
     sampler.collect();
     const std::int64_t begin = channel::monotonic_now();
-    while (channel::monotonic_now() - begin < 300'000'000) {  // in which 3,000 samples are counted
+    while (channel::monotonic_now() - begin < 300'000'000) {  // 3,000 samples are counted in this time
     }
     imaginary.count(3'000);
     sampler.collect();
@@ -126,7 +126,7 @@ TEST_CASE("what was counted in pauses is evaluated where it was decoded to, one 
     }
   });
   check_whole(*trace, counted);
-  CHECK(imaginary.images_made_fresh >= 5);  // the usual one, and one of its own for each pause
+  CHECK(imaginary.images_made_fresh >= 5);  // the usual image, and a separate one for each pause
   CHECK(trace->diagnostics().empty());
   CHECK(imaginary.mistakes == 0);
 }

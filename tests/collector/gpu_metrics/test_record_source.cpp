@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kFrequency = 1'000'000'000 / Monitors::kInterval;
 
-// Keeps the numbers of the samples that it is given.
+// Keeps the numbers of the samples that it receives.
 struct Taken final : SampleReceiver {
   void began() override {}
   void take(std::span<const std::uint8_t> fresh, std::span<std::uint8_t> image, std::span<const RawSample> samples) override {
@@ -39,7 +39,7 @@ struct Taken final : SampleReceiver {
   int evaluations = 0;
 };
 
-// A source, and what it works on.
+// A source and the objects that it uses.
 struct Bench {
   explicit Bench(const Effort& effort = {}, const std::vector<std::string>& metrics = {"a.sum", "b.avg"}, std::size_t gpus = 1)
       : pace{kFrequency, effort, gpus} {
@@ -49,7 +49,7 @@ struct Bench {
     program = std::make_unique<MetricProgram>(cupti, chip, availability, metrics);
     source = RecordSource::open(functions, {gpu, chip, availability, *program, pace, taken, account}, reason, [this] { return alone; });
   }
-  // Whether samples came from 0 on without a gap, so many.
+  // True if `samples` samples came, numbered from 0 without a gap.
   bool has_all(std::uint64_t samples) const {
     for (std::size_t i = 0; i < taken.numbers.size(); ++i)
       if (taken.numbers[i] != i) return false;
@@ -148,7 +148,7 @@ TEST_CASE("samples are due once three quarters of the hardware's memory are full
   CHECK(bench.imaginary.unacknowledged == 0);
 
   SECTION("where nobody says so, it knows itself when that time is over") {
-    while (bench.source->patience() > 100ms) {  // as more than that is counted in it
+    while (bench.source->patience() > 100ms) {  // more than what that time allows is counted
       bench.imaginary.count(500);
       bench.source->fetch(Due::kUrgent);
     }
@@ -168,7 +168,7 @@ TEST_CASE("samples may wait as long as the hardware's memory has room for those 
   {
     Bench bench(buffer_of(256));
     REQUIRE(bench.source->start());
-    // 16 KiB a sample are expected, of which 192 MiB hold those of 1.23 s.
+    // 16 KiB a sample are expected: 192 MiB hold the samples of 1.23 s.
     CHECK(bench.source->patience() > 1200ms);
     CHECK(bench.source->patience() < 1250ms);
     bench.imaginary.count(5'000);

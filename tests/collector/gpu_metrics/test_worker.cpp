@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Works until its thread has a share like any other; false where that has not come in 60 s.
+// Works until its thread has the usual share of processor time; false if that has not happened within 60 s.
 bool works_until_usual() {
   const std::int64_t deadline = channel::monotonic_now() + 60'000'000'000;
   while (sched_getscheduler(0) != SCHED_OTHER)
@@ -38,7 +38,7 @@ TEST_CASE("a worker that has waited too long for a processor takes one, and give
                                                          [] {}, [] {}, [] { return 10ms; }}));
   {
     const Watch watch(workers);
-    // On a busy machine it may wait too long before a round already.
+    // On a busy machine, it may wait too long even before a round.
     const auto have_seen_enough = [&] { return hurried_rounds >= 3 && patient_rounds >= 2; };
     for (const std::int64_t deadline = channel::monotonic_now() + 60'000'000'000; !have_seen_enough() && channel::monotonic_now() < deadline;)
       std::this_thread::sleep_for(1ms);
@@ -75,7 +75,7 @@ TEST_CASE("the end that is asked for while a round runs has a round of its own, 
                                                        [&](Due due) {
                                                          runs = true;
                                                          if (due == Due::kAll) ++last_rounds;
-                                                         // Long enough for the end to be asked for meanwhile.
+                                                         // Long enough that the end is requested meanwhile.
                                                          if (due != Due::kAll && ends) std::this_thread::sleep_for(100ms);
                                                          return Round::kDone;
                                                        },

@@ -1,4 +1,4 @@
-// A program whose launches are counted by the agent, over a range profiler that a test controls.
+// A program whose launches are counted by the agent, with a range profiler that a test controls.
 #pragma once
 
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ inline const auto kContext = reinterpret_cast<CUcontext>(0x10);
 
 inline channel::LaunchChoice all_launches() { return channel::LaunchChoice{}; }
 
-// A program that counts: its launches come to the agent as CUPTI's callbacks.
+// A program that counts: the agent gets its launches as CUPTI's callbacks.
 class Program {
  public:
   Program(const channel::LaunchChoice& choice, const std::vector<PlannedBytes>& sets, channel::CounterReplay replay = channel::CounterReplay::kSpread) {
@@ -45,7 +45,7 @@ class Program {
 
   [[nodiscard]] MockRangeProfiler& mock() { return *mock_; }
 
-  // Of the launch that is made: the kernels that run on the GPU for it.
+  // `kernels`: number of kernels that run on the GPU for this launch.
   void launch(const char* name, CUpti_CallbackId id = kLaunch, std::uint32_t kernels = 1, CUstream stream = nullptr) {
     cuLaunchKernel_params parameters{};
     parameters.gridDimX = 128;

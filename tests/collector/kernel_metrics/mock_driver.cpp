@@ -1,4 +1,4 @@
-// What the agent asks of the driver: its library has the driver's name.
+// The driver functions that the agent calls. This library has the driver's name.
 #include <cuda.h>
 
 extern "C" {

@@ -14,8 +14,8 @@ constexpr std::size_t kImageBytes = 16;
 MockRangeProfiler mock;
 std::uint8_t* image = nullptr;
 bool is_configured = false;
-std::uint8_t asked = 0;       // first byte of the metrics whose size was asked last: images are laid out for these
-std::uint8_t configured = 0;  // first byte of the first configuration since Enable: as on an H200, others do nothing
+std::uint8_t asked = 0;       // first byte of the metrics whose size was queried last: images are laid out for these
+std::uint8_t configured = 0;  // first byte of the first configuration since Enable: as on an H200, others have no effect
 
 CUptiResult answer(const char* function) { return std::strcmp(mock.refused, function) == 0 ? static_cast<CUptiResult>(mock.result) : CUPTI_SUCCESS; }
 

@@ -1,5 +1,5 @@
-// CUPTI's SASS Metrics API without a GPU, as CUDA 13.0 has it on an H200: of a process one kernel is counted, the first that is launched while
-// it is on, and nothing behind the first flush; each metric has a record of its own at each instruction.
+// CUPTI's SASS Metrics API without a GPU, as in CUDA 13.0 on an H200: it counts one kernel in a process, the first that is launched while counting is on, and
+// nothing after the first flush. Each metric has its own record for each instruction.
 #include <cupti.h>
 #include <cupti_pcsampling.h>
 #include <cupti_profiler_target.h>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kFirstId = 100;
 constexpr const char* kMetrics[] = {"smsp__sass_inst_executed", "smsp__sass_thread_inst_executed", "smsp__sass_sectors_mem_global"};
 
-// A record: 1,024 warps of 32 threads execute three instructions, of which the second loads.
+// A record: 1,024 warps of 32 threads execute three instructions; the second is a load.
 struct Record {
   std::uint32_t pc;
   std::size_t metric;
@@ -85,13 +85,13 @@ CUptiResult cuptiSassMetricsGetDataProperties(CUpti_SassMetricsGetDataProperties
 }
 CUptiResult cuptiSassMetricsFlushData(CUpti_SassMetricsFlushData_Params* parameters) {
   if (!is_on || parameters->numOfPatchedInstructionRecords != records()) return CUPTI_ERROR_INVALID_OPERATION;
-  // As on an H200: what is larger is refused, too.
+  // As on an H200, a larger size is refused as well.
   if (parameters->structSize != CUpti_SassMetricsFlushData_Params_STRUCT_SIZE) return CUPTI_ERROR_INVALID_PARAMETER;
   CUpti_SassMetrics_Data* to = parameters->pMetricsData;
   for (const Record& each : kRecords) {
     if ((mock().sass_metrics >> each.metric & 1) == 0) continue;
     to->cubinCrc = static_cast<std::uint32_t>(kMockCrc + kMockCodeBytes);
-    to->functionIndex = 0;  // of any function
+    to->functionIndex = 0;  // the same for all functions
     to->functionName = counted.c_str();
     to->pcOffset = each.pc;
     to->pInstanceValues[0] = {kFirstId + each.metric, each.value};

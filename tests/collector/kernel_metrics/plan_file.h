@@ -1,5 +1,5 @@
-// A plan as the host would write it, but for configurations, which are bytes that nobody understands. The first metric of a set begins with the
-// first byte of its configuration.
+// A plan as the host would write it, except for configurations, which are arbitrary bytes. The first metric of a set starts with the first byte of its
+// configuration.
 #pragma once
 
 #include <cstring>
@@ -18,7 +18,7 @@ struct PlannedBytes {
   std::string_view config;  // 5 bytes
 };
 
-// Of the file of a process.
+// The content of a process's file.
 struct ProcessRecords {
   std::vector<kernel_metrics::Counted> counted;
   std::vector<kernel_metrics::RanKernel> kernels;
@@ -33,7 +33,7 @@ inline ProcessRecords read_records(const std::filesystem::path& file) {
   return records;
 }
 
-// And the folder for records.
+// Also makes the folder for records.
 inline void write_plan(const std::filesystem::path& folder, const channel::LaunchChoice& choice, const std::vector<PlannedBytes>& sets,
                        channel::CounterReplay replay = channel::CounterReplay::kSpread) {
   channel::CounterPlan plan{channel::kCounterPlanVersion, replay, static_cast<std::uint32_t>(sets.size()), channel::CounterKind::kHardware, choice};

@@ -1,4 +1,4 @@
-// The agent's counting over a range profiler that a test controls: which launches it counts, and what becomes of the others.
+// The agent's counting over a range profiler that a test controls: which launches it counts, and what happens to the others.
 #include "agent/kernel_counters/collection.h"
 
 #include <dlfcn.h>
@@ -46,7 +46,7 @@ TEST_CASE("launches are counted by name, number and count") {
   const auto records = program.records();
   CHECK(records.counted[0].kernel == "_Z5saxpyifPKfPf");
   CHECK(records.counted[0].record.set == 1);
-  CHECK(records.counted[0].image.at(1) == 'x');  // the configuration of its chip
+  CHECK(records.counted[0].image.at(1) == 'x');  // the configuration of this chip
   CHECK(program.mock().mistakes == 0);
   CHECK(program.mock().stops == 3);
 }
@@ -71,7 +71,7 @@ TEST_CASE("launches are counted while a range is open that was named") {
     nvtx::begin_included(0, "step 3", 9);
     launch();                               // 3: the first that counts, skipped
     launch();                               // 4
-    nvtx::begin_included(0, "step 3", 10);  // of another thread
+    nvtx::begin_included(0, "step 3", 10);  // on another thread
     nvtx::end_included(7);
     nvtx::end_included(9);
     launch();  // 5
@@ -100,7 +100,7 @@ TEST_CASE("of sampled launches the first and the tenth are counted, with one aft
   choice.is_sampled = 1;
   Program program(choice, {{"GH100", "1    "}, {"GH100", "2    "}});
   for (int i = 0; i < 30; ++i) {
-    if (i == 10) std::this_thread::sleep_for(std::chrono::milliseconds(150));  // changes of the set keep their distance
+    if (i == 10) std::this_thread::sleep_for(std::chrono::milliseconds(150));  // changes of the set keep a minimum distance
     program.launch("_Z4gemmv");
   }
   CHECK(program.counted() == std::vector<std::uint32_t>{1, 2, 10, 11});
@@ -108,7 +108,7 @@ TEST_CASE("of sampled launches the first and the tenth are counted, with one aft
   CHECK(counted[0].record.group == counted[1].record.group);
   CHECK(counted[2].record.group == counted[3].record.group);
   CHECK(counted[0].record.group != counted[2].record.group);
-  const std::vector<std::uint32_t> sets{0, 1, 1, 0};  // what is counted already comes first
+  const std::vector<std::uint32_t> sets{0, 1, 1, 0};  // the set that is already counted comes first
   for (std::size_t i = 0; i < counted.size(); ++i) {
     CHECK(counted[i].record.set == sets[i]);
     const std::uint8_t set = sets[i] == 0 ? '1' : '2';
@@ -134,7 +134,7 @@ TEST_CASE("a kernel whose first counts took long is counted a second time as wel
   channel::LaunchChoice choice = all_launches();
   choice.is_sampled = 1;
   Program program(choice, {{"GH100", "1    "}, {"GH100", "2    "}, {"GH100", "3    "}});
-  // Changes of the set keep their distance, so that the third set comes behind the tenth launch.
+  // Changes of the set keep a minimum distance, so the third set comes after the tenth launch.
   const auto launch_until_counted = [&](std::size_t counts) {
     for (int tries = 0; tries < 1000 && program.counted().size() < counts; ++tries) {
       program.launch("_Z4gemmv");
@@ -171,7 +171,7 @@ TEST_CASE("where each run of the program counts one set, every launch has that o
     program.launch("_Z4gridv", CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel);
     program.launch("_Z4gemmv");
     const auto counted = program.records().counted;
-    REQUIRE(counted.size() == (*run == '2' ? 0 : 3));  // there is no third set for the chip
+    REQUIRE(counted.size() == (*run == '2' ? 0 : 3));  // the chip has no third set
     for (const auto& each : counted) {
       CHECK(each.record.outcome == channel::CounterOutcome::kMeasured);
       CHECK(each.record.set == (*run == '0' ? 1u : 2u));
@@ -204,17 +204,17 @@ TEST_CASE("all that is launched while a range is open is counted together, from 
     program.launch("_Z5otherv");
     range(1);  // skipped
     range(3);
-    range(0);  // none
+    range(0);  // without launches
     nvtx::begin_included(0, "step 3", 1);
     program.launch("_Z4gemmv");
-    nvtx::begin_included(0, "step 3", 2);  // within it, or on another thread: one range
+    nvtx::begin_included(0, "step 3", 2);  // within it, or on another thread: counts as the same range
     program.launch("_Z4gemmv");
     nvtx::end_included(1);
     program.launch("_Z4gemmv");
     nvtx::end_included(2);
     CHECK_FALSE(program.mock().is_started);
     range(1);
-    range(1);  // beyond the count
+    range(1);  // beyond the maximum count
     const auto records = program.records();
     REQUIRE(records.counted.size() == 3);
     REQUIRE(records.kernels.size() == 3);
@@ -225,7 +225,7 @@ TEST_CASE("all that is launched while a range is open is counted together, from 
       CHECK(counted.kernel == "NVTX range step 3");
       CHECK(counted.record.launches == launches[i]);
       CHECK(counted.image.at(3) == launches[i]);
-      CHECK(counted.record.set == 1);  // this run's
+      CHECK(counted.record.set == 1);  // the set of this run
       CHECK(records.kernels[i].record.correlation == counted.record.correlation);
       CHECK(records.kernels[i].record.grid[0] == 0);
     }
@@ -234,7 +234,7 @@ TEST_CASE("all that is launched while a range is open is counted together, from 
     CHECK(program.mock().mistakes == 0);
   }
   {
-    // What ends while a graph is captured can't be waited for: it ends with a later launch, and is left out.
+    // A range that ends while a graph is captured cannot be waited for: it ends with a later launch, and is left out.
     Program program(all_launches(), {{"GH100", "1    "}, {"GH100", "2    "}}, channel::CounterReplay::kRange);
     nvtx::begin_included(0, "step 3", 7);
     program.launch("_Z1av");
@@ -274,12 +274,12 @@ TEST_CASE("what runs from cudaProfilerStart to cudaProfilerStop is a range, and 
     };
     program.launch("_Z6beforev");
     call(CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);
-    call(CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);  // changes nothing
+    call(CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);  // has no effect
     program.launch("_Z1av");
     program.launch("_Z1bv");
     call(CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
     call(CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
-    for (const char* const text : {"", "@", "cudaProfilerStart"}) {  // ranges of NVTX are none of it, whatever their text
+    for (const char* const text : {"", "@", "cudaProfilerStart"}) {  // NVTX ranges do not count here, whatever their text is
       nvtx::begin_included(0, text, 1);
       program.launch("_Z6behindv");
       nvtx::end_included(1);
@@ -297,7 +297,7 @@ TEST_CASE("what runs from cudaProfilerStart to cudaProfilerStop is a range, and 
   unsetenv(channel::kKernelRunVariable);
   setenv(channel::kKernelRangeVariable, "cudaProfilerStart", 1);
   nvtx::read_included_range();
-  nvtx::begin_profiler_range(1);  // a range of NVTX is wanted, of this text
+  nvtx::begin_profiler_range(1);  // an NVTX range with this text is wanted
   CHECK_FALSE(nvtx::is_included());
   setenv(channel::kKernelRangeVariable, "", 1);
   nvtx::read_included_range();
@@ -315,11 +315,11 @@ TEST_CASE("launches wait unmeasured for a set that is not counted at once") {
   Program program(all_launches(), {{"GH100", "1    "}, {"GH100", "2    "}});
   for (int i = 0; i < 3; ++i)
     for (const char* name : {"_Z1av", "_Z1bv", "_Z1cv"}) program.launch(name);
-  // The first round counts set 0, the second set 1; for the third, behind whole groups, no set needs to change.
+  // The first round counts set 0, the second set 1; the third, which follows complete groups, needs no change of the set.
   CHECK(program.counted() == std::vector<std::uint32_t>{1, 2, 3, 4, 5, 6, 7, 8, 9});
   const auto counted = program.records().counted;
   for (std::size_t i = 0; i < counted.size(); ++i) CHECK(counted[i].record.set == (i < 3 ? 0u : 1u));
-  for (const char* name : {"_Z1av", "_Z1bv"}) program.launch(name);  // now set 0 is due, and it was changed just before
+  for (const char* name : {"_Z1av", "_Z1bv"}) program.launch(name);  // now set 0 is due, but the set was changed just before
   CHECK(program.counted().size() == 9);
   CHECK(program.mock().starts == 9);
   CHECK(program.mock().mistakes == 0);
@@ -358,7 +358,7 @@ TEST_CASE("a kernel that is launched while a stream is captured is named, once, 
   channel::LaunchChoice choice = all_launches();
   choice.skip = 1;
   Program program(choice, {{"GH100", "x    "}});
-  program.launch("_Z4gemmv");  // is skipped
+  program.launch("_Z4gemmv");  // skipped
   program.call(CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, CUPTI_API_ENTER);
   program.launch("_Z4gemmv");
   program.launch("_Z4gemmv");
@@ -389,7 +389,7 @@ TEST_CASE("where CUPTI refuses, the program goes on without counting") {
   CHECK_FALSE(program.was_counted());
   CHECK(program.counted().empty());
   CHECK(program.mock().starts <= 1);
-  std::thread other([&program] { program.launch("_Z5otherv"); });  // nobody holds it up
+  std::thread other([&program] { program.launch("_Z5otherv"); });  // nothing holds it up
   other.join();
 }
 
@@ -595,7 +595,7 @@ TEST_CASE("a program that closes all descriptors and opens its own gets nothing 
 TEST_CASE("a launch after the end of the recording does not wait for its plan") {
   Program program(all_launches(), {{"GH100", "x    "}});
   std::filesystem::remove_all(program.folder());
-  counters::Plan plan;  // however long it may wait
+  counters::Plan plan;  // it may wait for any time
   CHECK(plan.read(program.folder().c_str(), std::numeric_limits<std::int64_t>::max()) == counters::Plan::Found::kNone);
   program.launch("_Z4gemmv");
   CHECK_FALSE(program.was_counted());

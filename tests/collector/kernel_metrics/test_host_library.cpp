@@ -1,4 +1,4 @@
-// What CUPTI's own host library says of metrics, where it is there: it needs no GPU.
+// What CUPTI's own host library says about metrics, if it is installed; it needs no GPU.
 #include "kernel_metrics/host_library.h"
 #include "kernel_metrics/plan.h"
 #include "model/kernels/counters/sections.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kChip = "GH100";
 
-// Null where there is none that knows the chip.
+// Null if no library knows the chip.
 const gpu_metrics::CuptiFunctions* library() {
   const auto loaded = load_host_library();
   if (!loaded || !metric_names(**loaded, kChip)) {
@@ -86,7 +86,7 @@ TEST_CASE("groups of one pass have every metric that one pass can count, and wha
     found.insert(found.end(), group.begin() + 1, group.end());
   }
   CHECK(found == std::vector<std::string>{metrics[0], metrics[3], metrics[4], metrics[5]});
-  CHECK(one_pass.left_out == std::vector<std::string>{metrics[2]});  // takes eight passes
+  CHECK(one_pass.left_out == std::vector<std::string>{metrics[2]});  // needs eight passes
   CHECK(groups_of_one_pass(*cupti, kChip, always, always).groups == std::vector<std::vector<std::string>>{always});
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 const std::vector<std::string> kMetrics{"smsp__sass_inst_executed", "smsp__sass_of_another_chip", "smsp__sass_sectors_mem_global"};
 
-// A program of which instructions are counted.
+// A program whose instructions are counted.
 class CountedProgram {
  public:
   explicit CountedProgram(const channel::LaunchChoice& choice) {
@@ -43,7 +43,7 @@ class CountedProgram {
 
   [[nodiscard]] MockRangeProfiler& mock() { return *mock_; }
   void load(const std::array<std::byte, kMockCodeBytes>& code) { counters::follow_module(code); }
-  // Returns whether it was counted.
+  // Returns true if the launch was counted.
   bool launch(const char* name, unsigned grid = 128) {
     cuLaunchKernel_params parameters{};
     parameters.gridDimX = grid;
@@ -110,12 +110,12 @@ TEST_CASE("one launch of a kernel and shape is counted, with its code") {
   REQUIRE(result.instructions.size() == 1);
   const proto::InstructionCounts& counts = result.instructions[0];
   CHECK(counts.correlation() == 4);
-  // What the chip lacks is not there, nor an instruction at which nothing was counted.
+  // Metrics that the chip lacks are left out, and so are instructions without counts.
   REQUIRE(counts.metrics_size() == 2);
   CHECK(counts.metrics(0) == kMetrics[0]);
   CHECK(counts.metrics(1) == kMetrics[2]);
   REQUIRE(counts.functions_size() == 1);
-  CHECK(counts.functions(0).code_object() == kMockCrc + kMockCodeBytes);  // of which CUPTI says the last 32 bits alone
+  CHECK(counts.functions(0).code_object() == kMockCrc + kMockCodeBytes);  // CUPTI gives only its last 32 bits
   CHECK(counts.functions(0).index() == 0);
   CHECK(counts.functions(0).name() == "_Z4gemmv");
   CHECK(std::vector<std::int64_t>(counts.pc_delta().begin(), counts.pc_delta().end()) == std::vector<std::int64_t>{0, 0x10, 0x10});

@@ -1,4 +1,4 @@
-// Which launches are measured, and that each is alone while it is.
+// Which launches are measured, and that each runs alone while it is measured.
 #include <atomic>
 #include <thread>
 
@@ -25,7 +25,7 @@ TEST_CASE("a kernel is called by its function's name") {
 TEST_CASE("collectives are told by their names") {
   CHECK(is_collective("ncclDevKernel_AllReduce_Sum_f32_RING_LL"));
   CHECK(is_collective("_Z33ncclKernel_AllGather_RING_LL_Sum_i8v"));
-  // As PyTorch's symmetric memory, TensorRT-LLM and FlashInfer call them, whose blocks wait for those of other ranks.
+  // Names from PyTorch's symmetric memory, TensorRT-LLM and FlashInfer; blocks of these kernels wait for blocks of other ranks.
   CHECK(is_collective("_ZN49_GLOBAL__N__29e5ae9d_24_CUDASymmetricMemoryOps_cu26multimem_all_reduce_kernelIN3c108BFloat16ELi16EEEvPT_mPPjmm"));
   CHECK(is_collective("_Z34two_shot_all_reduce_kernel_inplaceIfLi16ELi2EEvPPT_mm"));
   CHECK(is_collective("_ZN12tensorrt_llm7kernelsL22oneShotAllReduceKernelI6__halfLi8EEEvNS0_15AllReduceParamsE"));
@@ -59,7 +59,7 @@ TEST_CASE("launches of a kernel and shape have one entry") {
     launch.shape[0] = i;
     found += table.find(launch) != nullptr;
   }
-  CHECK(found < LaunchTable::kPlaces);  // what does not fit is said, and nothing is lost
+  CHECK(found < LaunchTable::kPlaces);  // launches that do not fit are reported, and nothing is lost
   launch.shape[0] = 128;
   launch.shape[6] = 0;
   CHECK(table.find(launch) == entry);

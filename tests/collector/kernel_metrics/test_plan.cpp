@@ -1,4 +1,4 @@
-// The files by which a recording and its programs speak of counters: what one side writes is what the other reads.
+// The files by which a recording and its programs exchange data about counters: what one side writes, the other reads.
 #include "agent/kernel_counters/plan.h"
 
 #include <sys/stat.h>
@@ -149,7 +149,7 @@ TEST_CASE("a rate of instructions is its count over the cycles of another run") 
   REQUIRE(metrics.metrics_size() == 6);
   CHECK(metrics.metrics(5) == "smsp__sass_x.sum.per_cycle_elapsed");
   CHECK(metrics.launches(0).values(5) == 2.5);
-  CHECK(metrics.launches(0).values(3) == 7);  // what was counted stays
+  CHECK(metrics.launches(0).values(3) == 7);  // the counted value stays
   CHECK(std::isnan(metrics.launches(1).values(5)));
 }
 

@@ -1,4 +1,4 @@
-// Launches that are to be counted and can't be: they are named, and what is seen of them from outside.
+// Launches that should be counted and cannot be: that they are named, and what is seen of them from outside.
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -15,7 +15,7 @@
 using namespace lanescope;
 using namespace lanescope::test;
 
-// As a kernel that spins until another one sets a flag, while CUPTI lets it run alone.
+// For example, a kernel that spins until another one sets a flag, while CUPTI lets it run alone.
 TEST_CASE("a launch that does not come to an end is seen from outside, and is named when the program was ended") {
   using namespace std::chrono_literals;
   constexpr auto kPatience = 10s;
@@ -31,14 +31,14 @@ TEST_CASE("a launch that does not come to an end is seen from outside, and is na
   program.call(kLaunch, CUPTI_API_ENTER, "_Z4spinPi", &parameters, 2);
   REQUIRE(program.mock().is_started);
   CHECK_FALSE(watch.look(program.record_folder(), running, kPatience, begin + 1h + 1s));
-  // As after Ctrl+Z: the time in which nobody looked does not count, but for the longest pause between looks.
+  // As after Ctrl+Z: of the time in which nobody looked, only the longest pause between looks counts.
   session::MeasuringWatch stopped;
   CHECK_FALSE(stopped.look(program.record_folder(), running, kPatience, begin + 1h + 1s));
   CHECK_FALSE(stopped.look(program.record_folder(), running, kPatience, begin + 3h));
   CHECK(stopped.look(program.record_folder(), running, kPatience, begin + 3h + 1s) == "_Z4spinPi");
   CHECK_FALSE(watch.look(program.record_folder(), running, kPatience, begin + 1h + 11s));
   CHECK(watch.look(program.record_folder(), running, kPatience, begin + 1h + 12s) == "_Z4spinPi");
-  // Was it another process, which ended meanwhile, then nobody waits for it.
+  // If it is another process that has ended meanwhile, nobody waits for it.
   running.front() += 1;
   CHECK_FALSE(watch.look(program.record_folder(), running, kPatience, begin + 1h + 13s));
   running.front() -= 1;
@@ -58,7 +58,7 @@ TEST_CASE("a launch that does not come to an end is seen from outside, and is na
   CHECK_THAT(left_out()["_Z4spinPi"], !contains_text("Its measuring did not come to an end"));
   CHECK(program.counted().size() == 2);
 
-  // Whatever else lies there.
+  // Other kinds of files in the folder.
   std::ofstream(program.record_folder() / "senseless") << "no record at all, and longer than the head of one";
   std::filesystem::create_symlink("/dev/zero", program.record_folder() / "link");
   CHECK(mkfifo((program.record_folder() / "pipe").c_str(), 0600) == 0);
@@ -96,7 +96,7 @@ TEST_CASE("kernels of more contexts than are measured are left out with that rea
     CHECK(program.was_counted() == (i < 16));
   }
   const auto records = program.records();
-  REQUIRE(records.counted.size() == 17);  // said once
+  REQUIRE(records.counted.size() == 17);  // reported once
   CHECK(records.counted.back().record.outcome == channel::CounterOutcome::kLeftOut);
   CHECK(records.counted.back().kernel == "_Z4gemmv");
   CHECK(records.counted.back().reason == "The program has more CUDA contexts than counters are read in: 16, those that launched first.");

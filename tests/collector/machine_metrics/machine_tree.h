@@ -1,4 +1,4 @@
-// A machine's /proc and /sys, made up.
+// An invented /proc and /sys of a machine.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@ class MachineTree {
  public:
   [[nodiscard]] const std::filesystem::path& root() const { return folder_.path(); }
 
-  // In the place of what was there, at once, as the kernel's files are never half written.
+  // Replaces the file in one step, because the kernel's files are never half written.
   void write(const std::string& file, const std::string& text) const {
     const std::filesystem::path path = root() / file;
     std::filesystem::create_directories(path.parent_path());
@@ -35,7 +35,7 @@ inline const std::string kNetworkHead =
     "Inter-|   Receive                                                |  Transmit\n"
     " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n";
 
-// A line of /proc/diskstats: sectors that were read and written, ms with something to do, requests in flight.
+// A line of /proc/diskstats: sectors read and written, ms with something to do, requests in flight.
 inline std::string disk_line(const std::string& name, std::uint64_t read, std::uint64_t written, std::uint64_t busy, std::uint64_t in_flight) {
   return " 254       0 " + name + " 7 0 " + std::to_string(read) + " 1 9 0 " + std::to_string(written) + " 1 " + std::to_string(in_flight) + " " +
          std::to_string(busy) + " 3 0 0 0 0 0 0\n";

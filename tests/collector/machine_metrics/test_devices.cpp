@@ -49,7 +49,7 @@ TEST_CASE("ports of InfiniBand count in words of four bytes, and only what they 
   machine.write(port + "counters/port_xmit_data", "30\n");
   machine.write(port + "counters/port_xmit_wait", "7\n");
   machine.write(port + "hw_counters/np_cnp_sent", "2\n");
-  machine.write("sys/class/infiniband/mlx5_1/ports/1/state", "1: DOWN\n");  // counts nothing
+  machine.write("sys/class/infiniband/mlx5_1/ports/1/state", "1: DOWN\n");  // has no counters
   const std::vector<Device> found = adapters(machine.root());
   REQUIRE(names(found) == std::vector<std::string>{"mlx5_0 port 1"});
   CHECK(found[0].totals == Totals{4'000, 120, std::nullopt, std::nullopt, 7, 2, std::nullopt});

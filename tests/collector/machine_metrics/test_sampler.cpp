@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a reader makes of what samplers hand on.
+// What a reader makes of the data that samplers deliver.
 class Recorded {
  public:
   Sampler::Take take() {
@@ -111,7 +111,7 @@ TEST_CASE("nothing is known of a device while it is away, nor across a total tha
   sampler.end(recorded.take());  // 300,000 bytes
   const auto trace = recorded.trace();
   CHECK(sum_of(*trace, "eth0 received") == Approx(1'300'000).epsilon(0.01));
-  CHECK(sum_of(*trace, "eth1 received") == Approx(1'000'000).epsilon(0.01));  // that came later
+  CHECK(sum_of(*trace, "eth1 received") == Approx(1'000'000).epsilon(0.01));  // the bytes that came after it appeared
 }
 
 TEST_CASE("a disk is busy for its share of the time, all of it at most") {

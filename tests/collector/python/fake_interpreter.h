@@ -38,7 +38,7 @@ class FakeMemory final : public python::Memory {
   std::function<void()> after_call = [] {};
 };
 
-// Structures as the layout of 3.12 has them, and what a free-threaded 3.14 has in addition.
+// Structures as in the layout of 3.12, and what a free-threaded 3.14 has in addition.
 class FakeInterpreter {
  public:
   using Address = std::uint64_t;
@@ -50,7 +50,7 @@ class FakeInterpreter {
     memory.put(type_ + layout.type_name, name);
   }
 
-  // Threads that are made from now on belong to another, which stands before those there are.
+  // Threads that are made from now on belong to another interpreter, which comes before the existing ones.
   void begin_interpreter() {
     const Address last = interpreter_;
     interpreter_ = take(256);
@@ -72,7 +72,7 @@ class FakeInterpreter {
     std::memcpy(at(address + layout.text_ascii_data), letters.data(), letters.size());
     return address;
   }
-  // One whose n-th instruction is on line first_line + n.
+  // A code object whose n-th instruction is on line first_line + n.
   Address code(const std::string& function, const std::string& file, std::uint32_t first_line, std::uint64_t instructions = 8) {
     const Address lines = take(layout.bytes_data + 2 * instructions);
     memory.put(lines + layout.bytes_length, 2 * instructions);
@@ -97,7 +97,7 @@ class FakeInterpreter {
     memory.put(address + layout.frame_previous, caller);
     return address;
   }
-  // Lets a frame run copy `number` of its code, with the instruction that it has.
+  // Makes a frame run copy `number` of its code, at the same instruction.
   void run_copy(Address frame, Address code, std::int32_t number) {
     const Address copies = take(8 * (2 + static_cast<Address>(number)));
     const Address copy = take(256);
@@ -110,14 +110,14 @@ class FakeInterpreter {
     memory.put(frame + layout.frame_instruction, copy + (instruction - code - layout.code_instructions));
     memory.put(frame + layout.frame_copy, number);
   }
-  // Of native code, which called what is called from it.
+  // A frame of native code, which called the frames that it calls.
   Address native_frame(Address caller) {
     const Address address = take(layout.frame_size);
     memory.put(address + static_cast<Address>(layout.frame_owner), layout.first_owner_of_c);
     memory.put(address + layout.frame_previous, caller);
     return address;
   }
-  // `c_frame`: where on the thread's native stack it says so; 0: anywhere.
+  // `c_frame`: its place on the thread's native stack; 0: anywhere.
   Address thread(std::uint64_t number, Address innermost, Address c_frame = 0) {
     const Address address = take(layout.thread_size);
     if (c_frame == 0) c_frame = take(16);

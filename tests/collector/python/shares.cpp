@@ -19,11 +19,11 @@ cpu::CpuSettings python_sampling(cpu::CallChains chains) {
 
 namespace {
 
-// The standard deviation of the share of sixty() among samples that come in the order of time. Neighbours are not independent: where all processors
-// are busy, many samples take one reading. So it is told by parts of the recording, how much they differ.
+// The standard deviation of the share of sixty() among samples in the order of time. Neighbours are not independent: if all processors are busy, many samples
+// use one reading. So it is estimated from how much parts of the recording differ.
 double deviation_of_share(const std::vector<Chain>& chains) {
   constexpr std::size_t kParts = 20;
-  constexpr double kSamplesOfReading = 4;  // at the least, where parts happen to be alike
+  constexpr double kSamplesOfReading = 4;  // at least, even if parts happen to be alike
   std::vector<double> in_sixty;
   for (const Chain& chain : chains)
     if (has(chain, "sixty") || has(chain, "forty")) in_sixty.push_back(has(chain, "sixty") ? 1 : 0);
@@ -70,7 +70,7 @@ std::vector<Chain> samples_of_worker(const Trace& trace) {
 }
 
 void check_share(const std::vector<Chain>& chains) {
-  constexpr std::size_t kNamed = 100;  // of a thousand; nearly all, unless all processors are busy
+  constexpr std::size_t kNamed = 100;  // out of a thousand; nearly all, unless all processors are busy
   constexpr double kShare = 0.6;
   const std::size_t sixty = count_with(chains, "sixty");
   const std::size_t both = sixty + count_with(chains, "forty");

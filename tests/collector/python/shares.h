@@ -19,16 +19,16 @@ namespace lanescope::test {
 
 cpu::CpuSettings python_sampling(cpu::CallChains chains);
 
-// Records a program that answers "done" once it has worked as long as it is told, while it does so.
+// Records a program while it works for the time that it is told; it prints "done" afterwards.
 std::shared_ptr<const Trace> record_attached(const RunningTarget& target, const std::string& seconds, cpu::CallChains chains);
 
-// Of the process that worked: the others started it.
+// Samples of the process that worked; the other processes started it.
 std::vector<Chain> samples_of_worker(const Trace& trace);
 
-// Checks the two functions' shares, within four standard deviations, of samples in the order of time.
+// Checks the two functions' shares, within four standard deviations, in samples that are in the order of time.
 void check_share(const std::vector<Chain>& chains);
 
-// Whether these functions stand in the chain in this order, innermost first, others between them or not.
+// True if the chain has these functions in this order, innermost first, possibly with others between them.
 bool has_in_order(const Chain& chain, const std::vector<std::string>& functions);
 
 }  // namespace lanescope::test

@@ -1,4 +1,4 @@
-// A program that looks like an interpreter's file: its loop has parts that are seldom used, which the compiler puts elsewhere.
+// A program that looks like an interpreter's file: its loop has rarely used parts, which the compiler puts elsewhere.
 #include <cstdio>
 
 extern "C" {

@@ -1,4 +1,4 @@
-// What files say of where an interpreter's loop is, with symbols and without.
+// Where files say that an interpreter's loop is, with symbols and without.
 #include <filesystem>
 
 #include "interpreter_file.h"
@@ -19,7 +19,7 @@ TEST_CASE("the part of the loop that stands elsewhere is found without symbols w
   }
   const test::TemporaryFolder folder;
   const std::string stripped = (folder.path() / "stripped").string();
-  // But the loop's own symbol, as interpreters export it.
+  // Keeps only the loop's own symbol and the runtime's, as interpreters export them.
   const std::string command = "strip -K _PyEval_EvalFrameDefault -K _PyRuntime -o '" + stripped + "' '" + whole + "' && echo done";
   REQUIRE(test::output_of(command) == "done\n");
   const InterpreterFile found = read_interpreter_file(stripped);
@@ -27,7 +27,7 @@ TEST_CASE("the part of the loop that stands elsewhere is found without symbols w
   REQUIRE(found.loop.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
     CHECK(std::any_of(known.loop.begin(), known.loop.end(), [&](const AddressRange& range) {
-      constexpr std::uint64_t kAlignment = 16;  // the next function's
+      constexpr std::uint64_t kAlignment = 16;  // of the next function
       return range.begin == found.loop[i].begin && range.end <= found.loop[i].end && found.loop[i].end < range.end + kAlignment;
     }));
   }

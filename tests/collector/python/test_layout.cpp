@@ -1,4 +1,4 @@
-// What interpreters say of their own memory, and what is known of it where they don't.
+// What interpreters say about their own memory, and what is known about it if they do not.
 #include <cstring>
 #include <string>
 
@@ -10,7 +10,7 @@ using namespace lanescope::python;
 
 namespace {
 
-// _Py_DebugOffsets of 3.13, each number its own place in it, so that a wrong place shows.
+// _Py_DebugOffsets of 3.13; each number equals its own place, so that a wrong place shows.
 std::vector<std::byte> offsets(std::uint64_t version, std::uint64_t free_threaded = 0) {
   std::vector<std::uint64_t> numbers(kOffsetsSize / sizeof(std::uint64_t));
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
@@ -50,14 +50,14 @@ TEST_CASE("each offset is taken from where the structure of that version has it"
   CHECK(layout->text_ascii_data == 70);
   CHECK(layout->frame_of_c_frame < 0);
 
-  // 3.14 has ten numbers more: three of interpreters, two of frames, one of code, four of sets.
+  // 3.14 has ten more numbers: three of interpreters, two of frames, one of code, four of sets.
   const Result<Layout> next = layout_by_offsets(offsets(k3_14));
   REQUIRE(next);
   CHECK(next->thread_next == layout->thread_next + 3);
   CHECK(next->code_file == layout->code_file + 5);
   CHECK(next->object_type == layout->object_type + 6);
   CHECK(next->bytes_data == layout->bytes_data + 10);
-  // 3.15 has another three before the thread's number, five behind it, and four of types.
+  // 3.15 has three more before the thread's number, five after it, and four of types.
   const Result<Layout> last = layout_by_offsets(offsets(k3_15));
   REQUIRE(last);
   CHECK(last->thread_frame == next->thread_frame);

@@ -1,4 +1,4 @@
-// Line tables, against what Python itself says of them.
+// Line tables, compared with what Python itself reads from them.
 #include <algorithm>
 #include <sstream>
 

@@ -1,4 +1,4 @@
-// Python's calls within native chains, all of them written by hand; innermost first.
+// Python's calls within native chains, all written by hand, innermost first.
 #include "collector/python/merge.h"
 #include "support/catch.h"
 

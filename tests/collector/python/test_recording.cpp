@@ -12,10 +12,10 @@ namespace {
 
 void check_work(const std::vector<Chain>& chains) {
   check_share(chains);
-  CHECK(count_with(chains, "wait") + count_with(chains, "Sleeper.wait") < 10);  // a thread that waits runs only to begin
+  CHECK(count_with(chains, "wait") + count_with(chains, "Sleeper.wait") < 10);  // a thread that waits runs only briefly, to start
 }
 
-// Where the function stands in the program's file, from its first line to the empty one behind it.
+// The lines of the function in the program's file, from its first line to the empty line after it.
 struct Lines {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
@@ -42,7 +42,7 @@ void check_lines(const Trace& trace, const std::string& function) {
       if (trace.name(each.function) != function) continue;
       ++seen;
       CHECK(trace.name(each.source_file) == LANESCOPE_PYTHON_WORK);
-      CHECK(each.source_line >= lines.first);  // where a call begins
+      CHECK(each.source_line >= lines.first);  // the line where a call starts
       CHECK(each.source_line <= lines.last);
       CHECK(stacks.location(location).kind == CodeKind::kPython);
     }
@@ -62,7 +62,7 @@ TEST_CASE("a launched program's Python functions have their shares of the sample
     const std::vector<Chain> samples = samples_of_worker(*recorded.trace);
     check_work(samples);
     check_lines(*recorded.trace, "sixty");
-    // The callers of a Python function stand behind it, in their order.
+    // The callers of a Python function follow it, in their order.
     for (const Chain& chain : samples) {
       if (!has(chain, "sixty")) continue;
       CHECK(has_in_order(chain, {"sixty", "work", "main", "<module>"}));
@@ -116,7 +116,7 @@ TEST_CASE("the backtrace of a call that waits has the Python functions, with the
           std::vector<CodeFunction>& chain = chains.emplace_back();
           for (const CodeLocationId location : stacks.chain(trace.sample_detail(trace.lane(id).detail(i)).call_node))
             if (stacks.location(location).kind == CodeKind::kPython) chain.push_back(stacks.functions(location).front());
-          // Whatever else takes so long on a busy machine: the parent waits for its child in main().
+          // Skips whatever else takes long on a busy machine: the parent waits for its child in main().
           if (chain.empty() || trace.name(chain[0].function) != "main" || chain[0].source_line != waits) chains.pop_back();
         }
     }

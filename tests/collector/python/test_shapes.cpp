@@ -1,4 +1,4 @@
-// Python functions that are called in the ways in which Python code is called: the callers of each are known.
+// Python functions that are called in the various ways in which Python code is called: the callers of each are known.
 #include <algorithm>
 
 #include "interpreters.h"
@@ -9,7 +9,7 @@ using namespace lanescope::test;
 
 namespace {
 
-// A function of tests/programs/python/python_shapes.py, and what stands in the chains of what it calls.
+// A function of tests/programs/python/python_shapes.py, and its callers in the chains of the functions it calls.
 struct Shape {
   std::string function;
   std::vector<std::string> callers;  // innermost first, of sixty() and forty()
@@ -20,7 +20,7 @@ const std::vector<Shape> kShapes{
     {"asynchronous", {"step", "steps", "asynchronous", "work", "main", "<module>"}},
     {"callback", {"compare", "callback", "work", "main", "<module>"}},
     {"alone", {"alone"}},
-    // A thread's functions in an interpreter, and those by which it came there.
+    // A thread's functions in an interpreter, and the functions that led there.
     {"nested", {"called_from_other", "<module>", "run_in_interpreter", "nested", "work", "main", "<module>"}},
     {"in_interpreter", {"alone", "<module>", "run_in_interpreter", "in_interpreter"}},
 };
@@ -48,7 +48,7 @@ void check_shapes(const std::vector<Chain>& samples) {
   check_share(samples);
 }
 
-// The C library's function stands between the Python functions of which one calls it, and the other is called by it.
+// Checks that the C library's function stands between the Python function that calls it and the one that it calls.
 void check_native(const std::vector<Chain>& samples) {
   std::size_t all = 0;
   std::size_t joined = 0;

@@ -1,4 +1,4 @@
-// Stacks of interpreters whose memory is built by hand, and of such that are damaged.
+// Stacks of interpreters whose memory is built by hand, and of damaged ones.
 #include <chrono>
 #include <set>
 
@@ -33,7 +33,7 @@ std::vector<std::string> text(const Stack& stack) {
 }
 using Calls = std::vector<std::string>;
 
-// Two threads: one four calls deep in two runs of the loop, one that runs no Python code.
+// Two threads: one is four calls deep in two runs of the loop, one runs no Python code.
 struct Example {
   Example() {
     const auto module = interpreter.frame(interpreter.code("<module>", "/srv/train.py", 1), 7, interpreter.native_frame(0));
@@ -69,7 +69,7 @@ TEST_CASE("each thread's calls are read with their lines, and which of them nati
 TEST_CASE("what was seen before is read at one go") {
   Example example;
   read(example.reader);
-  // One that is held up is compared with what is there at its end, which takes another.
+  // A reading that is held up is compared with what is there at its end, which takes another call.
   std::set<std::size_t> calls;
   for (int i = 0; i < 1000; ++i) {
     example.interpreter.memory.calls = 0;
@@ -196,10 +196,10 @@ TEST_CASE("a stack that took long to read is dropped where it was another at the
   };
   std::size_t call = 0;
   interpreter.memory.before_call = [&] {
-    if (++call != 2) return;  // the reading is over, and what was read is compared
+    if (++call != 2) return;  // the reading is over, and its result is compared
     change_it();
   };
-  // As where somebody else takes the processor in the first call.
+  // As if somebody else took the processor during the first call.
   interpreter.memory.after_call = [&] {
     for (const auto begin = std::chrono::steady_clock::now(); call == 1 && std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(1);) {
     }
@@ -263,7 +263,7 @@ TEST_CASE("memory that changes at random gives stacks of the usual kind, or none
   for (int reading = 0; reading < 50; ++reading) {
     for (int i = 0; i < 4; ++i) {
       const std::uint64_t word = random() % (example.interpreter.used() / 8) * 8;
-      // A bit of it, or all of it by what stands elsewhere: pointers to what they do not point to.
+      // Changes a bit of it, or replaces all of it by data from elsewhere: pointers to the wrong objects.
       if (random() % 2 == 0)
         example.interpreter.memory.bytes[word + random() % 8] ^= static_cast<std::byte>(1u << random() % 8);
       else

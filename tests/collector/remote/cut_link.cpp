@@ -1,6 +1,6 @@
-// cut_link STATE PROGRAM ARGUMENTS...: a transport that is cut. Runs the program and passes its standard input and output on, until so many
-// bytes have gone the one way as the first line of the file STATE says ("out 17", "in 40"), which is then taken out of it; with no line left,
-// to the end. What is cut ends as a link does that breaks: both ways at once, with the program killed.
+// cut_link STATE PROGRAM ARGUMENTS...: a transport that is cut. Runs the program and passes on its standard input and output, until as many bytes have gone one
+// way as the first line of the file STATE says ("out 17", "in 40"). That line is then removed. If no line is left, passes on everything. A cut is like a broken
+// link: both ways end at once, and the program is killed.
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ Cut next_cut(const char* path) {
   return {lines.front().starts_with("out"), std::stoull(lines.front().substr(space + 1))};
 }
 
-// Passes on what is there; false at its end.
+// Passes on the available bytes; false at their end.
 bool pass(int from, int to, std::uint64_t& room) {
   char bytes[4096];
   const ssize_t size = read(from, bytes, std::min<std::uint64_t>(sizeof(bytes), room));

@@ -1,4 +1,4 @@
-// far_side WAY: the far side of a link that behaves in a way that none should.
+// far_side WAY: the far side of a link, which misbehaves in the given way.
 #include <unistd.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ void send_bytes(std::uint32_t number, std::uint64_t offset, const std::string& d
   for (;;) pause();
 }
 
-// Reads requests, of which nothing is understood, so that none is refused by a pipe.
+// Reads requests without decoding them, so that none of them fails at a closed pipe.
 std::string read_some() {
   char bytes[4096];
   const ssize_t size = read(STDIN_FILENO, bytes, sizeof(bytes));
@@ -86,7 +86,7 @@ void refuse(std::uint32_t request, const std::string& sentence, bool is_kept) {
   say(reply);
 }
 
-// A recording that ends just as it is asked to stop: its end comes first, then the answer to that, and then what is there is not given away.
+// A recording that ends just as it is asked to stop: first its end is sent, then the answer to the request, and then the removal of the recording is refused.
 void end_before_stop(bool names_requests, bool is_stop_refused) {
   greet(1, names_requests);
   const std::uint32_t follow = next_request().number();
@@ -110,7 +110,7 @@ void end_before_stop(bool names_requests, bool is_stop_refused) {
   wait_for_ever();
 }
 
-// A recording that was copied, and in the end is not there. Then what is removed, which nobody may ask for unless all was accounted for.
+// A recording that was copied, and whose file is missing at the end. Then it is removed, which may only be requested if everything was accounted for.
 void end_without_file(const std::string& way) {
   greet(1, true);
   proto::RemoteReply done, end, removed;
@@ -209,7 +209,7 @@ void behave(const std::string& way) {
   if (way == "exits") return;
   if (way.find("end before stop") != std::string::npos) end_before_stop(way.starts_with("numbered"), way.ends_with("refused"));
   if (way.starts_with("end without file")) end_without_file(way);
-  if (way == "terminal echo") {  // what we are sent, as a terminal shows it
+  if (way == "terminal echo") {  // our own input, as a terminal echoes it
     std::string shown;
     for (const char byte : read_some()) {
       const auto value = static_cast<unsigned char>(byte);

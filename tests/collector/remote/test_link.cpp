@@ -1,4 +1,4 @@
-// A link whose other side is gone.
+// A link whose other side has gone.
 #include <unistd.h>
 
 #include <csignal>

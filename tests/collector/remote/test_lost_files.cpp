@@ -1,4 +1,4 @@
-// Recordings whose file is gone, or can't be read, where they were made, at the moment of their end: a copy may be all that is left of them.
+// Recordings whose file is gone, or unreadable, where they were made, when they end: a copy may be all that is left of them.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -20,12 +20,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A shell waits so, and not beyond the test: whose folder goes when that ends.
+// A shell command that waits for the file, but no longer than the test runs: the test's end removes the folder.
 std::string until_there(const fs::path& file) {
   return "while [ -d " + file.parent_path().string() + " ] && ! [ -e " + file.string() + " ]; do sleep 0.02; done";
 }
 
-// Copies a recording of a program that goes on until something was done to its file, of which a part is here by then.
+// Copies a recording of a program that runs until `change` was applied to its file. A part of the file is here by then.
 template <typename Function>
 WorkOutcome copy_and_do(const Machines& machines, std::string& told, Function change) {
   const fs::path go = machines.there() / "go";
@@ -84,7 +84,7 @@ TEST_CASE("of a recording that somebody removes while it is copied, what had com
 
 TEST_CASE("a recording whose folder is removed there is said to be gone, and not said to be there, nor begun again on the next link") {
   const Machines machines;
-  const bool breaks = GENERATE(false, true);  // the link, just then
+  const bool breaks = GENERATE(false, true);  // true: the link breaks at that moment
   const fs::path go = machines.there() / "go", runs = machines.there() / "runs";
   WorkSettings settings = machines.settings(NewRecording{
       "profile", {"--trace=none", "--sample=none", "--cpuctxsw=none"}, {"sh", "-c", "echo run >> " + runs.string() + "; echo begun; " + until_there(go)}, ""});
@@ -111,7 +111,7 @@ TEST_CASE("a file that is removed while it is copied leaves its copy, as cut off
   const fs::path file = machines.there() / "file";
   write_file(file, bytes);
   const channel::FileDescriptor writer(open(file.c_str(), O_RDWR | O_CLOEXEC));
-  REQUIRE(flock(writer.get(), LOCK_EX) == 0);  // it is being written until it is gone
+  REQUIRE(flock(writer.get(), LOCK_EX) == 0);  // it is locked as if being written until it is gone
   WorkSettings settings = machines.settings(ForeignFile{file.string()});
   settings.wish = [&file, &machines] {
     std::error_code missing;
@@ -127,7 +127,7 @@ TEST_CASE("a file that is removed while it is copied leaves its copy, as cut off
 TEST_CASE("a recording that its recorder throws away is thrown away here, too") {
   const Machines machines;
   const fs::path program = machines.there() / "program";
-  write_file(program, "#!/nowhere/interpreter\n");  // it can't be started, which shows once there is a file
+  write_file(program, "#!/nowhere/interpreter\n");  // it cannot be started, which shows only after there is a file
   fs::permissions(program, fs::perms::owner_all);
   WorkSettings settings = machines.settings(NewRecording{"profile", {"--trace=nvtx"}, {program.string()}, ""});
   settings.keeps_recording = [] { return true; };

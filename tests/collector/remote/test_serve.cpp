@@ -1,4 +1,4 @@
-// The far end of a link, asked by nobody that makes sense.
+// The far end of a link, and requests that make no sense.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mount.h>
@@ -98,17 +98,17 @@ proto::RemoteRequest::Record some_request(const std::string& recording) {
   return record;
 }
 
-// Between its recorder's end and its keeper's word, it looks lost.
+// Between the end of its recorder and the report of its keeper, a recording looks lost.
 RecordingState await_end(const Recordings& recordings, const std::string& name) {
   const auto give_up = std::chrono::steady_clock::now() + 60s;
   RecordingState state;
   while ((state = recordings.state_of(*recordings.folder_of(name))).progress != Progress::kEnded && std::chrono::steady_clock::now() < give_up)
     std::this_thread::sleep_for(1ms);
-  waitpid(-1, nullptr, 0);  // its keeper, which is a child of ours
+  waitpid(-1, nullptr, 0);  // its keeper, which is a child of this process
   return state;
 }
 
-// A disk of its own, as long as it lives.
+// A separate disk, as long as this object lives.
 class SmallDisk {
  public:
   explicit SmallDisk(std::filesystem::path path) : path_(std::move(path)) {
@@ -320,7 +320,7 @@ TEST_CASE("no folder of recordings is made behind a link, nor in a folder of ano
   std::filesystem::remove(base);
   std::filesystem::create_directory(base);
   constexpr uid_t kOther = 65534;
-  if (chown(base.c_str(), kOther, kOther) == 0) {  // as root
+  if (chown(base.c_str(), kOther, kOther) == 0) {  // works only as root
     CHECK_FALSE(Recordings::open());
     CHECK(std::filesystem::is_empty(base));
     REQUIRE(chown(base.c_str(), geteuid(), getegid()) == 0);
@@ -347,7 +347,7 @@ TEST_CASE("a recording that could not be found again is not begun, and that is s
   std::signal(SIGXFSZ, former);
   REQUIRE_FALSE(started);
   CHECK_THAT(started.error().text, contains_text("File too large") && contains_text("Nothing was started"));
-  CHECK(waitpid(-1, nullptr, WNOHANG) == -1);  // whoever could have begun it has ended
+  CHECK(waitpid(-1, nullptr, WNOHANG) == -1);  // every process that could have started it has ended
   CHECK_FALSE(std::filesystem::exists(began));
   CHECK(recordings->names().empty());
   CHECK(recordings->start(some_request("full"), program));
@@ -370,7 +370,7 @@ TEST_CASE("how a recording ended is written although the disk was filled up mean
   Result<Recordings> recordings = Recordings::open();
   REQUIRE(recordings);
   const auto go = folder.path() / "go";
-  // What it says when the disk is full is there, too.
+  // What the program prints while the disk is full is kept, too.
   const auto program = script(folder.path() / "program", "until [ -e " + go.string() + " ]; do sleep 0.01; done; echo full >&2; exit 7");
   REQUIRE(recordings->start(some_request("ending"), program));
   disk.fill();
@@ -423,7 +423,7 @@ TEST_CASE("a recording that is removed is there whole, or not at all, for whoeve
     std::atomic<bool> is_over = false, was_partial = false;
     std::thread looking([&] {
       while (!is_over)
-        for (int i = 0; i < kFiles && !is_over; ++i)  // the file is looked for first
+        for (int i = 0; i < kFiles && !is_over; ++i)  // the file is checked first
           if (!std::filesystem::exists(folder / (std::to_string(i) + ".trace")) && std::filesystem::exists(folder)) was_partial = true;
     });
     const Result<void> discarded = recordings.discard(name);
@@ -434,7 +434,7 @@ TEST_CASE("a recording that is removed is there whole, or not at all, for whoeve
     CHECK(recordings.names().empty());
     CHECK(std::filesystem::is_empty(folder.parent_path()));
   }
-  // What one left that was killed in its midst goes with the next one that looks.
+  // What an interrupted removal left is removed by the next one that looks.
   std::filesystem::create_directory(folder.parent_path() / (".removed-" + name));
   REQUIRE(Recordings::open());
   CHECK(std::filesystem::is_empty(folder.parent_path()));
@@ -454,10 +454,10 @@ TEST_CASE("a command that nobody follows any more is asked for its end, and ende
     REQUIRE(command);
     while (!std::filesystem::exists(ready)) std::this_thread::sleep_for(1ms);
     siginfo_t child{};
-    REQUIRE(waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0);  // there is one
+    REQUIRE(waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0);  // there is a child
     CHECK(child.si_pid == 0);                                             // and it runs
   }
   CHECK(std::filesystem::exists(asked) == hears);
   siginfo_t child{};
-  CHECK(waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0);  // there is none
+  CHECK(waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0);  // there is no child
 }

@@ -1,4 +1,4 @@
-// Chunks as plain events again, for comparison. Written from the schema's comments, column by column.
+// Decodes chunks into plain events, for comparison. Written from the schema's comments, column by column.
 #pragma once
 
 #include <compare>

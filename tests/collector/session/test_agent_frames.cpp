@@ -23,7 +23,7 @@ FrameHeader event_header(std::uint32_t events) {
   return header;
 }
 
-// A frame of so many calls, as the agent would make it.
+// A frame with this number of calls, as the agent would make it.
 std::vector<std::byte> calls(std::uint32_t count, FrameHeader header) {
   proto::EventChunk chunk;
   chunk.set_base_time(monotonic_now());
@@ -104,7 +104,7 @@ TEST_CASE("records that an agent had read and did not get to put into frames cou
   channel::AgentStatus& status = target.memory.header().status;
   status.cupti_produced = 100;
   status.cupti_invalid = 2;
-  status.cupti_dropped = 8;  // 3 of which CUPTI had no room for, and were never read
+  status.cupti_dropped = 8;  // of these, CUPTI had no room for 3, which were never read
   status.frameless_dropped = 5;
   const auto trace = target.finish(proto::PROCESS_END_SIGNALED);
   CHECK(trace->event_count() == 40);

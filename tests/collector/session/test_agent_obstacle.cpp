@@ -1,4 +1,4 @@
-// What is said of programs that the agent can't be loaded into.
+// What is reported about programs that the agent cannot be loaded into.
 #include "processes/agent_obstacle.h"
 
 #include <unistd.h>

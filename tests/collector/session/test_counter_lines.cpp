@@ -1,4 +1,4 @@
-// Times by the processor's counter: near those of the clock, and never one before another.
+// Times by the processor's counter: near those of the clock, and never decreasing.
 #include <atomic>
 #include <cstdlib>
 #include <random>
@@ -12,7 +12,7 @@ using namespace lanescope::session;
 
 namespace {
 
-// A clock that gains on the counter at a speed that is steered, in parts per million. The counter runs at 2.5 GHz.
+// A clock that gains on the counter at a changing speed, in parts per million. The counter runs at 2.5 GHz.
 struct SteeredClock {
   double time = 1e15;
   std::uint64_t counter = 77'000'000'000;
@@ -82,7 +82,7 @@ TEST_CASE("the shared clock agrees with the system's, also without a line") {
     return;
   }
   CounterLines lines;
-  constexpr std::uint64_t kLines = 10;  // each of what came since the one before, however seldom that is looked at
+  constexpr std::uint64_t kLines = 10;  // each line is made from what came since the previous one, however seldom it is called
   const std::int64_t begin = channel::monotonic_now();
   while (clock.written.load() <= kLines && channel::monotonic_now() - begin < 60'000'000'000)
     if (const auto line = lines.add(CounterLines::read())) channel::write_line(clock, *line);
@@ -92,11 +92,11 @@ TEST_CASE("the shared clock agrees with the system's, also without a line") {
 
 TEST_CASE("a time is by one line, never by parts of two, however often lines are written") {
   constexpr std::int64_t kFar = 100'000'000'000'000'000;
-  constexpr std::int64_t kTick = std::int64_t{1} << 32;  // rate of a nanosecond a tick
+  constexpr std::int64_t kTick = std::int64_t{1} << 32;  // one nanosecond a tick
   channel::CounterClock clock{};
   std::atomic<bool> is_over{false};
   std::thread writer([&] {
-    // All say the same; parts of two of them are hours apart.
+    // All lines give the same times; parts of two of them would be hours apart.
     for (std::int64_t i = 1; !is_over; i = i % 1'000 + 1)
       channel::write_line(clock, {kTick, static_cast<std::uint64_t>(i * 10'000'000'000'000), kFar + i * 10'000'000'000'000});
   });
@@ -104,7 +104,7 @@ TEST_CASE("a time is by one line, never by parts of two, however often lines are
   for (int i = 0; i < 2'000'000; ++i) {
     const std::int64_t seen = channel::event_now(clock);
     const bool is_by_line = std::abs(seen - kFar - static_cast<std::int64_t>(channel::read_counter())) < 1'000'000'000'000;
-    const bool is_by_system = std::abs(seen - channel::monotonic_now()) < 1'000'000'000'000;  // where lines came too fast
+    const bool is_by_system = std::abs(seen - channel::monotonic_now()) < 1'000'000'000'000;  // if lines came too fast
     wrong += is_by_line || is_by_system ? 0 : 1;
   }
   is_over = true;

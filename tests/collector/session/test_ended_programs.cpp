@@ -1,4 +1,4 @@
-// Programs that followed each other in one process: who is meant by what is told of it late.
+// Programs that followed each other in one process: which one a late report is about.
 #include "processes/ended_programs.h"
 
 #include "support/catch.h"
@@ -8,7 +8,7 @@ using namespace lanescope::session;
 
 namespace {
 
-// The program of instance n began at 100 n, reported 10 later and ended 90 after its begin.
+// The program of instance n starts at 100 n, reports 10 later and ends 90 after its start.
 EndedProgram program(pid_t pid, std::uint32_t n, const std::string& executable = "/bin/program") {
   const std::int64_t begin = 100 * n;
   return {{pid, 7, begin}, n, executable, begin, begin + 10, begin + 90, proto::PROCESS_END_REPLACED};
@@ -23,7 +23,7 @@ TEST_CASE("a program that reports is an earlier, the same or a later one by its 
   CHECK(kinship(known, {4711, 7, 201}) == Kinship::kLater);
   CHECK(is_other_process(known, {4711, 8, 300}));
   CHECK_FALSE(is_other_process(known, {4711, 7, 300}));
-  CHECK_FALSE(is_other_process(known, {4711, 0, 300}));  // it was gone by the time that it was asked
+  CHECK_FALSE(is_other_process(known, {4711, 0, 300}));  // it had ended when its generation was queried
 }
 
 TEST_CASE("what was seen to begin is the first program that was heard of at that time or later, each one once") {
@@ -54,7 +54,7 @@ TEST_CASE("a program that no agent told of stands between those that were heard 
 }
 
 TEST_CASE("a program reports as one of a process that has ended where it began before that end") {
-  const EndedProgram ended = program(4711, 2);  // until 290
+  const EndedProgram ended = program(4711, 2);  // it ends at 290
   CHECK(ended.is_of_same_process({4711, 7, 290}));
   CHECK(ended.is_of_same_process({4711, 0, 290}));
   CHECK_FALSE(ended.is_of_same_process({4711, 0, 291}));
@@ -81,5 +81,5 @@ TEST_CASE("executables are told apart by paths alone, as the kernel and the prog
   CHECK(same_file("/root/of/it/bin/env", "/bin/env"));
   CHECK_FALSE(same_file("/usr/bin/env", "/usr/bin/sh"));
   CHECK(same_file("", "/usr/bin/sh"));
-  CHECK(same_file("python", "/usr/bin/python3.11"));  // as it was called
+  CHECK(same_file("python", "/usr/bin/python3.11"));  // by the name it was called with
 }

@@ -1,4 +1,4 @@
-// Several files of one recording, and files that hold its last part alone.
+// Several files of one recording, and files that hold only its last part.
 #include <map>
 #include <vector>
 
@@ -80,7 +80,7 @@ TEST_CASE("a later file says again what its events refer to, and holds no events
   const test::TemporaryFolder folder;
   Recorded recorded({.several_files = true, .keep_last = {}});
   recorded.begin_process();  // before any file
-  recorded.event();          // in none
+  recorded.event();          // in no file
   recorded.open(folder.path() / "one.trace");
   recorded.event();
   recorded.event_with_first_name();
@@ -141,7 +141,7 @@ TEST_CASE("what comes late of a process that ended before a file was opened stay
 TEST_CASE("a ring gives up what is older than it keeps, but no names") {
   const test::TemporaryFolder folder;
   constexpr std::int64_t kKept = 20'000'000;  // ns
-  for (bool is_kept = false; !is_kept;) {     // again where this thread stood still for longer than that
+  for (bool is_kept = false; !is_kept;) {     // tried again if this thread stood still for longer than that
     const std::filesystem::path path = folder.path() / "ring.trace";
     std::filesystem::remove(path);
     Recorded recorded({.several_files = false, .keep_last = std::chrono::nanoseconds(kKept)});
@@ -165,7 +165,7 @@ TEST_CASE("a ring gives up what is older than it keeps, but no names") {
 
 TEST_CASE("a ring says of processes that ended before what it keeps what they were, as long as something of theirs is kept") {
   const test::TemporaryFolder folder;
-  FileLog log({.several_files = true, .keep_last = std::chrono::nanoseconds(0)}, {});  // holds what came last
+  FileLog log({.several_files = true, .keep_last = std::chrono::nanoseconds(0)}, {});  // holds the latest events
   const auto take = [&log](proto::FrameType type, std::uint32_t process, const google::protobuf::MessageLite& message, std::uint64_t events = 0) {
     FrameHeader header;
     header.type = static_cast<std::uint16_t>(type);
@@ -211,7 +211,7 @@ TEST_CASE("a ring says of processes that ended before what it keeps what they we
   open("kept.trace");
   begin(1);
   end(1);
-  mark(1);  // as of a sampler, which is read later
+  mark(1);  // as from a sampler, which is read later
   CHECK(log.events() == 1);
   log.close({});
   const std::vector<Process> kept = processes("kept.trace");
@@ -225,8 +225,8 @@ TEST_CASE("a ring says of processes that ended before what it keeps what they we
   begin(3);
   end(3);
   mark(2);
-  mark(3);  // older than the end of its process, which was given up
-  mark(1);  // of one that ended before this file
+  mark(3);  // its process has ended, and that end was discarded
+  mark(1);  // its process ended before this file
   CHECK(log.events() == 1);
   log.close({});
   const std::vector<Process> late = processes("late.trace");
@@ -254,7 +254,7 @@ TEST_CASE("a ring says of processes that ended before what it keeps what they we
 
 TEST_CASE("a ring gives up its oldest where the size that its file may have would be taken by padding") {
   const test::TemporaryFolder folder;
-  constexpr std::uint64_t kMost = 12'000'000;               // bytes; so many may hold 8,400,000 events
+  constexpr std::uint64_t kMost = 12'000'000;               // bytes; at this size there could be 8,400,000 events
   constexpr std::uint32_t kEvents = 60'000, kFrames = 300;  // of 200 bytes each
   FrameLog log({.keep_last = std::chrono::hours(1), .maximum_bytes = kMost}, {});
   auto file = TraceFileWriter::create(folder.path() / "ring.trace", Overwrite::kRefuse);
@@ -283,7 +283,7 @@ TEST_CASE("a ring gives up its oldest where the size that its file may have woul
   CHECK(reader->size() <= kMost);
   constexpr std::size_t kRoom = kMost * 7 / 10 / kEvents;
   CHECK(kept.size() <= kRoom);
-  CHECK(kept.size() + 3 >= kRoom);  // and no more is given up than must be
+  CHECK(kept.size() + 3 >= kRoom);  // and no more is discarded than necessary
 }
 
 TEST_CASE("a ring says from when on it has all events of all processes, also where it has older ones of some") {
@@ -305,7 +305,7 @@ TEST_CASE("a ring says from when on it has all events of all processes, also whe
     REQUIRE(trace);
     return *trace;
   };
-  // All of them at once. A process says first what they are called.
+  // All marks at once. On its first frame, a process sends their name first.
   const auto take_marks = [](FrameLog& log, std::uint32_t process, const std::vector<std::int64_t>& times, bool are_first) {
     proto::EventChunk chunk;
     if (are_first) {
@@ -321,7 +321,7 @@ TEST_CASE("a ring says from when on it has all events of all processes, also whe
     log.write({proto::FRAME_EVENTS, process, proto::SOURCE_SESSION, static_cast<std::uint32_t>(times.size())}, chunk);
   };
 
-  // Marks of process 1 come as they are made, those of process 2, which makes hardly any, in the end.
+  // Marks of process 1 come as they are made; those of process 2, which makes few, come at the end.
   FrameLog log(rules, {});
   open(log, "ring.trace");
   std::vector<std::int64_t> quick, slow;
@@ -336,7 +336,7 @@ TEST_CASE("a ring says from when on it has all events of all processes, also whe
   const auto trace = close(log, "ring.trace");
   const std::optional<SavedPart>& part = trace->provenance().part;
   REQUIRE(part);
-  const std::int64_t whole_from = part->time.begin + 1;  // as the epoch is 1
+  const std::int64_t whole_from = part->time.begin + 1;  // because the epoch is 1
   CHECK(whole_from > begin);
   CHECK(part->time.begin <= part->time.end - kKept);
   CHECK(part->first_launch == part->time.begin);
@@ -375,7 +375,7 @@ TEST_CASE("what a ring holds when the recording is over stays, however long the 
   recorded.event();
   recorded.log.close({});
   CHECK(names(folder.path() / "one.trace") == std::vector<std::string>{"step 1", "step 2"});
-  recorded.open(folder.path() / "two.trace");  // where it is a ring again
+  recorded.open(folder.path() / "two.trace");  // now it is a ring again
   recorded.event();
   wait_longer();
   recorded.event();
@@ -428,5 +428,5 @@ TEST_CASE("processes of a share have a file of their own, which also says what i
   CHECK(pids(closed[2]) == std::vector<std::uint32_t>{103});
   REQUIRE(told.size() == 1);
   CHECK(told[0].starts_with("No room. What belongs there is in "));
-  CHECK(watched == std::vector<std::uint32_t>{0, 0, 1, 2, 3, 4, 5, 0, 0});  // begin and end of the recording once, and what was said
+  CHECK(watched == std::vector<std::uint32_t>{0, 0, 1, 2, 3, 4, 5, 0, 0});  // start and end of the recording once, and the message
 }

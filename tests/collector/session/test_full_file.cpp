@@ -1,4 +1,4 @@
-// A file that can't take what is recorded: the disk is full, or the file as large as it may be.
+// A file that cannot take what is recorded: the disk is full, or the file has reached its largest size.
 #include <csignal>
 
 #include <sys/resource.h>
@@ -49,7 +49,7 @@ void end(FrameLog& log) {
   log.write({proto::FRAME_PROCESS_END, 1}, ending);
 }
 
-// Until it goes, files can't grow beyond this size.
+// Limits the size of files as long as this object lives.
 class SmallFiles {
  public:
   explicit SmallFiles(std::uint64_t bytes) {
@@ -71,7 +71,7 @@ std::shared_ptr<const Trace> loaded(const std::filesystem::path& path) {
   return *trace;
 }
 
-// What holds of every such file.
+// Checks what must hold for every such file.
 void check_accounts(const Trace& trace) {
   CHECK(trace.event_count() > 0);
   CHECK(trace.provenance().unwritten_events > 0);
@@ -148,11 +148,11 @@ TEST_CASE("the last part that is kept in memory is held to the size of its file"
   begin(log, path);
   record(log);
   CHECK(log.bytes() <= kMost + 1'000);
-  CHECK_FALSE(log.is_full());  // there is no end to it
+  CHECK_FALSE(log.is_full());  // a ring is never full
   end(log);
   CHECK(log.close({}).front().whereabouts.kind == Whereabouts::kInPlace);
   CHECK(std::filesystem::file_size(path) <= kMost);
-  // The last events, whatever is to be said before them, and nothing that was recorded after the first of them lacks.
+  // The last events are there, whatever else had to be written, and nothing that was recorded after the first of them is missing.
   const auto trace = loaded(path);
   CHECK(trace->provenance().finished);
   CHECK(trace->provenance().unwritten_events == 0);

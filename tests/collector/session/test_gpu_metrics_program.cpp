@@ -1,4 +1,4 @@
-// What is asked of the sampler of GPU metrics.
+// What the recorder requests from the sampler of GPU metrics.
 #include <csignal>
 #include <cstdlib>
 #include <fstream>

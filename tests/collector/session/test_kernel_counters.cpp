@@ -1,4 +1,4 @@
-// Who may write where in the folder by which a recording and its programs tell each other about counters.
+// Who may write where in the folder in which a recording and its programs exchange data about counters.
 #include "collector/session/kernel_counters.h"
 
 #include <sys/stat.h>

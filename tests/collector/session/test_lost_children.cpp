@@ -1,4 +1,4 @@
-// Word of children that a recorded process forked, and that find no way to the recorder.
+// Messages from children that a recorded process forked and that cannot reach the recorder.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@ using namespace lanescope::session;
 
 namespace {
 
-// As the agent in such a child does.
+// Does what the agent in such a child does.
 void leave_word(channel::LostChildren& lost, std::int32_t process) {
   const std::uint32_t index = lost.count.fetch_add(1);
   lost.named[index].problem = ENOENT;

@@ -33,7 +33,7 @@ std::size_t bytes_of(int file) {
   return static_cast<std::size_t>(status.st_blocks) * kBlock;
 }
 
-// Memory in which a program records, all of it used; as the program has it.
+// Memory in which a program records, all of it used, as the program has mapped it.
 std::unique_ptr<TargetMemory> used_memory() {
   CaptureSettings settings;
   settings.pool_bytes = kPool;
@@ -47,7 +47,7 @@ std::unique_ptr<TargetMemory> used_memory() {
   return std::move(*memory);
 }
 
-// A recorder that does `work`, then is killed.
+// A recorder that does `work` and is then killed.
 void be_killed_recorder(const std::function<void()>& work) {
   const pid_t recorder = fork();
   if (recorder == 0) {
@@ -79,7 +79,7 @@ TEST_CASE("memory of a recorder that is killed is given back, and nothing more i
     REQUIRE(look < 6'000);
     std::this_thread::sleep_for(10ms);
   }
-  memory->shared().thread_ring(0).owner.store(1);  // a thread in the midst of an event
+  memory->shared().thread_ring(0).owner.store(1);  // a thread in the middle of an event
   for (int look = 0; bytes_of(memory->descriptor()) > kHeader; ++look) {
     REQUIRE(look < 6'000);
     std::this_thread::sleep_for(10ms);
@@ -93,7 +93,7 @@ TEST_CASE("a guard leaves alone what the recorder has given up, and ends with a 
   {
     const auto guard = MemoryGuard::start();
     REQUIRE(guard);
-    for (int i = 0; i < 3'000; ++i) static_cast<void>(guard->watch(memory->descriptor()));  // as many processes, one after the other
+    for (int i = 0; i < 3'000; ++i) static_cast<void>(guard->watch(memory->descriptor()));  // as many processes, one after another
     const MemoryGuard::Watch first = guard->watch(memory->descriptor());
     const MemoryGuard::Watch second = guard->watch(memory->descriptor());
   }
@@ -110,7 +110,7 @@ TEST_CASE("a guard that is killed costs the recorder nothing") {
   const auto guard = MemoryGuard::start();
   const auto memory = used_memory();
   memory->guard_by(*guard);
-  // It is our only child, since the one between us has ended.
+  // The guard is our only child, because the intermediate process has ended.
   std::ifstream children("/proc/self/task/" + std::to_string(getpid()) + "/children");
   pid_t process = 0;
   REQUIRE(children >> process);

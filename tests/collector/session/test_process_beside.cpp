@@ -18,7 +18,7 @@ using namespace lanescope::session;
 
 namespace {
 
-// As on a kernel before 5.9.
+// Makes close_range() missing, as on a kernel before 5.9.
 bool take_close_range_away() {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

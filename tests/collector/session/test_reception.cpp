@@ -1,4 +1,4 @@
-// Whom a recording lets in, and what becomes of those whom it can't.
+// Whom a recording accepts, and what happens to those that it cannot accept.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -33,7 +33,7 @@ enum class Way { kByPath, kByName };
 
 std::string token_of(const std::string& address) { return address.substr(address.rfind('#') + 1, channel::kTokenLetters); }
 
-// A connection to the socket at "PATH#TOKEN@USER"; invalid where it is refused.
+// A connection to the socket at "PATH#TOKEN@USER"; invalid if it is refused.
 FileDescriptor connect_to(const std::string& address, Way way) {
   const std::string path = address.substr(0, address.rfind('#'));
   FileDescriptor connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
@@ -58,7 +58,7 @@ bool has_hung_up(const FileDescriptor& connection) {
   return poll(&source, 1, 60'000) == 1 && recv(connection.get(), &letter, 1, 0) <= 0;
 }
 
-// All that this process may have, but for so many.
+// Uses up all descriptors that this process may have, except `left`.
 class NoDescriptors {
  public:
   explicit NoDescriptors(std::size_t left) {
@@ -89,7 +89,7 @@ Reception::Guest only_guest(Reception& reception) {
   }
 }
 
-// A folder that is empty, where recorders make theirs as long as it is there.
+// An empty folder in which recorders make theirs, as long as this object lives.
 class OwnPlace {
  public:
   OwnPlace() {
@@ -119,7 +119,7 @@ class OwnPlace {
   std::string path_ = "/tmp/reception-XXXXXX";
 };
 
-// Bound, and nobody listens at it yet.
+// A bound socket on which nobody listens yet.
 FileDescriptor silent_socket(const std::filesystem::path& path) {
   std::filesystem::remove(path);
   FileDescriptor silent(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
@@ -157,7 +157,7 @@ TEST_CASE("what killed recorders left is cleared away by the next one, and what 
   REQUIRE(waitpid(killed, &status, 0) == killed);
   REQUIRE(WTERMSIG(status) == SIGKILL);
   REQUIRE(place.folders() == 1);
-  std::filesystem::create_directory(place.path() / "lanescope-before");  // killed before it had bound anything
+  std::filesystem::create_directory(place.path() / "lanescope-before");  // as if killed before it had bound anything
   const std::filesystem::path elsewhere = place.path() / "lanescope-others";
   std::filesystem::create_directory(elsewhere);
   std::filesystem::create_symlink("0f1e2d3c-0000-4000-8000-000000000000", elsewhere / "machine");
@@ -270,7 +270,7 @@ TEST_CASE("once it is closed, nobody finds it") {
 
 namespace {
 
-// A process of another user that runs this until it is ended. Takes root.
+// A process of another user that runs this until it is killed. Requires root.
 class OtherUser {
  public:
   template <typename Work>
@@ -341,7 +341,7 @@ TEST_CASE("many who connect and leave hold up nobody") {
     for (;;) connect_to(address, Way::kByName);
   };
   const OtherUser one(connect_for_ever), two(connect_for_ever), three(connect_for_ever);
-  // Each look comes back, though they never cease.
+  // Each look returns, though the connections never cease.
   const auto begin = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - begin < std::chrono::seconds(1)) reception.receive();
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));

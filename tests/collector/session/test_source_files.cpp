@@ -1,4 +1,4 @@
-// Sources that go into a recording: which files are taken, and who may read them behind that.
+// Sources that go into a recording: which files are taken, and who may read them afterwards.
 #include "collector/session/source_files.h"
 
 #include <sys/stat.h>
@@ -48,7 +48,7 @@ TEST_CASE("of what a program names as sources, texts of source files alone go in
   const Place place;
   const std::string source = place.file("kernel.cu", "first line\nsecond line\n");
   std::filesystem::create_symlink(place.file("id_rsa", "a key\n", 0600), place.path("header.h"));
-  REQUIRE(mkfifo(place.path("pipe.cu").c_str(), 0600) == 0);  // who opened it would wait
+  REQUIRE(mkfifo(place.path("pipe.cu").c_str(), 0600) == 0);  // opening it would block
   std::filesystem::create_directory(place.path("folder.cu"));
   const std::string large = place.file("large.cu", "");
   std::filesystem::resize_file(large, (4u << 20) + 1);
@@ -83,7 +83,7 @@ TEST_CASE("texts of a recording are shown wherever it is read, and go with it in
   const auto before = load_trace(place.recording());
   REQUIRE(before);
   const std::vector<std::string> recorded = kernels::SourceFiles(**before, {}).recorded_paths();
-  REQUIRE(recorded.size() == 1);  // where it was built, there is no such file here
+  REQUIRE(recorded.size() == 1);  // the file was on the build machine, and is not here
   CHECK(std::filesystem::path(recorded.front()).filename() == "transpositions.cu");
   CHECK(kernels::SourceFiles(**before, {}).line("transpositions.cu:2").empty());
 

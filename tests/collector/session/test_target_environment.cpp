@@ -15,7 +15,7 @@ Variables as_map(const TargetEnvironment& environment) {
   Variables variables;
   for (const std::string& entry : environment.variables) {
     const auto equals = entry.find('=');
-    CHECK(variables.emplace(entry.substr(0, equals), entry.substr(equals + 1)).second);  // each name once
+    CHECK(variables.emplace(entry.substr(0, equals), entry.substr(equals + 1)).second);  // each name occurs once
   }
   return variables;
 }

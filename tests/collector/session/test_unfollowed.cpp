@@ -1,4 +1,4 @@
-// How many processes could not be followed, and what is said of them.
+// How many processes could not be followed, and what is reported about them.
 #include "processes/unfollowed.h"
 
 #include <unistd.h>
@@ -21,7 +21,7 @@ TEST_CASE("a process that becomes several programs that can't be followed is cou
   CHECK(told[1].starts_with(pid + " python3: "));
   unfollowed.add("[" + std::to_string(getppid()) + "] sh", "why.");
   CHECK(unfollowed.count() == 2);
-  // Those that are gone may be two that had one number.
+  // Ended processes may be two that had the same number.
   unfollowed.add("[4000001] make", "why.");
   unfollowed.add("[4000001] cc", "why.");
   CHECK(unfollowed.count() == 4);

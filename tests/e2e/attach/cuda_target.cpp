@@ -1,7 +1,7 @@
-// What a running CUDA program is to the agent: libcuda is loaded, and CUPTI (a mock, named by LANESCOPE_CUPTI_LIBRARY) sees its work.
+// A running CUDA program as the agent sees it: libcuda is loaded, and CUPTI (a mock, named by LANESCOPE_CUPTI_LIBRARY) sees its work.
 //
-// cuda_target LIBCUDA: reads numbers from standard input, does so many kernels (tests/collector/agent/mock_cupti.h), answers "done". sample: one round of PC
-// samples; answers "sampled", or that nobody samples. launch, launch no more: kernels on a thread of their own.
+// cuda_target LIBCUDA: reads numbers from standard input, runs as many kernels (tests/collector/agent/mock_cupti.h) and answers "done". sample: one round of PC
+// samples; answers "sampled", or that nobody samples. launch, launch no more: starts and stops kernels on a separate thread.
 #include <dlfcn.h>
 #include <poll.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 int main(int, char** arguments) {
   if (dlopen(arguments[1], RTLD_NOW) == nullptr) return 2;
   std::cout << "ready" << std::endl;
-  pollfd input{STDIN_FILENO, POLLIN, 0};  // a call that can be told to hold no lock even where stacks can't be followed
+  pollfd input{STDIN_FILENO, POLLIN, 0};  // a call that is known to hold no lock even if stacks cannot be followed
   for (std::string line; poll(&input, 1, -1), std::getline(std::cin, line);) {
     void* cupti = dlopen(std::getenv("LANESCOPE_CUPTI_LIBRARY"), RTLD_LAZY | RTLD_NOLOAD);
     if (cupti != nullptr && line == "sample") {

@@ -1,8 +1,8 @@
-// A program that lies to whoever attaches to it: its C library answers system calls with descriptors of its choice.
+// A program that lies to its attacher: its C library answers system calls with descriptors of its own choice.
 //
-// hostile_target memory FILE: where a file in memory is to be made, it names FILE, which it may only read.
-// hostile_target socket FILE: of a pair of sockets it hands out FILE as the second.
-// Says "ready" and waits.
+// hostile_target memory FILE: if a file in memory is requested, it returns FILE, which it may only read.
+// hostile_target socket FILE: if a pair of sockets is requested, it returns FILE as the second socket.
+// Prints "ready" and waits.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -31,7 +31,7 @@ long real_call(long number, long a, long b, long c, long d, long e, long f) {
   return -1;
 }
 
-// In place of syscall().
+// Replaces syscall().
 long lying_call(long number, long a, long b, long c, long d, long e, long f) {
   if (number == lied_about && number == SYS_memfd_create) return answer;
   const long result = real_call(number, a, b, c, d, e, f);

@@ -1,4 +1,4 @@
-// As much of libcuda.so.1 as the agent asks: that it is there, its version, the context of a stream, and the contexts that there are.
+// The functions of libcuda.so.1 that the agent calls: for its presence, its version, the context of a stream, and the existing contexts.
 #include "../../collector/agent/mock_cupti.h"
 
 extern "C" __attribute__((visibility("default"))) int cuStreamGetCtx(const void* stream, const void** context) {
@@ -7,7 +7,7 @@ extern "C" __attribute__((visibility("default"))) int cuStreamGetCtx(const void*
   return stream == kStreamHandle ? 0 : 1;
 }
 
-// One GPU, whose primary context there is.
+// One GPU, whose primary context exists.
 extern "C" __attribute__((visibility("default"))) int cuDeviceGetCount(int* count) {
   *count = 1;
   return 0;

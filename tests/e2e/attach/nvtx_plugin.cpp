@@ -1,4 +1,4 @@
-// A library with NVTX of its own: another instance of its function table than the program's.
+// A library with its own NVTX: an instance of the function table other than the program's.
 #include <nvtx3/nvToolsExt.h>
 
 extern "C" __attribute__((visibility("default"))) void plugin_range() {

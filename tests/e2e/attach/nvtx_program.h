@@ -1,4 +1,4 @@
-// A program with NVTX that is attached to (nvtx_target.cpp), and the recordings of it.
+// A program with NVTX that is attached to (nvtx_target.cpp), and its recordings.
 #pragma once
 
 #include <sys/wait.h>
@@ -39,9 +39,9 @@ class NvtxProgram {
       REQUIRE(std::chrono::steady_clock::now() < give_up);
     }
   }
-  // The ranges that it made for that: what is counted beyond them is something else.
+  // The number of ranges that it made for that; only further ranges are the test's.
   [[nodiscard]] std::uint64_t probes() const { return probes_; }
-  // It ends as it would have without us.
+  // Checks that it ends as it would have without us.
   void check_end(int ranges_beside_probes) {
     target_.close_input();
     std::string output;
@@ -66,7 +66,7 @@ inline session::AttachRequest attach_request(pid_t pid, const std::filesystem::p
   return request;
 }
 
-// What was refused for the moment alone, as on a machine that is too busy for its limits, is tried again.
+// Tries again if attaching was only refused for the moment, for example on a machine that is too busy for its limits.
 inline std::unique_ptr<session::Recording> attach(const session::AttachRequest& request) {
   Result<std::unique_ptr<session::Recording>> recording = session::Recording::attach(request);
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);

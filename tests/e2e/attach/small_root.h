@@ -1,4 +1,4 @@
-// A system of its own for the program that is attached to (nvtx_target.cpp).
+// A root folder of its own for the program that is attached to (nvtx_target.cpp).
 #pragma once
 
 #include <cstdlib>
@@ -12,14 +12,14 @@
 
 namespace lanescope::test {
 
-// A root that holds the program and the libraries that it needs, and nothing else; as a small container has it.
+// A root that holds only the program and the libraries that it needs, like a small container.
 inline std::filesystem::path make_root(const std::filesystem::path& folder) {
   const std::filesystem::path root = folder / "root";
   for (const char* each : {"proc", "tmp"}) std::filesystem::create_directories(root / each);
   std::filesystem::copy_file(program("attach_nvtx_target"), root / "target");
   const std::string list = (folder / "libraries").string();
   REQUIRE(std::system(("ldd '" + program("attach_nvtx_target").string() + "' > '" + list + "'").c_str()) == 0);
-  // Old programs' libraries come with every glibc; ours needs them.
+  // Libraries of old programs come with every glibc; our agent needs them.
   std::vector<std::string> paths{"/lib/x86_64-linux-gnu/libdl.so.2", "/lib/x86_64-linux-gnu/libpthread.so.0"};
   std::ifstream file(list);
   for (std::string line; std::getline(file, line);) {

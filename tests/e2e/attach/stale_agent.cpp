@@ -1,4 +1,4 @@
-// Stands in for the agent of an older version: its first words are of another layout.
+// Stands in for the agent of an older version: its first words have a different layout.
 #include <cstdlib>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Programs that run already are recorded from the moment of attaching on, and go on as if nothing had happened.
+// Programs that already run are recorded from the moment of attaching, and continue as if nothing had happened.
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -59,7 +59,7 @@ TEST_CASE("a loaded file that was cut short since costs what it would tell, not 
   program.obey("load " + library.string());
   std::filesystem::resize_file(library, 0);
   const Ran ran = run_lanescope(folder.path(), {"attach", std::to_string(program.pid()), "-t", "nvtx,osrt", "-d", "0.3", "-o", "x"});
-  program.obey("range after");  // it lives; its end would run code of that file
+  program.obey("range after");  // it still runs; its normal end would run code of the truncated file
   CHECK(ran.code == 0);
   CHECK_THAT(ran.messages, contains_text("Of 1 of the loaded files no calls into the C library are recorded") &&
                                contains_text("Of 1 of the loaded files no NVTX is recorded"));
@@ -89,7 +89,7 @@ TEST_CASE("a program that waits in the loader's list for a thread that loads a f
   session::AttachRequest request = attach_request(target.pid(), folder.path() / "x");
   request.settings.trace_os_runtime = traces_os_calls;
   std::unique_ptr<Recording> recording = attach(request);
-  target.send("begin\n");  // loading the agent while it waits there already can't be helped (docs/security.md)
+  target.send("begin\n");  // nothing helps if it already waits there while the agent is loaded (docs/security.md)
   std::string output;
   const int status = target.finish(output);
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 3));
@@ -102,7 +102,7 @@ TEST_CASE("what the program got from NVTX without a tool stays valid") {
   target.wait_until_recorded(*recording);
   target.obey("early");
   const std::shared_ptr<const Trace> trace = end(std::move(recording));
-  CHECK(ranges(*trace, "") == 1);  // no tool was there to keep the string
+  CHECK(ranges(*trace, "") == 1);  // no tool was there to store the string
   target.check_end(1);
 }
 
@@ -155,7 +155,7 @@ TEST_CASE("a child that the program forks joins the recording") {
 TEST_CASE("a program whose own preparation of a fork waits for a thread that calls NVTX forks on") {
   const TemporaryFolder folder;
   NvtxProgram target("initialised");
-  target.obey("lock 1");  // its preparation comes before the agent's, and so runs behind it
+  target.obey("lock 1");  // its preparation was registered before the agent's, and so runs after it
   std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
   target.wait_until_recorded(*recording);
   target.obey("lock 50");
@@ -167,7 +167,7 @@ TEST_CASE("a program whose own preparation of a fork waits for a thread that cal
 TEST_CASE("a fork within the preparation of another one leaves a program its signals, and libraries are loaded in no time there and behind it") {
   const TemporaryFolder folder;
   NvtxProgram target("initialised");
-  target.obey("nest");  // its preparation comes before the agent's, and so runs behind it
+  target.obey("nest");  // its preparation was registered before the agent's, and so runs after it
   session::AttachRequest request = attach_request(target.pid(), folder.path() / "x");
   request.settings.trace_os_runtime = true;
   std::unique_ptr<Recording> recording = attach(request);
@@ -181,7 +181,7 @@ TEST_CASE("a fork within the preparation of another one leaves a program its sig
 TEST_CASE("what a program's own preparations of a fork do with signals stays as they do it") {
   const TemporaryFolder folder;
   NvtxProgram target("initialised");
-  target.obey("mask");  // its preparation comes before the agent's, and so runs behind it
+  target.obey("mask");  // its preparation was registered before the agent's, and so runs after it
   std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / "x");
   target.wait_until_recorded(*recording);
   target.obey("mask");
@@ -215,10 +215,10 @@ TEST_CASE("no file that a program opens meanwhile gets another number for the ag
     target.target().send("open\n");
     REQUIRE(target.read_line() == "opens");
     std::unique_ptr<Recording> recording = attach(target.pid(), folder.path() / std::to_string(round));
-    target.obey("range next");  // which ends the order before, and is answered in its place
+    target.obey("range next");  // ends the previous command; the answer is that command's
     target.wait_until_recorded(*recording);
     target.obey("opened");
-    target.obey("opened");  // each answer is that of the order before
+    target.obey("opened");  // each answer is that of the previous command
     const std::shared_ptr<const Trace> trace = end(std::move(recording));
     CHECK(ranges(*trace, "lowest") >= 1);
     CHECK(ranges(*trace, "beside a socket") == 0);
@@ -254,13 +254,13 @@ TEST_CASE("a program that is attached to again and again keeps the addresses of 
       if (line.starts_with("VmSize:")) return std::stoull(line.substr(7)) >> 10;
     return 0ull;
   };
-  constexpr std::uint64_t kOfThreads = 32;  // stacks of those that happened to run at once; memory of a session has 256 MiB and more
+  constexpr std::uint64_t kOfThreads = 32;  // stacks of threads that happened to run at once; the memory of a session is at least 256 MiB
   std::uint64_t after_first_times = 0;
   for (int round = 0; round < 20; ++round) {
     CAPTURE(round);
     const std::string name = "round" + std::to_string(round);
     session::AttachRequest request = attach_request(target.pid(), folder.path() / name);
-    if (round % 5 == 4) request.settings.pool_bytes = std::uint64_t{16} << 20;  // as --record-memory=16
+    if (round % 5 == 4) request.settings.pool_bytes = std::uint64_t{16} << 20;  // like --record-memory=16
     std::unique_ptr<Recording> recording = attach(request);
     target.wait_until_recorded(*recording);
     target.obey("burst 100");
@@ -274,7 +274,7 @@ TEST_CASE("a program that is attached to again and again keeps the addresses of 
     if (round == 9) after_first_times = mebibytes();
     if (round < 10) continue;
     CHECK(mebibytes() <= after_first_times + kOfThreads);
-    // From here on there is no room for another.
+    // From here on there is no room for another memory.
     const rlimit limit{(after_first_times + 100) << 20, RLIM_INFINITY};
     REQUIRE(prlimit(target.pid(), RLIMIT_AS, &limit, nullptr) == 0);
   }
@@ -366,7 +366,7 @@ TEST_CASE("ranges that the program enters later are captured, each into a file o
     while (!recording && recording.error().text.ends_with("Try again.")) recording = Recording::attach(request);
     INFO((recording ? "" : recording.error().text));
     REQUIRE(recording);
-    // The first ones may come before NVTX was taken over.
+    // The first ranges may come before NVTX was taken over.
     while (!(*recording)->wait_for(0ms)) {
       target.obey("range other");
       target.obey("range wanted");
@@ -444,7 +444,7 @@ TEST_CASE("a recording of a running program is listed, started, stopped and shut
   const auto ask = [&](const std::vector<std::string>& arguments) {
     return run_lanescope(messages.path(), arguments, {{"XDG_RUNTIME_DIR", folder.path().string()}});
   };
-  // However long it takes: a busy machine attaches slowly.
+  // Waits without a limit: a busy machine attaches slowly.
   const auto await = [&](LanescopeProcess& recorder, const std::string& state) {
     while (ask({"sessions"}).output.find(state) == std::string::npos) {
       siginfo_t ended{};
@@ -482,7 +482,7 @@ TEST_CASE("a recording of a running program is listed, started, stopped and shut
     LanescopeProcess lanescope(folder.path(), {"attach", std::to_string(target.pid()), "-t", "nvtx", "-o", "whole"});
     await(lanescope, "Collection");
     record(folder.path() / "whole.trace");
-    CHECK(ask({"stop"}).code == 0);  // with the only capture the recording ends
+    CHECK(ask({"stop"}).code == 0);  // the recording ends with its only capture
     CHECK(lanescope.wait() == 0);
     CHECK(ranges(*load(folder.path() / "whole.trace"), "burst") == 5);
   }
@@ -572,7 +572,7 @@ TEST_CASE("an armed program is found without being stopped where somebody else h
     REQUIRE(bind(socket.get(), reinterpret_cast<sockaddr*>(&address), static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())) == 0);
     REQUIRE(listen(socket.get(), 1) == 0);
   };
-  // Before it becomes the program, so that its number is known.
+  // Done before the process becomes the program, so that its number is known.
   std::thread squatter([&] {
     std::string number;
     while (!std::getline(std::ifstream(folder.path() / "number"), number)) std::this_thread::sleep_for(1ms);
@@ -608,7 +608,7 @@ TEST_CASE("children of an armed program are armed, forked or of another program"
   REQUIRE(child > 0);
   std::ifstream sockets("/proc/net/unix");
   const std::string text{std::istreambuf_iterator<char>(sockets), {}};
-  CHECK_THAT(text, contains_text("@lanescope-agent-" + std::to_string(child) + "\n"));  // it listens
+  CHECK_THAT(text, contains_text("@lanescope-agent-" + std::to_string(child) + "\n"));  // the child's agent listens
 
   std::unique_ptr<Recording> recording = attach(child, folder.path() / "x");
   target.wait_until_recorded(*recording);

@@ -60,7 +60,7 @@ TEST_CASE("GPU activity is recorded from the attach on, again and again, with th
   for (int round = 0; round < 3; ++round) {
     const std::filesystem::path file = folder.path() / ("round" + std::to_string(round) + ".trace");
     std::unique_ptr<Recording> recording = attach(target.pid(), file);
-    // The file says when CUPTI is on.
+    // The file shows when CUPTI is on.
     for (bool is_on = false; !is_on; std::this_thread::yield()) {
       const Result<std::shared_ptr<const Trace>> trace = load_trace(file);
       is_on = trace && is_recorded_with_cupti(**trace);
@@ -74,7 +74,7 @@ TEST_CASE("GPU activity is recorded from the attach on, again and again, with th
     REQUIRE(trace->devices().size() == 1);
     CHECK(trace->gpus()[0].name == "Mock GPU");
     CHECK(trace->streams().size() == facts::kStreams);
-    // What happens between recordings goes nowhere.
+    // Activity between recordings is not recorded.
     target.send("50\n");
     REQUIRE(target.read_line() == "done");
   }
@@ -168,7 +168,7 @@ TEST_CASE("warps of a program that runs already are sampled, in the context that
     std::unique_ptr<Recording> recording = attach(target.pid(), file, settings);
     while (ask("sample") != "sampled") std::this_thread::yield();
     REQUIRE(ask("launch") == "done");
-    // Until it was sampled so often, and again behind a pause where there are windows.
+    // Waits for enough rounds of samples, and if there are windows, for a pause and another sample.
     std::uint32_t rounds = 1;
     bool has_paused = !has_windows, is_again = false;
     while (rounds < facts::kRounds || !has_paused || !is_again) {
@@ -196,7 +196,7 @@ TEST_CASE("warps of a program that runs already are sampled, in the context that
       CHECK(windows[i].begin - windows[i - 1].begin >= 500'000'000);
       CHECK(windows[i - 1].end - windows[i - 1].begin >= 200'000'000);
     }
-    // Code that was there before comes with its launches.
+    // Code that was loaded before comes with its launches.
     REQUIRE(trace->kernel_records().code.size() == 1);
     CHECK(trace->kernel_records().code[0]->image == std::string(facts::kImage, sizeof(facts::kImage)));
     for (const DiagnosticMessage& diagnostic : trace->diagnostics()) {

@@ -1,4 +1,4 @@
-// Programs that see another system than we do: mounts and a root of their own, or processes that they number anew.
+// Programs that see another system than the recorder: their own mounts and root, or their own numbers of processes.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -33,7 +33,7 @@ pid_t only_child(pid_t process) {
   return child;
 }
 
-// Which numbers its threads have, by whether they have ranges, or states as we see them.
+// The numbers of the threads that have tracks of this kind: ranges, or states as we see them.
 std::set<std::uint32_t> threads_with(const Trace& trace, TrackKind kind) {
   std::set<std::uint32_t> numbers;
   for (const Track& track : trace.tracks())

@@ -1,4 +1,4 @@
-// What becomes another program (exec) while it is attached to is not recorded any more, and is told of.
+// A program that another one replaces (exec) while it is attached to is no longer recorded, and that is reported.
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -8,7 +8,7 @@
 using namespace lanescope;
 using namespace lanescope::test;
 
-// Has a shell that waits for a line go on while it is recorded, and ends the recording once it was told of what it can't follow.
+// Lets a shell that waits for a line continue while it is recorded, and ends the recording after the recorder reported what it cannot follow.
 static void record_until_unfollowed(const RunningTarget& shell, const LanescopeProcess& recorder) {
   recorder.wait_for_message("Recording process");
   shell.send("go\n");

@@ -1,4 +1,4 @@
-// Programs that have redirected calls of their own, as hooking and preloaded libraries do.
+// Programs that have redirected calls themselves, as hooking and preloaded libraries do.
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +21,7 @@ void wait_for_events(const session::Recording& recording, std::uint64_t count) {
   while (recording.statistics().events < count && std::chrono::steady_clock::now() < give_up) usleep(10'000);
 }
 
-// Its input ends; it then says that, and ends as it would have without us.
+// Closes its input; it then prints `said`, and ends as without a recorder.
 void check_end(RunningTarget& target, const std::string& said) {
   target.close_input();
   std::string output;

@@ -1,4 +1,4 @@
-// Programs of another user that want the rights of who attaches to them. Needs root, as whom it is done.
+// Programs of another user that try to get the rights of whoever attaches to them. Needs root.
 #include <sys/stat.h>
 
 #include <fstream>
@@ -18,7 +18,7 @@ bool is_root() {
   return false;
 }
 
-// Everybody may come to what is in it.
+// A folder whose contents every user can reach.
 class OpenFolder {
  public:
   OpenFolder() { fs::permissions(folder_.path(), fs::perms(0755)); }
@@ -42,7 +42,7 @@ TEST_CASE("nothing is made where links of a hostile root lead") {
   const fs::path victim = folder.path() / "victim";
   fs::create_directory(victim);
   const auto untouched = fs::last_write_time(victim);
-  // Absolute, so that it means another place to us than to the program.
+  // An absolute link, which leads the program and us to different places.
   fs::remove(root + "/tmp");
   fs::create_symlink(victim, root + "/tmp");
   fs::create_directories(root + "/var/tmp");
@@ -56,7 +56,7 @@ TEST_CASE("nothing is made where links of a hostile root lead") {
   CHECK(fs::is_empty(root + "/var/tmp"));
   struct stat facts {};
   REQUIRE(stat((folder.path() / "x.trace").c_str(), &facts) == 0);
-  CHECK((facts.st_mode & 0777) == 0600);  // what another user's program did is for us alone
+  CHECK((facts.st_mode & 0777) == 0600);  // a recording of another user's program is readable only by us
   target.check_end(1);
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("a descriptor that the program names in place of what was asked for is
   std::ofstream(victim) << "precious";
   const std::string lie = GENERATE("memory", "socket");
   CAPTURE(lie);
-  // In a mount namespace of its own, so that it does not see our files.
+  // In a separate mount namespace, so that it does not see our files.
   const fs::path program = folder.path() / "target";
   fs::copy_file(test::program("attach_hostile_target"), program);
   RunningTarget target({"/usr/bin/unshare", "-m", "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program.string(), lie, victim.string()});

@@ -1,4 +1,4 @@
-// Calls into the C library of a program that runs already.
+// Calls into the C library in a program that already runs.
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@ using namespace lanescope::test;
 
 namespace {
 
-// The program that makes a range "tick" around each sleep of a millisecond, so many times; it runs once this returns.
+// Starts the program that makes a range "tick" around each sleep of a millisecond, `times` times. When this returns, the program runs.
 pid_t start_ticking(const char* times, FILE*& output) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
@@ -53,7 +53,7 @@ std::vector<TimeRange> events(const Trace& trace, TrackKind kind, std::string_vi
   return result;
 }
 
-// By which a range may begin or end too early or late against a call: ranges are timed by the processor's counter (docs/adr/0010).
+// How much a range may start or end too early or late relative to a call: ranges are timed by the processor's counter (docs/adr/0010).
 constexpr Nanoseconds kClocksDiffer = 2'000;
 
 }  // namespace
@@ -78,7 +78,7 @@ TEST_CASE("calls of a program that runs already are recorded from the attach on,
   fclose(output);
   REQUIRE(code == 0);
   CHECK(still_runs);
-  CHECK(WIFSIGNALED(status));  // by us, not by a call that went astray
+  CHECK(WIFSIGNALED(status));  // killed by us, not by a call that went wrong
   const auto trace = load(folder.path() / "x.trace");
   const std::vector<TimeRange> sleeps = events(*trace, TrackKind::kOsRuntime, "nanosleep");
   const std::vector<TimeRange> ticks = events(*trace, TrackKind::kNvtxRanges, "tick");

@@ -1,4 +1,4 @@
-// Recordings of programs that nothing enters: their threads alone, from outside.
+// Recordings of programs that nothing enters: only their threads, seen from outside.
 #include <sys/syscall.h>
 
 #include <cmath>
@@ -29,11 +29,10 @@ std::string file_of(pid_t pid, const std::string& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What the kernel counts of a process's first thread, since its start.
+// Processor time of a process's first thread since its start, as the kernel counts it.
 Nanoseconds processor_time(pid_t pid) { return std::stoll(file_of(pid, "schedstat")); }
 
-// What a hypervisor took from all processors, in which a thread on one of them stands still: the kernel counts it in hundredths of a
-// second.
+// The time that a hypervisor took from all processors, during which their threads stand still. The kernel counts it in hundredths of a second.
 Nanoseconds stolen_time() {
   std::ifstream file("/proc/stat");
   std::string processors;
@@ -79,10 +78,10 @@ TEST_CASE("a process that nothing enters has the states and samples that its wor
   REQUIRE_FALSE(all.empty());
   const Nanoseconds seen = all.back().end - all.front().start;
   const Nanoseconds running = time_in(all, ThreadState::kRunning);
-  constexpr Nanoseconds kTick = 4'000'000;  // between the kernel's own counts of a thread that runs
+  constexpr Nanoseconds kTick = 4'000'000;  // between two updates of the kernel's own count for a running thread
   CHECK(seen > 1'500'000'000);
   CHECK(running <= ran_meanwhile + stolen + ran_meanwhile / 50 + kTick);
-  CHECK(running >= ran_meanwhile - ran_meanwhile / 50 - (wall - seen) - kTick);  // all of the rest may have gone to work
+  CHECK(running >= ran_meanwhile - ran_meanwhile / 50 - (wall - seen) - kTick);  // the program may have worked in all the rest of the time
   CHECK(time_in(all, ThreadState::kBlocked) >= running);                         // it sleeps twice as long as it works
 
   const std::vector<Chain> chains = samples(*trace, 0);
@@ -143,7 +142,7 @@ TEST_CASE("a ring of a recording from outside holds its last second") {
   REQUIRE_FALSE(all.empty());
   const Nanoseconds seen = all.back().end - all.front().start;
   CHECK(seen > 900'000'000);
-  CHECK(seen < 5'000'000'000);  // what came at once, where the machine had no time for the recorder, goes at once
+  CHECK(seen < 5'000'000'000);  // a backlog, which arises if the machine had no time for the recorder, is dropped at once
   CHECK(count_with(samples(*trace, 0), "sixty") > 0);
 }
 

@@ -28,9 +28,9 @@ TEST_CASE("a running session captures the ranges that it is told of, one after t
   await("Waiting");
   const auto file = [&](const std::string& name) { return messages.path() / (name + ".trace"); };
 
-  // The range that the session has by itself.
+  // The default range of the session.
   CHECK(ask({"start", "-c", "nvtx", "--capture-range-end=stop", "-o", "usual"}).code == 0);
-  CHECK(ask({"start"}).code == 1);  // it waits already
+  CHECK(ask({"start"}).code == 1);  // it already waits
   target.obey("range other");
   target.obey("range usual");
   await("Waiting");
@@ -39,7 +39,7 @@ TEST_CASE("a running session captures the ranges that it is told of, one after t
   CHECK(ranges(*usual, "usual") == 1);
   CHECK(ranges(*usual, "other") == 0);
 
-  // Another one, several times; then on request.
+  // Another range, several times; then on request.
   CHECK(ask({"start", "-c", "nvtx", "-p", "again", "--capture-range-end=repeat:2", "-o", "again"}).code == 0);
   for (int round = 0; round < 3; ++round) {
     target.obey("range again");
@@ -59,7 +59,7 @@ TEST_CASE("a running session captures the ranges that it is told of, one after t
   CHECK(ranges(*load(file("asked")), "again") == 1);
   CHECK(ranges(*load(file("asked")), "usual") == 1);
 
-  // One that is taken back.
+  // A capture that is cancelled.
   CHECK(ask({"start", "-c", "nvtx", "-p", "late", "-o", "late"}).code == 0);
   const Ran back = ask({"stop"});
   CHECK(back.code == 0);
@@ -74,7 +74,7 @@ TEST_CASE("a running session captures the ranges that it is told of, one after t
 
 namespace {
 
-// The child of a recorder that runs this program; 0 where there is none.
+// The child of a recorder that runs this program; 0 if there is none.
 pid_t child_that_runs(pid_t recorder, const std::filesystem::path& program) {
   std::ifstream children("/proc/" + std::to_string(recorder) + "/task/" + std::to_string(recorder) + "/children");
   std::error_code ignored;
@@ -91,7 +91,7 @@ TEST_CASE("a program that was started to be recorded can't be taken by another r
                       program("attach_nvtx_target").string(), "fresh"});
   const pid_t program_of_first = child_that_runs(target.pid(), std::filesystem::canonical(program("attach_nvtx_target")));
   REQUIRE(program_of_first != 0);
-  for (const int recorder_does : {SIGCONT, SIGSTOP}) {  // one that stands answers nothing
+  for (const int recorder_does : {SIGCONT, SIGSTOP}) {  // a stopped one does not answer
     CAPTURE(recorder_does);
     kill(target.pid(), recorder_does);
     const Ran second =

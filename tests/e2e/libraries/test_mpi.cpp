@@ -1,4 +1,4 @@
-// Calls of MPI of a program whose messages are known, with each MPI that is installed.
+// MPI calls of a program whose messages are known, with each installed MPI.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -15,7 +15,7 @@ using namespace lanescope::test;
 namespace {
 
 struct Library {
-  const char* suffix;  // of its mpicc and mpirun
+  const char* suffix;  // of the names of its mpicc and mpirun
   std::vector<std::string> arguments;
   std::vector<Environment> environment;
   const char* rank_variable;
@@ -25,10 +25,10 @@ const Library kMpich{".mpich", {}, {}, "PMI_RANK"};
 
 bool runs(const std::string& command) { return std::system(command.c_str()) == 0; }
 
-// Whether the library is there; then the program is built with it, by its compiler "mpicc" or "mpifort".
+// Builds the program with the library's compiler "mpicc" or "mpifort". Returns false if the library is not installed.
 bool build(const Library& library, const std::filesystem::path& folder, const std::string& language, const std::string& program) {
   const std::string compiler = language + library.suffix;
-  // It may be there without the compiler that it calls.
+  // The wrapper may be installed without the compiler that it calls.
   if (!runs(compiler + " --version >/dev/null 2>&1") || !runs("command -v mpirun" + std::string(library.suffix) + " >/dev/null 2>&1")) {
     WARN(compiler << " is not installed: not tried");
     return false;
@@ -38,7 +38,7 @@ bool build(const Library& library, const std::filesystem::path& folder, const st
 }
 bool build(const Library& library, const std::filesystem::path& folder) { return build(library, folder, "mpicc", "interfaces/mpi_ring.c"); }
 
-// A call as "name rank peer tag bytes root sent received"; what it does not have is "-".
+// A call as "name rank peer tag bytes root sent received"; "-" stands for a value that it does not have.
 std::string text_of(std::string_view name, const MpiCall& call) {
   std::string text(name);
   for (const auto& value : {call.rank, call.peer, call.tag, call.bytes, call.root, call.sent_bytes, call.received_bytes})
@@ -62,7 +62,7 @@ std::vector<std::string> recorded(const Trace& trace) {
   return calls;
 }
 
-// What mpi_ring.c does on this rank, written down from its text.
+// What mpi_ring.c does on this rank, derived from its source.
 std::vector<std::string> expected(int rank, int size) {
   std::vector<std::string> calls;
   const auto text = [](int value) { return std::to_string(value); };
@@ -82,14 +82,14 @@ std::vector<std::string> expected(int rank, int size) {
   }
   add("MPI_Waitall" + me + "- - - - - -");
   if (rank == size - 1) add("MPI_Send" + me + "0 11 24 - - -");
-  if (rank == 0) add("MPI_Recv" + me + text(size - 1) + " 11 24 - - -");  // who it was, it did not say before
+  if (rank == 0) add("MPI_Recv" + me + text(size - 1) + " 11 24 - - -");  // it received from any source, so the peer is known only afterwards
   add("MPI_Barrier" + me + "- - - - 0 0");
   add("MPI_Bcast" + me + "- - - " + text(size - 1) + (rank == size - 1 ? " 800 0" : " 0 800"));
   add("MPI_Allreduce" + me + "- - - - 800 800");
   add("MPI_Reduce" + me + "- - - 0 800 " + (rank == 0 ? "800" : "0"));
   add("MPI_Gather" + me + "- - - 1 800 " + (rank == 1 ? text(800 * size) : "0"));
   add("MPI_Alltoall" + me + "- - - - 0 " + text(800 * size));
-  // In the reversed communicator rank 0 is the last of all.
+  // In the reversed communicator, rank 0 is the last.
   if (rank == 0) add("MPI_Send" + me + text(size - 1) + " 12 40 - - -");
   if (rank == size - 1) add("MPI_Recv" + me + "0 12 40 - - -");
   std::sort(calls.begin(), calls.end());
@@ -127,12 +127,12 @@ TEST_CASE("ranks that mpirun starts are recorded into one file, with peers, tags
     CHECK_THAT(ran.output, !contains_text("wrong status"));
     CHECK(recorded(*load(folder.path() / "all.trace")) == expected_of_all(size));
 
-    // Nsight Systems' tables of MPI say the same, also without the NVTX ranges beside them.
+    // Nsight Systems' tables of MPI contain the same, even without the NVTX ranges beside them.
     REQUIRE(run_lanescope(folder.path(), {"export", "-t", "sqlite", "-f", "--tables", "MPI_.*,StringIds,PROCESSES", "-o", "all.sqlite", "all.trace"}).code ==
             0);
     const auto imported = open_trace(folder.path() / "all.sqlite");
     REQUIRE(imported);
-    std::vector<std::string> without_receiving = expected_of_all(size);  // of MPI_Sendrecv, for which those have no column
+    std::vector<std::string> without_receiving = expected_of_all(size);  // for MPI_Sendrecv, these tables have no column of received bytes
     for (std::string& call : without_receiving)
       if (call.starts_with("MPI_Sendrecv")) call.replace(call.rfind(' '), std::string::npos, " -");
     CHECK(recorded(**imported) == without_receiving);

@@ -1,4 +1,4 @@
-// What a program does in OpenACC, with GCC's runtime, which runs it on the processor here, and with one that knows more.
+// What a program does in OpenACC, with GCC's runtime, which runs it on the processor here, and with a runtime that reports more.
 #include <cstdlib>
 
 #include "../recorder.h"
@@ -12,7 +12,7 @@ namespace {
 
 bool runs(const std::string& command) { return std::system(command.c_str()) == 0; }
 
-// Whether there is a program to record.
+// True if there is a program to record.
 bool build(const std::filesystem::path& folder, const std::string& program, const std::string& options) {
   const bool built = runs("cc -std=c99 -O1 " + options + " " LANESCOPE_TEST_PROGRAMS "/" + program + " -o " + (folder / "work").string() + " -ldl 2>/dev/null");
   if (!built) WARN("the compiler makes no program of " << program << ": not tried");
@@ -35,7 +35,7 @@ TEST_CASE("constructs, data regions and updates of OpenACC are ranges") {
   CHECK(ran.code == 0);
   CHECK_THAT(ran.output, contains_text("1500500\n"));
   const auto trace = load(folder / "x.trace");
-  CHECK(count_events(*trace, kRanges, "parallel") + count_events(*trace, kRanges, "kernels") == 3 + 2);  // GCC calls both the first
+  CHECK(count_events(*trace, kRanges, "parallel") + count_events(*trace, kRanges, "kernels") == 3 + 2);  // GCC reports both as "parallel"
   CHECK(count_events(*trace, kRanges, "enter data") >= 1);
   CHECK(count_events(*trace, kRanges, "enter data") == count_events(*trace, kRanges, "exit data"));
   CHECK(count_events(*trace, kRanges, "update") == 1);

@@ -1,4 +1,4 @@
-// Frames and debug groups of programs that draw with OpenGL, by Mesa on the processor, in a window of Xvfb.
+// Frames and debug groups of programs that draw with OpenGL: by Mesa on the processor, in a window of Xvfb.
 #include <csignal>
 #include <cstdlib>
 #include <set>
@@ -17,7 +17,7 @@ namespace {
 
 bool runs(const std::string& command) { return std::system(command.c_str()) == 0; }
 
-// A display without a screen; none where Xvfb is missing. It chooses its number itself.
+// A display without a screen, which chooses its number itself; there is none if Xvfb is missing.
 class Display {
  public:
   Display() {
@@ -49,7 +49,7 @@ class Display {
   std::string number_;
 };
 
-// Whether there is a program that can draw here.
+// True if there is a program that can draw here.
 bool build(const std::filesystem::path& folder, const Display& display) {
   const std::string program = (folder / "work").string();
   const bool built = runs("cc -O1 -w " LANESCOPE_TEST_PROGRAMS "/interfaces/opengl_frames.c -o " + program + " -lX11 -lGL -ldl 2>/dev/null") &&
@@ -63,7 +63,7 @@ Ran record(const std::filesystem::path& folder, const Display& display, const st
                        {{"DISPLAY", display.name()}, {"LIBGL_ALWAYS_SOFTWARE", "1"}});
 }
 
-// The payloads of the frames of the trace, and whether they are finished.
+// The payloads of the frames of the trace, each with true if the frame is finished.
 std::set<std::pair<std::uint64_t, bool>> frames(const Trace& trace) {
   std::set<std::pair<std::uint64_t, bool>> result;
   for (const Track& track : trace.tracks()) {
@@ -105,7 +105,7 @@ TEST_CASE("frames and debug groups of OpenGL are ranges, however the program fin
 TEST_CASE("a program without OpenGL finds none, and dlsym goes by who calls it") {
   const TemporaryFolder temporary;
   const std::filesystem::path& folder = temporary.path();
-  // A library of its own stands before getpid() and finds the next one by RTLD_NEXT, which depends on the caller.
+  // Another library stands before getpid() and finds the next function by RTLD_NEXT, which depends on the caller.
   if (!runs(
           "printf '#define _GNU_SOURCE\\n#include <dlfcn.h>\\nint getpid(void) { int (*next)(void) = (int (*)(void))dlsym(RTLD_NEXT, \"getpid\"); "
           "return next == getpid ? -1 : next() > 0 ? 17 : -2; }\\n' >'" +

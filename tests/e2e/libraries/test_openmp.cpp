@@ -1,4 +1,4 @@
-// What a program does in OpenMP, with a runtime that tells tools of it (LLVM's): regions, tasks and waits that are known.
+// What a program does in OpenMP, with a runtime that informs tools (LLVM's): regions, tasks and waits that are known.
 #include <cstdlib>
 #include <set>
 
@@ -13,7 +13,7 @@ namespace {
 
 bool runs(const std::string& command) { return std::system(command.c_str()) == 0; }
 
-// LLVM's runtime, which takes programs of GCC, too; empty where it is not installed.
+// LLVM's runtime, which also works for programs of GCC; empty if it is not installed.
 std::filesystem::path runtime() {
   std::vector<std::filesystem::path> places{"/usr/lib/x86_64-linux-gnu/libomp.so.5", "/usr/lib64/libomp.so"};
   for (int version = 25; version >= 11; --version) places.emplace_back("/usr/lib/llvm-" + std::to_string(version) + "/lib/libomp.so.5");
@@ -22,7 +22,7 @@ std::filesystem::path runtime() {
   return {};
 }
 
-// Whether there is a program to record.
+// True if there is a program to record.
 bool build(const std::filesystem::path& folder) {
   const std::filesystem::path library = runtime();
   if (library.empty() || !runs("command -v cc >/dev/null 2>&1")) {

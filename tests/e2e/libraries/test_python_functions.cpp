@@ -15,7 +15,7 @@ void write(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-// A module with all that a function can be.
+// A module with all kinds of functions.
 const std::string kModule =
     "import json as submodule\n"
     "def plain(x, *, y=1):\n"
@@ -100,7 +100,7 @@ TEST_CASE("named functions of Python have a range a call, and do what they did")
   CHECK_THAT(ran.messages, !contains_text("__main__.model"));
   CHECK_THAT(ran.messages, !contains_text("never_imported"));
 
-  // Of one domain alone: those that belong to it.
+  // With only one domain recorded: the functions that belong to it.
   CHECK(record(folder, {"--python-functions-trace=functions.json", "--nvtx-domain-include=own"}).code == 0);
   CHECK(ranges(folder, "work.plain") == 1);
   CHECK(ranges(folder, "math.sqrt") == 0);

@@ -1,4 +1,4 @@
-// Who holds the lock of a Python interpreter, of programs whose threads take it as they say.
+// Who holds the lock of a Python interpreter, in programs whose threads take it at known times.
 #include <algorithm>
 #include <map>
 #include <sstream>
@@ -23,7 +23,7 @@ struct Span {
   std::string name;
 };
 struct Lock {
-  std::vector<Span> held;  // by start, as the others
+  std::vector<Span> held;  // by start, like the others
   std::vector<Span> waited;
 };
 
@@ -47,7 +47,7 @@ Lock read_lock(const Trace& trace) {
   return lock;
 }
 
-// What a thread of the program says of itself, in times of the trace.
+// What a thread of the program reports about itself, in times of the trace.
 struct Told {
   std::uint32_t thread = 0;
   Nanoseconds begin = 0;
@@ -61,7 +61,7 @@ struct Recorded {
 };
 
 enum class FreeThreading {
-  kOff,  // where a build has it, its global lock is switched on
+  kOff,  // the global lock is switched on if the build can do without it
   kOn,
 };
 
@@ -71,8 +71,7 @@ Recorded record(const std::string& python, const char* what, std::vector<std::st
   std::vector<std::string> arguments{"profile", "-s", "none", "--cpuctxsw", "none", "-o", "x"};
   arguments.insert(arguments.end(), options.begin(), options.end());
   if (threading == FreeThreading::kOff && is_free_threaded(python)) arguments.insert(arguments.end(), {"-e", "PYTHON_GIL=1"});
-  // Without site (-S): where a package of the machine imports threading at start, an interpreter of 3.12 waits for ever at its end,
-  // whether it is recorded or not.
+  // Without site (-S): if a package of the machine imports threading at start, an interpreter of 3.12 waits for ever at its end, recorded or not.
   for (const char* each : {python.c_str(), "-S", LANESCOPE_TEST_PROGRAMS "/python/python_gil.py", what}) arguments.emplace_back(each);
   const Ran outcome = run_lanescope(folder.path(), arguments);
   REQUIRE(outcome.code == 0);
@@ -86,7 +85,7 @@ Recorded record(const std::string& python, const char* what, std::vector<std::st
   return recorded;
 }
 
-// Of a thread, within a time.
+// The time that a thread's spans cover between `begin` and `end`.
 Nanoseconds time_in(const std::vector<Span>& spans, std::uint32_t thread, Nanoseconds begin, Nanoseconds end) {
   Nanoseconds time = 0;
   for (const Span& span : spans)
@@ -94,7 +93,7 @@ Nanoseconds time_in(const std::vector<Span>& spans, std::uint32_t thread, Nanose
   return time;
 }
 
-// Two threads never hold it at once, but for what clocks of two processors may differ.
+// Two threads never hold it at once, except for the difference of two processors' clocks.
 void check_exclusion(const Lock& lock) {
   constexpr Nanoseconds kSlack = 10'000;
   REQUIRE(lock.held.size() > 10);
@@ -137,7 +136,7 @@ TEST_CASE("two Python threads that compute hold the GIL in turns, and wait for i
     for (const Span& wait : recorded.lock.waited)
       if (wait.start >= begin && wait.end <= end) waits.push_back(wait.end - wait.start);
     REQUIRE(waits.size() > 5);
-    // Whoever computes is not asked for it before sys.getswitchinterval(), 5 ms, has passed.
+    // A thread that computes is not asked for the lock before sys.getswitchinterval(), 5 ms, has passed.
     CHECK(std::count_if(waits.begin(), waits.end(), [](Nanoseconds wait) { return wait > 4'500'000; }) > 5);
   }
 }
@@ -155,7 +154,7 @@ TEST_CASE("a Python thread that sleeps neither holds the GIL nor waits for it") 
     std::sort(active.begin(), active.end(), [](const Span& a, const Span& b) { return a.start < b.start; });
     Nanoseconds longest = 0;
     for (std::size_t i = 1; i < active.size(); ++i) longest = std::max(longest, active[i].start - active[i - 1].end);
-    CHECK(longest > 990'000'000);  // it sleeps for a second
+    CHECK(longest > 990'000'000);  // the program sleeps for a second
     const Told& computer = recorded.threads.at("computer");
     const auto held = static_cast<double>(time_in(recorded.lock.held, computer.thread, computer.begin, computer.end));
     CHECK(held > 0.8 * static_cast<double>(computer.end - computer.begin));
@@ -168,7 +167,7 @@ TEST_CASE("the child of a vfork, which ends on its parent's thread, does not end
     const Recorded recorded = record(python, "failing");
     const Told& starter = recorded.threads.at("starter");
     const auto held = static_cast<double>(time_in(recorded.lock.held, starter.thread, starter.begin, starter.end));
-    // Ended by the child, it would not hold the lock while it computes, which is nearly all of the time. A busy machine makes it wait as well.
+    // If the child ended the hold, the thread would not hold the lock while it computes, which is nearly all of the time. A busy machine makes it wait as well.
     CHECK(held > 0.3 * static_cast<double>(starter.end - starter.begin));
   }
 }
@@ -176,7 +175,7 @@ TEST_CASE("the child of a vfork, which ends on its parent's thread, does not end
 TEST_CASE("native code that lets go of the GIL does not hold it") {
   FOR_ALL_INTERPRETERS(python) {
     INFO(python);
-    // The lock is recorded beside calls into the C library, too.
+    // The lock is recorded together with calls into the C library, too.
     const Recorded recorded = record(python, "release", {"-t", "python-gil,osrt"});
     check_exclusion(recorded.lock);
     const Told& native = recorded.threads.at("native");
@@ -208,7 +207,7 @@ TEST_CASE("threads in interpreters with a GIL of their own hold it at once, and 
     const Nanoseconds end = std::min(first.end, second.end);
     for (const Told& each : {first, second})
       CHECK(static_cast<double>(time_in(recorded.lock.held, each.thread, begin, end)) > 0.8 * static_cast<double>(end - begin));
-    // Which the main interpreter made, one after the other.
+    // The interpreters that the main interpreter created, one after the other.
     for (const auto& [thread, interpreter] : {std::pair(first.thread, 1), std::pair(second.thread, 2)}) {
       std::map<std::string, Nanoseconds> by_name;
       for (const Span& span : recorded.lock.held)
@@ -247,7 +246,7 @@ TEST_CASE("a program that closes its interpreter's library goes on as without us
       continue;
     }
     const TemporaryFolder folder;
-    // It finds its own modules by this, as it does where a program that embeds it sets its home.
+    // The interpreter finds its modules by this, as it does if an embedding program sets its home.
     const std::string home = output_of(python + " -S -c 'import sys; print(sys.prefix, end=\"\")'");
     const Ran outcome =
         run_lanescope(folder.path(),

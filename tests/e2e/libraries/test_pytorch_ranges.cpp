@@ -1,4 +1,4 @@
-// What --pytorch does to a program's Python, with a stand-in for PyTorch that says what was asked of it.
+// What --pytorch does to a program's Python, with a stand-in for PyTorch that reports what was requested of it.
 #include <fstream>
 
 #include "../recorder.h"
@@ -15,7 +15,7 @@ void write(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-// emit_nvtx as PyTorch has it: it waits for the GPU before it begins.
+// emit_nvtx as in PyTorch: it waits for the GPU before it begins.
 void write_stand_in(const std::filesystem::path& folder) {
   write(folder / "torch/__init__.py", "from torch import cuda, autograd\nprint('torch is imported')\n");
   write(folder / "torch/cuda.py", "def synchronize(): print('waited for the GPU')\n");

@@ -1,4 +1,4 @@
-// Calls of UCX of a program whose messages are known.
+// UCX calls of a program whose messages are known.
 #include <cstdlib>
 #include <set>
 
@@ -14,7 +14,7 @@ namespace {
 
 bool runs(const std::string& command) { return std::system(command.c_str()) == 0; }
 
-// Whether there is a program to record.
+// True if there is a program to record.
 bool build(const std::filesystem::path& folder) {
   const bool built =
       runs("cc -std=c99 -O1 -w " LANESCOPE_TEST_PROGRAMS "/interfaces/ucx_loopback.c -o " + (folder / "work").string() + " -lucp -lucs 2>/dev/null");
@@ -29,7 +29,7 @@ Ran record(const std::filesystem::path& folder, const std::string& traces) {
 
 constexpr TrackKind kRanges = TrackKind::kNvtxRanges;
 
-// "bytes tag" of each call of this name; a call without a tag: "bytes".
+// "bytes tag" for each call of this name; "bytes" for a call without a tag.
 std::multiset<std::string> messages(const Trace& trace, std::string_view name) {
   std::multiset<std::string> result;
   for (const Track& track : trace.tracks()) {

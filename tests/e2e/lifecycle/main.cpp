@@ -1,9 +1,9 @@
-// The lifecycle matrix: each way in which programs live and end x each kind of trace x launched and attached to. A recorded program has the
-// exit code and the output that it has alone, its ranges are in the file, and what is not there is said.
+// The lifecycle matrix: each way in which programs live and end x each kind of trace x launched and attached to. A recorded program has the same exit code and
+// output as alone, its ranges are in the file, and missing ranges are reported.
 //
-//   test_lifecycle [--all] [--jobs N] [TEXT]     --all: every kind of trace, in place of three; TEXT: only ways whose title holds it
+//   test_lifecycle [--all] [--jobs N] [TEXT]     --all: every kind of trace instead of three; TEXT: only ways whose title contains it
 //
-// Prints what does not hold; the exit code is 1 where there is any.
+// Prints each failure; the exit code is 1 if there is any.
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ std::vector<std::string> recorder(const char* command, const std::string& traced
   return words;
 }
 
-// Launched. What it prints is the program's, what it says its own and the program's.
+// Launches the program. The output is the program's, the messages are the recorder's and the program's.
 Ended launch(const Check& check, const std::vector<std::string>& command, const std::filesystem::path& folder) {
   std::vector<std::string> words = recorder("profile", check.kind.option);
   words.insert(words.end(), command.begin(), command.end());
@@ -79,7 +79,7 @@ std::uint64_t count_ranges(const Trace& trace, std::string_view name) {
   return count;
 }
 
-// The number of a process that has written it to a file, once it has become the program, or has ended before.
+// The number that a process has written to a file, after it has become the program or has ended.
 std::string number_of_program(const std::filesystem::path& file, const std::atomic<bool>& is_over) {
   std::string number;
   for (std::error_code none; !is_over; std::this_thread::sleep_for(std::chrono::milliseconds(1)))
@@ -87,14 +87,14 @@ std::string number_of_program(const std::filesystem::path& file, const std::atom
   return number;
 }
 
-// Whether what the program does is recorded by now, as far as the file that grows says.
+// True if the growing file shows that the program's activity is recorded by now.
 bool is_recorded(const TraceKind& kind, const std::filesystem::path& file) {
   const auto trace = load_trace(file);
   if (!trace) return false;
   return kind.ranges ? count_ranges(**trace, "waiting") > 0 : (*trace)->event_count() > 0;
 }
 
-// Attached to, while it makes other ranges and waits. The same as above.
+// Attaches to the program while it makes other ranges and waits. The result is like that of launch().
 Ended attach(const Check& check, const std::vector<std::string>& command, const std::filesystem::path& folder) {
   const std::string begin = "echo $$ > number; export LIVES_UNTIL=" + (folder / "go").string() + "\n" + check.way.before;
   Ended program;
@@ -121,7 +121,7 @@ Ended attach(const Check& check, const std::vector<std::string>& command, const 
   return program;
 }
 
-// "line 7: \"a\", alone \"b\"": where they first differ.
+// Describes the first difference: "line 7: \"a\", alone \"b\"".
 std::string difference(const std::string& text, const std::string& alone) {
   std::istringstream lines(text);
   std::istringstream others(alone);
@@ -141,7 +141,7 @@ bool holds_each_line(const std::string& text, const std::string& lines) {
   return true;
 }
 
-// What does not hold of the file; nothing where all does.
+// What is wrong with the file; empty if nothing is.
 std::string check_file(const Check& check, const Ended& with, const std::filesystem::path& path) {
   const bool said = !check.way.said.empty() && with.messages.find(check.way.said) != std::string::npos;
   if (!std::filesystem::exists(path)) return said ? "" : "there is no file, and nothing that says so; ";
@@ -151,7 +151,7 @@ std::string check_file(const Check& check, const Ended& with, const std::filesys
   if (!(*trace)->provenance().finished) problems += "the file is not finished; ";
   if (!check.kind.ranges) return problems;
   const std::uint64_t steps = count_ranges(**trace, "step");
-  // On a machine that is busy enough, an agent gives up waiting for its recorder, which is said of its process.
+  // On a very busy machine, an agent gives up waiting for its recorder, which is reported for its process.
   const bool lost_processes = with.messages.find("could not be followed") != std::string::npos;
   if (steps > check.ranges() || (steps < check.ranges() && !said && !lost_processes))
     problems += std::to_string(steps) + " ranges in place of " + std::to_string(check.ranges()) + "; ";
@@ -169,7 +169,7 @@ std::string check(const Check& check) {
   if (alone.code == kCanNotBeTried) return "it can't be tried: " + alone.messages;
   if (!with.in_time) problems += "it did not end; ";
   const bool became_another =
-      with.messages.find("became another program (exec)") != std::string::npos;  // of which nothing is recorded: lanescope attach ends with 1
+      with.messages.find("became another program (exec)") != std::string::npos;  // it is not recorded then: lanescope attach ends with 1
   if (with.messages.find("the recorder ended with") != std::string::npos && !became_another) problems += "its recorder failed; ";
   if (with.code != alone.code) problems += "exit code " + std::to_string(with.code) + ", alone " + std::to_string(alone.code) + "; ";
   if (with.output != alone.output) problems += "output differs in " + difference(with.output, alone.output) + "; ";

@@ -38,7 +38,7 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-// Takes what is there. Closes the pipe once nothing will come any more.
+// Reads what is available. Closes the pipe at its end.
 void take(Pipe& pipe, std::string& text) {
   std::array<char, 1 << 16> buffer;
   for (;;) {

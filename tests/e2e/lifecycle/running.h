@@ -1,4 +1,4 @@
-// A command with its input, run to its end.
+// A command with its input, which is run to its end.
 #pragma once
 
 #include <filesystem>
@@ -15,13 +15,13 @@ struct Command {
 };
 
 struct Ended {
-  int code = 0;  // 128 + N where signal N ended it
+  int code = 0;  // 128 + N if signal N ended it
   bool in_time = true;
   std::string output;
   std::string messages;
 };
 
-// Runs it in a session of its own, all of which is ended where it takes longer than two minutes. Any thread.
+// Runs the command in a session of its own, all of which is ended if it takes longer than two minutes. Any thread.
 Ended run(const Command& command);
 
 }  // namespace lanescope::test

@@ -1,4 +1,4 @@
-// Ways to live and end that programs have, and what a recording of each has to hold (tests/programs/lives).
+// The ways in which programs live and end, and what a recording of each must hold (tests/programs/lives).
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@ enum class Joining { kLaunched, kAttached };
 struct Way {
   std::vector<std::string> arguments;  // of lives; "FOLDER" stands for the folder in which it runs, "LIVES" for its own path
   std::uint64_t ranges = 100;          // named "step", by construction
-  std::string said;                    // not empty: where ranges are missing, messages hold this text
-  std::string before;                  // shell commands in front of the program and of the recorder
+  std::string said;                    // not empty: if ranges are missing, messages contain this text
+  std::string before;                  // shell commands before the program and the recorder
   std::string input;
   Rights rights = Rights::kAny;
-  // Where the recorder attaches: programs that this one starts are not recorded then. None: as many.
+  // If the recorder attaches: programs that this one starts are not recorded then. None: the same number.
   std::optional<std::uint64_t> ranges_if_attached = std::nullopt;
-  std::optional<Joining> only = std::nullopt;  // what can be tried; none: both
-  std::string traced;                          // tried where this is traced, at least
+  std::optional<Joining> only = std::nullopt;  // the only way of joining that can be tried; none: both
+  std::string traced;                          // tried at least if this is traced
 
   [[nodiscard]] std::string title() const;
 };
 
 std::vector<Way> all_ways();
 
-// What is traced (-t), and whether that holds the ranges.
+// What is traced (-t), and whether that includes the ranges.
 struct TraceKind {
   std::string option;
   bool ranges;

@@ -1,4 +1,4 @@
-// Rows of counters: what is painted, what hovering tells, what a screen reader reads.
+// Rows of counters: painting, tooltips, and accessible texts.
 #include <QAccessible>
 #include <QHelpEvent>
 #include <QToolTip>
@@ -10,7 +10,7 @@ using namespace lanescope::test;
 
 namespace {
 
-// "SMs active": 0 to 300 µs 90 %, to 500 µs 10 %, then nothing to 700 µs, then 100 samples of 1 µs that alternate between 20 % and 60 %.
+// "SMs active": 90 % from 0 to 300 µs, 10 % to 500 µs, then nothing to 700 µs, then 100 samples of 1 µs that alternate between 20 % and 60 %.
 class CounterWindow : public Window {
  public:
   CounterWindow() {
@@ -31,8 +31,8 @@ class CounterWindow : public Window {
     }
     REQUIRE(recording.builder.add_samples(counters, times, values, 800'000));
     view->setTrace(recording.builder.snapshot());
-    view->expandRow("gpu:0/metrics");  // closed at first, as a thread launches
-    QApplication::processEvents();     // the rows get their place in the window
+    view->expandRow("gpu:0/metrics");  // collapsed by default, because a thread launches
+    QApplication::processEvents();     // places the rows in the window
     const QAccessibleInterface* rows = QAccessible::queryAccessibleInterface(canvas);
     for (int i = 0; i < rows->childCount(); ++i)
       if (rows->child(i)->text(QAccessible::Name) == "SMs active") row = rows->child(i);
@@ -61,14 +61,14 @@ class CounterWindow : public Window {
 
 TEST_CASE("a counter is as high as its value, and nothing where it has none") {
   const CounterWindow window;
-  const QImage picture = window.picture();  // looked at beside the lines of the ruler's ticks
+  const QImage picture = window.picture();  // examined between the lines of the ruler's ticks
   const QColor empty = Window::color_at(picture, window.at(633'000, 0.5));
   const auto is_filled = [&](Nanoseconds time, double share) { return Window::color_at(picture, window.at(time, share)) != empty; };
   CHECK(is_filled(157'000, 0.2));
   CHECK(is_filled(157'000, 0.8));
   CHECK_FALSE(is_filled(437'000, 0.4));
   CHECK_FALSE(is_filled(633'000, 0.02));
-  // The band between 20 and 60 % is another colour than what is below the least.
+  // The band between 20 and 60 % has another colour than the area below the minimum.
   CHECK(is_filled(757'000, 0.5));
   CHECK(Window::color_at(picture, window.at(757'000, 0.55)) != Window::color_at(picture, window.at(757'000, 0.1)));
   CHECK_FALSE(is_filled(757'000, 0.8));
@@ -80,7 +80,7 @@ TEST_CASE("hovering a counter tells its exact value, or what a pixel with many o
   CHECK(window.hover(150'000).contains("300.000 µs"));
   CHECK(window.hover(400'000).contains("10.0 %"));
   CHECK(window.hover(600'000).contains("not known here"));
-  const QString many = window.hover(750'000);  // about 1 µs a pixel: more than one sample
+  const QString many = window.hover(750'000);  // about 1 µs per pixel: more than one sample
   CHECK(many.contains("SMs active"));
   CHECK(many.contains("How busy they are."));
 }

@@ -1,4 +1,4 @@
-// Pictures of a recorded trace, compared with those in pictures/, which somebody has looked at.
+// Pictures of a recorded trace, compared with the reviewed ones in pictures/.
 //
 // A few edges of letters may differ between versions of the font renderer; colours, places and sizes may not. Where a picture differs, it
 // is written beside the test's temporary files with what differs in red. LANESCOPE_UPDATE_PICTURES=1 replaces the expected ones.
@@ -32,7 +32,7 @@ QPalette palette_of(Look look) {
   return palette;
 }
 
-// An application whose looks do not depend on the machine.
+// Creates an application whose look does not depend on the machine.
 void start_application() {
   if (QApplication::instance() != nullptr) return;
   qputenv("QT_QPA_PLATFORM", "offscreen");
@@ -46,7 +46,7 @@ void start_application() {
   QFont font("Lanescope Test Sans");
   font.setPixelSize(12);
   font.setHintingPreference(QFont::PreferNoHinting);
-  font.setStyleStrategy(QFont::NoSubpixelAntialias);  // else letters have coloured edges where the system's fonts are set up so
+  font.setStyleStrategy(QFont::NoSubpixelAntialias);  // otherwise letters have coloured edges if the system's fonts are configured for that
   QApplication::setFont(font);
 }
 
@@ -82,11 +82,11 @@ constexpr double kMostDifferent = 0.0005;  // of all pixels: 336 of these pictur
 
 struct Difference {
   double share = 0;  // of all pixels
-  QImage marked;     // what is shown, with what differs in red
+  QImage marked;     // the shown picture, with differences in red
 };
 
 Difference difference(const QImage& shown, const QImage& expected) {
-  constexpr int kClose = 12;  // of 255; less than between the lines of the grid and what is behind them
+  constexpr int kClose = 12;  // of 255; less than between the lines of the grid and their background
   Difference found{0, shown};
   int different = 0;
   for (int y = 0; y < shown.height(); ++y)
@@ -143,7 +143,7 @@ TEST_CASE("a kernel, the call that launched it and the arrow between them look a
   const Event step = picture.trace->event(picture.named(TrackKind::kNvtxRanges, "step 12"));
   const LaneId kernels = picture.named(TrackKind::kKernels, "tn_n_tilesize32x32x8").lane;
   EventRef kernel{kernels, picture.trace->lane(kernels).lower_bound(step.start)};
-  while (picture.trace->event(kernel).duration < 200'000) ++kernel.index;  // the one that takes longest
+  while (picture.trace->event(kernel).duration < 200'000) ++kernel.index;  // the longest one
   const Event shown = picture.trace->event(kernel);
   picture.view->setVisibleRange({shown.start - shown.duration / 4, shown.end() + shown.duration / 4});
   picture.view->selectEvent(kernel);

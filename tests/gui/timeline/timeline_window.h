@@ -20,7 +20,7 @@ namespace lanescope::test {
 using timeline::TimelineView;
 using timeline::Viewport;
 
-inline constexpr int kPatienceMs = 60'000;  // for what takes a moment on a machine that does nothing else
+inline constexpr int kPatienceMs = 60'000;  // for work that takes a moment on an idle machine
 
 inline void start_application() {
   if (QApplication::instance() != nullptr) return;
@@ -29,13 +29,13 @@ inline void start_application() {
   static char name[] = "test";
   static char* arguments[] = {name, nullptr};
   new QApplication(count, arguments);  // lives as long as the process
-  // Where letters are drawn in thirds of pixels, their edges have colours of their own.
+  // With subpixel rendering, the edges of letters would have colours of their own.
   QFont font = QApplication::font();
   font.setStyleStrategy(QFont::NoSubpixelAntialias);
   QApplication::setFont(font);
 }
 
-// 1 ms of one launch and its kernel, a copy, and ranges: a long idle gap from 300 to 700 µs.
+// 1 ms of one launch and its kernel, a copy, and ranges, with a long idle gap from 300 to 700 µs.
 struct Recording : SmallTrace {
   Recording() {
     builder.add(on_gpu(TrackKind::kKernels), {event(100'000, 300'000, "gemm", 1), event(700'000, 900'000, "gemm", 2), event(920'000, 1'000'000, "relu", 3)});
@@ -47,7 +47,7 @@ struct Recording : SmallTrace {
   }
 };
 
-// Whether something was written in the colour here: thin letters are mixed with what is behind them, so not one pixel may have it whole.
+// True if something was written in the colour here. Thin letters are mixed with the background, so that not a single pixel may have the pure colour.
 inline bool is_written_in(const QColor& color, const QColor& behind, const QColor& pixel) {
   const auto along = [&](double from, double to, double at) { return (at - from) * (to - from); };
   const auto sum = [&](auto part) { return part(&QColor::red) + part(&QColor::green) + part(&QColor::blue); };
@@ -103,11 +103,11 @@ class Window {
   }
   void key(int code, Qt::KeyboardModifiers modifiers = Qt::NoModifier) const { QTest::keyClick(view.get(), static_cast<Qt::Key>(code), modifiers); }
 
-  // The canvas as it is drawn, and its colour at a place in logical pixels.
+  // The canvas as it is drawn, and its colour at a point in logical pixels.
   [[nodiscard]] QImage picture() const { return canvas->grab().toImage(); }
   [[nodiscard]] static QColor color_at(const QImage& picture, QPointF place) { return QColor(picture.pixel((place * picture.devicePixelRatio()).toPoint())); }
 
-  // Where an event is on the screen: found with the cursor, as a user would.
+  // The position of an event on the screen, found with the cursor, as a user would.
   [[nodiscard]] QPointF position_of(EventRef wanted) const {
     const Event event = view->trace()->event(wanted);
     const double x = std::floor(viewport().x_at(event.start + event.duration / 2));
@@ -118,7 +118,7 @@ class Window {
     FAIL("the event is not on the screen");
     return {};
   }
-  [[nodiscard]] QPointF empty_place() const { return {viewport().x_at(500'000), 24 + 12}; }  // CUDA HW in the gap
+  [[nodiscard]] QPointF empty_place() const { return {viewport().x_at(500'000), 24 + 12}; }  // on CUDA HW in the gap
 
   Recording recording;
   std::unique_ptr<TimelineView> view;

@@ -1,4 +1,4 @@
-// What rules answer, as tests ask for it.
+// Helpers that ask rules and read their answers.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace lanescope::test {
 
 inline constexpr Nanoseconds kMicrosecond = 1'000, kMillisecond = 1'000'000;
 
-// Of one rule, with arguments as on the command line: "gpu_bubbles:gap=5us".
+// The answer of one rule, with arguments as on the command line: "gpu_bubbles:gap=5us".
 inline analysis::RuleAnswer answer(const Trace& trace, const std::string& rule) {
   const Result<analysis::RuleRequest> request = analysis::parse_rule(rule);
   REQUIRE(request.has_value());
@@ -36,7 +36,7 @@ inline std::vector<analysis::Finding> findings(const Trace& trace) {
   return all;
 }
 
-// Of the tables of an answer, and values of their rows by the title of a column: of the `occurrence`-th of this title.
+// Tables of an answer, and values of their rows by the title of a column: the `occurrence`-th column of this title.
 inline const stats::Table& table_named(const analysis::RuleAnswer& answered, std::string_view name) {
   const auto found = std::find_if(answered.tables.begin(), answered.tables.end(), [&](const analysis::NamedTable& table) { return table.name == name; });
   REQUIRE(found != answered.tables.end());

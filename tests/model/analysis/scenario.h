@@ -1,4 +1,4 @@
-// A trace made by hand: one process, one launching thread, one GPU, and what is said in the words of the manual.
+// A trace made by hand: one process, one launching thread, one GPU. The functions use the words of the manual.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace lanescope::test {
 class Scenario {
  public:
   explicit Scenario(std::uint32_t pid = 100) : Scenario(std::make_shared<TraceBuilder>(), pid) {}
-  // Another process of the same trace.
+  // Another process in the same trace.
   Scenario(std::shared_ptr<TraceBuilder> builder, std::uint32_t pid) : builder_(std::move(builder)) {
     process_ = builder_->process_of_instance(pid);
     builder_->process(process_).pid = pid;
@@ -24,7 +24,7 @@ class Scenario {
   [[nodiscard]] ProcessId process() const { return process_; }
   [[nodiscard]] ThreadId thread() const { return thread_; }
 
-  // The same process, whose calls and ranges another thread makes.
+  // The same process, but calls and ranges are made by another thread.
   [[nodiscard]] Scenario on_another_thread() const {
     Scenario other = *this;
     other.thread_ = builder_->thread(process_, builder_->process(process_).pid + ++other.threads_);
@@ -55,7 +55,7 @@ class Scenario {
     add(cpu_key(TrackKind::kCudaApi), {call_begin, call_end - call_begin, id("cudaLaunchKernel"), ++correlation_, 0});
     add(gpu_key(TrackKind::kKernels, stream), {begin, end - begin, id(name), correlation_, 0});
   }
-  // A kernel with a shape, on an H200 of which the trace knows as much; with the call that launched it, where that took any time.
+  // A kernel with a shape, on an H200 whose properties are in the trace; with the call that launched it, if `call` is not empty.
   void shaped_kernel(const std::string& name, const KernelDetail& detail, Nanoseconds begin, Nanoseconds end, std::uint32_t stream = 7, TimeRange call = {}) {
     Gpu gpu;
     gpu.name = "NVIDIA H200";
@@ -89,7 +89,7 @@ class Scenario {
     detail.bytes = bytes;
     copy(detail, "[CUDA memcpy Host-to-Device]", call_name, call_begin, call_end, begin, end, stream);
   }
-  // From the GPU.
+  // A copy from the GPU.
   void copy_back(const std::string& call_name, MemoryKind host_memory, std::uint64_t bytes, Nanoseconds call_begin, Nanoseconds call_end, Nanoseconds begin,
                  Nanoseconds end, std::uint32_t stream = 7) {
     MemoryDetail detail;
@@ -121,7 +121,7 @@ class Scenario {
   ThreadId thread_ = 0;
   GpuId gpu_ = 0;
   std::uint32_t correlation_ = 0;
-  std::uint32_t threads_ = 0;  // beside the first
+  std::uint32_t threads_ = 0;  // besides the first
 };
 
 }  // namespace lanescope::test

@@ -1,4 +1,4 @@
-// Real traces of other tools, against what independent tools computed from them.
+// Real traces of other tools, against the results of independent tools.
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -32,7 +32,7 @@ nlohmann::json expected_of(const std::filesystem::path& corpus, const std::strin
   return nlohmann::json::parse(file);
 }
 
-// That tool leaves out the last step of the profiler where there are several: GPU work that was launched after it began, or by no call.
+// If there are several steps, that tool leaves out the last one of the profiler: GPU work that was launched after it started, or by no call.
 std::shared_ptr<const Trace> without_last_step(const Trace& trace) {
   std::vector<Nanoseconds> steps;
   for (const Track& track : trace.tracks())
@@ -75,7 +75,7 @@ TEST_CASE("all-reduces over memory that ranks share are communication, and their
   REQUIRE(answered.tables.size() == 1);
   const stats::Column& communication = answered.tables.front().table.columns()[3];
   CHECK(communication.title == "Communication");
-  // 73 launches of multimem_all_reduce_kernel, 2.12 ms in the file, beside those of NCCL, 0.02 ms.
+  // 73 launches of multimem_all_reduce_kernel, 2.12 ms in the file, in addition to those of NCCL, 0.02 ms.
   CHECK(static_cast<double>(communication.integer(0)) == Approx(2'141'501).epsilon(0.001));
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("idle time of an export is what lies between the operations that anoth
     std::vector<std::string> cells;
     std::stringstream row(line + ",");
     for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
-    const std::size_t n = cells.size();  // names may hold commas: counted from the end
+    const std::size_t n = cells.size();  // names may contain commas, so columns are counted from the end
     if (n < 12 || cells[n - 7] != "Enter") continue;
     operations.push_back({std::stoll(cells[n - 6]), std::stoll(cells[n - 4])});
   }
@@ -150,8 +150,8 @@ TEST_CASE("idle time, and its causes by stream, are those of HolisticTraceAnalys
     by_stream[{stream.stream, "kernel_wait"}] += microseconds(stream.kernel_wait);
     by_stream[{stream.stream, "other"}] += microseconds(stream.other);
   }
-  // That tool holds µs since 1970 in doubles, so its times are quarters of a µs; ours are exact. In this trace calls begin within a quarter
-  // of an operation's end, and gaps of some µs each change sides.
+  // That tool stores µs since 1970 as doubles, so its times are multiples of a quarter µs; ours are exact. In this trace calls start within a quarter µs of an
+  // operation's end, and gaps of some µs each change their class.
   const double margin = name == "hta_ns_resolution" ? 60 : 1;
   double all = 0;
   for (const auto& row : expected["idle_time_breakdown"]) {

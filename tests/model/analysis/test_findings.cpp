@@ -1,4 +1,4 @@
-// What findings say of idle time: where most of it lies, what kind it is, and what to do about that kind.
+// What findings say about idle time: where most of it lies, what kind it is, and what to do about that kind.
 #include <algorithm>
 #include <array>
 #include <regex>
@@ -43,14 +43,14 @@ TEST_CASE("a finding names the innermost range that holds most of the time, and 
   CHECK(found.key == "cpu_code");
   CHECK_THAT(found.title, contains_text("mostly in NVTX range \"decode\"."));    // 10 of 19 ms
   CHECK_THAT(found.seen, contains_text(" By range: 63 % data, 37 % forward."));  // 12 and 7 of 19 ms
-  CHECK_THAT(found.seen, contains_text("In 7 gaps, 19.0 ms each on average"));   // in front of the first kernel, none
+  CHECK_THAT(found.seen, contains_text("In 7 gaps, 19.0 ms each on average"));   // there is none before the first kernel
   CHECK_THAT(found.title, contains_text("of the loop \"step *\""));
 }
 
 TEST_CASE("a finding's place is the gap of its number") {
   Scenario program;
   Nanoseconds t = 0;
-  // Ten gaps of 3 ms in "data", and one of 8 ms in "log", of which the last millisecond is a lock.
+  // Ten gaps, of 3 ms in "data" and one of 8 ms in "log"; the last millisecond of the latter is a lock.
   for (int step = 0; step < 10; ++step) {
     const Nanoseconds gap = (step == 4 ? 8 : 3) * kMillisecond;
     program.range("step " + std::to_string(step), t, t + gap + kMillisecond, 0);
@@ -61,10 +61,10 @@ TEST_CASE("a finding's place is the gap of its number") {
   }
   const RuleAnswer bubbles = answer(*program.trace(), "gpu_bubbles:share=0");
   REQUIRE(bubbles.findings.size() >= 2);
-  CHECK(bubbles.findings[0].key == "cpu_code");  // 9 gaps of 3 ms behind the first kernel, and 7 ms
+  CHECK(bubbles.findings[0].key == "cpu_code");  // 9 gaps of 3 ms after the first kernel, and 7 ms
   CHECK_THAT(bubbles.findings[0].title, contains_text("mostly in NVTX range \"data\""));
   CHECK_THAT(bubbles.findings[0].seen, contains_text("at most 7.00 ms in a gap of 8.0"));
-  CHECK(bubbles.findings[0].place.range.begin == 16 * kMillisecond);  // where the kernel of the fourth step ends
+  CHECK(bubbles.findings[0].place.range.begin == 16 * kMillisecond);  // the end of the kernel of the fourth step
   CHECK(bubbles.findings[0].place.range.end == 24 * kMillisecond + 5'000);
   CHECK(bubbles.findings[1].key == "os_lock");
   CHECK_THAT(bubbles.findings[1].seen, contains_text("In 1 gap of 8.0"));
@@ -74,8 +74,7 @@ TEST_CASE("a finding's place is the gap of its number") {
 
 TEST_CASE("the summary says what gaps below the threshold add, in the loop alone") {
   Scenario tiny;
-  // Before the loop, a hundred kernels with gaps of 5 µs; in each of 10 steps, 100 kernels of 1 µs with gaps of 3 µs, and 20 µs without
-  // any.
+  // Before the loop, a hundred kernels with gaps of 5 µs; in each of 10 steps, 100 kernels of 1 µs with gaps of 3 µs, and 20 µs without any kernel.
   Nanoseconds t = 0;
   const auto kernels = [&](Nanoseconds gap) {
     for (int i = 0; i < 100; ++i, t += 1'000 + gap) tiny.kernel("k", t - 900, t - 100, t, t + 1'000);
@@ -87,7 +86,7 @@ TEST_CASE("the summary says what gaps below the threshold add, in the loop alone
     t += 17'000;
     tiny.range("step " + std::to_string(step), begin, t - 1'000);
   }
-  // 10 times 99 gaps of 3 µs, and 9 of 20 µs, of the 4.151 ms up to the last kernel's end.
+  // 10 times 99 gaps of 3 µs, and 9 gaps of 20 µs, of the 4.151 ms until the last kernel's end.
   CHECK_THAT(answer(*tiny.trace(), "gpu_bubbles").summary,
              contains_text("idle for 180 µs of 4.15 ms (4.3 %) in the loop \"step *\", 10 iterations, in gaps of 10.0 µs or longer; "
                            "shorter ones add 2.97 ms (72 %)."));
@@ -98,7 +97,7 @@ TEST_CASE("the summary says what gaps below the threshold add, in the loop alone
 
 TEST_CASE("the longest gap counts with all that one cause has of it") {
   Scenario program;
-  // Code of the program around a query of attributes that splits it: 10 + 4 ms, then 3 + 3 ms.
+  // Code of the program, split by a query of attributes: 10 + 4 ms, then 3 + 3 ms.
   program.kernel("k", 0, 4'000, 5'000, kMillisecond);
   program.call("cudaGetDevice", 11 * kMillisecond, 12 * kMillisecond);
   program.kernel("k", 16 * kMillisecond, 16 * kMillisecond, 16 * kMillisecond, 17 * kMillisecond);
@@ -154,7 +153,7 @@ TEST_CASE("advice fits the call that the time went into") {
   CHECK_THAT(advice_for(calls("cuModuleLoadData")), contains_text("CUDA_MODULE_LOADING"));
   CHECK_THAT(advice_for(calls("cudaStreamCreate")), contains_text("create streams"));
 
-  Scenario lazy;  // launches that take milliseconds
+  Scenario lazy;  // launches that take several milliseconds
   for (int i = 0; i < 10; ++i)
     lazy.kernel("k", i * 10 * kMillisecond, (i + 1) * 10 * kMillisecond - 2'000'000, (i + 1) * 10 * kMillisecond - 2'000'000, (i + 1) * 10 * kMillisecond);
   CHECK_THAT(first_bubble(lazy).advice, contains_text("CUDA_MODULE_LOADING"));
@@ -178,7 +177,7 @@ TEST_CASE("of several GPUs, the one that has most of a cause is named") {
   for (const std::uint32_t gpu : {0u, 1u})
     for (int i = 0; i < 10; ++i) {
       const Nanoseconds t = i * 10 * kMillisecond,
-                        length = (gpu == 0 ? 9 : 1) * kMillisecond;  // idle for 1 ms, or for 9, less what launches take
+                        length = (gpu == 0 ? 9 : 1) * kMillisecond;  // idle for 1 ms, or for 9 ms, less the time of launches
       program.on_gpu(gpu).kernel("k", t, t + 4'000, t + 5'000, t + 5'000 + length, 7 + gpu);
     }
   const Finding found = first_bubble(program);
@@ -194,12 +193,12 @@ TEST_CASE("a finding that names one GPU has that GPU's gaps and time alone") {
     program.kernel("k", t, t + 4'000, t + 5'000, t + kMillisecond - 25'000);
   }
   program.on_gpu(1);
-  for (int i = 0; i < 10; ++i) {  // idle for 9 ms in each tenth
+  for (int i = 0; i < 10; ++i) {  // idle for 9 of each 10 ms
     const Nanoseconds t = i * 10 * kMillisecond;
     program.kernel("k", t, t + 4'000, t + 5'000, t + kMillisecond, 8);
   }
   const Finding found = first_bubble(program);
-  // Its gaps take 9.005 ms; in them are nine launches for GPU 0, of 4 us, and its own, whose kernel begins 1 us behind.
+  // Each of its gaps takes 9.005 ms and contains nine launches for GPU 0, of 4 us, and its own launch, whose kernel starts 1 us after it.
   const Nanoseconds in_gap = 9 * kMillisecond + 5'000 - 9 * 4'000 - 5'000;
   CHECK(found.cost == 9 * in_gap);
   CHECK_THAT(found.title, contains_text("GPU 1 was idle for 80.7 ms (89 % of"));  // of 91 ms
@@ -214,7 +213,7 @@ TEST_CASE("asking whether the GPU is done is no wait") {
     program.call("cudaEventQuery", t + 4'000, t + 39'000);
   }
   CHECK(answer(*program.trace(), "sync_storm").findings.empty());
-  CHECK(first_bubble(program).key == "synchronize");  // the time that it takes counts all the same
+  CHECK(first_bubble(program).key == "synchronize");  // the idle time that they cause still counts
 }
 
 TEST_CASE("waits are not priced with the idle time of those who only ask") {
@@ -227,7 +226,7 @@ TEST_CASE("waits are not priced with the idle time of those who only ask") {
   }
   const RuleAnswer waits = answer(*program.trace(), "sync_storm");
   REQUIRE(waits.findings.size() == 1);
-  CHECK(waits.findings[0].cost <= 199 * 6'000);  // of 20 us that the GPU is idle each time
+  CHECK(waits.findings[0].cost <= 199 * 6'000);  // of the 20 us for which the GPU is idle each time
   CHECK(waits.findings[0].cost >= 199 * 5'000);
   CHECK_THAT(waits.findings[0].seen, contains_text("cudaEventSynchronize"));
 }
@@ -242,13 +241,13 @@ TEST_CASE("between the kernels of one graph nothing is to be won by a graph") {
   }
   const RuleAnswer small = answer(*program.trace(), "small_kernels");
   REQUIRE(small.findings.size() == 1);
-  CHECK(small.findings[0].cost == 29 * (13'000 - 1'000));  // 13 us from replay to replay, of which a graph would need one
+  CHECK(small.findings[0].cost == 29 * (13'000 - 1'000));  // 13 us between replays, of which a graph would need 1 us
   CHECK_THAT(small.findings[0].advice, contains_text("CUDA graphs launch them already"));
 }
 
 TEST_CASE("slow iterations that cost little are no finding, and neither is one that was under way when the recording began") {
   Scenario program;
-  program.range("step 0", 0, 90 * kMillisecond);  // its GPU work came before
+  program.range("step 0", 0, 90 * kMillisecond);  // its GPU work came earlier
   for (int step = 1; step < 100; ++step) {
     const Nanoseconds t = (80 + step * 10) * kMillisecond, length = step == 50 ? 13 * kMillisecond : 10 * kMillisecond;
     const Nanoseconds begin = t + (step > 50 ? 3 * kMillisecond : 0);
@@ -280,7 +279,7 @@ TEST_CASE("slow iterations are compared with the median of those that are no war
 
 TEST_CASE("slow iterations are weighed by the time of their own program, and said to cost little where they do") {
   const auto builder = std::make_shared<TraceBuilder>();
-  for (const std::uint32_t pid : {100u, 200u}) {  // one program after the other, a minute later; in the first a step of 8 ms among 19 of 3 ms
+  for (const std::uint32_t pid : {100u, 200u}) {  // two consecutive programs, a minute apart; the first has a step of 8 ms among 19 of 3 ms
     Scenario program(builder, pid);
     program.on_gpu(pid == 100 ? 0 : 1);
     Nanoseconds t = pid == 100 ? 0 : 60'000 * kMillisecond;
@@ -319,7 +318,7 @@ TEST_CASE("of several files, copies that nothing runs beside name the file whose
 }
 
 TEST_CASE("of a part, rules say what it lacks, and not that the trace does") {
-  const auto trace = load_trace(test::data_file("ranks_compute.trace"));  // two ranks, with NCCL's kernels and ranges of NVTX
+  const auto trace = load_trace(test::data_file("ranks_compute.trace"));  // two ranks with kernels of NCCL and NVTX ranges
   REQUIRE(trace);
   const TimeRange part{7'700 * kMillisecond, 7'750 * kMillisecond};
   const auto message_in = [&](const char* rule, TimeRange time) {
@@ -348,13 +347,13 @@ TEST_CASE("idle time of a wait stands in the row of its call, whatever range lau
   const stats::Table& table = waits.tables[0].table;
   REQUIRE(table.row_count() == 1);
   const auto integers = [&](std::size_t column) { return std::get<stats::Integers>(table.columns()[column].values)[0]; };
-  CHECK(integers(0) == 19 * (830'000 + 5'000 + 5'000));  // to the end of the call, in the launch, and from there to the GPU
+  CHECK(integers(0) == 19 * (830'000 + 5'000 + 5'000));  // to the end of the call, in the launch, and from then to the start on the GPU
   CHECK(integers(1) == 20);
   REQUIRE(waits.findings.size() == 1);
   CHECK_THAT(waits.findings[0].seen, contains_text("NVTX range \"train *\": 20 calls"));
 }
 
-// 100 steps of 8 ms on the CPU, each of which enqueues 20 ms of GPU work; each tenth waits for all of it. Step `slow` runs code for 100 ms more.
+// 100 steps of 8 ms on the CPU, each of which enqueues 20 ms of GPU work; every tenth waits for all of it. Step `slow` runs code for 100 ms more.
 static Scenario running_ahead(int slow = -1) {
   Scenario program;
   Nanoseconds t = 0, gpu_is_free = 0;
@@ -383,13 +382,13 @@ TEST_CASE("an iteration of a program that runs ahead costs the time for which it
   const RuleAnswer tail = answer(*running_ahead(55).trace(), "tail");
   REQUIRE(tail.findings.size() == 1);
   CHECK_THAT(tail.findings[0].title, contains_text("1 of 100 iterations"));
-  CHECK(tail.findings[0].cost == 27'994'000);  // 108 ms, less the 80.006 ms that the queue lasts for: six kernels, since 40 ms
+  CHECK(tail.findings[0].cost == 27'994'000);  // 108 ms, less the 80.006 ms for which the queue lasts: six kernels, since 40 ms
   CHECK_THAT(tail.findings[0].seen, contains_text("Running CPU code: 28.0 ms"));
 }
 
 TEST_CASE("an iteration that waits behind a full queue while the GPU waits for an event is not slow") {
-  // Steps of 2 ms on the CPU, each with a kernel of 10 ms; a queue holds four. In front of the kernel of step 20 the GPU waits 50 ms for an event. The thread
-  // waits as long, in a launch: in step 23 or 24, which enqueued none of what waits.
+  // Steps of 2 ms on the CPU, each with a kernel of 10 ms; a queue holds four. Before the kernel of step 20 the GPU waits 50 ms for an event. The thread waits
+  // for as long, in a launch: in step 23 or 24, which enqueued none of the work that waits.
   Scenario program;
   std::vector<Nanoseconds> ends;
   Nanoseconds t = 0, free = 0;
@@ -407,7 +406,7 @@ TEST_CASE("an iteration that waits behind a full queue while the GPU waits for a
   CHECK(tail.findings.empty());
   CHECK(tail.tables.empty());
 
-  // Where a step waits for an event of its own, it is slow.
+  // If a step waits for an event of its own, it is slow.
   Scenario own;
   t = 0;
   for (int step = 0; step < 60; ++step) {
@@ -424,7 +423,7 @@ TEST_CASE("an iteration that waits behind a full queue while the GPU waits for a
 }
 
 TEST_CASE("what another process has the GPU do is no GPU work of this one's slow iteration") {
-  // Steps of 10 ms with a kernel of 4 ms. In step 11 it begins 20 ms later: another process has the GPU.
+  // Steps of 10 ms with a kernel of 4 ms. In step 11 the kernel starts 20 ms later, because another process uses the GPU.
   Scenario program(100), other(program.builder(), 200);
   Nanoseconds t = 0;
   for (int step = 0; step < 20; ++step) {
@@ -442,7 +441,7 @@ TEST_CASE("what another process has the GPU do is no GPU work of this one's slow
 }
 
 TEST_CASE("iterations that the chosen time cuts are no samples, in recordings with counters either") {
-  // Steps of 10 ms, of which the kernel's counters are read in each for 4 to 5 ms more. The chosen time ends in the reading of step 15.
+  // Steps of 10 ms; in each, reading the kernel's counters takes 4 to 5 ms more. The chosen time ends during the reading of step 15.
   Scenario program;
   Nanoseconds t = 0;
   std::uint32_t launches = 0;
@@ -466,7 +465,7 @@ TEST_CASE("iterations that the chosen time cuts are no samples, in recordings wi
 }
 
 TEST_CASE("of a chosen time no share exceeds the whole, whatever begins in it and ends behind it") {
-  // Eight steps of 10 ms of two ranks. In the last one all lasts for a second: the kernel, its copies, the collective and the wait for them.
+  // Eight steps of 10 ms on two ranks. In the last one everything takes a second: the kernel, its copies, the collective and the wait for them.
   const auto builder = std::make_shared<TraceBuilder>();
   for (std::uint32_t number = 0; number < 2; ++number) {
     Scenario rank(builder, 100 + number);
@@ -515,7 +514,7 @@ TEST_CASE("of a chosen time no share exceeds the whole, whatever begins in it an
 }
 
 TEST_CASE("processes that are slow in the same iterations at the same time are one finding, which names them") {
-  // Three processes that meet in a way that was not recorded, each on a GPU of its own: in steps 5 and 12 the first takes 25 ms longer, the others 20.
+  // Three processes that meet in a way that was not recorded, each on a GPU of its own: in steps 5 and 12 the first takes 25 ms longer, the others 20 ms.
   const auto program_of = [](bool at_one_time) {
     const auto builder = std::make_shared<TraceBuilder>();
     for (std::uint32_t number = 0; number < 3; ++number) {
@@ -564,7 +563,7 @@ TEST_CASE("of several GPUs, an iteration is longer by what one of them has more 
   Scenario program;
   for (int step = 0; step < 20; ++step) {
     const Nanoseconds later = step > 10 ? 20 * kMillisecond : 0, t = step * 10 * kMillisecond + later;
-    const Nanoseconds code = step == 10 ? 21 * kMillisecond : kMillisecond;  // of the CPU, in front of both launches
+    const Nanoseconds code = step == 10 ? 21 * kMillisecond : kMillisecond;  // of the CPU, before both launches
     program.range("step " + std::to_string(step), t, t + code + 8 * kMillisecond);
     program.kernel("k", t + code, t + code + 5'000, t + code + 6'000, t + code + 7 * kMillisecond);
     program.on_gpu(1).kernel("k", t + code + 5'000, t + code + 10'000, t + code + 11'000, t + code + 7 * kMillisecond);
@@ -592,7 +591,7 @@ TEST_CASE("without ranges, setup is what lies in front of the work that repeats"
   REQUIRE(bubbles.findings.size() == 2);
   CHECK(bubbles.findings[0].key == "cpu_code");
   CHECK_THAT(bubbles.findings[0].title, contains_text("of the time in which its work repeats"));
-  // Of 40 steps, those behind the first occurrence of "backward" that is no warm-up: 38 or 39 with 5 ms each.
+  // Of 40 steps, those after the first occurrence of "backward" that is no warm-up: 38 or 39 steps with 5 ms each.
   CHECK(bubbles.findings[0].cost >= 38 * 5 * kMillisecond);
   CHECK(bubbles.findings[0].cost <= 39 * 5 * kMillisecond + 40 * 2 * 6'000);
   CHECK(bubbles.findings[1].key == "setup");

@@ -1,4 +1,4 @@
-// Names of ranges that belong together, through the rule that groups by them.
+// Names of ranges that belong together, as seen through the rule that groups by them.
 #include "model/analysis/rule.h"
 #include "scenario.h"
 #include "support/catch.h"

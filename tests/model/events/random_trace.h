@@ -1,4 +1,4 @@
-// Traces of two processes with kernels, copies, nested calls and nested ranges, as chance makes them.
+// Random traces of two processes with kernels, copies, nested calls and nested ranges.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ class RandomTrace {
   Nanoseconds between(Nanoseconds low, Nanoseconds high) { return std::uniform_int_distribution<Nanoseconds>(low, high)(random_); }
   NameId name(const std::string& stem) { return builder_.intern(stem + std::to_string(between(0, 4))); }
 
-  // Calls that nest at random: the inner call of every third lies within it and may share its start.
+  // Calls that nest at random: every third has an inner call, which lies within it and may share its start.
   void add_calls(ProcessId process, ThreadId thread, std::vector<Event>& launches) {
     std::vector<Event> calls;
     Nanoseconds time = 0;

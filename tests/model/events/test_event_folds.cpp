@@ -1,4 +1,4 @@
-// Lists in which events of one kind and family of names stand together.
+// Lists in which events with the same kind and family of names stand together.
 #include "model/events/event_folds.h"
 
 #include <algorithm>

@@ -12,7 +12,7 @@ using lanescope::test::random_trace;
 
 namespace {
 
-// What a column says, of a trace of which both processes are called alike and have the same streams: by hand.
+// The text of a column, made by hand, for a trace whose two processes have the same name and the same streams.
 std::string text_by_hand(const EventValues& values, EventRef event, PivotColumn column) {
   const TrackKey& key = values.trace().track_of(event.lane).key;
   switch (column) {

@@ -113,5 +113,5 @@ TEST_CASE("families of names are counted as one, and are what a search for them 
   CHECK(events_named(*trace, events, EventKind::kNvtxRange, families[0].name).size() == 1);
   CHECK(gather_events(*trace, lanes, {.text = "Step *"}).size() == 20);
   CHECK(gather_events(*trace, lanes, {.text = "*"}).size() == 20);
-  CHECK(gather_events(*trace, lanes, {.text = "step 1"}).size() == 11);  // 1 and 10 to 19: a text without a star means what it says
+  CHECK(gather_events(*trace, lanes, {.text = "step 1"}).size() == 11);  // 1 and 10 to 19: a text without a star is taken literally
 }

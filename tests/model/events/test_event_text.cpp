@@ -74,7 +74,7 @@ TEST_CASE("a full disk ends the writing") {
 
 namespace {
 
-// Ranges of three domains that overlap as chance makes them, as foreign files may have them, and calls among them.
+// Ranges of three domains that overlap at random, as foreign files may have them, with calls among them.
 std::shared_ptr<const Trace> overlapping_trace(unsigned seed) {
   std::mt19937 random(seed);
   const auto between = [&](Nanoseconds low, Nanoseconds high) { return std::uniform_int_distribution<Nanoseconds>(low, high)(random); };

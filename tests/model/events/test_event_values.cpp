@@ -68,7 +68,7 @@ struct KnownTrace {
   }
 };
 
-// The end of the latest event that comes before this one on its row, by looking at every event of the row.
+// The gap between an event and the latest end of the events before it on its row, found by looking at every event of the row.
 std::optional<Nanoseconds> gap_by_looking_at_all(const EventValues& values, EventRef event) {
   const Trace& trace = values.trace();
   const std::span<const LaneId> row = values.row_of(event.lane);
@@ -84,7 +84,7 @@ std::optional<Nanoseconds> gap_by_looking_at_all(const EventValues& values, Even
   return std::max<Nanoseconds>(0, start - *last_end);
 }
 
-// The latest-starting range of the launching thread that holds the launch, by looking at every range.
+// The latest-starting range of the launching thread that contains the launch, found by looking at every range.
 std::optional<EventRef> range_by_looking_at_all(const Trace& trace, EventRef event) {
   const TrackKey key = trace.track_of(event.lane).key;
   EventRef call = event;
@@ -243,7 +243,7 @@ TEST_CASE("copies have the memories that they go between and their throughput, k
   CHECK(text(2, EventColumn::kMemory) == "Device");
   CHECK(text(2, EventColumn::kThroughput) == "0");
   CHECK(text(3, EventColumn::kMemory).empty());
-  CHECK(text(3, EventColumn::kThroughput) == "9000000000000000000");  // of a size that nothing has
+  CHECK(text(3, EventColumn::kThroughput) == "9000000000000000000");  // nothing has this size
   CHECK(values.text({kernels, 0}, EventColumn::kSharedMemory) == "5120");
   CHECK(text(0, EventColumn::kSharedMemory).empty());
   CHECK(values.text({kernels, 0}, EventColumn::kMemory).empty());

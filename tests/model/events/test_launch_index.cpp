@@ -11,7 +11,7 @@ TEST_CASE("the index finds the call that the trace finds one by one, where corre
   const auto seed = GENERATE(range(1u, 20u));
   std::mt19937 random(seed);
   TraceBuilder builder;
-  const std::uint32_t spread = seed % 2 == 0 ? 1 : 100'000;  // ids far from each other are kept in another way
+  const std::uint32_t spread = seed % 2 == 0 ? 1 : 100'000;  // sparse ids are stored in another way
   for (std::uint32_t instance = 1; instance <= 2; ++instance) {
     const ProcessId process = builder.process_of_instance(instance);
     TrackKey kernels{TrackKind::kKernels, process};
@@ -22,7 +22,7 @@ TEST_CASE("the index finds the call that the trace finds one by one, where corre
       for (Nanoseconds i = 0; i < 200; ++i) {
         const Nanoseconds start = i * 1'000 + static_cast<Nanoseconds>(random() % 300);
         const std::uint32_t id = (1 + random() % 100) * spread;
-        builder.add(calls, {{start, 500, 0, id, 0}, {start + 100, 200, 0, id, 0}});  // a call, and the driver's within it
+        builder.add(calls, {{start, 500, 0, id, 0}, {start + 100, 200, 0, id, 0}});  // a call, and the driver's call within it
       }
     }
     for (Nanoseconds i = 0; i < 500; ++i) {
@@ -31,7 +31,7 @@ TEST_CASE("the index finds the call that the trace finds one by one, where corre
     }
   }
   const auto trace = builder.snapshot();
-  // Whole, and in slices, of which two are kept.
+  // The whole index, or slices, of which two are kept.
   const LaunchIndex index = seed % 3 == 0 ? LaunchIndex(*trace, {.whole_bytes = 0, .slice_ids = 50, .slice_bytes = 1'000}) : LaunchIndex(*trace);
   for (ProcessId process = 0; process < 2; ++process) {
     for (const TrackId track : trace->tracks_of(process, TrackKind::kKernels)) {
@@ -73,7 +73,7 @@ TEST_CASE("what an index keeps of many calls does not grow with them, and it fin
       if (turn % 1'000 == 0) most = std::max(most, sliced.memory_bytes());
     }
   CHECK_FALSE(sliced.find(process, kTurns * kThreads + 1, 0).valid());
-  // Each thread's segments hold ids of twice as many, so that slices are larger than was asked for; all of it would take 4.8 MB.
+  // The ids in the segments of each thread span twice as many ids, so slices are larger than requested; the whole index would take 4.8 MB.
   CHECK(most > 0);
   CHECK(most <= 4 * 8 * 4 * kSliceIds);
   CHECK(LaunchIndex(*trace).memory_bytes() == 8 * kTurns * kThreads);
@@ -91,7 +91,7 @@ TEST_CASE("what indexes of several processes may take is for all of them togethe
     builder.add(key, std::move(calls));
   }
   const auto trace = builder.snapshot();
-  const LaunchIndex index(*trace, {.whole_bytes = 8 * kCalls, .slice_ids = 1u << 15, .slice_bytes = 8u << 15});  // one of them, and a slice
+  const LaunchIndex index(*trace, {.whole_bytes = 8 * kCalls, .slice_ids = 1u << 15, .slice_bytes = 8u << 15});  // one segment, and a slice
   for (ProcessId process = 0; process < kProcesses; ++process)
     for (std::uint32_t i = 0; i < kCalls; ++i)
       if (const EventRef found = index.find(process, i + 1, Nanoseconds{i} * 100 + 60); !found.valid() || found.index != i) FAIL("another call");

@@ -54,7 +54,7 @@ std::vector<Json> events_with(const Json& document, const std::string& key, cons
   return found;
 }
 
-// Times, kinds and correlation ids of all events: what the format has a place for whatever the tool. The first event begins at 0.
+// Times, kinds and correlation ids of all events: the data for which the format has a place, whatever the tool. The first event starts at 0.
 std::vector<std::string> times(const Trace& trace) {
   std::vector<std::string> lines;
   constexpr TrackKind kLeftOut[] = {TrackKind::kProcessors, TrackKind::kCpuSamples, TrackKind::kBacktraces, TrackKind::kMemoryUsage, TrackKind::kCudaEvents};
@@ -106,14 +106,14 @@ TEST_CASE("the document is what PyTorch's profiler would have written") {
   CHECK(events_with(document, "cat", "gpu_memcpy")[0]["name"] == "Memcpy HtoD (Pinned -> Device)");
   CHECK(events_with(document, "cat", "gpu_memcpy")[0]["args"]["memory bandwidth (GB/s)"].get<double>() == 40.96);
   CHECK(events_with(document, "cat", "gpu_memset")[0]["name"] == "Memset (Device)");
-  CHECK(events_with(document, "cat", "user_annotation").size() == 7);  // two ranges, two that overlap at both ends, one mark
+  CHECK(events_with(document, "cat", "user_annotation").size() == 7);  // two ranges, two that overlap at both ends, and one mark
   for (const Json& event : events_with(document, "name", "thread_name"))
     if (event["tid"] == 4800) CHECK(event["args"]["name"] == "loader \"A\"\n");
 }
 
 TEST_CASE("arrows lead from each launching call to all its work") {
   const Json document = Json::parse(chrome_text(*sample_trace()));
-  std::map<std::uint64_t, std::pair<int, int>> ends;  // by id: beginnings, ends
+  std::map<std::uint64_t, std::pair<int, int>> ends;  // by id: starts, ends
   for (const Json& event : events_with(document, "cat", "ac2g")) {
     auto& [begins, arrives] = ends[event["id"].get<std::uint64_t>()];
     (event["ph"] == "s" ? begins : arrives) += 1;
@@ -124,8 +124,8 @@ TEST_CASE("arrows lead from each launching call to all its work") {
 }
 
 TEST_CASE("readers that go through the file in the order of time find the call of each arrow, and its work, open on their rows") {
-  // By the rules of Perfetto's importer: events sorted by time, those of one time as they stand in the file; an arrow leads from and to
-  // what is open, innermost, on its row; an event that outlasts what it begins in is dropped.
+  // By the rules of Perfetto's importer: events are sorted by time, and events of equal time keep the order of the file; an arrow leads from and to the
+  // innermost open event on its row; an event that outlasts the event it starts in is dropped.
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(data_file("")))
     if (entry.path().extension() == ".trace") files.push_back(entry.path());
@@ -133,7 +133,7 @@ TEST_CASE("readers that go through the file in the order of time find the call o
   INFO(file);
   const auto trace = load_trace(file);
   REQUIRE(trace.has_value());
-  // A tenth of those that take long to read.
+  // For traces that take long to read, a tenth of them.
   ExportSelection selection;
   const TimeRange all = (*trace)->extent();
   if ((*trace)->event_count() > 30'000) selection.window = TimeRange{all.begin + all.length() / 2, all.begin + all.length() * 6 / 10};
@@ -152,7 +152,7 @@ TEST_CASE("readers that go through the file in the order of time find the call o
     const Json* event;
   };
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Open>> rows;
-  std::map<std::uint64_t, std::int64_t> correlations;  // of the call that an arrow leads from
+  std::map<std::uint64_t, std::int64_t> correlations;  // call from which an arrow leads
   std::size_t dropped = 0, wrong_calls = 0, wrong_work = 0;
   for (const auto& [time, event] : steps) {
     const std::string phase = (*event)["ph"];

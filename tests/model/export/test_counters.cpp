@@ -1,4 +1,4 @@
-// Counters through every format that holds them.
+// Counters through every format that can hold them.
 #include <unistd.h>
 
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr Nanoseconds kStep = 100'000;
 
-// Two GPUs that are sampled alike with a pause, one counter of a process, and one that is computed.
+// Two GPUs that are sampled in the same way with a pause, one counter of a process, and one counter that is computed.
 std::shared_ptr<const Trace> sampled_trace() {
   TraceBuilder builder;
   builder.provenance().monotonic_epoch = 5'000'000;
@@ -86,7 +86,7 @@ TEST_CASE("counters that were saved load as the same, sample by sample") {
   REQUIRE(export_trace_file(*trace, path, Overwrite::kAllow));
   const auto loaded = opened(path);
   CHECK(loaded->provenance().condition.empty());
-  REQUIRE(loaded->counters().size() == 5);  // what is computed is computed again, from events
+  REQUIRE(loaded->counters().size() == 5);  // computed counters are computed again, from events
   CHECK(loaded->processes().size() == 1);
   for (CounterId before = 0; before < 5; ++before) {
     const Counter& was = trace->counters()[before];
@@ -129,7 +129,7 @@ TEST_CASE("GPU metrics come back from an Nsight Systems export with their values
   const auto path = std::filesystem::temp_directory_path() / "lanescope-counters.sqlite";
   REQUIRE(export_nsys_sqlite(*trace, path, Overwrite::kAllow));
   const auto loaded = opened(path);
-  REQUIRE(loaded->counters().size() == 4);  // of GPUs alone
+  REQUIRE(loaded->counters().size() == 4);  // of GPUs only
   for (CounterId before = 0; before < 4; ++before) {
     const Counter& was = trace->counters()[before];
     CounterId id = 0;

@@ -23,7 +23,7 @@ std::string text_of(Export export_text) {
   return text;
 }
 
-// The sample's states of processors, which say when its thread ran on which: rows of lists are those of the thread alone.
+// The sample's states of processors, which say when its thread ran on which processor: rows of lists are only those of the thread.
 constexpr std::size_t kOfProcessors = 3;
 
 std::size_t count_of(std::string_view text, char c) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), c)); }
@@ -56,7 +56,7 @@ TEST_CASE("CSV and tab-separated text have a header and one line an event") {
   const std::string tabs = text_of([&](const TextConsumer& write) { return export_text(trace, write); });
   CHECK(count_of(csv, '\n') == trace->event_count() - kOfProcessors + 1);
   CHECK(count_of(tabs, '\n') == trace->event_count() - kOfProcessors + 1);
-  CHECK_THAT(csv, contains_text("\"axpy(float*, int, float)\""));  // quoted for its commas
+  CHECK_THAT(csv, contains_text("\"axpy(float*, int, float)\""));  // quoted because of its commas
   CHECK_THAT(tabs, contains_text("axpy(float*, int, float)\t"));
 }
 
@@ -126,7 +126,7 @@ TEST_CASE("what a list of events, or the tables of Nsight Systems, have no place
 TEST_CASE("long names that come again, in turns, are written as each is") {
   TraceBuilder builder;
   const ProcessId process = builder.process_of_instance(1);
-  const std::string first = "\"a\", " + std::string(400, 'x'), second = std::string(400, 'x') + "\ty";  // the one is quoted
+  const std::string first = "\"a\", " + std::string(400, 'x'), second = std::string(400, 'x') + "\ty";  // the first one is quoted
   std::vector<Event> calls;
   for (int i = 0; i < 6; ++i) calls.push_back({i * 10, 5, builder.intern(i % 3 == 0 ? first : second), 0, 0});
   builder.add({.kind = TrackKind::kCudaApi, .process = process, .thread = builder.thread(process, 1)}, calls);

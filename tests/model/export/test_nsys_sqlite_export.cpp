@@ -27,7 +27,7 @@ class Exported {
   ~Exported() { sqlite3_close(database_); }
   std::filesystem::path path() const { return folder_.path() / "export.sqlite"; }
 
-  // The rows of a query, columns separated by "|".
+  // The rows of a query; columns are separated by "|".
   std::vector<std::string> rows(const std::string& sql) const {
     std::vector<std::string> rows;
     sqlite3_stmt* statement = nullptr;
@@ -61,7 +61,7 @@ using Rows = std::vector<std::string>;
 
 TEST_CASE("ids of processes and threads are packed as Nsight Systems packs them") {
   const Exported file(*sample_trace());
-  // hardware 8 bits, virtual machine 8, process 24, thread 24; the machine is 1.
+  // 8 bits for the hardware, 8 for the virtual machine, 24 for the process, 24 for the thread; the machine is 1.
   CHECK(file.rows("SELECT DISTINCT globalTid / 0x1000000 % 0x1000000, globalTid % 0x1000000, globalTid >> 48 FROM CUPTI_ACTIVITY_KIND_RUNTIME") ==
         Rows{"4711|4711|1"});
   CHECK(file.rows("SELECT DISTINCT k.globalPid = (r.globalTid & 0xFFFFFFFFFF000000) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN "
@@ -74,7 +74,7 @@ TEST_CASE("the tables that third-party readers join say what happened") {
   CHECK(file.rows("SELECT k.start, k.end - k.start, s.value, d.value, gridX, blockX, launchType, streamId FROM CUPTI_ACTIVITY_KIND_KERNEL k "
                   "JOIN StringIds s ON s.id = shortName JOIN StringIds d ON d.id = demangledName WHERE correlationId = 11") ==
         Rows{"2000|500|axpy|axpy(float*, int, float)|256|64|1|7"});
-  // Memory kinds count from 0 there: pinned 1, device 2.
+  // Memory kinds start at 0 there: pinned is 1, device is 2.
   CHECK(file.rows("SELECT m.bytes, o.label, srcKind, k.label FROM CUPTI_ACTIVITY_KIND_MEMCPY m JOIN ENUM_CUDA_MEMCPY_OPER o ON o.id = copyKind "
                   "JOIN ENUM_CUDA_MEM_KIND k ON k.id = dstKind ORDER BY m.start") ==
         Rows{"4096|Host-to-Device|1|Device", "4096|Unified Host-to-Device|1|Device"});
@@ -157,7 +157,7 @@ TEST_CASE("pids and thread ids that do not fit in 24 bits are replaced by free o
 }
 
 TEST_CASE("a file of what another tool wrote says which, and one of our recording does not") {
-  // What is asked of a trace may depend on it: PyTorch's has ranges, and so no loop is looked for in its kernels.
+  // Answers about a trace may depend on its tool: PyTorch's traces have ranges, so no loop is looked for in their kernels.
   const auto again = Exported(*sample_trace()).opened();
   CHECK(again->provenance().format == "Some Format");
   CHECK(again->provenance().producer == "Some Tool 1.2");
@@ -189,7 +189,7 @@ TEST_CASE("what Nsight Systems exported comes back the same from our export of i
   }
 }
 
-// Without samples and backtraces, of which the schema has the names of functions and modules alone.
+// Without samples and backtraces, for which the schema has only the names of functions and modules.
 std::vector<std::string> events_without_chains(const Trace& trace) {
   std::vector<std::string> lines = TraceText(trace).events();
   const auto has_chain = [](const std::string& line) {
@@ -200,7 +200,7 @@ std::vector<std::string> events_without_chains(const Trace& trace) {
   return lines;
 }
 
-// "1100: load < inner < middle < python3+0x1000", by track and time.
+// For example "1100: load < inner < middle < python3+0x1000", by track and time.
 std::vector<std::string> chains_of(const Trace& trace, TrackKind kind, EventIndex most = std::numeric_limits<EventIndex>::max()) {
   std::vector<std::string> lines;
   for (const Track& track : trace.tracks()) {
@@ -237,7 +237,7 @@ TEST_CASE("a call has the chain that was taken at it, by its correlation id wher
 }
 
 TEST_CASE("chains of deep stacks share their calls, and views say each of them as the tables of Nsight Systems do") {
-  // By construction: chains of 600 calls, each of one function and each other of another that was inlined into it.
+  // By construction: chains of 600 calls, each of one function; every other call has a second function that was inlined into it.
   constexpr std::uint32_t kDepth = 600, kSamples = 25'000, kFunctions = kDepth * 3 / 2;
   TraceBuilder builder;
   const ProcessId process = builder.process_of_instance(1);
@@ -253,7 +253,7 @@ TEST_CASE("chains of deep stacks share their calls, and views say each of them a
   const auto trace = builder.snapshot();
 
   NsysSqliteOptions options;
-  options.selection.source_bytes = 4'000;  // as of all files below 10 MB
+  options.selection.source_bytes = 4'000;  // like all files below 10 MB
   const Exported file(*trace, options);
   CHECK(std::filesystem::file_size(file.path()) < 4'000'000);
   CHECK(file.rows("SELECT type FROM sqlite_master WHERE name = 'SAMPLING_CALLCHAINS'") == Rows{"view"});
@@ -307,7 +307,7 @@ TEST_CASE("views of call chains are read where SQLite does not trust what files 
 
 TEST_CASE("scheduling, samples and call chains stand where Nsight Systems has them") {
   const Exported file(*sample_trace());
-  // Unscheduled is a thread that could run, interruptible one that waits.
+  // An unscheduled thread could run; an interruptible one waits.
   CHECK(file.rows("SELECT start, cpu, isSchedIn, s.label FROM SCHED_EVENTS LEFT JOIN ENUM_SAMPLING_THREAD_STATE s ON s.id = threadState "
                   "WHERE globalTid % 0x1000000 = 4711 ORDER BY start, isSchedIn") ==
         Rows{"1000|3|1|NULL", "1400|3|0|Unscheduled", "1500|0|1|NULL", "1800|0|0|Interruptible", "2000|1|1|NULL", "2005|1|0|Unknown"});

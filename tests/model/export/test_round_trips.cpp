@@ -1,4 +1,4 @@
-// Whatever goes out and comes back in is the same trace: every recording of tests/data, in every format that is read back.
+// A trace that is exported and read again is the same trace: for every recording of tests/data, in every format that can be read back.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -38,7 +38,7 @@ std::shared_ptr<const Trace> opened(const fs::path& path) {
   return *trace;
 }
 
-// One line an event, with everything that the events view shows of it, sorted: events that begin together have no order.
+// One line for each event, with everything that the events view shows of it, sorted, because events that start together have no order.
 std::vector<std::string> lines_of(const std::shared_ptr<const Trace>& trace) {
   std::string text;
   REQUIRE(export_csv(trace,
@@ -54,7 +54,7 @@ std::vector<std::string> lines_of(const std::shared_ptr<const Trace>& trace) {
   return lines;
 }
 
-// Nsight Systems' schema has 24 bits for a thread: what has more, as importers give to threads that have no number, gets another there.
+// Nsight Systems' schema has 24 bits for a thread: larger numbers, which importers give to threads without a number, are replaced there.
 std::vector<std::string> without_large_threads(std::vector<std::string> lines) {
   constexpr unsigned long kLargest = 16'000'000;
   for (std::string& line : lines)
@@ -69,7 +69,7 @@ std::string report(const Trace& trace, std::string_view name) {
   return stats::format_table(*stats::make_report(*stats::find_report(name), trace), stats::Format::kCsv);
 }
 
-// Values of a counter in its unit, by time since the first event of the trace, without those that repeat the one before.
+// Values of a counter in its unit, by time since the first event of the trace, without values that repeat the one before.
 using Values = std::map<std::string, std::vector<std::pair<Nanoseconds, double>>>;
 Values values_of(const Trace& trace) {
   Nanoseconds origin = std::numeric_limits<Nanoseconds>::max();
@@ -84,7 +84,7 @@ Values values_of(const Trace& trace) {
       const double value = sample.has_value() ? static_cast<double>(sample.value) * counter.resolution : -1;
       if (of.empty() ? sample.has_value() : std::abs(of.back().second - value) > 1e-6) of.emplace_back(sample.time - origin, value);
     }
-    if (!of.empty() && of.back().second == -1) of.pop_back();  // behind the last value
+    if (!of.empty() && of.back().second == -1) of.pop_back();  // marks the time after the last value
   }
   return values;
 }
@@ -93,7 +93,7 @@ Values values_of(const Trace& trace) {
 
 namespace {
 
-// Nsight Systems' schema has no place for the names that a program gives its devices and streams.
+// Nsight Systems' schema has no place for the names that a program gives to its devices and streams.
 std::vector<std::string> without_given_names(const Trace& trace, std::vector<std::string> lines) {
   std::vector<std::string> names;
   for (GpuId gpu = 0; gpu < trace.gpus().size(); ++gpu) names.push_back(given_names(trace, gpu));
@@ -130,7 +130,7 @@ TEST_CASE("every trace of the corpus comes back from SQLite event by event") {
   for (const char* part : {"nsys", "kineto"})
     for (const auto& entry : fs::directory_iterator(*files / part)) {
       const auto trace = open_trace(entry.path());
-      if (!trace) continue;  // reports, whose format is not public
+      if (!trace) continue;  // reports whose format is not public
       INFO(entry.path());
       REQUIRE(export_nsys_sqlite(**trace, folder.path() / "again.sqlite", Overwrite::kAllow, {}));
       CHECK((without_large_threads(lines_of(opened(folder.path() / "again.sqlite"))) == without_large_threads(lines_of(*trace))));
@@ -151,7 +151,7 @@ TEST_CASE("every recording comes back from Chrome JSON with its reports, samples
        {"cuda_api_sum", "cuda_gpu_kern_gb_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "nvtx_startend_sum", "osrt_sum", "cpu_samples", "nvtx_sum",
         "nccl_sum", "file_access_sum", "mpi_event_sum", "occupancy_sum", "gpu_idle_sum", "um_sum", "um_total_sum", "um_cpu_page_faults_sum"}) {
     INFO(name);
-    // The counters of kernels, which Chrome JSON has no place for, say which launches waited for the profiler.
+    // Counters of kernels, for which Chrome JSON has no place, tell which launches waited for the profiler.
     const bool waited_for_profiler = !trace->kernel_records().measured.empty() || !trace->kernel_records().counted.empty();
     if (std::string_view(name) == "gpu_idle_sum" && waited_for_profiler) continue;
     CHECK(report(*again, name) == report(*trace, name));

@@ -1,5 +1,5 @@
-// Files that several recordings are written to at once, on file systems whose locks differ. This program has a flock of its own, which can behave
-// as that of NFS does: who can only read a file gets no lock for writing (flock(2), NFS details).
+// Files that several recordings write at the same time, on file systems with different locks. This program has its own flock, which can behave like that of
+// NFS: a file that is open only for reading gets no lock for writing (flock(2), NFS details).
 #include <cerrno>
 #include <fstream>
 
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 enum class Locks { kLocal, kNfs, kNone } locks = Locks::kLocal;
-int refusal = ENOLCK;  // of kNone
+int refusal = ENOLCK;  // error of kNone
 
 std::vector<std::byte> events() {
   std::vector<std::byte> frames;
@@ -67,7 +67,7 @@ TEST_CASE("who gets no locks keeps nobody out, and is kept out by nobody") {
   const test::TemporaryFolder folder;
   const fs::path path = folder.path() / "run.trace";
   locks = Locks::kNone;
-  refusal = GENERATE(ENOLCK, ENOSYS, EOPNOTSUPP, EINVAL, EPERM, EACCES, EIO);  // of file systems, and of filters of system calls
+  refusal = GENERATE(ENOLCK, ENOSYS, EOPNOTSUPP, EINVAL, EPERM, EACCES, EIO);  // some are of file systems, some of filters of system calls
   CAPTURE(refusal);
   auto first = TraceFileWriter::create(path, Overwrite::kAllow);
   REQUIRE(first);

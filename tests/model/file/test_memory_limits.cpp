@@ -1,4 +1,4 @@
-// How much memory a process may have, by limits that are set here.
+// How much memory a process may use, by limits that are set here.
 #include "model/file/memory_limits.h"
 
 #include <fstream>
@@ -29,7 +29,7 @@ TEST_CASE("the least limit of a control group and those around it counts, of eit
   const test::TemporaryFolder folder;
   const fs::path groups = folder.path() / "cgroup", root = folder.path() / "fs";
   const auto limit = [&] { return memory_limit_of_control_groups(groups, root); };
-  CHECK(limit() == std::numeric_limits<std::uint64_t>::max());  // none in sight
+  CHECK(limit() == std::numeric_limits<std::uint64_t>::max());  // no limit is visible
 
   put_line(groups, "0::/slurm/job7/step0");
   put_line(root / "slurm/memory.max", "max");
@@ -39,18 +39,18 @@ TEST_CASE("the least limit of a control group and those around it counts, of eit
   put_line(root / "slurm/memory.max", std::to_string(2 * kGiB));
   CHECK(limit() == 2 * kGiB);
 
-  // A container sees its own group as the first one.
+  // A container sees its own group as the root.
   put_line(groups, "0::/");
   put_line(root / "memory.max", std::to_string(kGiB));
   CHECK(limit() == kGiB);
 
   put_line(groups, "5:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc");
   put_line(root / "memory/docker/abc/memory.limit_in_bytes", std::to_string(5 * kGiB));
-  put_line(root / "memory/docker/memory.limit_in_bytes", "9223372036854771712");  // as the first version says none
+  put_line(root / "memory/docker/memory.limit_in_bytes", "9223372036854771712");  // the first version writes this if there is no limit
   CHECK(limit() == 5 * kGiB);
 }
 
-// A sanitizer's shadow memory is beyond each limit, so nothing could be allocated.
+// A sanitizer's shadow memory exceeds every limit, so nothing could be allocated.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_CASE("limits of resources bound what a process may have") {
   constexpr std::uint64_t kLimit = 300u << 20;

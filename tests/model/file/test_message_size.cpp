@@ -20,7 +20,7 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-constexpr int kTimes = 3;  // entries in what is repeated
+constexpr int kTimes = 3;  // entries in repeated fields
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
 void set_number(Message& message, const FieldDescriptor& field) {
@@ -62,7 +62,7 @@ std::uint64_t width(const FieldDescriptor& field) {
   }
 }
 
-// Fills one field of a message. What that adds, by what protobuf's own library says of the field; bytes: of numbers and texts alone.
+// Fills one field of a message. Returns what this adds, according to protobuf's own library; bytes count only numbers and texts.
 MessageSize filled(Message& message, const FieldDescriptor& field) {
   MessageSize added;
   const auto& fields = *message.GetReflection();
@@ -114,7 +114,7 @@ TEST_CASE("each field of each message of the schema is measured as what it is") 
       CHECK(size.numbers == expected.numbers);
       CHECK(size.longest_column == expected.longest_column);
       if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE || (field.is_repeated() && expected.entries > 0))
-        CHECK(size.bytes > empty + expected.bytes);  // and what holds the entries
+        CHECK(size.bytes > empty + expected.bytes);  // and the array of the entries
       else
         CHECK(size.bytes == empty + expected.bytes);
     }
@@ -156,7 +156,7 @@ TEST_CASE("what a frame holds is counted in its payload as in the frame, without
       CHECK(content.text_bytes == 300 * 20);
     }
     if (frame.header.codec != Codec::kZstd) continue;
-    bytes[sizeof(frame.header)] ^= std::byte{0xff};  // no zstd frame any more
+    bytes[sizeof(frame.header)] ^= std::byte{0xff};  // no longer a zstd frame
     CHECK(content_of(frame).unpacked == 0);
   }
   CHECK(content_of(proto::FRAME_PADDING, "000").unpacked == 0);

@@ -48,7 +48,7 @@ TEST_CASE("a file that is replaced stays as it was until the new one takes its p
   CHECK(content(path) == "new");
   std::string seen;
   reader >> seen;
-  CHECK(seen == "old");  // who had opened it keeps it
+  CHECK(seen == "old");  // a reader that had opened the file keeps it
   CHECK(count_in(folder.path()) == 1);
 }
 
@@ -160,7 +160,7 @@ TEST_CASE("a process that keeps its new files private replaces one that others m
   const auto path = folder.path() / "known";
   write(path, "old");
   REQUIRE(chmod(path.c_str(), 0644) == 0);
-  const pid_t child = fork();  // it holds for the whole process
+  const pid_t child = fork();  // the limit holds for the whole process
   if (child == 0) {
     keep_new_files_to(Readers::kOwnerAlone);
     auto file = NewFile::create(path, Overwrite::kAllow, Readers::kAsUsual);
@@ -214,14 +214,14 @@ TEST_CASE("a new file can be read while it has no name, and has one where it is 
 
 TEST_CASE("the name of an unfinished file ends within no character") {
   const TemporaryFolder folder;
-  for (const std::size_t ascii : {0, 1, 2}) {  // a character of three bytes is cut at each of them
+  for (const std::size_t ascii : {0, 1, 2}) {  // these move the cut to each byte of a character of three bytes
     std::string name(ascii, 'a');
     while (name.size() < 230) name += "\u8bad";
     auto file = NewFile::create(folder.path() / name, Overwrite::kRefuse, Readers::kAsUsual);
     REQUIRE(file);
     const std::string beside = file->beside().filename().string();
     CHECK(beside.size() <= 255);
-    const std::size_t end = beside.rfind('.', beside.rfind('.') - 1);  // in front of what tells it from others
+    const std::size_t end = beside.rfind('.', beside.rfind('.') - 1);  // before the part that makes the name unique
     CHECK(beside.substr(0, end) == name.substr(0, end));
     CHECK((end - ascii) % 3 == 0);
     CHECK(end > 190);
@@ -247,7 +247,7 @@ TEST_CASE("what is made of files that a group may read is for that group at most
   CHECK(mode_after(folder.path() / "c", {other}) == 0664);
   CHECK(mode_after(known, {source}) == 0640);
   umask(before);
-  const pid_t child = fork();  // it holds for the whole process
+  const pid_t child = fork();  // the limit holds for the whole process
   if (child == 0) {
     umask(022);
     keep_new_files_to(readers_of(std::array{source}));
@@ -269,7 +269,7 @@ TEST_CASE("a process that ends by a signal can remove its new files") {
     auto second = NewFile::create(folder.path() / "y", Overwrite::kRefuse, Readers::kAsUsual);
     if (chdir("/") != 0) _exit(1);
     remove_new_files();
-    _exit(first && second ? 0 : 1);  // without destructors
+    _exit(first && second ? 0 : 1);  // without running destructors
   }
   int status = -1;
   REQUIRE(waitpid(child, &status, 0) == child);

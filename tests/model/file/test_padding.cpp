@@ -1,4 +1,4 @@
-// What a file needs to be as large as readers demand of what it holds (docs/file-format.md, Limits): padding.
+// Padding: what a file must contain so that it is as large as readers demand for its contents (docs/file-format.md, Limits).
 #include <array>
 #include <cstring>
 #include <fstream>
@@ -15,7 +15,7 @@ using test::TemporaryFolder;
 
 namespace {
 
-// Frames that say very much: many equal texts in few bytes.
+// Frames that hold very much: many equal texts in few bytes.
 std::vector<FrameContent> append_texts(std::size_t count, std::vector<std::byte>& frames) {
   std::vector<FrameContent> contents;
   FrameHeader header;
@@ -51,14 +51,14 @@ TEST_CASE("the size that a file needs for what it holds is the smallest that may
       CHECK(limits::budget_of(more - 1).*part < wanted.*part);
     }
   }
-  CHECK(limits::size_for(limits::budget_of(1)) == 0);  // any may hold what small ones may
+  CHECK(limits::size_for(limits::budget_of(1)) == 0);  // every file may hold what small ones may
 }
 
 TEST_CASE("in front of frames that say too much in too few bytes comes padding, so that the file stays within what readers take") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "dense.trace";
-  constexpr std::uint32_t kEvents = 60'000;   // of a frame
-  constexpr std::uint64_t kFrameCount = 400;  // more events than any small file may have
+  constexpr std::uint32_t kEvents = 60'000;   // in a frame
+  constexpr std::uint64_t kFrameCount = 400;  // together more events than any small file may have
   constexpr std::uint64_t kAllowed = 7'000'000;
   proto::EventChunk chunk;
   for (std::uint32_t i = 0; i < kEvents; ++i) chunk.mutable_nvtx_ranges()->add_start_delta(2);
@@ -72,7 +72,7 @@ TEST_CASE("in front of frames that say too much in too few bytes comes padding, 
 
   auto writer = TraceFileWriter::create(path, Overwrite::kRefuse);
   REQUIRE(writer);
-  std::vector<std::byte> two = dense;  // several frames at once are kept so, too
+  std::vector<std::byte> two = dense;  // several frames that are appended at once are padded as well
   two.insert(two.end(), dense.begin(), dense.end());
   std::uint64_t events = 0;
   for (std::uint64_t i = 0; i < kFrameCount; i += 2) {
@@ -81,8 +81,8 @@ TEST_CASE("in front of frames that say too much in too few bytes comes padding, 
     events += 2 * kEvents;
     CHECK(writer->finished_size() <= foreseen + 4 * 64);          // entries of the index
     REQUIRE(events <= limits::budget_of(writer->size()).events);  // also of a file that is cut off here
-    if (events <= kAllowed) REQUIRE(writer->size() < 100'000);    // a small one is not padded
-    if (i == kFrameCount / 2) {                                   // one that is reopened counts what is there
+    if (events <= kAllowed) REQUIRE(writer->size() < 100'000);    // a small file is not padded
+    if (i == kFrameCount / 2) {                                   // a file that is reopened counts its contents
       REQUIRE(writer->finish());
       writer = Error{"it is closed"};
       writer = TraceFileWriter::reopen(path);
@@ -90,7 +90,7 @@ TEST_CASE("in front of frames that say too much in too few bytes comes padding, 
     }
   }
   REQUIRE(writer->finish());
-  CHECK(std::filesystem::file_size(path) < events * 10 / 7 + 200'000);  // no more than has to be
+  CHECK(std::filesystem::file_size(path) < events * 10 / 7 + 200'000);  // no more than necessary
 
   auto reader = TraceFileReader::open(path);
   REQUIRE(reader);
@@ -114,7 +114,7 @@ TEST_CASE("a file is the same whether it is told what its frames hold, or finds 
     const auto path = folder.path() / "a.trace";
     auto writer = TraceFileWriter::create(path, Overwrite::kAllow);
     REQUIRE(writer);
-    for (std::size_t i = 0; i < 90; ++i) {  // 4,500,000 texts, where small files may have 2,500,000
+    for (std::size_t i = 0; i < 90; ++i) {  // 4,500,000 texts; small files may have 2,500,000
       std::vector<std::byte> frames;
       std::vector<FrameContent> contents = append_texts(1, frames);
       if (i % 3 >= told_of_three) contents.clear();
@@ -142,12 +142,12 @@ TEST_CASE("what frames are told to hold is believed: they are not decompressed f
   for (std::size_t at = 0; at < unreadable.size();) {
     FrameHeader header;
     std::memcpy(&header, unreadable.data() + at, sizeof(header));
-    unreadable[at + sizeof(header)] ^= std::byte{0xff};  // no zstd frame any more
+    unreadable[at + sizeof(header)] ^= std::byte{0xff};  // no longer a zstd frame
     at += sizeof(header) + header.stored_size;
   }
   CHECK(writer->finished_size_with(unreadable, contents) == foreseen);
-  CHECK(writer->finished_size_with(unreadable) < 1'000'000);  // readers would skip them
-  // Foreseen as one, in whatever runs they come.
+  CHECK(writer->finished_size_with(unreadable) < 1'000'000);  // readers would skip these frames
+  // The size is foreseen for all frames together, however they are split into runs.
   const std::array<FrameRun, 2> runs{FrameRun{frames, contents}, FrameRun{frames, {}}};
   std::vector<std::byte> twice = frames;
   twice.insert(twice.end(), frames.begin(), frames.end());

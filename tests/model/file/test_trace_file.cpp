@@ -43,7 +43,7 @@ std::vector<std::byte> event_frame(std::uint32_t i) {
   return bytes;
 }
 
-// A file of kFrames frames; with its index where finished. Returns the position behind each frame.
+// A file of kFrames frames, with its index if it is finished. Returns the position after each frame.
 std::vector<std::uint64_t> write_file(const std::filesystem::path& path, bool finished) {
   auto writer = TraceFileWriter::create(path, Overwrite::kRefuse);
   REQUIRE(writer);
@@ -132,7 +132,7 @@ TEST_CASE("a damaged frame is skipped and counted, and the rest is read") {
   const auto path = folder.path() / "a.trace";
   const auto ends = write_file(path, true);
   std::string bytes = read_bytes(path);
-  bytes[ends[1] + sizeof(FrameHeader)] ^= 1;  // in the payload of frame 2
+  bytes[ends[1] + sizeof(FrameHeader)] ^= 1;  // inside the payload of frame 2
   write_bytes(path, bytes);
   auto reader = TraceFileReader::open(path);
   REQUIRE(reader);
@@ -173,7 +173,7 @@ TEST_CASE("a damaged index is a damaged frame of a file that is finished") {
   CHECK(reader->condition().finished);
   CHECK_FALSE(reader->next());
 
-  bytes[ends[0] + sizeof(FrameHeader)] ^= 1;  // nobody says any more how many frames lie between two that are sound
+  bytes[ends[0] + sizeof(FrameHeader)] ^= 1;  // the number of frames between two sound ones is no longer known
   bytes[ends[1] + sizeof(FrameHeader)] ^= 1;
   write_bytes(path, bytes);
   auto again = TraceFileReader::open(path);
@@ -324,11 +324,11 @@ TEST_CASE("a writer knows that its file was moved, removed or overwritten, whate
   SECTION("cut") {
     for (std::uint32_t i = 0; i < 20; ++i) REQUIRE(writer->append(event_frame(8 + i)));
     const auto size = std::filesystem::file_size(path);
-    std::filesystem::resize_file(path, size - 1);  // behind the bytes by which it is known
+    std::filesystem::resize_file(path, size - 1);  // after the bytes that identify the file
     CHECK(writer->whereabouts().kind == Whereabouts::kCut);
     REQUIRE(writer->append(event_frame(9)));
     REQUIRE(writer->finish());
-    CHECK(std::filesystem::file_size(path) > size);  // as long as it would be
+    CHECK(std::filesystem::file_size(path) > size);  // as long as it would have been
     CHECK(writer->whereabouts().kind == Whereabouts::kCut);
   }
   SECTION("with other last frames in place of the first ones") {
@@ -420,7 +420,7 @@ TEST_CASE("what is added to a file goes to no other one that has its name by now
   REQUIRE(identity);
   REQUIRE(first->finish());
   CHECK(identity_of(path) == identity);
-  first->discard();  // its number is free for what comes next
+  first->discard();  // its number is free for the next file
   REQUIRE_FALSE(std::filesystem::exists(path));
   for (int other = 0; other < 3; ++other) {
     std::optional<FileIdentity> own;
@@ -544,7 +544,7 @@ TEST_CASE("a file that another recording is written into while it is read is not
   write('b', 200);
   int more = 0;
   while (reader->next()) ++more;
-  CHECK(more < 20);  // of the part of the file that was read already
+  CHECK(more < 20);  // in the part of the file that was already read
   CHECK(reader->condition().changed);
 }
 
@@ -643,7 +643,7 @@ TEST_CASE("an index whose entries repeat, overlap, or leave a frame out is not u
   auto reader = TraceFileReader::open(path);
   REQUIRE(reader);
   CHECK(reader->indexed(kEvents).size() == (offsets == all ? kFrames : 0));
-  CHECK(frames_in(*reader) == kFrames);  // the frames say all that an index does
+  CHECK(frames_in(*reader) == kFrames);  // the frames hold everything that an index says
 }
 
 TEST_CASE("what looks like frames and is none is searched as far as the limit, and no further") {
@@ -651,7 +651,7 @@ TEST_CASE("what looks like frames and is none is searched as far as the limit, a
   const auto path = folder.path() / "a.trace";
   const auto ends = write_file(path, false);
   std::string bytes = read_bytes(path);
-  constexpr std::size_t kFalseFrames = 400'000;  // each as long as nearly all behind it: 1.3 TB to look at
+  constexpr std::size_t kFalseFrames = 400'000;  // each claims nearly all of the rest as its length: 1.3 TB to look at
   const std::size_t size = bytes.size() + kFalseFrames * 16;
   while (bytes.size() < size) {
     FrameHeader header;

@@ -30,7 +30,7 @@ TEST_CASE("the fields of a message are walked as protobuf writes them") {
 }
 
 TEST_CASE("numbers that are passed over are left out of the walk, and nothing else is") {
-  // Whatever the bytes are: fields, numbers of any length, or none.
+  // Any bytes are accepted: they are fields, numbers of any length, or nothing.
   std::mt19937 random(1);
   std::uint64_t passed = 0, unsound = 0;
   for (int round = 0; round < 20'000; ++round) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr uid_t kOther = 65534;
 
-// A pipe with a name, and what comes out of it.
+// A named pipe, and what comes out of it.
 class ReadPipe {
  public:
   explicit ReadPipe(const fs::path& path) {
@@ -81,7 +81,7 @@ TEST_CASE("a link of this user leads to a pipe, and the name of an open file to 
   CHECK(pipe.content() == "words");
   int ends[2];
   REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
-  static_cast<void>(fchown(ends[1], kOther, kOther));  // root's test: given by whoever started us
+  static_cast<void>(fchown(ends[1], kOther, kOther));  // if root runs the test: the pipe was given by whoever started us
   fs::create_symlink("/dev/fd/" + std::to_string(ends[1]), folder.path() / "open");
   for (const fs::path& name : {fs::path("/dev/fd/" + std::to_string(ends[1])), fs::path("/proc/self/fd/" + std::to_string(ends[1])), folder.path() / "open"}) {
     CAPTURE(name);

@@ -1,4 +1,4 @@
-// Databases that no exporter writes: each is read within what a file of its size may take, and ends in a trace or in a sentence.
+// Databases that no exporter writes: each is read within the limits for a file of its size, and gives a trace or an error in one sentence.
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -56,8 +56,8 @@ std::uint32_t big_endian(const std::string& bytes, std::size_t at, std::size_t c
   return value;
 }
 
-// A file of this table, of pages of 512 bytes, whose inner pages all refer to the next inner page alone, the last of them to one leaf: a
-// number of rows that no machine can count to.
+// A file of this table with pages of 512 bytes. Each inner page refers only to the next inner page, the last one to one leaf: a number of rows that no machine
+// can count to.
 void write_circles(const std::filesystem::path& path) {
   constexpr std::size_t kPage = 512;
   test::write_database(
@@ -73,7 +73,7 @@ void write_circles(const std::filesystem::path& path) {
     if (kind == kInner) inner.push_back(static_cast<std::uint32_t>(page + 1));
     if (kind == kLeaf) leaf = static_cast<std::uint32_t>(page + 1);
   }
-  constexpr std::size_t kLevels = 12;  // SQLite goes no deeper than 20
+  constexpr std::size_t kLevels = 12;  // SQLite allows at most 20 levels
   REQUIRE(inner.size() > kLevels);
   inner.resize(kLevels);
   for (std::size_t i = 0; i < inner.size(); ++i) {

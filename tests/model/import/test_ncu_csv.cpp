@@ -19,7 +19,7 @@ using namespace lanescope::kernels;
 
 namespace {
 
-// Kernels with known faults, as Nsight Compute saw them on an H200: at base clocks, and at free ones twice.
+// Kernels with known faults, as Nsight Compute measured them on an H200: at base clocks, and twice at free clocks.
 std::optional<KernelMetrics> zoo(const char* file) {
   const auto corpus = test::corpus();
   if (!corpus) return std::nullopt;
@@ -62,7 +62,7 @@ TEST_CASE("the fault of each kernel of known faults is named first, and what bou
   CAPTURE(file);
   struct Known {
     Bound bound;
-    const char* rule;  // "": it has no fault
+    const char* rule;  // "": it has no known fault
   };
   const std::map<std::string, Known> known{{"transpose_naive", {Bound::kL2, "global_access"}},
                                            {"transpose_shared", {Bound::kL1, "bank_conflicts"}},
@@ -107,7 +107,7 @@ TEST_CASE("what bounds a kernel shows in the counters of each set alone") {
     const Verdict whole = judge(*metrics, metrics->kernels()[i]);
     const Verdict part = judge(measured, measured.kernels()[i]);
     CHECK(bound_name(part.bound) == bound_name(whole.bound));
-    // The causes that only counts by instruction show are not among those of the small sets.
+    // The small sets do not have causes that only counts by instruction show.
     if (set != "full" && set != "detailed") continue;
     CHECK((part.advice.empty() ? std::string_view() : part.advice.front().rule) == (whole.advice.empty() ? std::string_view() : whole.advice.front().rule));
   }
@@ -116,7 +116,7 @@ TEST_CASE("what bounds a kernel shows in the counters of each set alone") {
 TEST_CASE("estimated gains are those of Nsight Compute's rules") {
   const auto metrics = zoo("zoo_raw.csv");
   if (!metrics) return;
-  // Percent, as it printed them.
+  // Percent, as ncu printed them.
   const std::map<std::string, double> printed{{"transpose_naive", 77.4}, {"strided", 87.5}, {"gemm_naive", 40.1},
                                               {"divergent", 45.2},       {"fp64", 45.3},    {"small_grid", 93.94}};
   for (const ProfiledKernel& kernel : metrics->kernels()) {
@@ -244,7 +244,7 @@ TEST_CASE("a row that lacks cells is left out by name, and takes no other with i
 
 TEST_CASE("a text without an end takes time in proportion to its lines") {
   std::string text = std::string(kHeader) + ",\"gpu__time_duration.sum\"\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"us\"\n\"0\",\"7\",\"zoo\",\"f(";
-  for (int i = 0; i < 2'000'000; ++i) text += "x\n";  // 4 MB: lines times bytes are eight million millions
+  for (int i = 0; i < 2'000'000; ++i) text += "x\n";  // 4 MB: the number of lines times the bytes is eight million million
   const auto begin = std::clock();
   const auto refused = read(text);
   CHECK(std::clock() - begin < 60 * CLOCKS_PER_SEC);
@@ -317,7 +317,7 @@ TEST_CASE("a table that another program wrote anew is the same table") {
       "ID,Process ID,Process Name,Kernel "
       "Name,Device,CC,gpu__time_duration.sum,launch__grid_dim_x,launch__grid_dim_y,launch__grid_dim_z,launch__block_dim_x,launch__block_dim_y,"
       "launch__block_dim_z\r\n,,,,,,us,,,,,,\r\n0,7,zoo,\"f(int, int)\",0,9.0,5.5,1024,2,1,32,8,1\r\n";
-  std::string of_pandas = names;  // which makes numbers of a column with an empty cell ones with a point
+  std::string of_pandas = names;  // pandas turns the numbers of a column with an empty cell into numbers with a point
   of_pandas.replace(of_pandas.find("\r\n0,7,"), 6, "\r\n0.0,7.0,");
   for (const std::string& text : {names, "\xef\xbb\xbf" + names, of_pandas}) {
     CHECK(looks_like_ncu_csv(text));
@@ -339,11 +339,11 @@ TEST_CASE("a table whose numbers make no sense reads as far as it does") {
            "\"\"\n\"0\",\"-1\",\"\",\"\",\"x\",\"99999999999999\",\"(4294967295, 4294967295, 4294967295)\",\"()\",\"\",\"...\",\"1e308\",\"nan\",\"inf\"\n");
   if (!metrics) FAIL(metrics.error().text);
   const ProfiledKernel& kernel = metrics->kernels()[0];
-  CHECK(duration(*metrics, kernel) == 0);  // 1e308 is no time that was measured
+  CHECK(duration(*metrics, kernel) == 0);  // nobody measures a time of 1e308
   CHECK(sections(*metrics, kernel).size() < 5);
-  CHECK(judge(*metrics, kernel).bound == Bound::kUnknown);  // infinite is not measured
+  CHECK(judge(*metrics, kernel).bound == Bound::kUnknown);  // infinite is treated as not measured
 
-  // Sums that no number holds are no estimate.
+  // Sums that overflow give no estimate.
   const auto beyond = read(std::string(kHeader) +
                            ",\"gpu__time_duration.sum\",\"l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum\",\"l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum\"\n"
                            "\"\"\n\"0\",\"1\",\"a\",\"k\",\"1\",\"7\",\"(1, 1, 1)\",\"(1, 1, 1)\",\"0\",\"9.0\",\"10\",\"1e308\",\"1e308\"\n");
@@ -365,11 +365,11 @@ TEST_CASE("rooflines are what exact counts of instructions and bytes make of the
     WARN("no corpus: skipped");
     return;
   }
-  // Lanes of FMA as the programs do them; bytes and times as ncu printed them (clocks: DRAM 3.20 GHz, SM by its cycles).
+  // Lanes of FMA that the programs execute; bytes and times as printed by ncu (clocks: DRAM 3.20 GHz, SM by its cycles).
   struct Known {
     const char* kernel;
     const char* precision;
-    double lanes, nanoseconds, cycles, dram_bytes;  // 0: none to speak of
+    double lanes, nanoseconds, cycles, dram_bytes;  // 0: negligible
   };
   for (const Known& known : {Known{"saxpy", "FP32", 33'554'432, 121'660, 182'100, 384.4e6}, Known{"gemm_naive", "FP32", 1'073'741'824, 543'460, 832'900, 8.4e6},
                              Known{"fp64", "FP64", 524'288'000, 46'210, 68'500, 0}}) {
@@ -383,8 +383,8 @@ TEST_CASE("rooflines are what exact counts of instructions and bytes make of the
     CHECK(all.ceilings[0].operations == Approx(2 * 16'896 * clock).epsilon(0.02));
     CHECK(all.ceilings[1].operations == Approx(16'896 * clock).epsilon(0.02));
     CHECK(all.ceilings[2].precision == "FP16 and BF16");
-    CHECK(all.ceilings[2].operations == Approx(67'584 * clock).epsilon(0.02));  // 256 of each multiprocessor, each two operations
-    // Constants that are moved by multiply-adds of half precision are no arithmetic: fp64 has two in a thousand, gemm_naive one.
+    CHECK(all.ceilings[2].operations == Approx(67'584 * clock).epsilon(0.02));  // 256 in each multiprocessor, each with two operations
+    // Constants that are moved by half-precision multiply-adds are no arithmetic: in fp64 these are two in a thousand, in gemm_naive one.
     for (const RooflinePoint& each : all.points) CHECK(each.ceiling.precision == known.precision);
     REQUIRE(all.roofs.size() == 3);
     CHECK(all.roofs[0].bytes == Approx(4.81e12).epsilon(0.02));
@@ -395,7 +395,7 @@ TEST_CASE("rooflines are what exact counts of instructions and bytes make of the
     CHECK(point->operations == Approx(2 * known.lanes / known.nanoseconds * 1e9).epsilon(0.03));
     CHECK(point->attainable() <= point->ceiling.operations);
     if (known.dram_bytes > 0) CHECK(point->intensity() == Approx(2 * known.lanes / known.dram_bytes).epsilon(0.03));
-    // The section says in numbers what the chart draws.
+    // The section gives the numbers that the chart draws.
     const std::vector<Section> sections_of_it = sections(*metrics, *kernel);
     const std::string precision = known.precision;
     CHECK(row(sections_of_it, "SpeedOfLight_RooflineChart", precision + ": arithmetic") == Approx(2 * known.lanes / known.nanoseconds * 1e9).epsilon(0.03));
@@ -429,7 +429,7 @@ TEST_CASE("arithmetic of half precision counts both values of an instruction") {
 }
 
 TEST_CASE("tensor cores have a ceiling of their own in the format that a kernel multiplies in, and no other") {
-  constexpr double kClock = 1.5e9, kPeak = 270'336, kDone = 1'000, kMoved = 3e12;  // a second, a cycle, a cycle, bytes a second
+  constexpr double kClock = 1.5e9, kPeak = 270'336, kDone = 1'000, kMoved = 3e12;  // per second, per cycle, per cycle, bytes per second
   KernelMetrics metrics({{"gpc__cycles_elapsed.avg.per_second", "hz"},
                          {"sm__ops_path_tensor_src_tf32_dst_fp32.sum.per_cycle_elapsed", ""},
                          {"sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained", ""},
@@ -463,7 +463,7 @@ TEST_CASE("no rate of hits is beyond 100 %, as where hits and look-ups are of di
 
 TEST_CASE("a table has no more kernels than any of its size") {
   std::string rows;
-  for (int i = 0; i < 400'000; ++i) rows += "\"1\",,\n";  // each of six bytes: Nsight Compute writes a kilobyte and more
+  for (int i = 0; i < 400'000; ++i) rows += "\"1\",,\n";  // each has six bytes: Nsight Compute writes a kilobyte and more
   const auto table = read("\"ID\",\"Process ID\",\"Process Name\"\n,,\n" + rows);
   REQUIRE(!table);
   CHECK_THAT(table.error().text, contains_text("it holds more kernels than any table of its size does"));
@@ -471,7 +471,7 @@ TEST_CASE("a table has no more kernels than any of its size") {
 
 namespace {
 
-// A kernel of these metrics.
+// A kernel with these metrics.
 struct Made {
   explicit Made(const std::vector<std::pair<std::string, double>>& values) : metrics(names_of(values)) {
     ProfiledKernel kernel;
@@ -500,19 +500,19 @@ std::string operation(const char* name) { return std::string("smsp__sass_thread_
 
 TEST_CASE("sums and products that could be one instruction are told, and sums alone are not") {
   const std::string pipe = "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active", elapsed = "sm__cycles_elapsed.avg", active = "sm__cycles_active.avg";
-  // 40 of 100 could be pairs: 30 products, each with one of 50 sums. The pipe is busy for 0.8 * 70 % of the time.
+  // 40 of 100 could be pairs: each of 30 products with one of 50 sums. The pipe is busy for 0.8 * 70 % of the time.
   Made unfused({{operation("fadd"), 50}, {operation("fmul"), 30}, {operation("ffma"), 20}, {pipe, 70}, {elapsed, 100}, {active, 80}});
   const Advice* const found = unfused.advice("fusion");
   REQUIRE(found != nullptr);
   CHECK(found->gain == Approx(0.3 * 0.8 * 0.7));
   CHECK(found->seen.english() == "Of the FP32 operations, 50 % are sums and 30 % products that stand alone: a pair of them could be one multiply-add.");
-  // That the pipe is busy is what it does, and no cause beside it.
+  // The busy pipe follows from this, and is no separate cause.
   Made busy({{operation("fadd"), 50}, {operation("fmul"), 50}, {operation("ffma"), 0}, {pipe, 95}});
   REQUIRE(busy.advice("fusion") != nullptr);
   CHECK(busy.advice("fusion")->gain == Approx(0.475));
   CHECK(busy.advice("pipe") == nullptr);
   CHECK(Made({{operation("fadd"), 90}, {operation("fmul"), 5}, {operation("ffma"), 5}, {pipe, 70}}).advice("fusion") == nullptr);
-  // Of the zoo, low_occ and strided add alone, which ncu tells as unfused.
+  // In the zoo, low_occ and strided only add; ncu reports this as not fused.
   const auto metrics = zoo("zoo_raw.csv");
   if (!metrics) return;
   for (const ProfiledKernel& kernel : metrics->kernels())
@@ -525,12 +525,12 @@ TEST_CASE("the busiest pipe is named with how busy it is, and as a cause where i
   Made busy({{fma, 31}, {xu, 92}, {memory, 24}});
   const Advice* const found = busy.advice("pipe");
   REQUIRE(found != nullptr);
-  CHECK(found->gain == Approx(0.92 - 0.31));  // what the next busiest leaves
+  CHECK(found->gain == Approx(0.92 - 0.31));  // the rest above the next busiest unit
   CHECK(found->seen.english() == "The pipe XU is used to 92 % of its peak, what is used most beside it to 31 %.");
   CHECK(Made({{fma, 92}, {xu, 31}, {memory, 88}}).advice("pipe")->gain == Approx(0.04));
-  CHECK(Made({{"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", 92}}).advice("pipe") == nullptr);  // what is wanted
+  CHECK(Made({{"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", 92}}).advice("pipe") == nullptr);  // this is the desired state
   CHECK(Made({{fma, 79.9}}).advice("pipe") == nullptr);
-  // By ncu's values and its rule's thresholds, 20, 60 and 80 %.
+  // By ncu's values and the thresholds of its rule, 20, 60 and 80 %.
   const auto metrics = zoo("zoo_raw.csv");
   if (!metrics) return;
   const std::map<std::string, std::string> known{
@@ -557,7 +557,7 @@ TEST_CASE("blocks that are no whole warps are told once, and not as threads that
     return gains;
   };
   CHECK(verdict_of(128, 32).empty());
-  CHECK(verdict_of(48, 24) == std::map<std::string, double>{{"partial_warps", 0.25 * 0.8}});  // two warps, of which 16 of 64 threads are none
+  CHECK(verdict_of(48, 24) == std::map<std::string, double>{{"partial_warps", 0.25 * 0.8}});  // two warps, in which 16 of 64 threads do not exist
   const auto both = verdict_of(48, 8);
   CHECK(both.at("divergence") == Approx(0.75 * 0.8));
   CHECK(both.contains("partial_warps"));
@@ -574,7 +574,7 @@ TEST_CASE("counters of requests tell a stride as far as they can") {
   CHECK(seen(8, 16) == "Of each sector of 32 B, loads use 16 B, and such a request of a warp takes 8 sectors, as with a stride of 2 or more elements.");
   CHECK(seen(32, 4) ==
         "Of each sector of 32 B, loads use 4 B, and such a request of a warp takes 32 sectors, one for each thread, as with a stride of 32 B or more.");
-  CHECK(seen(5, 25.6) == "Of each sector of 32 B, loads use 25.6 B.");  // side by side, from the middle of a sector on
+  CHECK(seen(5, 25.6) == "Of each sector of 32 B, loads use 25.6 B.");  // adjacent, starting in the middle of a sector
   const auto metrics = zoo("zoo_raw.csv");
   if (!metrics) return;
   for (const ProfiledKernel& kernel : metrics->kernels()) {

@@ -31,7 +31,7 @@ std::shared_ptr<const Trace> import(const std::string& statements) {
   return *trace;
 }
 
-// The events of the only track of this kind, over its lanes.
+// The events of the only track of this kind, on all its lanes.
 std::vector<Event> events_of(const Trace& trace, TrackKind kind) {
   std::vector<Event> events;
   for (const Track& track : trace.tracks())
@@ -85,7 +85,7 @@ TEST_CASE("far ids of strings, and times that can't be, harm nothing") {
       global_id(1, 1) + ",1,16000000,0),(3,4,0," + global_id(1, 1) + ",2,16000001,0),(5,6,0," + global_id(1, 1) + ",3,1099511627776,0),(7,8,0," +
       global_id(1, 1) + ",4,-5,0),(9,10,0," + global_id(1, 1) + ",5,3,0),(11,12,0," + global_id(1, 1) + ",6,12345678,0)," +
       "(-9223372036854775808,9223372036854775807,0," + global_id(1, 1) + ",7,3,0),(13,4611686018427387904,0," + global_id(1, 1) + ",8,3,0);");
-  CHECK(test::resident_bytes() < before + (100u << 20));  // 16 million strings that are not there would take half a gigabyte
+  CHECK(test::resident_bytes() < before + (100u << 20));  // 16 million missing strings would take half a gigabyte
   std::vector<std::string> names;
   for (const Event& call : events_of(*trace, TrackKind::kCudaApi)) names.push_back(std::string(trace->name(call.name)));
   CHECK(names == std::vector<std::string>{"farther", "next", "farthest", "below", "cudaLaunchKernel_v7000", ""});
@@ -193,14 +193,14 @@ TEST_CASE("NVTX rows are ranges, marks or names, by their type") {
     return Event{};
   };
   const Event outer = named("outer");
-  CHECK(outer.correlation == 4);  // the row's number
+  CHECK(outer.correlation == 4);  // number of the row
   CHECK(trace->nvtx_detail(outer.detail).category == 9);
   CHECK(trace->nvtx_detail(outer.detail).color == 0xff00ff00);
   CHECK(trace->nvtx_detail(outer.detail).payload_type == PayloadType::kSigned);
   CHECK(static_cast<std::int64_t>(trace->nvtx_detail(outer.detail).payload) == -5);
   CHECK(named("registered").duration == 10);
   CHECK(std::bit_cast<double>(trace->nvtx_detail(named("registered").detail).payload) == 2.5);
-  // What nothing closed reaches to the last time that NVTX reported.
+  // A range that nothing closed lasts until the last time that NVTX reported.
   CHECK(named("open").end() == 200);
   CHECK(trace->nvtx_detail(named("open").detail).finished == Finished::kNo);
 

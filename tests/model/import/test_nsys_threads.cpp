@@ -101,8 +101,8 @@ TEST_CASE("switches of threads become states, and chains of rows become call cha
   }
 }
 
-// Counted with SQL: rows that put a thread on a processor and are not its last, the times to its next row, samples with and without
-// chains, calls with a chain.
+// Counted with SQL: rows that put a thread on a processor and are not its last, the times until its next row, samples with and without chains, and calls with a
+// chain.
 TEST_CASE("real exports have the states, samples and backtraces that their tables count") {
   struct Known {
     const char* file;

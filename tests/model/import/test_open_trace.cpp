@@ -60,7 +60,7 @@ TEST_CASE("what is no file is refused, and waited for by nobody") {
 
 TEST_CASE("other known formats are named") {
   CHECK(contains(refusal("kernel.ncu-rep", "NVR"), "kernel.ncu-rep --csv --page raw > kernels.csv"));
-  // The first bytes of reports of Nsight Compute 2025.3.1, of four runs with unlike sets and options: the same.
+  // The first bytes of reports of Nsight Compute 2025.3.1; four runs with different sets and options have the same.
   const std::string ncu_report("NVR\0\x02\0\0\0\x08\x07\x78\0\0\0\x08\0\x10\0\x1a", 19);
   CHECK(contains(refusal("renamed.bin", ncu_report), "renamed.bin --csv --page raw > kernels.csv"));
   CHECK(contains(refusal("details.csv", "\"ID\",\"Process ID\",\"Process Name\",\"Section Name\",\"Metric Name\"\n"), "Export the page of raw values"));
@@ -145,12 +145,12 @@ TEST_CASE("compacted files are one trace at once, before their events are in mem
   REQUIRE(trace);
   const bool fits = budget > 1'000'000;
   CHECK(holds_events(**trace) == fits);
-  REQUIRE(at_once);  // where they don't fit as well: before their collectives say how their clocks stand to each other
+  REQUIRE(at_once);  // also if they don't fit: before their collectives tell how their clocks relate
   CHECK_FALSE(holds_events(*at_once));
-  // The same, event by event, as where all is in memory.
+  // The same, event by event, as with all events in memory.
   const auto expected = open_traces(paths, EventPlace::kInMemory);
   REQUIRE(expected);
-  for (const std::shared_ptr<const Trace>& each : {*trace, fits ? at_once : *trace}) {  // clocks are set by the last picture before events are in memory
+  for (const std::shared_ptr<const Trace>& each : {*trace, fits ? at_once : *trace}) {  // the last picture before events are in memory has its clocks set
     REQUIRE(each->lanes().size() == (*expected)->lanes().size());
     CHECK(each->extent() == (*expected)->extent());
     CHECK(each->parts().size() == 2);
@@ -173,7 +173,7 @@ TEST_CASE("compacted files are one trace at once, before their events are in mem
 }
 
 TEST_CASE("compacted files of several machines are one trace before any event says how their clocks stand to each other") {
-  constexpr Nanoseconds kAhead = 3'000'000;  // the second machine's clock, of which its time of day does not know
+  constexpr Nanoseconds kAhead = 3'000'000;  // error of the second machine's clock, which its time of day does not show
   const test::TemporaryFolder folder;
   const std::vector<std::int64_t> times = test::times_of_collectives(100, 10'000'000);
   const auto written = [&](std::uint32_t rank, const std::string& boot) {
@@ -205,7 +205,7 @@ TEST_CASE("compacted files of several machines are one trace before any event sa
   CHECK(at_once.clock(times.front() + kAhead) == times.front() + kAhead);
   CHECK(partial.front()->event_count() == trace->event_count());
   CHECK(partial.front()->tracks().size() == trace->tracks().size());
-  // Where one machine's clock says all, there is nothing to wait for.
+  // If all files have one machine's clock, there is nothing to wait for.
   CHECK(opened({written(0, "same"), written(1, "same")})->parts().size() == 2);
   CHECK(partial.empty());
 }

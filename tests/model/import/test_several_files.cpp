@@ -1,4 +1,4 @@
-// Several files as one trace, of which some are not whole, can't be read, or hold the same recording.
+// Several files as one trace; some are not complete, can't be read, or hold the same recording.
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -103,7 +103,7 @@ TEST_CASE("a recording and its compacted form are one, and parts that follow eac
     REQUIRE(export_trace_file(**alone, folder.path() / name, Overwrite::kRefuse, selection));
     return folder.path() / name;
   };
-  // Each GPU's rows, and each kind's, are saved by themselves in the viewer.
+  // The viewer saves the rows of each GPU, and of each kind, separately.
   const auto with_rows = [&](const std::string& name, const auto& is_wanted) {
     ExportSelection selection;
     selection.rows.emplace();

@@ -1,4 +1,4 @@
-// The reader of cubins: on code that nvcc made of tests/programs/gpu/transpositions.cu, whose lines are known.
+// The reader of cubins, on code that nvcc made from tests/programs/gpu/transpositions.cu, whose lines are known.
 #include "model/kernels/code/cubin.h"
 
 #include <fstream>
@@ -29,7 +29,7 @@ const CubinFunction& find(const Cubin& cubin, std::string_view name) {
   std::abort();
 }
 
-// Numbers of the lines of the program that hold a text.
+// Numbers of the lines of the program that contain a text.
 std::set<std::uint32_t> lines_with(std::string_view text) {
   std::ifstream file(test::data_file("../programs/gpu/transpositions.cu"));
   std::set<std::uint32_t> lines;
@@ -67,7 +67,7 @@ TEST_CASE("stores to global memory are on the lines of the source that store") {
     CHECK(places.front().line == *stores.begin());
     CHECK(places.front().file.ends_with("/transpositions.cu"));
   }
-  CHECK(found == 4);  // the loop has four rounds, and is unrolled
+  CHECK(found == 4);  // the loop has four rounds and is unrolled
 }
 
 TEST_CASE("an inlined instruction has its whole chain, from the innermost function to the kernel") {

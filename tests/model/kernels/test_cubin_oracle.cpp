@@ -1,4 +1,4 @@
-// Lines of code against what CUPTI says of them, which needs neither a GPU nor a driver.
+// Lines of code against what CUPTI reports for them, which needs neither a GPU nor a driver.
 #include <cupti.h>
 #include <cupti_pcsampling.h>
 #include <dlfcn.h>

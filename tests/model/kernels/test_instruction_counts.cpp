@@ -1,4 +1,4 @@
-// Counts at instructions of tests/programs/gpu/transpositions.cu, made up by what its source says: from frames to lines, and to a file and back.
+// Counts at instructions of tests/programs/gpu/transpositions.cu, made up from its source: from frames to lines, and to a file and back.
 #include "model/kernels/instructions/instruction_counts.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ const CubinFunction& by_columns(const Cubin& cubin) {
   std::abort();
 }
 
-// Each instruction is executed by so many warps; each store to global memory asks for eight times the sectors that it needs.
+// `kWarps` warps execute each instruction; each store to global memory requests eight times the sectors that it needs.
 proto::InstructionCounts counts_of(const Cubin& cubin, std::uint32_t correlation) {
   const CubinFunction& function = by_columns(cubin);
   proto::InstructionCounts counts;
@@ -111,12 +111,12 @@ TEST_CASE("counts of launches add up at instructions, lines and the kernel") {
   CHECK(code->samples == 0);
   CHECK(code->counts.of(Count::kExecuted) == 2 * kWarps * made.instructions);
   CHECK(code->counts.has(Count::kGlobalSectors));
-  CHECK_FALSE(code->counts.has(Count::kThreads));  // it was not counted
+  CHECK_FALSE(code->counts.has(Count::kThreads));  // this one was not counted
   for (const CodeInstruction& each : code->instructions) {
     CHECK(each.counts.of(Count::kExecuted) == 2 * kWarps);
     CHECK(each.counts.excess_sectors() == (each.text == "STG" ? 2 * (kSectors - kIdeal) : 0));
   }
-  // Four stores, all of one line.
+  // Four stores, all on one line.
   std::uint64_t executed = 0;
   for (const CodeLine& line : code->lines) {
     executed += line.counts.of(Count::kExecuted);
@@ -131,7 +131,7 @@ TEST_CASE("counts of launches add up at instructions, lines and the kernel") {
   const auto kernels = sum_counts(*trace, SumBy::kKernel);
   REQUIRE(kernels.size() == 1);
   CHECK(kernels[0].counts.of(Count::kExecuted) == code->counts.of(Count::kExecuted));
-  CHECK(sum_counts(*trace, SumBy::kKernel, TimeRange{0, 1'000}).empty());  // the trace has no kernel of these launches
+  CHECK(sum_counts(*trace, SumBy::kKernel, TimeRange{0, 1'000}).empty());  // the trace has no kernels for these launches
 
   const auto report = stats::make_report(*stats::find_report("line_count_sum"), *trace);
   REQUIRE(report);
@@ -175,8 +175,7 @@ TEST_CASE("functions of one name are one, whether their position is told or not"
   CHECK(records.functions[1].index == 0);
 }
 
-// Recorded on an H200. Of the transpositions, 262,144 warps of the program's source execute each instruction of a kernel once: 8,192 x 4,096
-// numbers, four a thread.
+// Recorded on an H200. By the program's source, 262,144 warps execute each instruction of a transposition once: 8,192 x 4,096 numbers, four for each thread.
 TEST_CASE("recorded counts of the transpositions are those of their source") {
   constexpr std::uint64_t kAllWarps = 8192ULL * 4096 / 4 / 32, kLoads = 4 * kAllWarps, kWhole = 4, kScattered = 32;
   const auto trace = load_trace(data_file("transpositions_counts.trace"));
@@ -194,7 +193,7 @@ TEST_CASE("recorded counts of the transpositions are those of their source") {
     const auto code = kernel_code(**trace, kernel.process, kernel.kernel);
     REQUIRE(code);
     CHECK(code->counts.values == kernel.counts.values);
-    // Behind the end of a kernel there is a jump to itself, and padding, which no warp executes.
+    // After the end of a kernel there is a jump to itself, and padding, which no warp executes.
     std::size_t executed = 0;
     for (const CodeInstruction& each : code->instructions) {
       if (each.counts.of(Count::kExecuted) == 0) continue;
@@ -210,11 +209,11 @@ TEST_CASE("recorded counts of the transpositions are those of their source") {
   }
   const auto report = stats::make_report(*stats::find_report("line_count_sum"), **trace);
   REQUIRE(report);
-  CHECK(report->row_count() > kernels.size());  // lines of each, and not one row of all
+  CHECK(report->row_count() > kernels.size());  // lines of each kernel, and not one row for all
 }
 
-// Recorded on an H200; what ncu 2025.3.1 printed of the same kernels: smsp__inst_executed.sum, memory_l2_theoretical_sectors_global and its
-// ideal, memory_l1_wavefronts_shared and its ideal, memory_l2_theoretical_sectors_local.
+// Recorded on an H200; printed by ncu 2025.3.1 for the same kernels: smsp__inst_executed.sum, memory_l2_theoretical_sectors_global and its ideal,
+// memory_l1_wavefronts_shared and its ideal, memory_l2_theoretical_sectors_local.
 TEST_CASE("recorded counts of twelve kernels are Nsight Compute's") {
   struct Known {
     std::string_view name;
@@ -257,7 +256,7 @@ TEST_CASE("recorded counts of twelve kernels are Nsight Compute's") {
   }
 }
 
-// What ncu 2025.3.1 printed of each instruction (page source) of the same two kernels, by opcode.
+// Printed by ncu 2025.3.1 for each instruction (page source) of the same two kernels, by opcode.
 TEST_CASE("recorded counts by opcode are those of Nsight Compute's instructions") {
   using Mix = std::map<std::string, std::uint64_t>;
   const std::map<std::string, Mix> printed{{"transpose_naive",
@@ -303,7 +302,7 @@ TEST_CASE("recorded counts by opcode are those of Nsight Compute's instructions"
     CHECK(ours == known);
     CHECK(found->opcodes.front().executed >= found->opcodes.back().executed);
     CHECK(found->launches == 1);
-    InstructionMix three = *found;  // as if three launches had executed as much each
+    InstructionMix three = *found;  // as if each of three launches had executed as much
     three.launches = 3;
     for (OpcodeCount& each : three.opcodes) each.executed *= 3;
     CHECK(opcodes_of_a_launch(three).front().executed == found->opcodes.front().executed);
@@ -338,7 +337,7 @@ TEST_CASE("an instruction says how many bytes a thread loads or stores") {
   CHECK(access_bytes({}) == 0);
 }
 
-// Sectors of a warp whose threads lie so many elements apart, one by one.
+// Sectors of a warp whose threads are this many elements apart, counted one by one.
 TEST_CASE("a stride below a sector is told from the sectors that it touches, and a larger one as one of at least a sector") {
   const std::uint32_t bytes = GENERATE(1, 2, 4, 8, 16), elements = GENERATE(1, 2, 3, 4, 8, 17, 1024);
   CAPTURE(bytes, elements);
@@ -373,7 +372,7 @@ TEST_CASE("strides of recorded kernels are those of their source") {
   CHECK(stride_at(**zoo, "transpose_naive", accesses) == "8 or more elements of 4 B");
   CHECK(stride_at(**zoo, "saxpy", accesses) == "none");
   CHECK(stride_at(**zoo, "fp64", accesses) == "none");
-  CHECK(stride_at(**zoo, "gemm_naive", accesses) == "none");  // half of a warp reads one address
+  CHECK(stride_at(**zoo, "gemm_naive", accesses) == "none");  // half of a warp reads the same address
   const auto triton = load_trace(data_file("triton_counts.trace"));
   REQUIRE(triton);
   CHECK(stride_at(**triton, "", [](const CountSum& each) { return each.line.ends_with("kernels_triton.py:36"); }) == "8 or more elements of 4 B");
@@ -481,12 +480,12 @@ TEST_CASE("launches are of one kind by kernel and shape, and those to be skipped
   REQUIRE(trace);
   const auto all = launch_kinds(
       **trace, [](const KernelNameOf&) { return true; }, 0);
-  CHECK(all.size() == 12);  // tests/gpu/kernels.sh: twelve kernels, each once
+  CHECK(all.size() == 12);  // tests/gpu/kernels.sh: twelve kernels, each run once
   for (std::size_t i = 1; i < all.size(); ++i) CHECK(all[i - 1].time >= all[i].time);
   CHECK((*trace)->name(all.front().name).starts_with("spill"));
   const auto transpositions = launch_kinds(
       **trace, [](const KernelNameOf& name) { return name.function.starts_with("transpose_"); }, 1);
-  REQUIRE(transpositions.size() == 2);  // the first in time is skipped
+  REQUIRE(transpositions.size() == 2);  // the first one in time is skipped
   for (const LaunchKind& kind : transpositions) CHECK_FALSE((*trace)->name(kind.name).starts_with("transpose_naive"));
 
   const auto rounds = load_trace(data_file("transpositions.trace"));
@@ -496,7 +495,7 @@ TEST_CASE("launches are of one kind by kernel and shape, and those to be skipped
   REQUIRE(later.size() == 1);
   CHECK(later[0].launches == 100);
   CHECK(later[0].before == 30);
-  // It is about the median, and none that is comes earlier but the first.
+  // Its duration is about the median, and no earlier launch except the first is like that.
   std::vector<Nanoseconds> durations;
   for (const Track& track : (*rounds)->tracks())
     for (const LaneId id : track.lanes)
@@ -530,7 +529,7 @@ TEST_CASE("the launch that stands for its kind is typical and comes early") {
   CHECK(typical({500}) == 0);
   CHECK(typical({500, 100}) == 1);
   CHECK(typical({100, 500, 110}) == 2);
-  std::vector<Nanoseconds> durations;  // a slow begin, then all from 100 to 199 ns in turn
+  std::vector<Nanoseconds> durations;  // a slow start, then all durations from 100 to 199 ns in turn
   for (Nanoseconds i = 0; i < 1'000; ++i) durations.push_back(i < 10 ? 900 : 100 + i % 100);
   const std::uint64_t number = typical(durations);
   CHECK(number >= 38);  // 40 % of them are shorter

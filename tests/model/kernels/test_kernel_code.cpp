@@ -1,4 +1,5 @@
-// Instructions and lines of kernels: of tests/programs/gpu/transpositions.cu, which says what there must be, and of Nsight Compute's listing of others.
+// Instructions and lines of kernels: for tests/programs/gpu/transpositions.cu, whose source tells what there must be, and against Nsight Compute's listing of
+// other kernels.
 #include "model/kernels/code/kernel_code.h"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ std::ptrdiff_t count(const KernelCode& code, std::string_view opcode) {
 TEST_CASE("a sampled kernel's instructions are those that its source asks for, with lines and samples") {
   const auto trace = load_trace(test::data_file("transpositions.trace"));
   REQUIRE(trace);
-  // Four elements a thread: by columns each is loaded and stored; through the tile each goes to shared memory and back as well.
+  // Four elements for each thread: by columns, each is loaded and stored; through the tile, each goes to shared memory and back as well.
   const KernelCode columns = code_of(**trace, "transpose_by_columns");
   CHECK(count(columns, "LDG") == 4);
   CHECK(count(columns, "STG") == 4);
@@ -55,7 +56,7 @@ TEST_CASE("a sampled kernel's instructions are those that its source asks for, w
   for (const char* opcode : {"LDG", "STG", "LDS", "STS"}) CHECK(count(tiled, opcode) == 4);
   CHECK(count(tiled, "BAR") == 1);
 
-  // Sums of instructions, of lines and of the report are the same.
+  // The sums by instruction, by line and of the report are equal.
   std::uint64_t of_instructions = 0, of_lines = 0, of_report = 0;
   for (const CodeInstruction& each : columns.instructions) of_instructions += each.samples;
   for (const CodeLine& each : columns.lines) of_lines += each.samples;
@@ -65,7 +66,7 @@ TEST_CASE("a sampled kernel's instructions are those that its source asks for, w
   CHECK(of_lines == of_report);
   CHECK(columns.samples == of_report);
 
-  // The hottest line is the store along columns; in the tiled kernels the line that was inlined says into which.
+  // The hottest line is the store along columns; in the tiled kernels the inlined line says which line it was inlined into.
   const auto hottest = std::max_element(columns.lines.begin(), columns.lines.end(), [](const CodeLine& a, const CodeLine& b) { return a.samples < b.samples; });
   std::istringstream program(contents(test::data_file("../programs/gpu/transpositions.cu")));
   std::string line;

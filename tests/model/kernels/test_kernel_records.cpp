@@ -28,7 +28,7 @@ proto::CodeObject code_part(std::uint64_t offset, const std::string& image, std:
   return part;
 }
 
-// At 0x40 of one function: 70 samples of long_scoreboard, 50 of these while nothing was issued; at 0x10 of it: 30 that were selected.
+// At 0x40 of one function: 70 samples of long_scoreboard, 50 of them while nothing was issued; at 0x10: 30 samples of selected.
 proto::PcSamples window(Nanoseconds begin) {
   proto::PcSamples samples;
   samples.set_begin(kEpoch + begin);
@@ -56,7 +56,7 @@ proto::PcSamples window(Nanoseconds begin) {
 
 namespace {
 
-// A window of 100 ms of samples at this time, of one of three kernels.
+// A window of 100 ms of samples at this time, for one of three kernels.
 void add_window(TraceBuilder& builder, ProcessId process, int number, std::mt19937& random) {
   PcSampleWindow window;
   window.process = process;
@@ -94,7 +94,7 @@ TEST_CASE("rows of warp stalls are the same however often a recording was looked
   constexpr int kWindows = 600;  // a minute
   for (int number = 0; number < kWindows; ++number) {
     add_window(growing, 0, number, random);
-    // Records of kernels come up to two seconds late; at 40 s comes one that has run for half a minute, and that of another stream.
+    // Records of kernels come up to two seconds late; at 40 s comes a kernel that has run for half a minute on another stream.
     if (number % 20 == 19) add_kernels(growing, 0, (number - 19) * 100 * kMillisecond, (number + 1) * 100 * kMillisecond, random);
     if (number == 400)
       growing.add({.kind = TrackKind::kKernels, .process = 0, .gpu = growing.gpu_of_device(0, 0), .context = 1, .stream = 8},
@@ -102,7 +102,7 @@ TEST_CASE("rows of warp stalls are the same however often a recording was looked
     if (number % 10 != 9) continue;
     const auto trace = growing.snapshot();
     if (number % 200 != 199) continue;
-    // One that is asked once.
+    // Rows that are updated only once.
     StallRows once;
     const std::vector<StallSeries> expected = once.update(*trace, std::numeric_limits<Nanoseconds>::min());
     CHECK(once.windows_spread() == static_cast<std::uint64_t>(number) + 1);
@@ -119,7 +119,7 @@ TEST_CASE("rows of warp stalls are the same however often a recording was looked
       }
     }
   }
-  // The same windows, looked at each second as they come, without kernels: none is spread more often than while it is younger than ten seconds.
+  // The same windows without kernels, looked at each second as they come: each is spread again only while it is younger than ten seconds.
   TraceBuilder plain;
   plain.process_of_instance(1);
   for (int number = 0; number < kWindows; ++number) {
@@ -128,7 +128,7 @@ TEST_CASE("rows of warp stalls are the same however often a recording was looked
   }
   spread = rows.windows_spread();
   CHECK(spread <= std::uint64_t{kWindows} * 12);
-  CHECK(spread < std::uint64_t{kWindows} * (kWindows / 10) / 2 / 2);  // all of them each time would be this twice
+  CHECK(spread < std::uint64_t{kWindows} * (kWindows / 10) / 2 / 2);  // spreading all of them each time would be twice this
 }
 
 TEST_CASE("PC samples are summed up by kernel and by instruction") {
@@ -155,7 +155,7 @@ TEST_CASE("PC samples are summed up by kernel and by instruction") {
 
 namespace {
 
-// axpy from 10 to 40 ms and from 60 to 80 ms, another kernel in between; what was sampled is handed over from 100 to 200 ms.
+// axpy runs from 10 to 40 ms and from 60 to 80 ms, another kernel in between; its samples are handed over from 100 to 200 ms.
 std::shared_ptr<const Trace> handed_over_late() {
   Recording recording;
   proto::EventChunk chunk;
@@ -205,12 +205,12 @@ TEST_CASE("samples lie where kernels of their function ran, however late they we
 }
 
 TEST_CASE("samples that CUPTI handed over after a time are found with it, where they may be of that time") {
-  // Its kernels ran until 1.48 s, when the first samples came.
+  // Its kernels ran until 1.48 s, and the first samples came then.
   const auto trace = load_trace(test::data_file("transpositions.trace"));
   REQUIRE(trace);
   constexpr Nanoseconds kBegin = 1'427 * kMillisecond;
   const auto kernels = kernels::sum_stalls(**trace, kernels::SumBy::kKernel, TimeRange{kBegin, kBegin + 3 * kMillisecond});
-  REQUIRE(kernels.size() == 1);  // the only one that ran then
+  REQUIRE(kernels.size() == 1);  // the only one that ran at that time
   CHECK((*trace)->name(kernels[0].kernel).starts_with("transpose_by_columns"));
   CHECK(kernels::sum_stalls(**trace, kernels::SumBy::kKernel, TimeRange{0, 1'000 * kMillisecond}).empty());
 }
@@ -313,7 +313,7 @@ TEST_CASE("shares of very many windows are of longer times, and reasons that no 
     proto::PcSamples more = window(i * 100 * kMillisecond);
     more.clear_functions();
     more.clear_reasons();
-    more.set_samples(0, static_cast<std::uint32_t>(70 + i / 40));  // other shares as time goes on
+    more.set_samples(0, static_cast<std::uint32_t>(70 + i / 40));  // shares that change over time
     recording.add(proto::FRAME_PC_SAMPLES, 1, proto::SOURCE_AGENT, more);
   }
   const auto trace = recording.trace();

@@ -1,5 +1,5 @@
-// Names as PyTorch 2.11 launched them on an H200 for one program whose precision was chosen (tests/programs/gpu/transformer_step.py), and those of
-// older GPUs as NVIDIA's libraries have them.
+// Names that PyTorch 2.11 launched on an H200 for one program whose precision was chosen (tests/programs/gpu/transformer_step.py), and names of NVIDIA's
+// libraries on older GPUs.
 #include "model/kernels/matrix_product.h"
 
 #include <map>
@@ -80,7 +80,7 @@ TEST_CASE("what tensor cores take depends on the GPU") {
   };
   REQUIRE(cores_of(9, 0));
   CHECK(cores_of(9, 0)->format == TensorFormat::kTf32);
-  CHECK(cores_of(9, 0)->gain() == 0.875);  // 494.7 TFLOP/s of TF32 against 66.9 of FP32, less clocks
+  CHECK(cores_of(9, 0)->gain() == 0.875);  // 494.7 TFLOP/s of TF32 against 66.9 of FP32, apart from clocks
   REQUIRE(cores_of(8, 9));
   CHECK(cores_of(8, 9)->format == TensorFormat::kBf16);
   REQUIRE(cores_of(7, 2));

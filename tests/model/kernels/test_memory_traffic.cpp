@@ -1,5 +1,5 @@
-// What kernels of known traffic moved, as an H200 counted it: tests/data/kernel_counters.trace. The transpositions read and write a matrix of
-// 8192 x 4096 floats.
+// The known traffic of kernels, against counters of an H200: tests/data/kernel_counters.trace. The transpositions read and write a matrix of 8192 x 4096
+// floats.
 #include "model/kernels/counters/memory_traffic.h"
 
 #include <algorithm>
@@ -90,7 +90,7 @@ TEST_CASE("the busiest part is the one that the kernel's fault is in") {
   CHECK(busiest("saxpy") == "Memory: DRAM");
   CHECK(busiest("divergent") == "Compute: issue slots");
   CHECK(busiest("fp64") == "Compute: FP64");
-  // The largest part is the throughput, where its parts were measured.
+  // If the parts were measured, the throughput is the largest of them.
   const std::vector<Section> naive = sections(zoo.metrics(), zoo.kernel("transpose_naive"));
   CHECK(row(naive, "SpeedOfLight_Breakdown", "Memory: SM to L2") == Approx(row(naive, "SpeedOfLight", "Memory throughput")));
   // A grid of 8 blocks leaves most of 132 multiprocessors idle.

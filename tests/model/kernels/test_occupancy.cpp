@@ -52,7 +52,7 @@ double number(std::string text) {
 
 }  // namespace
 
-// What Nsight Compute printed for twelve kernels on an H200.
+// Printed by Nsight Compute for twelve kernels on an H200.
 TEST_CASE("limits, occupancy and waves are what Nsight Compute says") {
   const auto corpus = test::corpus();
   if (!corpus) {
@@ -107,7 +107,7 @@ TEST_CASE("what a trace says of a GPU counts more than its compute capability, a
   CHECK(multiprocessor_of(gpu)->warps == 48);
   CHECK(multiprocessor_of(gpu)->registers == 65'536);
   gpu.compute_major = 8;
-  gpu.compute_minor = 8;  // not in the table: as 8.6
+  gpu.compute_minor = 8;  // not in the table: treated as 8.6
   gpu.max_warps_per_multiprocessor = 0;
   CHECK(multiprocessor_of(gpu)->blocks == 16);
 }
@@ -115,7 +115,7 @@ TEST_CASE("what a trace says of a GPU counts more than its compute capability, a
 TEST_CASE("a launch comes in waves, and the last one leaves places empty") {
   const auto multiprocessor = multiprocessor_of(h200());
   const auto of = [&](const KernelDetail& kernel) { return waves(kernel, h200(), occupancy(kernel, *multiprocessor).value()).value(); };
-  // Blocks of 1,024 threads: two on a multiprocessor, 264 at once.
+  // Blocks of 1,024 threads: two on a multiprocessor, 264 at a time.
   const Waves small = of(shape(33, 1024, 16, 0, 0));
   CHECK(small.at_once == 264);
   CHECK(small.idle_multiprocessors() == 0.75);
@@ -124,7 +124,7 @@ TEST_CASE("a launch comes in waves, and the last one leaves places empty") {
   const Waves one_more = of(shape(265, 1024, 16, 0, 0));
   CHECK(one_more.full() == 1);
   CHECK(one_more.tail() == 1);
-  CHECK(one_more.tail_share() == Approx((264.0 - 1) / 264 / 2));  // 263 of 264 places stand empty for half of the time
+  CHECK(one_more.tail_share() == Approx((264.0 - 1) / 264 / 2));  // 263 of 264 places are empty for half of the time
   CHECK(of(shape(528, 1024, 16, 0, 0)).tail_share() == 0);
 
   KernelDetail clustered = shape(1'000, 1024, 16, 0, 0);
@@ -134,8 +134,8 @@ TEST_CASE("a launch comes in waves, and the last one leaves places empty") {
 }
 
 TEST_CASE("of kernels in clusters a multiprocessor holds eight blocks, and the GPU what an H200 held, or what can't be known") {
-  // What cudaOccupancyMaxActiveClusters said on an H200, and as many blocks ran side by side (tests/gpu/clusters.sh): threads of a block, blocks of a cluster,
-  // blocks.
+  // Returned by cudaOccupancyMaxActiveClusters on an H200, where as many blocks ran side by side (tests/gpu/clusters.sh): threads of a block, blocks of a
+  // cluster, blocks.
   struct Held {
     std::uint32_t threads, cluster;
     std::uint64_t blocks;
@@ -175,7 +175,7 @@ TEST_CASE("of kernels in clusters a multiprocessor holds eight blocks, and the G
     CHECK(occupied->is_limited_by(Limiter::kClusters) == (held.cluster != 0 && held.threads <= 256));
     if (held.cluster != 0) CHECK(waves_of_clusters(kernel, h200(), held.blocks / held.cluster)->at_once == held.blocks);
   }
-  // Larger blocks are what helps then.
+  // In this case larger blocks help.
   KernelDetail small = shape(10'000, 64, 16, 0, 0);
   std::fill_n(small.cluster, 3, 1);
   const std::vector<Relief> found = reliefs(small, *multiprocessor);
@@ -212,7 +212,7 @@ TEST_CASE("a GPU that is said to hold blocks without end needs no relief") {
 
 TEST_CASE("what would lift the occupancy is said in words") {
   const auto multiprocessor = multiprocessor_of(h200());
-  // 255 registers: eight warps of 65,536 / (256 x 32); as many as two blocks of 128 threads have.
+  // 255 registers: eight warps, from 65,536 / (256 x 32); two blocks of 128 threads have as many.
   const KernelDetail spilling = shape(2048, 128, 255, 0, 0);
   const auto found = occupancy(spilling, *multiprocessor);
   CHECK(limiters_text(*found).english() == "registers");
@@ -220,7 +220,7 @@ TEST_CASE("what would lift the occupancy is said in words") {
   REQUIRE(lifts.size() == 1);
   CHECK(relief_text(lifts[0], spilling).english() == "168 registers or fewer a thread (255 now): 18.75 %");
   CHECK(reliefs(shape(100, 256, 32, 0, 0), *multiprocessor).empty());
-  // Blocks that are too small: 32 of 32 threads fill half of the warps.
+  // Blocks that are too small: 32 blocks of 32 threads fill half of the warps.
   const KernelDetail tiny = shape(100, 32, 16, 0, 0);
   CHECK(limiters_text(*occupancy(tiny, *multiprocessor)).english() == "blocks");
   CHECK(relief_text(reliefs(tiny, *multiprocessor).at(0), tiny).english() == "blocks of 64 threads (32 now): 100 %");

@@ -1,4 +1,4 @@
-// Occupancy against the calculator that comes with the CUDA toolkit.
+// Occupancy against the calculator of the CUDA toolkit.
 #include <cuda_occupancy.h>
 
 #include <climits>
@@ -15,11 +15,11 @@ namespace {
 struct Chip {
   int major;
   int minor;
-  int threads;         // of a multiprocessor
-  std::size_t shared;  // bytes of a multiprocessor, of a block that asks for more than usual
+  int threads;         // per multiprocessor
+  std::size_t shared;  // bytes per multiprocessor, and per block that asks for more than usual
   std::size_t shared_of_block;
 };
-// As cudaGetDeviceProperties states them.
+// As reported by cudaGetDeviceProperties.
 constexpr std::size_t kKiB = 1024;
 const std::vector<Chip> kChips{{7, 0, 2048, 96 * kKiB, 96 * kKiB},    {7, 5, 1024, 64 * kKiB, 64 * kKiB},    {8, 0, 2048, 164 * kKiB, 163 * kKiB},
                                {8, 6, 1536, 100 * kKiB, 99 * kKiB},   {8, 7, 1536, 164 * kKiB, 163 * kKiB},  {8, 9, 1536, 100 * kKiB, 99 * kKiB},
@@ -81,7 +81,7 @@ TEST_CASE("occupancy is what CUDA's calculator says, of thousands of shapes on e
     attributes.maxDynamicSharedSizeBytes = room;
     attributes.numBlockBarriers = 1;
     cudaOccDeviceState state;
-    // What the driver set: any of the splits that hold a block, or what the trace does not say.
+    // The driver's choice: any of the splits that hold a block, or unknown in the trace.
     const std::size_t block = attributes.sharedSizeBytes + kernel.dynamic_shared_memory + properties.reservedSharedMemPerBlock;
     if (any(0, 1) == 0) {
       const std::uint32_t split = multiprocessor->splits[any(0, static_cast<std::uint32_t>(multiprocessor->splits.size()) - 1)];
@@ -202,7 +202,7 @@ TEST_CASE("where several limits bind, what lifts the occupancy is found by chang
   const auto any = [&random](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
   int combined = 0, hopeless = 0;
   for (int round = 0; round < 200; ++round) {
-    // Large blocks of both, so that limits often bind together.
+    // Blocks use much of both, so several limits often apply at once.
     const int threads = 32 * any(1, 32), registers = any(std::min(255, 1024 * 48 / threads), 255),
               shared = any(static_cast<int>(chip.shared) / 8, static_cast<int>(chip.shared_of_block));
     KernelDetail kernel;
@@ -212,7 +212,7 @@ TEST_CASE("where several limits bind, what lifts the occupancy is found by chang
     kernel.dynamic_shared_memory = static_cast<std::uint32_t>(shared);
     const int now = warps(threads, registers, shared);
     CAPTURE(threads, registers, shared, now);
-    // The most that any values of things that may change give; the least of registers and shared memory is best for each block size.
+    // The largest result for any values of what may change; for each block size, the least registers and shared memory are best.
     const auto most = [&](bool with_registers, bool with_shared, bool with_size) {
       int found = 0;
       for (int size = with_size ? 32 : threads; size <= (with_size ? 1024 : threads); size += 32)
@@ -238,11 +238,11 @@ TEST_CASE("where several limits bind, what lifts the occupancy is found by chang
       if (relief.steps.size() < 2) continue;
       ++combined;
       CAPTURE(new_registers, new_shared, new_threads);
-      // Fewer things do not help, whatever they are changed to.
+      // Changing fewer of them does not help, whatever their values.
       if (has_registers) REQUIRE(most(false, has_shared, has_size) <= now);
       if (has_shared) REQUIRE(most(has_registers, false, has_size) <= now);
       if (has_size) REQUIRE(most(has_registers, has_shared, false) <= now);
-      // More of one does not, whatever the ones behind it are.
+      // A larger value of one does not help, whatever the values after it.
       int best_of_size = 0;
       for (int size = has_size ? 32 : threads; size <= (has_size ? 1024 : threads); size += 32) {
         for (int more = new_registers + 1; has_registers && more < registers; ++more) REQUIRE(warps(size, more, has_shared ? 0 : shared) <= now);

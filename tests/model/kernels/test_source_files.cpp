@@ -1,4 +1,4 @@
-// Texts of sampled lines, of a recording whose sources are in the tree.
+// Texts of sampled lines, for a recording whose sources are in the tree.
 #include "model/kernels/code/source_files.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ TEST_CASE("the line that waits most for stores to leave is the one that stores a
   const auto drained = std::max_element(lines.begin(), lines.end(), [&](const StallSum& a, const StallSum& b) { return drain_of(a) < drain_of(b); });
   REQUIRE(drained != lines.end());
   SourceFiles files(*trace, {std::filesystem::path(LANESCOPE_TEST_DATA).parent_path() / "programs" / "gpu"});
-  // Warps end behind their stores and wait for them there, which is the doing of the stores.
+  // Warps end after their stores and wait for them there; the stores cause this wait.
   CHECK_THAT(std::string(files.line(drained->line)), contains_text("out[place(column, row + i, kRows)] ="));
   CHECK(files.line("transpositions.cu:43 < transpositions.cu:1") == "}");
   CHECK(files.missing().empty());
@@ -63,7 +63,7 @@ TEST_CASE("a source that was changed since it was compiled is named, one that wa
 TEST_CASE("of sources that are nowhere, or are no files, the recorded path is named") {
   const auto trace = transpositions();
   const test::TemporaryFolder folder;
-  REQUIRE(mkfifo((folder.path() / "transpositions.cu").c_str(), 0600) == 0);  // who opened it would wait
+  REQUIRE(mkfifo((folder.path() / "transpositions.cu").c_str(), 0600) == 0);  // opening it would block
   SourceFiles files(*trace, {folder.path(), folder.path() / "nowhere"});
   CHECK(files.line("transpositions.cu:1 < other.cu:3").empty());
   REQUIRE(files.missing().size() == 1);

@@ -1,4 +1,4 @@
-// Questions, and how their answers are compared.
+// Questions, and comparisons of their answers.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ inline std::shared_ptr<const Trace> recorded(const std::string& name) {
   return *trace;
 }
 
-// As tab-separated lines, without the line of titles.
+// The answer as tab-separated lines, without the titles.
 inline std::string answered(const Trace& trace, std::string_view sql, const query::QueryOptions& options = {}) {
   const Result<query::QueryAnswer> answer = query::run_query(trace, sql, options);
   if (!answer) FAIL(std::string(sql) << ": " << answer.error().text);

@@ -1,4 +1,4 @@
-// What queries answer: what is in the trace, counted by hand, whichever way SQLite looks it up.
+// Answers of queries: the contents of the trace, counted by hand, whichever way SQLite looks them up.
 #include <array>
 #include <fstream>
 #include <iterator>
@@ -16,7 +16,7 @@ using namespace lanescope::test;
 
 namespace {
 
-// Two kernels, one call each, one range around both, one copy: times in ns.
+// Two kernels with one call each, one range around both, and one copy: times in ns.
 std::shared_ptr<const Trace> small_trace(std::string_view kernel_name = "void gemm<float>(int)", const std::string& host = "gpu01") {
   TraceBuilder builder;
   builder.provenance().host_name = host;
@@ -157,7 +157,7 @@ TEST_CASE("what is looked up by start and by correlation is what a search throug
           std::string condition = words;
           for (const auto& [key, value] : std::map<std::string, std::string>{{"%1", from}, {"%2", until}})
             if (const auto at = condition.find(key); at != std::string::npos) condition.replace(at, 2, value);
-          // A plus in front of a column keeps SQLite from looking it up.
+          // A plus before a column keeps SQLite from looking it up.
           const std::string sought = "SELECT" + of + " WHERE S " + condition;
           CHECK(answered(*trace, std::regex_replace(sought, std::regex("\\bS\\b"), "start")) ==
                 answered(*trace, std::regex_replace(sought, std::regex("\\bS\\b"), "+start")));
@@ -170,7 +170,7 @@ TEST_CASE("what is looked up by start and by correlation is what a search throug
         const std::string all = std::string("SELECT count(*), coalesce(sum(start), 0) FROM ") + table + " WHERE ";
         CHECK(answered(*trace, all + "correlation " + condition) == answered(*trace, all + "+correlation " + condition));
       }
-    const std::string middle = std::to_string(extent.begin + extent.length() / 2);  // a number is a number as a text, too
+    const std::string middle = std::to_string(extent.begin + extent.length() / 2);  // a text with digits counts as a number, too
     CHECK(answered(*trace, "SELECT count(*) FROM api_calls WHERE start < '" + middle + "'") ==
           answered(*trace, "SELECT count(*) FROM api_calls WHERE start < " + middle));
     CHECK(answered(*trace, "SELECT count(*) FROM api_calls WHERE start < 'soon'") == answered(*trace, "SELECT count(*) FROM api_calls"));
@@ -218,7 +218,7 @@ TEST_CASE("tables and columns are those of the page about tables") {
     REQUIRE(answer->table.columns().size() == known.columns.size());
     for (std::size_t i = 0; i < known.columns.size(); ++i) CHECK(answer->table.columns()[i].title == known.columns[i]);
   }
-  const std::set<std::string> not_of_events{"instruction_counts", "kernel_metrics", "pc_samples", "pc_sample_windows"};  // which queries do not have
+  const std::set<std::string> not_of_events{"instruction_counts", "kernel_metrics", "pc_samples", "pc_sample_windows"};  // tables that queries do not have
   for (const auto& [name, columns] : documented) CHECK((found.contains(name) || not_of_events.contains(name)));
 }
 

@@ -1,4 +1,4 @@
-// What queries can't do: write, reach beyond the trace, or go on for ever.
+// Queries can't write, reach beyond the trace, or run forever.
 #include <chrono>
 #include <thread>
 

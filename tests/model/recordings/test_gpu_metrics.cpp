@@ -1,5 +1,5 @@
-// GPU metrics of kernels whose figures ncu measured on the same GPU: memory-bound additions, matrix products on tensor cores, and pulses of
-// work with pauses between them (tests/gpu/metrics.py).
+// GPU metrics of kernels that ncu measured on the same GPU: memory-bound additions, matrix products on tensor cores, and pulses of work with pauses between
+// them (tests/gpu/metrics.py).
 #include <algorithm>
 
 #include "model/stats/report.h"
@@ -40,7 +40,7 @@ const CounterSeries& series_of(const Trace& trace, const std::string& metric) {
 
 TEST_CASE("metrics of known kernels are those that ncu measured") {
   const auto trace = recorded();
-  // As a range's work begins and ends, a sample is cut: the mean of many is nearly the kernel's.
+  // The start and the end of a range's work cut a sample; the mean of many samples is close to the kernel's value.
   CHECK(mean_of(*trace, "DRAM bandwidth", "memory_bound") == Approx(88.1).margin(2));
   CHECK(mean_of(*trace, "Tensor cores active", "memory_bound") < 0.1);
   CHECK(mean_of(*trace, "SMs active", "memory_bound") == Approx(99.7).margin(2));
@@ -63,7 +63,7 @@ TEST_CASE("samples lie on the kernels that they were taken of") {
     if (track.key.kind != TrackKind::kKernels) continue;
     for (const LaneId id : track.lanes) {
       const Lane& lane = trace->lane(id);
-      // The last 200 kernels are the pulses'.
+      // The last 200 kernels belong to the pulses.
       for (EventIndex i = lane.size() - std::min<EventIndex>(lane.size(), 200); i < lane.size(); ++i)
         inside += active.summarize({lane.start(i), lane.end(i)}).integral;
     }

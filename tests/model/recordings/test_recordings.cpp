@@ -1,4 +1,4 @@
-// What was recorded on a GPU is what the programs do: every fact here stands in the program's source.
+// Recordings from a GPU agree with the programs: every fact here is stated in the program's source.
 #include <map>
 #include <set>
 
@@ -41,7 +41,7 @@ std::set<std::pair<std::uint32_t, std::uint32_t>> busy_streams(const Trace& trac
   return streams;
 }
 
-// The one NVTX range of this name.
+// The only NVTX range with this name.
 Event range_named(const Trace& trace, std::string_view name) {
   Event found;
   for_each_event(trace, TrackKind::kNvtxRanges, [&](const Track&, EventRef, const Event& event) {
@@ -177,7 +177,7 @@ TEST_CASE("the stream bug shows as two busy streams, not five") {
 TEST_CASE("with loader workers the GPU idles for a smaller share of the steps") {
   const auto idle_share = [](const Trace& trace) {
     const TimeRange steps{range_named(trace, "step 2").start, range_named(trace, "step 19").end()};
-    // Work of one GPU, streams combined, one interval after another.
+    // Work of one GPU, with streams combined, as consecutive intervals.
     std::vector<TimeRange> intervals;
     for (const TrackKind kind : {TrackKind::kKernels, TrackKind::kMemory})
       for_each_event(trace, kind, [&](const Track&, EventRef, const Event& event) {
@@ -195,7 +195,7 @@ TEST_CASE("with loader workers the GPU idles for a smaller share of the steps") 
   const double alone = idle_share(*recorded("torch_training_workers0"));
   const double with_workers = idle_share(*recorded("torch_training_workers4"));
   INFO("idle with no workers " << alone << ", with four " << with_workers);
-  CHECK(alone > 0.9);  // the transform takes 12.8 ms a batch, the GPU less than 1 ms
+  CHECK(alone > 0.9);  // the transform takes 12.8 ms for a batch, the GPU less than 1 ms
   CHECK(with_workers < alone);
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("every kernel of a replayed graph belongs to the call that launched th
     const auto work = trace->work_of(ref);
     std::set<std::uint64_t> nodes;
     for (const EventRef each : work) nodes.insert(trace->kernel_detail(trace->event(each).detail).graph_node);
-    CHECK(nodes.size() == work.size());  // each node runs once a launch
+    CHECK(nodes.size() == work.size());  // each node runs once for each launch
     CHECK(nodes.count(0) == 0);
     kernels_of_a_replay.insert(work.size());
     const auto stack = trace->nvtx_stack(track.key.thread, event.start);

@@ -1,4 +1,4 @@
-// A trace of random samples and backtraces, with each of them kept as it was made.
+// A trace of random samples and backtraces, each of which is also kept in its original form.
 #pragma once
 
 #include <random>
@@ -17,7 +17,7 @@ struct MadeSample {
   std::vector<std::string> calls;  // names of functions, outermost first
 };
 
-// Few functions, so that chains share parts and functions call themselves; some locations hold inlined functions, some have no symbols.
+// Few functions, so that chains share parts and functions call themselves. Some locations hold inlined functions, some have no symbols.
 class RandomSamples {
  public:
   explicit RandomSamples(unsigned seed, int samples = 400) : random_(seed) {
@@ -59,7 +59,7 @@ class RandomSamples {
   void make_locations() {
     const NameId module = builder_.intern("/lib/libwork.so");
     for (int i = 0; i < 8; ++i) {
-      const std::string name = "f" + std::to_string(i % 5);  // several places in one function
+      const std::string name = "f" + std::to_string(i % 5);  // several locations in one function
       const CodeFunction function{builder_.intern(name), builder_.intern("work.cpp"), static_cast<std::uint32_t>(10 + i)};
       locations_.push_back(builder_.code_location({CodeKind::kNative, module, 0, static_cast<std::uint64_t>(100 + i)}, function));
       names_.push_back({name});
@@ -67,7 +67,7 @@ class RandomSamples {
     locations_.push_back(builder_.code_location({CodeKind::kNative, module, 0, 500}, {}));
     builder_.set_functions(locations_.back(), {{builder_.intern("inlined"), 0, 0}, {builder_.intern("f1"), 0, 0}});
     names_.push_back({"f1", "inlined"});
-    for (const std::uint64_t address : {600, 700}) {  // of one module, without symbols: one function
+    for (const std::uint64_t address : {600, 700}) {  // in one module, without symbols: one function
       locations_.push_back(builder_.code_location({CodeKind::kNative, builder_.intern("/lib/libbare.so"), 0, address}, {}));
       names_.push_back({"libbare.so (no symbols)"});
     }

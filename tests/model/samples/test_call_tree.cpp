@@ -45,7 +45,7 @@ bool is_selected(const MadeSample& made, const SampleSelection& selection) {
 
 Weight weight_of(const MadeSample& made) { return {1, made.timed ? made.period : made.time.length()}; }
 
-// Sample by sample, prefix by prefix: slow, obvious.
+// Sample by sample, prefix by prefix: slow and obvious.
 std::map<Path, PathWeights> oracle_tree(const RandomSamples& samples, const SampleSelection& selection, CallTreeOrder order) {
   std::map<Path, PathWeights> tree;
   for (const MadeSample& made : samples.made()) {
@@ -71,7 +71,7 @@ std::map<Path, PathWeights> as_paths(const CallTree& tree) {
   for (std::uint32_t node = 0; node < tree.nodes().size(); ++node) {
     if (tree.node(node).total.count == 0) continue;
     const bool is_new = paths.try_emplace(path_of(tree, node), PathWeights{tree.node(node).total, tree.node(node).self}).second;
-    CHECK(is_new);  // calls of one function from one caller are one node
+    CHECK(is_new);  // calls of one function by one caller are one node
   }
   return paths;
 }
@@ -186,7 +186,7 @@ TEST_CASE("boxes that are too narrow to be seen are left out with all below them
   const std::vector<FlameBox> all = flame_graph(tree, 0, WeightBy::kCount, 0);
   const std::vector<FlameBox> some = flame_graph(tree, 0, WeightBy::kCount, 0.02);
   const auto wide = std::count_if(all.begin(), all.end(), [](const FlameBox& box) { return box.right - box.left >= 0.02; });
-  CHECK(std::abs(static_cast<std::ptrdiff_t>(some.size()) - wide) <= 1);  // a width may be rounded to either side
+  CHECK(std::abs(static_cast<std::ptrdiff_t>(some.size()) - wide) <= 1);  // a width may be rounded either way
   CHECK(some.size() < all.size());
 }
 

@@ -22,7 +22,7 @@ namespace {
 using Path = std::vector<std::string>;
 using Paths = std::map<Path, Weight>;
 
-// What each path from the root has for itself, and below it where that is asked for.
+// The weight of each path from the root: its own, or with everything below it, as `weight` selects.
 Paths paths_of(const CallTree& tree, Weight CallTreeNode::*weight) {
   Paths paths;
   for (std::uint32_t node = 1; node < tree.nodes().size(); ++node) {
@@ -39,7 +39,7 @@ CallTree tree_of(const Trace& trace, const SampleSelection& selection = {}, Call
   return gpu_time_tree(trace, selection, order);
 }
 
-// Two steps of one thread launch a kernel each, and the second a copy; another thread launches one without a range; one has no launch.
+// Two steps of one thread launch one kernel each, and the second also a copy; another thread launches a kernel without a range; one kernel has no launch.
 std::shared_ptr<const Trace> program() {
   TraceBuilder builder;
   const ProcessId process = builder.process_of_instance(1);
@@ -73,7 +73,7 @@ std::string thread_name(const Trace& trace, ThreadId id) {
   return thread.tid == process.pid ? text : text + " / [" + std::to_string(thread.tid) + "] " + thread.name;
 }
 
-// Operation by operation, by the trace's own answers: slow, obvious. Of recordings without backtraces.
+// Operation by operation, from the trace's own answers: slow and obvious. For recordings without backtraces.
 Paths oracle(const Trace& trace) {
   Paths paths;
   for (const Track& track : trace.tracks()) {
@@ -113,7 +113,7 @@ TEST_CASE("work of a GPU stands below the ranges and the thread that launched it
   const Paths totals = paths_of(tree, &CallTreeNode::total);
   CHECK(totals.at({main, "step_*"}) == Weight{3, 31});
   CHECK(totals.at({main}) == Weight{3, 31});
-  // Siblings stand by their time.
+  // Siblings are sorted by their time.
   CHECK(tree.function_of(1).name == main);
   CHECK(tree.function_of(2).name == "(launch not recorded)");
 }
@@ -121,7 +121,7 @@ TEST_CASE("work of a GPU stands below the ranges and the thread that launched it
 TEST_CASE("work of a GPU is chosen by time and by the thread that launched it") {
   const auto trace = program();
   SampleSelection selection;
-  selection.window = TimeRange{36, 131};  // a part of the first kernel and of the second
+  selection.window = TimeRange{36, 131};  // part of the first kernel and of the second
   CHECK(tree_of(*trace, selection).total() == Weight{2, 18});
   selection.window.reset();
   selection.threads = {1};
@@ -158,7 +158,7 @@ TEST_CASE("a kernel's time is divided over its lines and the states of its warps
   REQUIRE(loaded.has_value());
   const Trace& trace = **loaded;
   const CallTree tree = tree_of(trace);
-  std::map<std::string, std::pair<std::uint64_t, std::map<std::string, std::uint64_t>>> samples;  // by kernel: all, by line
+  std::map<std::string, std::pair<std::uint64_t, std::map<std::string, std::uint64_t>>> samples;  // by kernel: total, by line
   for (const kernels::StallSum& line : kernels::sum_stalls(trace, kernels::SumBy::kLine)) {
     auto& [all, by_line] = samples[std::string(trace.name(line.kernel))];
     all += line.samples;
@@ -178,7 +178,7 @@ TEST_CASE("a kernel's time is divided over its lines and the states of its warps
       below += time;
       if (tree.function_of(line).kind != FrameKind::kLine || tree.function_of(line).name == "(other lines)") continue;
       const double share = static_cast<double>(sampled->second.second.at(tree.function_of(line).name)) / static_cast<double>(sampled->second.first);
-      CHECK(std::abs(static_cast<double>(time) - share * static_cast<double>(kernel.total.time)) < 20);  // ns, of rounding
+      CHECK(std::abs(static_cast<double>(time) - share * static_cast<double>(kernel.total.time)) < 20);  // ns, from rounding
       Nanoseconds states = 0;
       for (std::uint32_t state = tree.node(line).first_child; state < tree.node(line).first_child + tree.node(line).child_count; ++state)
         states += tree.node(state).total.time;
@@ -188,7 +188,7 @@ TEST_CASE("a kernel's time is divided over its lines and the states of its warps
   }
   CHECK(kernels >= 3);  // three transpositions
 
-  // Turned around, states of warps come first, and all of the time is there.
+  // In the reversed tree, states of warps come first, and the total time is the same.
   const CallTree turned = tree_of(trace, {}, CallTreeOrder::kBottomUp);
   CHECK(turned.total().time == tree.total().time);
   Nanoseconds roots = 0;

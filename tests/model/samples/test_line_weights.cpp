@@ -1,4 +1,4 @@
-// Lines of source by how often they were seen.
+// Lines of source by how often they occurred in samples.
 #include <map>
 #include <random>
 #include <set>
@@ -18,7 +18,7 @@ TEST_CASE("lines have the samples that end at them, and those that go through th
   const ProcessId process = builder.process_of_instance(1);
   builder.process(process).pid = 10;
   const NameId module = builder.intern("/usr/bin/program");
-  using Line = std::pair<std::string, std::uint32_t>;  // "": not known
+  using Line = std::pair<std::string, std::uint32_t>;  // "": unknown
   std::vector<CallNodeId> nodes{0};
   std::map<CallNodeId, std::vector<Line>> lines_of{{0, {}}};  // innermost first
   for (int i = 0; i < 40; ++i) {

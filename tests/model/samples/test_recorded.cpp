@@ -9,7 +9,7 @@ using namespace lanescope::samples;
 
 namespace {
 
-// Share of the thread's samples that go through functions of which a part of the name is this.
+// Share of the thread's samples whose chains contain a function with this text in its name.
 double share_through(const Trace& trace, ThreadId thread, std::string_view part) {
   SampleSelection selection;
   selection.threads = {thread};
@@ -41,7 +41,7 @@ TEST_CASE("samples of a real program lie where its threads work") {
   CHECK(share_through(trace, *main, "_json") + share_through(trace, *main, "scan_once") > 0.2);
   CHECK(share_through(trace, *loader, "scan_once") == 0);
 
-  // The recording is of one piece: what a thread did follows on what it did before.
+  // The recording is continuous: each thing that a thread did follows the one before.
   for (const Track& track : trace.tracks()) {
     if (track.key.kind != TrackKind::kThreadStates) continue;
     const Lane& states = trace.lane(track.lanes.front());

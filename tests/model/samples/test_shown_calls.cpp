@@ -49,7 +49,7 @@ class RandomChains {
     const NameId module = python ? 0 : builder_.intern(call.sort == Sort::kInterpreter ? "/lib/libpython3.so" : "/lib/libwork.so");
     const CallNodeId node =
         builder_.call_node({below, builder_.code_location({python ? CodeKind::kPython : CodeKind::kNative, module, 0, 0}, {builder_.intern(call.name), 0, 0})});
-    if (node < chains_.size()) return node;  // it is there already
+    if (node < chains_.size()) return node;  // it already exists
     chains_.push_back(chains_[below]);
     chains_.back().push_back(call);
     return node;
@@ -61,7 +61,7 @@ class RandomChains {
   std::shared_ptr<const Trace> trace_;
 };
 
-// What the choice is said to be, call by call.
+// The calls that the choice shows by its definition, call by call.
 std::vector<std::string> expected(const Chain& chain, CallChoice choice) {
   const auto is_python = [](const Call& call) { return call.sort == Sort::kPython; };
   const auto first = std::find_if(chain.begin(), chain.end(), is_python);
@@ -150,7 +150,7 @@ TEST_CASE("of a recorded PyTorch program the interpreter goes, and the shares of
 }
 
 TEST_CASE("a program without Python is shown whole") {
-  const auto loaded = load_trace(test::data_file("cpu_loader.trace"));  // of its samples, Python's functions were not recorded
+  const auto loaded = load_trace(test::data_file("cpu_loader.trace"));  // Python's functions were not recorded in its samples
   REQUIRE(loaded.has_value());
   CHECK_FALSE(has_python((*loaded)->call_stacks()));
 }

@@ -1,4 +1,4 @@
-// A trace small enough to work every report out by hand.
+// A trace that is small enough to compute every report by hand.
 //
 // One thread (process 100, thread 101) calls CUDA inside NVTX ranges; one stream of one GPU works:
 //

@@ -11,7 +11,7 @@ using namespace lanescope::stats;
 
 namespace {
 
-// A thread with nested ranges, ranges that cross them, and calls that begin and end anywhere, also astride of ranges.
+// A thread with nested ranges, ranges that cross them, and calls that start and end anywhere, also across the edges of ranges.
 std::shared_ptr<const Trace> random_calls(unsigned seed) {
   std::mt19937 random(seed);
   const auto between = [&](Nanoseconds low, Nanoseconds high) { return std::uniform_int_distribution<Nanoseconds>(low, high)(random); };

@@ -1,4 +1,4 @@
-// What nsys 2025.3.1 itself prints for exports of seven recordings, against our reports and rules: every cell, to the last digit.
+// The output of nsys 2025.3.1 for exports of seven recordings, against our reports and rules: every cell, to the last digit.
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -21,7 +21,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-// Lines in alphabetical order: rows that tie have no order of their own.
+// Lines in alphabetical order, because tied rows have no defined order.
 std::vector<std::string> sorted_lines(const std::string& text) {
   std::vector<std::string> lines;
   for (std::string& line : split(text, '\n')) {
@@ -32,7 +32,7 @@ std::vector<std::string> sorted_lines(const std::string& text) {
   return lines;
 }
 
-// "cuda_gpu_kern_sum+base" is asked as cuda_gpu_kern_sum:base.
+// "cuda_gpu_kern_sum+base" is requested as cuda_gpu_kern_sum:base.
 stats::Table report_table(const Trace& trace, const std::vector<std::string>& name) {
   std::string request = name[0];
   for (std::size_t i = 1; i < name.size(); ++i) request += ":" + name[i];
@@ -43,7 +43,7 @@ stats::Table report_table(const Trace& trace, const std::vector<std::string>& na
   return std::move(*table);
 }
 
-// "gpu_gaps+gap+0" is asked as gpu_gaps:gap=0:rows=-1.
+// "gpu_gaps+gap+0" is requested as gpu_gaps:gap=0:rows=-1.
 stats::Table rule_table(const Trace& trace, const std::vector<std::string>& name) {
   std::string request = name[0];
   for (std::size_t i = 1; i + 1 < name.size(); i += 2) request += ":" + name[i] + "=" + name[i + 1];
@@ -55,11 +55,11 @@ stats::Table rule_table(const Trace& trace, const std::vector<std::string>& name
   return std::move(answer->tables[0].table);
 }
 
-// Every file of the folder is what nsys printed: "stats.REPORT.csv" or "analyze.RULE.csv". The result is how many there are.
+// Every file of the folder was printed by nsys: "stats.REPORT.csv" or "analyze.RULE.csv". Returns the number of files.
 std::size_t check_tables(const Trace& trace, const std::filesystem::path& folder) {
   std::size_t tables = 0;
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
-    const std::string stem = file.path().stem().string();  // "stats.cuda_gpu_kern_sum+base"
+    const std::string stem = file.path().stem().string();  // for example "stats.cuda_gpu_kern_sum+base"
     const auto name = split(stem.substr(stem.find('.') + 1), '+');
     const stats::Table table = stem.starts_with("stats.") ? report_table(trace, name) : rule_table(trace, name);
     std::ifstream stream(file.path());

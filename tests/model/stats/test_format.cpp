@@ -5,7 +5,7 @@ using namespace lanescope::stats;
 
 namespace {
 
-// Every kind of column, with values that formats must take care of, and a row of absent ones.
+// Every kind of column, with values that are difficult for formats, and a row of absent values.
 Table awkward() {
   Table table({texts("Name"), integers("Count"), identifiers("PID"), reals("Time", Unit::kPercent), integers("Total", Unit::kNanoseconds),
                reals("Avg", Unit::kNanoseconds), integers("Bytes", Unit::kBytes)});
@@ -95,7 +95,7 @@ TEST_CASE("times are shown in the unit that was asked for") {
 TEST_CASE("halves round away from zero") {
   Table table({reals("Avg")});
   for (const double value : {2784.25, -2784.25, 0.75, 4639.95, 0.25}) table.add_row(value);
-  CHECK(format_table(table, Format::kCsv) == "Avg\n2784.3\n-2784.3\n0.8\n4639.9\n0.3\n");  // 4639.95 lies below the half in binary
+  CHECK(format_table(table, Format::kCsv) == "Avg\n2784.3\n-2784.3\n0.8\n4639.9\n0.3\n");  // 4639.95 is below the half in binary
 }
 
 TEST_CASE("a table of very many rows is passed on in parts, until no more is wanted") {

@@ -1,4 +1,4 @@
-// Reports of very many names and ranges: what they take, and that they are in order.
+// Reports of very many names and ranges: their cost, and their order.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -28,7 +28,7 @@ TEST_CASE("names without events cost a report nothing") {
 
 namespace {
 
-// Ranges behind each other, each of a name of its own, or all of one.
+// Consecutive ranges, each with a name of its own, or all with one name.
 std::shared_ptr<const Trace> ranges_behind_each_other(std::size_t count, bool named_apart) {
   TraceBuilder builder;
   const ProcessId process = builder.process_of_instance(1);
@@ -50,7 +50,7 @@ TEST_CASE("a row of a summary takes its numbers and its name, once") {
   std::size_t rows = 0;
   const test::Cost cost = test::cost_of([&] { rows = make_report(*parsed->report, *trace, parsed->options)->row_count(); });
   CHECK(rows == kNames);
-  // 64 bytes of cells, 48 of name, 40 of the group by ids, 28 of that by labels, 24 of its sum, and tables of these.
+  // 64 bytes of cells, 48 of the name, 40 of the group by ids, 28 of that by labels, 24 of its sum, and tables of these.
   CHECK(cost.bytes < 250 * kNames);
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("summaries of names that are alike up to some byte, or differ behind a
   TraceBuilder builder;
   const ProcessId process = builder.process_of_instance(1);
   std::map<std::string, std::vector<std::int64_t>> expected;
-  for (std::uint32_t number = 1; number <= 3; ++number) {  // domains, two of one name
+  for (std::uint32_t number = 1; number <= 3; ++number) {  // domains, two with the same name
     builder.set_domain(process, number, number == 1 ? "a" : "b");
     TrackKey track{.kind = TrackKind::kNvtxRanges, .process = process, .thread = builder.thread(process, number)};
     track.domain = number;

@@ -6,7 +6,7 @@ using namespace lanescope::stats;
 
 namespace {
 
-// Each in the one before, with ids from 1 on.
+// Each range lies within the one before, with ids from 1 on.
 std::vector<NvtxRange> nested(std::size_t count) {
   std::vector<NvtxRange> ranges(count);
   for (std::size_t i = 0; i < count; ++i) {

@@ -87,7 +87,7 @@ TEST_CASE("launches of a shape are one row of occupancy, but where the split of 
   shape.registers_per_thread = 32;  // two blocks by registers, and by warps
   shape.dynamic_shared_memory = 36'352;
   const NameId name = builder.intern("reduce");
-  // Not known, of another kernel and too little for one block, its own six times, and one that leaves room for one block.
+  // The splits: unknown, one too small for one block, one of another kernel with room for three, six times the kernel's own, and one with room for one block.
   Nanoseconds t = 0;
   for (const std::uint32_t split : {0u, 32'768u, 233'472u, 233'472u, 233'472u, 135'168u, 233'472u, 233'472u, 65'536u, 233'472u}) {
     shape.shared_memory_executed = split;
@@ -179,7 +179,7 @@ TEST_CASE("a range is projected from its first GPU operation to its last") {
   CHECK(csv("nvtx_gpu_proj_trace") ==
         "Name,Projected Start (ns),Projected Duration (ns),Orig Start (ns),Orig Duration "
         "(ns),Style,PID,TID,NumGPUOps,Lvl,NumChild,RangeId,ParentId,RangeStack\n"
-        ":step,105,495,90,260,PushPop,100,101,3,0,1,1,,:1\n"  // two kernels and the copy, not the set: it was called after the range
+        ":step,105,495,90,260,PushPop,100,101,3,0,1,1,,:1\n"  // two kernels and the copy, not the memset, which was called after the range
         "net:forward,260,150,195,45,PushPop,100,101,1,1,0,2,1,:1:2\n");
   CHECK(csv("nvtx_gpu_proj_sum:rows=1") ==
         "Range,Style,Total Proj Time (ns),Total Range Time (ns),Range Instances,Proj Avg (ns),Proj Med (ns),Proj Min (ns),Proj Max "
@@ -204,8 +204,8 @@ TEST_CASE("calls that the recording cut are not counted") {
 TEST_CASE("a time filter keeps the events that overlap it") {
   ReportOptions options;
   options.time_range = *parse_time_range("300ns/500ns");
-  CHECK(csv("cuda_gpu_kern_sum:base", options).find("100.0,150,1,") != std::string::npos);  // the second kernel alone
-  CHECK(csv("cuda_gpu_mem_time_sum", options).find("memcpy") == std::string::npos);         // it begins where the range ends
+  CHECK(csv("cuda_gpu_kern_sum:base", options).find("100.0,150,1,") != std::string::npos);  // only the second kernel
+  CHECK(csv("cuda_gpu_mem_time_sum", options).find("memcpy") == std::string::npos);         // it starts where the range ends
 }
 
 TEST_CASE("an NVTX filter keeps the calls during a range and the work that they enqueued") {
@@ -236,7 +236,7 @@ TEST_CASE("a time and an NVTX filter together keep the range's work of that time
   options.time_range = *parse_time_range("380ns/505ns");
   CHECK(csv("cuda_gpu_kern_sum:base", options).find("100.0,150,1,") != std::string::npos);  // the second kernel: it runs until 410 ns
   CHECK(csv("cuda_gpu_mem_time_sum", options).find("memcpy") != std::string::npos);         // called at 300 ns, and runs from 500 on
-  CHECK(csv("cuda_api_sum", options).find("cuda") == std::string::npos);                    // none was under way
+  CHECK(csv("cuda_api_sum", options).find("cuda") == std::string::npos);                    // no range was active
   options.time_range = *parse_time_range("0ns/100ns");
   options.range = *parse_range_filter("forward@net/0");  // from 195 ns on
   CHECK(csv("cuda_gpu_kern_sum:base", options).find("add") == std::string::npos);
@@ -277,7 +277,7 @@ TEST_CASE("an NVTX filter keeps what other threads launched during the range") {
   std::istringstream lines(format_table(*kernels, Format::kCsv));
   std::size_t count = 0;
   for (std::string line; std::getline(lines, line);) count += line.find("[CUDA ") == std::string::npos ? 1 : 0;
-  CHECK(count - 1 == 46);  // below the header; so many did torch.profiler count in this step, half of them of the backward pass's thread
+  CHECK(count - 1 == 46);  // without the header; torch.profiler counted as many in this step, half of them on the thread of the backward pass
 }
 
 TEST_CASE("filters are read as they are written in the manual") {
@@ -295,7 +295,7 @@ TEST_CASE("filters are read as they are written in the manual") {
 }
 
 TEST_CASE("percentiles are those of the nearest rank") {
-  // Of two durations, 50 and 150, half do not exceed 50, and 51 of a hundred need both.
+  // Of two durations, 50 and 150, half are at most 50; 51 of a hundred need both.
   CHECK(csv("cuda_gpu_kern_sum:base:p50:p51") ==
         "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),P50 (ns),P51 (ns),Name\n"
         "100.0,200,2,100.0,100.0,50,150,70.7,50,150,add\n");
@@ -325,8 +325,8 @@ TEST_CASE("percentiles split the samples where a count of each says so") {
   const auto at_most = [&](Nanoseconds bound) {
     return 100 * std::count_if(durations.begin(), durations.end(), [&](Nanoseconds duration) { return duration <= bound; });
   };
-  CHECK(at_most(found) >= percent * static_cast<std::ptrdiff_t>(durations.size()));     // so many do not exceed it
-  CHECK(at_most(found - 1) < percent * static_cast<std::ptrdiff_t>(durations.size()));  // and it is the smallest such
+  CHECK(at_most(found) >= percent * static_cast<std::ptrdiff_t>(durations.size()));     // this share does not exceed it
+  CHECK(at_most(found - 1) < percent * static_cast<std::ptrdiff_t>(durations.size()));  // and it is the least such value
 }
 
 TEST_CASE("reports of a series are those that are made alone") {
@@ -353,7 +353,7 @@ TEST_CASE("NCCL kernels are summed by the collective that enqueued them, with it
   builder.set_domain(process, 7, "NCCL");
   TrackKey ranges = calls;
   ranges.kind = TrackKind::kNvtxRanges;
-  builder.add(ranges, {{50, 200, builder.intern("step"), 0, 0}});  // not NCCL's
+  builder.add(ranges, {{50, 200, builder.intern("step"), 0, 0}});  // not a range of NCCL
   ranges.domain = 7;
   NvtxDetail size;
   size.payload_type = PayloadType::kUnsigned;
@@ -377,7 +377,7 @@ TEST_CASE("NCCL kernels are summed by the collective that enqueued them, with it
 
 namespace {
 
-// Ranks of one communicator. Each kernel is launched within NCCL's range of its call, with 3,000,000 B.
+// Ranks of one communicator. Each kernel is launched within NCCL's range for its call, with 3,000,000 B.
 class CollectivesOfRanks {
  public:
   explicit CollectivesOfRanks(bool are_one_process = false) : are_one_process_(are_one_process) {
@@ -413,9 +413,10 @@ class CollectivesOfRanks {
 }  // namespace
 
 TEST_CASE("the bandwidth of a collective is that of its transfer, and not of waiting for the rank that comes last") {
-  const bool is_one_process = GENERATE(false, true);  // with a GPU for each rank
+  const bool is_one_process = GENERATE(false, true);  // one process with a GPU for each rank
   CollectivesOfRanks ranks(is_one_process);
-  // Both end at 2'000 and at 4'000. The second rank comes last to the first one, for 100 ns of transfer, the first one to the second, for 200 ns.
+  // Both ranks end at 2'000 and at 4'000. The second rank comes last to the first collective, which transfers for 100 ns; the first rank comes last to the
+  // second, which transfers for 200 ns.
   ranks.add(0, 1'000, 2'000);
   ranks.add(0, 3'800, 4'000);
   ranks.add(1, 1'900, 2'000);
@@ -425,18 +426,19 @@ TEST_CASE("the bandwidth of a collective is that of its transfer, and not of wai
 }
 
 TEST_CASE("collectives are matched though ranks were recorded from different ones on, and what has no match is left out of the bandwidth") {
-  // 100 collectives, one each 10 us. Rank 0 waits 5 us in each for rank 1, which transfers for 1 us. Of rank 1 the first 37 are not recorded, and
-  // of those that are, none from 60 to 64.
+  // 100 collectives, one every 10 us. In each, rank 0 waits 5 us for rank 1, which transfers for 1 us. The first 37 of rank 1 are not recorded, and of the
+  // others, those from 60 to 64 are not.
   CollectivesOfRanks ranks;
   for (int i = 0; i < 100; ++i) {
     const Nanoseconds end = 10'000 * (i + 1);
     ranks.add(0, end - 6'000, end);
     if (i >= 37 && (i < 60 || i >= 65)) ranks.add(1, end - 1'000, end);
   }
-  // 58 collectives are known of both: 1 us for each kernel of 3 MB. 42 of rank 0 are not.
+  // 58 collectives are known on both ranks: 1 us for each kernel of 3 MB. 42 of rank 0 have no match.
   CHECK_THAT(ranks.report(), contains_text(",474.000,3000000.000,42,ncclAllReduce,"));
-  // Of a part of the time, too, though rank 0 called its first collective before, and rank 1 its last one later: 10 kernels of each, and one of rank 0.
-  ReportOptions part;  // collectives 40 to 49, and the begin of 50
+  // The same for a part of the time, although rank 0 called its first collective before it, and rank 1 its last one after it: 10 kernels of each, and one of
+  // rank 0.
+  ReportOptions part;  // collectives 40 to 49, and the start of 50
   part.time_range = TimeRange{10'000 * 41 - 1'500, 10'000 * 51 - 2'000};
   CHECK_THAT(ranks.report(part), contains_text(",63.000,3000000.000,0,ncclAllReduce,"));
 }
@@ -447,9 +449,9 @@ TEST_CASE("collectives of several captures are matched within their capture, who
     for (int i = 0; i < 20; ++i) {
       const Nanoseconds end = 1'000'000 * capture + 10'000 * (i + 1);
       ranks.add(2 * capture, end - 6'000, end);
-      if (i >= 4 * static_cast<int>(capture)) ranks.add(2 * capture + 1, end - 1'000, end);  // the first ones of the second rank are missing
+      if (i >= 4 * static_cast<int>(capture)) ranks.add(2 * capture + 1, end - 1'000, end);  // the first collectives of the second rank are missing
     }
-  // 3 * 20 of the first ranks and 48 of the second: 1 us for each of the 96 that both have, and 12 that one has.
+  // 3 * 20 of the first ranks and 48 of the second: 1 us for each of the 96 that both have, and 12 that only one has.
   CHECK_THAT(ranks.report(), contains_text(",324.000,3000000.000,12,ncclAllReduce,"));
 }
 
@@ -463,7 +465,7 @@ TEST_CASE("sends between two ranks do not change which collectives of a communic
   }
   const std::string table = ranks.report();
   CHECK_THAT(table, contains_text(",120.000,3000000.000,0,ncclAllReduce,"));
-  CHECK_THAT(table, contains_text(",21.000,1500000.000,0,ncclSend,"));  // 2 us each, of which nobody knows what was waiting
+  CHECK_THAT(table, contains_text(",21.000,1500000.000,0,ncclSend,"));  // 2 us each; how much of this was waiting is not known
 }
 
 TEST_CASE("of a GPU that two recordings of one run saw, what a process of either ran is no idle time") {
@@ -480,7 +482,7 @@ TEST_CASE("of a GPU that two recordings of one run saw, what a process of either
     builder.provenance().boot_id = "a boot";
     return builder.snapshot();
   };
-  // They take turns, but for 100 ns at the end.
+  // They take turns, except for 100 ns at the end.
   const std::vector<TraceSource> sources{{recording(1, {{0, 400}, {1'000, 1'400}}), "rank0", 0, {}},
                                          {recording(2, {{400, 1'000}, {1'500, 1'600}}), "rank1", 0, {}}};
   const auto idle = [&](GpusSeenTwice gpus) {
@@ -495,7 +497,7 @@ TEST_CASE("of a GPU that two recordings of one run saw, what a process of either
 }
 
 TEST_CASE("a GPU's idle time is the sum of its causes") {
-  // GPU work: [105,155) [260,410) [500,600) [620,640): 535 long, 320 busy.
+  // GPU work: [105,155) [260,410) [500,600) [620,640): 535 ns long, 320 ns busy.
   const auto total = [](const ReportOptions& options) {
     const auto table = make_report(*find_report("gpu_idle_sum"), *test::hand_made(), options);
     REQUIRE(table);
@@ -582,8 +584,8 @@ TEST_CASE("a trace without data gives empty tables") {
 
 TEST_CASE("an NVTX range stands for what its own process did; of ranks, for each one's own") {
   TraceBuilder builder;
-  // Ranks 1 and 2 have two ranges "step" each, at other times; a process without ranges works all the time. Each launches a kernel every 10
-  // ns from 0 to 200.
+  // Ranks 1 and 2 have two ranges "step" each, at different times; a process without ranges works all the time. Each launches a kernel every 10 ns from 0 to
+  // 200.
   const auto add = [&](std::uint32_t instance, std::vector<Nanoseconds> steps) {
     const ProcessId process = builder.process_of_instance(instance);
     const ThreadId thread = builder.thread(process, instance);
@@ -609,9 +611,9 @@ TEST_CASE("an NVTX range stands for what its own process did; of ranks, for each
     return table->row_count();
   };
   for (const std::size_t index : {0u, 1u}) {
-    CHECK(count("cuda_api_trace", index) == 2 * 3);  // three calls begin in 30 ns, in each rank
-    CHECK(count("cuda_gpu_trace", index) == 2 * 3);  // and what they enqueued
-    CHECK(count("cuda_gpu_kern_sum", index) == 2);   // none of process 3
+    CHECK(count("cuda_api_trace", index) == 2 * 3);  // three calls start in 30 ns, in each rank
+    CHECK(count("cuda_gpu_trace", index) == 2 * 3);  // and the work that they enqueued
+    CHECK(count("cuda_gpu_kern_sum", index) == 2);   // nothing of process 3
   }
   ReportOptions options;
   options.range = RangeFilter{"step", std::nullopt, 2};

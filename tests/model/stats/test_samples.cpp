@@ -1,4 +1,4 @@
-// Summaries of many samples are those of all of them, however they are kept.
+// Summaries of many samples are correct for all samples, however they are stored.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -12,7 +12,7 @@ using namespace lanescope::stats;
 
 namespace {
 
-// By sorting all.
+// Computed by sorting all samples.
 Summary by_hand(std::vector<std::int64_t> samples, const Percentiles& percentiles) {
   std::sort(samples.begin(), samples.end());
   Summary summary;

@@ -58,7 +58,7 @@ TEST_CASE("samples are counted by function, once for each chain that goes throug
                                   "25.0,100.0,1,4,main,program,,\n"
                                   "25.0,25.0,1,1,load,Python,/home/user/train.py,30\n");
   CHECK(csv("cpu_samples:base:rows=1") == header + "50.0,50.0,2,2,walk,program,,\n");
-  // What calls Python is its interpreter: of that chain, load() alone is left.
+  // The interpreter calls Python: of that chain, only load() is left.
   CHECK(csv("cpu_samples:python") == header +
                                          "50.0,50.0,2,2,\"ns::walk<int>(Node*, int)\",program,,\n"
                                          "25.0,75.0,1,3,main,program,,\n"

@@ -1,4 +1,4 @@
-// Messages and the languages in which they are said.
+// Messages, and the languages in which they are shown.
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -12,7 +12,7 @@ using namespace lanescope;
 
 namespace {
 
-// Says every text backwards word for word, so that places come in another order.
+// Translates every text by reversing its words, so that placeholders come in another order.
 std::string say_backwards(std::string_view english) {
   std::string said;
   for (std::string_view rest = english; !rest.empty();) {
@@ -24,7 +24,7 @@ std::string say_backwards(std::string_view english) {
 }
 constexpr Language kBackwards{"xx", "Backwards", say_backwards};
 
-// The variables of locales as a test sets them, and afterwards as they were.
+// Sets the variables of locales for a test, and restores them afterwards.
 class Environment {
  public:
   explicit Environment(const std::map<std::string, std::string>& values) {

@@ -1,4 +1,4 @@
-// A recording of one rank, which all-reduces with others of one communicator: by construction it is known when on its clock each ended.
+// A recording of one rank, which runs all-reduces with other ranks of one communicator. By construction it is known when on its clock each ended.
 #pragma once
 
 #include <algorithm>
@@ -16,16 +16,16 @@ namespace lanescope::test {
 enum class CollectiveKernels : std::uint8_t { kRecorded, kNotRecorded };
 
 struct RankOfCollectives {
-  std::string boot;                                                                                             // of the machine
-  std::int64_t utc_epoch = 1'700'000'000'000'000'000;                                                           // as that machine says it
-  std::int64_t epoch = kEpoch;                                                                                  // of the recording, on the machine's clock
-  std::function<std::int64_t(std::int64_t)> clock = [](std::int64_t true_time) { return kEpoch + true_time; };  // what it reads then
+  std::string boot;                                    // of the machine
+  std::int64_t utc_epoch = 1'700'000'000'000'000'000;  // from that machine's clock
+  std::int64_t epoch = kEpoch;                         // start of the recording, on the machine's clock
+  std::function<std::int64_t(std::int64_t)> clock = [](std::int64_t true_time) { return kEpoch + true_time; };  // reading of its clock at a true time
   CollectiveKernels kernels = CollectiveKernels::kRecorded;
   std::uint32_t rank = 0;
 };
 
-// `add_frame` is called with the frames of a recording but for its begin, as Recording::add. At each true time, in ns, the rank calls
-// ncclAllReduce within 20 us, whose kernel begins 10 us later and ends 1 ms after that.
+// `add_frame` is called with the frames of a recording except its start, as Recording::add. At each true time, in ns, the rank calls ncclAllReduce within 20
+// us; its kernel starts 10 us later and ends 1 ms after that.
 template <typename AddFrame>
 void add_collectives(const RankOfCollectives& rank, std::span<const std::int64_t> times, const AddFrame& add_frame) {
   proto::ProcessStart process;
@@ -117,7 +117,7 @@ inline std::shared_ptr<const Trace> recorded(const RankOfCollectives& rank, std:
   return recording.trace();
 }
 
-// `count` of them, evenly spread.
+// `count` times, evenly spread.
 inline std::vector<std::int64_t> times_of_collectives(std::size_t count, std::int64_t apart) {
   std::vector<std::int64_t> times;
   for (std::size_t i = 1; i <= count; ++i) times.push_back(static_cast<std::int64_t>(i) * apart);

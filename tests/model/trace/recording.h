@@ -1,4 +1,4 @@
-// A recording made of frames by hand, and the trace that they become.
+// A recording made of frames by hand, and the resulting trace.
 #pragma once
 
 #include <cstring>

@@ -18,7 +18,7 @@ TEST_CASE("what is put comes out once, in order, in batches of some weight, and 
   for (std::vector<int> batch = queue.take(); !batch.empty(); batch = queue.take()) {
     const bool is_last = batch.back() == 10'006;
     CHECK((is_last || batch.size() >= 10));
-    CHECK(batch.size() <= 20);  // the putter waits at twice a batch
+    CHECK(batch.size() <= 20);  // the producer waits at twice the size of a batch
     all.insert(all.end(), batch.begin(), batch.end());
   }
   putter.join();

@@ -10,7 +10,7 @@ using namespace lanescope;
 
 namespace {
 
-// Of all lengths that a number may have; 0, which does not stand on the wire, now and then.
+// Numbers of all encoded lengths; sometimes 0, which is not written on the wire.
 std::uint32_t random_number(std::mt19937& random) { return static_cast<std::uint32_t>(random()) >> (random() % 33 == 32 ? 31 : random() % 32); }
 
 proto::CallStacks random_call_stacks(std::mt19937& random) {
@@ -89,7 +89,7 @@ TEST_CASE("call stacks with fields of a newer writer, or said twice, are read as
   using namespace std::string_literals;
   const std::string node = "\x98\x06\x05"s + "\x08\x07\x10\x02"s + "\x1a\x02zz"s + "\x08\x09"s;  // field 99, parent 7, location 2, field 3, parent 9
   const std::string location =
-      "\x18\x01"s + "\x19\x01\x02\x03\x04\x05\x06\x07\x08"s + "\x12\x01x"s + "\x10\x05"s;  // an address and a module of other types, too
+      "\x18\x01"s + "\x19\x01\x02\x03\x04\x05\x06\x07\x08"s + "\x12\x01x"s + "\x10\x05"s;  // an address and a module with other wire types, too
   const std::string bytes = "\x2a"s + static_cast<char>(node.size()) + node + "\x12"s + static_cast<char>(location.size()) + location + "\xfa\x06\x03xyz"s +
                             "\x2a\x00"s + "\x20\x06"s;
   proto::CallStacks stacks;

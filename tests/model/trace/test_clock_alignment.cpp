@@ -1,5 +1,5 @@
-// Clocks of recordings set to each other. Both ranks of ranks_late0/1 ran on one machine, so what its clock says is the answer that collectives
-// must give; of recordings that are made here it is known when on both clocks everything was.
+// Clocks of recordings set to each other. Both ranks of ranks_late0/1 ran on one machine, so its clock gives the answer that collectives must give. For
+// recordings that are made here, the time of every event on both clocks is known.
 #include "model/trace/combining/clock_alignment.h"
 
 #include <array>
@@ -34,14 +34,14 @@ test::RankOfCollectives machine(const char* name, Nanoseconds ahead, double ppm)
   return {.boot = name, .epoch = test::kEpoch + ahead, .clock = clock};
 }
 
-// The times at which a rank whose collectives end at `times` leaves them: up to 5 us later, one of 50 up to 20 ms.
+// The times at which a rank whose collectives end at `times` leaves them: up to 5 us later, one in 50 up to 20 ms.
 std::vector<Nanoseconds> noisy(std::vector<Nanoseconds> times, unsigned seed) {
   std::mt19937 random(seed);
   for (Nanoseconds& time : times) time += static_cast<Nanoseconds>(random() % (random() % 50 == 0 ? 20'000'000 : 5'000));
   return times;
 }
 
-// How far apart two clocks show what happens at one time, at most, over an hour and a little beyond.
+// The largest difference between two clocks' times of one moment, over an hour and a little more.
 Nanoseconds farthest_apart(const test::RankOfCollectives& a, const test::RankOfCollectives& b, const ClockLine& from_b_to_a) {
   Nanoseconds farthest = 0;
   for (Nanoseconds time = 0; time <= 3'700 * kSecond; time += kSecond / 3)
@@ -59,7 +59,7 @@ TEST_CASE("the ends of collectives set two clocks to each other within microseco
   REQUIRE(found);
   CHECK(found->by == ClockSource::kCollectives);
   CHECK(std::abs(found->clock.shift() - by_clock) <= 5'000);
-  CHECK(found->collectives == 21);  // of the model once, and of 20 steps
+  CHECK(found->collectives == 21);  // one of the model, and 20 of steps
   CHECK(found->spread <= 5'000);
   const std::optional<ClockAlignment> back = clock_by_collectives(*second, *first);
   REQUIRE(back);
@@ -108,7 +108,7 @@ TEST_CASE("clocks that drift for an hour, seconds apart, are set to within a mic
   CHECK(found.spread <= 1'000);
   CHECK(farthest_apart(a, b, found.clock) <= 1'000);
   CHECK(found.clock.is_shift() == (ppm == 0));
-  // The same seen from the other machine, and of a third recording that b's machine made besides.
+  // The same seen from the other machine, and with a third recording that was also made on b's machine.
   CHECK(farthest_apart(b, a, clock_by_collectives(*traces[1], *traces[0])->clock) <= 1'000);
   auto late = b;
   late.epoch += 600 * kSecond;

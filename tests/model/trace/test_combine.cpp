@@ -1,4 +1,4 @@
-// Several traces as one: what each holds must be found again, event by event, shifted along time.
+// Several traces as one: the contents of each must be found again, event by event, shifted in time.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -21,7 +21,7 @@ std::shared_ptr<const Trace> recorded(const std::string& name) {
   return *trace;
 }
 
-// What is known of an event, in words.
+// All that is known about an event, as text.
 std::string words(const Trace& trace, const Track& track, const Event& event, Nanoseconds shift) {
   std::ostringstream text;
   text << static_cast<int>(track.key.kind) << ' ' << event.start - shift << ' ' << event.duration << ' ' << trace.name(event.name) << ' ' << event.correlation
@@ -65,7 +65,7 @@ std::vector<std::string> events(const Trace& trace, TrackId first, TrackId end, 
 
 std::vector<std::string> events(const Trace& trace) { return events(trace, 0, static_cast<TrackId>(trace.tracks().size()), 0); }
 
-// The one range of this name in a part.
+// The only range with this name in a part.
 EventRef range_named(const Trace& trace, const TracePart& part, std::string_view name) {
   EventRef found;
   for (TrackId id = part.first_track; id < part.end_track; ++id) {
@@ -121,7 +121,7 @@ TEST_CASE("every event of each source is in its part of the combined trace, with
   }
   CHECK(all->extent().begin == std::min({a->extent().begin, b->extent().begin + shift, c->extent().begin - shift}));
   CHECK(all->extent().end == std::max({a->extent().end, b->extent().end + shift, c->extent().end - shift}));
-  CHECK(events(*a) == before);  // the first shares its memory and is not changed
+  CHECK(events(*a) == before);  // the first trace shares its memory and is not changed
 }
 
 TEST_CASE("a trace combined with itself has everything twice, and calls find their own work") {
@@ -169,7 +169,7 @@ TEST_CASE("the time of day aligns recordings of one machine") {
   const auto shift = shift_by_utc(*a, *b);
   REQUIRE(shift.has_value());
   CHECK(*shift == b->provenance().utc_epoch - a->provenance().utc_epoch);
-  CHECK(a->extent().end < b->extent().begin + *shift);  // record.sh made them one after the other
+  CHECK(a->extent().end < b->extent().begin + *shift);  // record.sh made one after the other
 }
 
 TEST_CASE("a GPU that recordings of one run saw at the same time is one, and else it is two") {
@@ -196,12 +196,12 @@ TEST_CASE("a GPU that recordings of one run saw at the same time is one, and els
     return used.size();
   };
   CHECK(count(rank(2, one, "a boot", 500, 1'500), 0, GpusSeenTwice::kAreOne) == 1);
-  CHECK(count(rank(2, one, "a boot", 500, 1'500), 0, GpusSeenTwice::kAreTwo) == 2);              // compared
+  CHECK(count(rank(2, one, "a boot", 500, 1'500), 0, GpusSeenTwice::kAreTwo) == 2);              // they are compared
   CHECK(count(rank(2, other, "a boot", 500, 1'500), 0, GpusSeenTwice::kAreOne) == 2);            // another GPU
-  CHECK(count(rank(2, "", "a boot", 500, 1'500), 0, GpusSeenTwice::kAreOne) == 2);               // nobody knows
-  CHECK(count(rank(2, one, "another boot", 500, 1'500), 0, GpusSeenTwice::kAreOne) == 2);        // of another machine: no GPU is in two
+  CHECK(count(rank(2, "", "a boot", 500, 1'500), 0, GpusSeenTwice::kAreOne) == 2);               // nobody knows whether it is the same
+  CHECK(count(rank(2, one, "another boot", 500, 1'500), 0, GpusSeenTwice::kAreOne) == 2);        // on another machine: no GPU is in two machines
   CHECK(count(rank(2, one, "a boot", 1'000, 1'500), 0, GpusSeenTwice::kAreOne) == 2);            // a run after the first
-  CHECK(count(rank(2, one, "a boot", 500, 1'500), 2'000'000'000, GpusSeenTwice::kAreOne) == 2);  // laid over it at another time
+  CHECK(count(rank(2, one, "a boot", 500, 1'500), 2'000'000'000, GpusSeenTwice::kAreOne) == 2);  // laid over it with another shift
 }
 
 TEST_CASE("combining stops when it is asked to") {

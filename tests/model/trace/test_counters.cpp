@@ -11,7 +11,7 @@ using namespace lanescope::test;
 
 namespace {
 
-// A counter as a list of what holds in each nanosecond: slow and obvious.
+// A counter as a list of its value in each nanosecond: slow and obvious.
 struct Sampled {
   std::vector<Nanoseconds> times;
   std::vector<std::int64_t> values;
@@ -177,7 +177,7 @@ TEST_CASE("samples of counters arrive in chunks that follow each other, with wha
   CHECK(trace->extent() == TimeRange{100, 207});
   CHECK(trace->counter_series(1).at(110)->value == 41);
   CHECK(trace->counter_series(0).segments()[0]->times() == trace->counter_series(1).segments()[0]->times());
-  // A snapshot stays what it was.
+  // A snapshot does not change.
   CHECK(before->counter_series(0).extent() == TimeRange{100, 130});
   CHECK_FALSE(before->counter_series(0).at(200));
 }
@@ -192,13 +192,13 @@ TEST_CASE("what makes no sense in a chunk of samples is left out and counted") {
     CHECK(trace->counter_series(0).extent() == TimeRange{100, 120});
     return recording.malformed();
   };
-  CHECK(malformed(chunk_of({1, 2}, 90, {0}, {{1}, {2}}, 11)) == 1);                    // before what came, and into it
+  CHECK(malformed(chunk_of({1, 2}, 90, {0}, {{1}, {2}}, 11)) == 1);                    // starts before what came, and reaches into it
   CHECK(malformed(chunk_of({1, 2}, 119, {0}, {{1}, {2}}, 5)) == 1);                    // within it
   CHECK(malformed(chunk_of({1, 2}, 130, {0, 0}, {{1, 1}, {2, 2}}, 5)) == 1);           // times that do not ascend
-  CHECK(malformed(chunk_of({1, 2}, 130, {0}, {{1}, {2}}, 0)) == 1);                    // a last value that never holds
+  CHECK(malformed(chunk_of({1, 2}, 130, {0}, {{1}, {2}}, 0)) == 1);                    // a last value that is never valid
   CHECK(malformed(chunk_of({1, 2}, 130, {0}, {{1}}, 5)) == 1);                         // a column is missing
   CHECK(malformed(chunk_of({1, 2}, 130, {0}, {{1}, {2, 3}}, 5)) == 1);                 // and one is too long
-  CHECK(malformed(chunk_of({1}, 130, {0}, {{1}}, 5)) == 1);                            // otherwise read together with another
+  CHECK(malformed(chunk_of({1}, 130, {0}, {{1}}, 5)) == 1);                            // this counter is otherwise read together with another
   CHECK(malformed(chunk_of({1, 9}, 130, {0}, {{1}, {2}}, 5)) == 1);                    // a counter that was never defined
   CHECK(malformed(chunk_of({1, 2}, std::int64_t{1} << 62, {0}, {{1}, {2}}, 5)) == 1);  // times beyond all recordings
   CHECK(malformed(chunk_of({1, 2}, 130, {0}, {{1}, {2}}, ~0ull)) == 1);
@@ -224,7 +224,7 @@ TEST_CASE("samples that come late are put into their places, whatever the order 
     std::vector<std::vector<std::int64_t>> columns;
     Nanoseconds end;
   };
-  // Chunks of some samples each, with gaps between some of them; one is so long that segments are closed.
+  // Chunks of a few samples each, with gaps between some of them; one is so long that segments are closed.
   std::vector<Chunk> chunks;
   Nanoseconds time = 100;
   for (int i = 0; i < 12; ++i) {
@@ -254,7 +254,7 @@ TEST_CASE("samples that come late are put into their places, whatever the order 
       REQUIRE(builder.add_samples(counters, chunks[order[i]].times, chunks[order[i]].columns, chunks[order[i]].end));
       if (i == snapshot_after) (void)builder.snapshot();
     }
-    REQUIRE_FALSE(builder.add_samples(counters, chunks[3].times, chunks[3].columns, chunks[3].end));  // known already
+    REQUIRE_FALSE(builder.add_samples(counters, chunks[3].times, chunks[3].columns, chunks[3].end));  // these times are already known
     return builder.snapshot();
   };
   std::vector<std::size_t> order(chunks.size());

@@ -22,7 +22,7 @@ TEST_CASE("short kernel names drop return type, namespaces, template arguments a
 
 TEST_CASE("functions in sentences keep their scopes, and nothing of templates, parameters, results and what is local to them") {
   const auto [full, brief] = GENERATE(table<std::string, std::string>({
-      // As samples of PyTorch, its libraries and CPython have them.
+      // Names as they appear in samples of PyTorch, its libraries and CPython.
       {"at::detail::empty_cpu(c10::ArrayRef<long>, c10::TensorOptions const&)", "at::detail::empty_cpu"},
       {"at::CachingHostAllocatorImpl<c10::cuda::CUDAStream, std::unique_ptr<c10::cuda::CUDAEvent, std::function<void (c10::cuda::CUDAEvent*)> >, "
        "at::HostBlock<c10::cuda::CUDAStream> >::free(void*)",
@@ -48,7 +48,7 @@ TEST_CASE("functions in sentences keep their scopes, and nothing of templates, p
       {"finish_task_switch.isra.0", "finish_task_switch.isra.0"},
       {"(", "("},
       {"", ""},
-      // Of one that was left mangled, as long as it names scopes.
+      // From a name that was left mangled, the leading scopes.
       {"_ZN3c1012function_refIFvPPcPKlllEE11callback_fnIZN2at18TensorIteratorBaseE", "c10::function_ref"},
       {"_ZNK2at6Tensor4dataEv", "at::Tensor::data"},
       {"_Z999999999999999999999999x", "x"},
@@ -64,18 +64,18 @@ TEST_CASE("mangled names become readable and plain names stay") {
 }
 
 TEST_CASE("a function of C whose name would be a mangled type keeps it") {
-  for (const char* name : {"f", "v", "Pf", "i", "St", "PKc"}) CHECK(demangle(name) == name);  // float, void, float* and more, as types
+  for (const char* name : {"f", "v", "Pf", "i", "St", "PKc"}) CHECK(demangle(name) == name);  // as types these are float, void, float* and others
 }
 
 TEST_CASE("a real name with many references and identifiers behind each other becomes readable") {
-  // As c++filt has it; of cuBLAS, which PyTorch uses.
+  // A name in cuBLAS, which PyTorch uses, and the result of c++filt.
   CHECK(demangle("_ZN8cublasLt19splitKreduce_kernelILi32ELi16EiffffLb0EfffLb1ELb0ELb0ELb0EEEvNS_18cublasSplitKParamsIT4_EEPKT2_PKT8_PT7_PT3_PKS2_"
                  "SF_PKT9_S6_PSG_PvlPS2_PiSL_SL_SF_SF_SF_SF_SF_")
             .starts_with("void cublasLt::splitKreduce_kernel<32, 16, int, float, float, float, float, false, float,"));
 }
 
 TEST_CASE("names whose parts refer to each other without end are left mangled") {
-  // a<int>, a<that, that>, a<that, that>, ...: each twice as long as the one before.
+  // a<int>, a<that, that>, a<that, that>, ...: each is twice as long as the one before.
   const auto reference = [](int number) { return number == 0 ? std::string("S_") : "S" + std::string(1, "0123456789ABCDEFGHIJ"[number - 1]) + "_"; };
   const auto doubled = [&](int times) {
     std::string name = "1aIiiE";

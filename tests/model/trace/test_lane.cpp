@@ -11,7 +11,7 @@ using namespace lanescope;
 
 namespace {
 
-// Events that touch, leave gaps or have no duration, as chance has it.
+// Random events that touch, leave gaps or have no duration.
 std::vector<Event> random_events(unsigned seed, int count, int longest) {
   std::mt19937 random(seed);
   std::vector<Event> events;
@@ -183,7 +183,7 @@ TEST_CASE("times that lie farther apart than Nanoseconds reach are found in thei
 }
 
 TEST_CASE("until for ever, all is busy that is, however long before time 0") {
-  // As of one of several recordings that began before the first that is named.
+  // As for one of several recordings that started before the first one that is named.
   const Lane lane = lane_of({Event{-9'000'000'000'000, 40, 1, 0, 0}, Event{-8'000'000'000'000, 2, 1, 0, 0}});
   CHECK(lane.busy_before(std::numeric_limits<Nanoseconds>::max()) == 42);
   CHECK(lane.busy({std::numeric_limits<Nanoseconds>::min(), std::numeric_limits<Nanoseconds>::max()}) == 42);

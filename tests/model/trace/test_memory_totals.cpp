@@ -50,8 +50,8 @@ TEST_CASE("what is allocated adds up, by kind of memory, and a release takes awa
   const auto trace = traced({{100, usage(kAllocation, kDevice, 0x1000, 64)},
                              {200, usage(kAllocation, kPinned, 0x2000, 7)},
                              {300, usage(kAllocation, kDevice, 0x3000, 100)},
-                             {400, usage(kRelease, kDevice, 0x1000, 0)},        // says no size
-                             {500, usage(kRelease, kDevice, 0x9000, 1'000)}});  // allocated before the recording began
+                             {400, usage(kRelease, kDevice, 0x1000, 0)},        // without a size
+                             {500, usage(kRelease, kDevice, 0x9000, 1'000)}});  // allocated before the recording started
   CHECK_FALSE(value_at(*trace, "Device memory", 50));
   CHECK(value_at(*trace, "Device memory", 100) == 64);
   CHECK(value_at(*trace, "Device memory", 299) == 64);

@@ -10,7 +10,7 @@ using namespace lanescope;
 
 namespace {
 
-// Numbers of all lengths that a varint may have, mostly short ones, in runs of one length as in recordings.
+// Numbers of all lengths that a varint may have, mostly short ones, in runs of equal length as in recordings.
 std::vector<std::uint64_t> random_numbers(std::mt19937& random) {
   std::vector<std::uint64_t> numbers(random() % 300);
   unsigned bits = 7;

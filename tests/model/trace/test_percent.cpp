@@ -28,6 +28,6 @@ TEST_CASE("digits stand in groups of three in front of the point") {
   };
   CHECK(grouped("-123") == "-123");
   CHECK(grouped("-1234567.8901") == "-1,234,567.8901");
-  CHECK(grouped("1000 1000", 5) == "1000 1,000");  // what stands in front is left alone
+  CHECK(grouped("1000 1000", 5) == "1000 1,000");  // the text before it is left alone
   CHECK(grouped("").empty());
 }

@@ -1,4 +1,4 @@
-// What benchmarks measure with is what they say that it is.
+// The recordings that benchmarks measure with have the properties that they claim.
 #include <map>
 #include <numeric>
 #include <string>
@@ -14,7 +14,7 @@ using namespace lanescope::test;
 
 namespace {
 
-using ValuesByCounter = std::map<std::pair<std::string, std::string>, std::uint64_t>;  // by group and name: how many values
+using ValuesByCounter = std::map<std::pair<std::string, std::string>, std::uint64_t>;  // number of values by group and name
 
 ValuesByCounter values_of(const Trace& trace) {
   ValuesByCounter values;

@@ -28,7 +28,7 @@ class Budget {
   ~Budget() { SegmentCache::of_process().set_budget(SegmentCache::default_budget()); }
 };
 
-// What an environment variable says, until the end.
+// Sets an environment variable for the lifetime of the object.
 class Environment {
  public:
   Environment(const char* name, const char* value) : name_(name) {
@@ -72,7 +72,7 @@ void require_same(const Lane& lane, const Lane& expected, std::mt19937& random) 
   }
 }
 
-// A recording that comes in chunks, some of them late: kernels of two streams, and ranges that nest.
+// A recording that comes in chunks, some of them late: kernels of two streams, and nested ranges.
 class Program {
  public:
   explicit Program(unsigned seed) : random_(seed) {}
@@ -89,7 +89,7 @@ class Program {
       nested.push_back({now_, 100, 7, id, 0});
       depths.push_back(static_cast<std::uint32_t>(random_() % 2));
     }
-    // What of a chunk comes later, up to far behind: a buffer that was withheld.
+    // Parts of a chunk come later, up to a long time: a buffer was withheld.
     if (random_() % 4 == 0) std::swap(kernels, withheld_);
     if (random_() % 8 == 0) std::shuffle(others.begin(), others.end(), random_);
     if (!kernels.empty()) add(stream(1), kernels, std::vector<std::uint32_t>());
@@ -140,7 +140,7 @@ TEST_CASE("a recording beyond its budget answers at each snapshot as one in memo
   ScratchMemory::of_process().settle();
   CHECK(used().in_memory <= 2 << 20);
   CHECK(used().in_file > 0);
-  // Snapshots from before late events came are still as they were.
+  // Snapshots from before late events are unchanged.
   for (const auto& [trace, expected] : snapshots)
     for (LaneId lane = 0; lane < trace->lanes().size(); ++lane) require_same(trace->lane(lane), expected->lane(lane), random);
   const Trace& last = *snapshots.back().first;
@@ -222,7 +222,7 @@ TEST_CASE("where the temporary file can't be written, a recording stays in memor
     const Environment folder("TMPDIR", "/dev/shm");
     (void)recording_of(1'000'000, builder);
     ScratchMemory::of_process().settle();
-    is_tried_again = false;  // once is enough
+    is_tried_again = false;  // trying again in one section is enough
     sentence = "Temporary files in /dev/shm take memory, not room on a disk.";
   }
   SECTION("as it is full after some") {
@@ -246,7 +246,7 @@ TEST_CASE("where the temporary file can't be written, a recording stays in memor
   std::mt19937 random(1);
   require_same(builder.snapshot()->lane(0), expected->lane(0), random);
   if (!is_tried_again) return;
-  // 64 MiB later it is.
+  // After 64 MiB it is tried again.
   const auto whole = recording_of(5'000'000, builder, 1'000'000 * Nanoseconds{1'000});
   ScratchMemory::of_process().settle();
   CHECK(used().in_file > 60 << 20);
@@ -277,7 +277,7 @@ TEST_CASE("a temporary file that can't be read back gives zeros and a sentence, 
   const auto trace = recording_of(1'000'000, builder);
   ScratchMemory::of_process().settle();
   REQUIRE(trace->lane(0).is_spilled());
-  // The file that this process has open and that has no name any more loses all that it holds.
+  // The unnamed file that this process has open loses all its contents.
   int cut = 0;
   for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
     std::error_code error;

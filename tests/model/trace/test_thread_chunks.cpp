@@ -25,7 +25,7 @@ void add_node(proto::EventChunk& chunk, std::uint32_t parent, std::uint32_t loca
   node.set_location(location);
 }
 
-// main -> work -> leaf in one program, leaf called from work and from main.
+// main -> work -> leaf in one program; leaf is called from work and from main.
 proto::EventChunk two_samples() {
   proto::EventChunk chunk;
   chunk.set_base_time(kEpoch + 1'000);
@@ -35,7 +35,7 @@ proto::EventChunk two_samples() {
   chunk.set_first_code_location(1);
   add_location(chunk, 1, 0x1000);                    // main
   add_location(chunk, 1, 0x2000);                    // work
-  add_location(chunk, 0, 0, 2, proto::CODE_PYTHON);  // load, named at once
+  add_location(chunk, 0, 0, 2, proto::CODE_PYTHON);  // load, whose name is known at once
   chunk.set_first_call_node(1);
   add_node(chunk, 0, 1);  // 1: main
   add_node(chunk, 1, 2);  // 2: main > work
@@ -128,7 +128,7 @@ TEST_CASE("samples have their time, processor, period and call chain") {
   CHECK(trace->sample_detail(lane.detail(0)).processor == kNone);
   CHECK(trace->sample_detail(lane.detail(1)).processor == 5);
   CHECK(trace->sample_detail(lane.detail(1)).period == 1'000'000);
-  // Native code reads as file and address as long as nothing else is known of it.
+  // Native code is shown as file and address until more is known about it.
   CHECK(functions_of(*trace, 0) == std::vector<std::string>{"load", "program+0x2000", "program+0x1000"});
   CHECK(functions_of(*trace, 1) == std::vector<std::string>{"load", "program+0x1000"});
 }
@@ -234,7 +234,7 @@ TEST_CASE("ids that were never defined stand for nothing known") {
   REQUIRE(lane_of(*trace, TrackKind::kCpuSamples).size() == 2);
   const CallStacks& stacks = trace->call_stacks();
   for (CallNodeId id = 1; id < stacks.node_count(); ++id) {
-    CHECK(stacks.node(id).parent < id);  // so that every chain ends
+    CHECK(stacks.node(id).parent < id);  // so every chain ends
     CHECK(stacks.node(id).location < stacks.location_count());
     CHECK_FALSE(stacks.functions(stacks.node(id).location).empty());
   }

@@ -1,4 +1,4 @@
-// Names come from programs, which put any bytes into them.
+// Names come from programs, which may put any bytes into them.
 #include "model/trace/text/utf8.h"
 
 #include <algorithm>
@@ -13,12 +13,12 @@ TEST_CASE("what a terminal would take for a command is shown as text") {
   CHECK(shown("plain, \xc3\xa9 \xf0\x9f\x98\x80 \\u001b") == "plain, \xc3\xa9 \xf0\x9f\x98\x80 \\u001b");
   CHECK(shown("\x1b]0;title\x07") == "\\u001b]0;title\\u0007");
   CHECK(shown("\xc2\x9b"
-              "31m\x7f") == "\\u009b31m\\u007f");  // the same commands in one character of Unicode
-  CHECK(shown("\xc2\xa0") == "\xc2\xa0");          // the first behind them
+              "31m\x7f") == "\\u009b31m\\u007f");  // the same commands as one character of Unicode
+  CHECK(shown("\xc2\xa0") == "\xc2\xa0");          // the first character after them
   CHECK(shown("\x9b"
               "31m") ==
         "\xef\xbf\xbd"
-        "31m");  // and in one byte, which is not UTF-8
+        "31m");  // the commands as one byte, which is not UTF-8
   CHECK(shown("a\nb\tc\rd") == "a\\nb\\tc\\rd");
   CHECK(printable("a\nb\tc\rd", LineBreaks::kKept) == "a\nb\tc\\rd");
   CHECK(shown(std::string_view("a\0b", 3)) == "a\\u0000b");
@@ -49,6 +49,6 @@ TEST_CASE("a text is cut between characters, wherever that is") {
     CHECK(front.size() == *(std::upper_bound(std::begin(ends), std::end(ends), bytes) - 1));
     CHECK(valid_utf8(front) == front);
   }
-  CHECK(first_bytes("\x80\x80\x80", 2).empty());  // no character begins there
+  CHECK(first_bytes("\x80\x80\x80", 2).empty());  // no character starts there
   CHECK(first_characters("\x80\x80", 0).size() == 2);
 }

@@ -1,4 +1,4 @@
-// What the known-cause programs share. Each leaves the GPU idle, or slow, for one reason, in a loop of NVTX ranges "step N".
+// Shared by the programs of known causes. Each leaves the GPU idle, or slow, for one reason, in a loop of NVTX ranges "step N".
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ inline void check(cudaError_t error, const char* what) {
   std::exit(1);
 }
 
-// Keeps the GPU busy for about so long, with one block.
+// Keeps the GPU busy for about this time, with one block.
 __global__ void work(long long nanoseconds) {
   long long begin, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
@@ -26,13 +26,13 @@ __global__ void work(long long nanoseconds) {
   } while (now - begin < nanoseconds);
 }
 
-// Keeps the CPU busy for so long, without a call into the C library.
+// Keeps the CPU busy for this time, without a call into the C library.
 inline void compute_for(std::chrono::microseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;
   while (std::chrono::steady_clock::now() < end) continue;
 }
 
-// An NVTX range for the life of a scope.
+// An NVTX range during the lifetime of a scope.
 class Range {
  public:
   explicit Range(const std::string& name) { nvtxRangePushA(name.c_str()); }
@@ -41,13 +41,13 @@ class Range {
   Range& operator=(const Range&) = delete;
 };
 
-// Loads the kernel, so that the loop does not pay for that.
+// Loads the kernel, so that the loop does not include the time for it.
 inline void warm_up() {
   work<<<1, 1>>>(1'000);
   check(cudaDeviceSynchronize(), "warm up");
 }
 
-// Runs the step so many times, each in its range, and prints what one took.
+// Runs the step `steps` times, each in its range, and prints the time of one step.
 template <typename Step>
 void loop(const char* program, int steps, Step step) {
   const auto begin = std::chrono::steady_clock::now();

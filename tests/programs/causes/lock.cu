@@ -1,5 +1,5 @@
-// Another thread holds a lock that the launching thread needs for each step. Expected first: waiting for a lock (where OS runtime calls are
-// recorded; without them, CPU code in "take lock").
+// Another thread holds a lock that the launching thread needs for each step. Expected first: waiting for a lock (if OS runtime calls are recorded; without
+// them, CPU code in "take lock").
 #include <pthread.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# record.sh OUT [BIN]: records the known-cause programs on a machine with a GPU, as OUT/cause_NAME.trace. BIN holds lanescope and the
+# record.sh OUT [BIN]: records the known-cause programs on a machine with a GPU, as OUT/cause_NAME.trace. BIN contains lanescope and the
 # programs (default: build/release/bin).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,5 +1,4 @@
-// Copies in, works, copies out, all on one stream, though pinned memory would let them overlap. Expected first: copies that take turns with
-// kernels.
+// Copies in, works and copies out, all on one stream, although pinned memory would let them overlap. Expected first: copies that take turns with kernels.
 #include "cause.h"
 
 int main() {

@@ -1,5 +1,4 @@
-// All work is enqueued ahead, but each kernel waits for an event behind a slow host function of another stream. Expected first: enqueued,
-// waiting on the GPU.
+// All work is enqueued ahead, but each kernel waits for an event after a slow host function of another stream. Expected first: enqueued, waiting on the GPU.
 #include "cause.h"
 
 namespace {

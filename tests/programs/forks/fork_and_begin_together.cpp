@@ -1,10 +1,11 @@
-// A program and four children that it has forked make their first NVTX calls at one moment: each sets NVTX up for itself. Each makes 200 ranges, called by
-// who makes them: "parent", "child 0" to "child 3". Ends with 0 where all have ended so.
+// A program and four children that it has forked make their first NVTX calls at the same moment: each sets NVTX up for itself. Each makes 200 ranges, named
+// after its process: "parent", "child 0" to "child 3". Exits with 0 if all have ended so.
 //
 //   fork_and_begin_together forker|beside|again [held]
 //
-// forker: of the parent, the thread that forks makes the ranges; beside: another one; again: the same, and of each child a thread that lies where that one lay.
-// held: the children are about to load the agent while the parent does it.
+// forker: in the parent, the thread that forks makes the ranges; beside: another thread; again: as beside, and in each child by a thread whose stack is in
+// the same place.
+// held: the children are about to load the agent while the parent loads it.
 #include <nvtx3/nvToolsExt.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -27,10 +28,10 @@ struct Meeting {
   std::atomic<int> arrived{0};
   std::atomic<bool> parent_has_begun{false};
 };
-Meeting* meeting;  // of all processes
+Meeting* meeting;  // shared by all processes
 bool is_child = false;
 bool is_held = false;
-thread_local bool begins = false;  // its first NVTX call
+thread_local bool begins = false;  // the thread is about to make its first NVTX call
 
 void wait_for_others() {
   ++meeting->arrived;
@@ -49,7 +50,7 @@ void make_ranges(const std::string& name) {
 
 }  // namespace
 
-// NVTX's own code is part of this program, and finds this one: by it a thread looks for the agent.
+// NVTX's code is part of this program and calls this function: with it, a thread looks for the agent.
 extern "C" char* getenv(const char* name) noexcept {
   if (begins && is_held && is_child && ++meeting->arrived != 0)
     while (!meeting->parent_has_begun) sched_yield();

@@ -1,5 +1,5 @@
-// A thread loads a library, has it make a range, and unloads it, all the time, while another one forks. Says how many children there were, and exits with
-// 1 where one of them did not end by itself.
+// A thread repeatedly loads a library, makes a range in it, and unloads it, while another thread forks. Prints the number of children, and exits with 1 if
+// one of them did not end by itself.
 //
 //   fork_beside_unloading LIBRARY SECONDS: one of nvtx_life.cpp
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-// A process of two threads that has loaded a library with much data forks for the first time. Prints how many KiB of that library it has
-// in its memory more than before.
+// A process of two threads that has loaded a library with much data forks for the first time. Prints by how many KiB the part of that library in its memory
+// has grown.
 //
 //   fork_beside_wide_library LIBRARY
 #include <dlfcn.h>
@@ -15,7 +15,7 @@
 
 namespace {
 
-// As /proc/self/smaps has it.
+// From /proc/self/smaps.
 long resident_kib(const std::string& library) {
   std::ifstream maps("/proc/self/smaps");
   const std::string name = library.substr(library.rfind('/'));

@@ -1,5 +1,5 @@
-// Forks while the first NVTX call of another thread is within the recorder's agent, which waits for its session: this program is the session,
-// and answers nobody. Ends with 0 where the child, which makes a range, ended as well.
+// Forks while the first NVTX call of another thread is in the recorder's agent, which waits for its session: this program is the session, and does not
+// answer. Exits with 0 if the child, which makes a range, ended as well.
 //
 //   fork_in_setup AGENT SOCKET [unannounced]      unannounced: by _Fork(), of which no handler of fork() hears
 #include <nvtx3/nvToolsExt.h>

@@ -1,5 +1,5 @@
-// A CUDA program of which everything is known: two threads, four streams, copies of known sizes and memory kinds, sets, nested NVTX ranges and
-// one that starts on a thread and ends on another. Use: cuda_streams [LAUNCHES]. Prints what a launch took.
+// A CUDA program with known content: two threads, four streams, copies of known sizes and memory kinds, sets, nested NVTX ranges and one that starts on a
+// thread and ends on another. Use: cuda_streams [LAUNCHES]. Prints the time of a launch.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What cuda_streams.cu does, as numbers: the program counts by them, and tests compare recordings with them.
+// The numbers of what cuda_streams.cu does: the program uses them, and tests compare recordings with them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A library that calls pause(), which the program has, too, and fdatasync(), which it has itself.
+// A library that calls pause(), which the program also defines, and fdatasync(), which the library itself defines.
 #include <unistd.h>
 
 #include "stands_before.h"

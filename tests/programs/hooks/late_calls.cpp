@@ -1,7 +1,8 @@
-// A program that looks functions up as it calls them (-z lazy), before which others stand: its own pause(), which a library of its calls, that library's
-// fdatasync(), and those of stands_before.cpp, which is preloaded.
+// A program that looks functions up when it calls them (-z lazy), and whose calls other definitions intercept: its own pause(), which one of its libraries
+// calls, that library's fdatasync(), and those of stands_before.cpp, which is preloaded.
 //
-// Waits for a line or the end of its input, calls each once, and says how many of the eight were answered by who stands before them; usleep() is the C
+// Waits for a line or the end of its input, calls each once, and prints how many of the eight were answered by the intercepting definition; usleep() is the C
+// library's.
 // library's.
 #include <dlfcn.h>
 #include <poll.h>
@@ -20,7 +21,7 @@ extern "C" __attribute__((visibility("default"))) int pause() { return kAnswer; 
 
 namespace {
 
-// One for each that is answered so.
+// 1 if the intercepting definition answered.
 int count(long answer) { return answer == kAnswer ? 1 : 0; }
 
 }  // namespace
@@ -32,7 +33,7 @@ int main() {
   pollfd input{STDIN_FILENO, POLLIN, 0};
   while (poll(&input, 1, 1) == 0) {
   }
-  alarm(20);  // for a call that goes to the C library's pause()
+  alarm(20);  // ends it if a call goes to the C library's pause()
   const sockaddr_un nowhere{};
   struct sigaction action {};
   action.sa_handler = SIG_IGN;

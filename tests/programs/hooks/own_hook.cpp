@@ -1,7 +1,7 @@
-// A program that exchanges a slot of its own, as hooking libraries do: it has made the page writable on which the slot lies, of several pages that the loader
-// closes, and writes there whenever it likes.
+// A program that replaces a slot of its own, as hooking libraries do. The slot is on one of several pages that the loader makes read-only. The program has
+// made its page writable again, and writes to it at any time.
 //
-// Runs until its input ends, and ends with 7.
+// Runs until its input ends, and exits with 7.
 #include <link.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 #include <cstdio>
 
 #define LANESCOPE_EIGHT(of) of, of, of, of, of, of, of, of
-// Addresses, which the loader fills in: three pages of them.
+// Three pages of addresses, which the loader fills in.
 extern "C" __attribute__((visibility("default")))
 pid_t (*const many_addresses[])() = {LANESCOPE_EIGHT(LANESCOPE_EIGHT(LANESCOPE_EIGHT(getpid))), LANESCOPE_EIGHT(LANESCOPE_EIGHT(LANESCOPE_EIGHT(getpid))),
                                      LANESCOPE_EIGHT(LANESCOPE_EIGHT(LANESCOPE_EIGHT(getpid)))};
@@ -35,7 +35,7 @@ int look_at_program(dl_phdr_info* file, std::size_t, void* own) {
 
 pid_t own_parent() { return 4711; }
 
-// The last word there that holds the function: what lies in front of the slots is the program's.
+// The last word there that holds the function: words before the slots belong to the program.
 volatile Function* slot_of(Function function) {
   Closed closed;
   dl_iterate_phdr(look_at_program, &closed);

@@ -1,4 +1,4 @@
-// A library of LD_PRELOAD that stands before functions of the C library, as those do that lead connections elsewhere, change clocks, or watch signals.
+// A library for LD_PRELOAD that intercepts functions of the C library, as libraries do that redirect connections, change clocks, or watch signals.
 #include <dlfcn.h>
 #include <signal.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// What functions answer that stand before those of the C library.
+// The answer of functions that intercept those of the C library.
 #pragma once
 
 inline constexpr long kAnswer = 4711;

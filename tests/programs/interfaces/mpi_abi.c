@@ -1,4 +1,4 @@
-// A library that speaks the standard ABI of MPI 5, as far as a test needs one, and a program that uses it: with -DLIBRARY, the former.
+// A library with the standard ABI of MPI 5, as far as a test needs it, and a program that uses it. With -DLIBRARY, this is the library.
 //
 // The program prints what reaches the library.
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* Messages of MPI of which every count, size and peer is known; as C, and built by the test with whichever mpicc is there.
+/* Messages of MPI with known counts, sizes and peers, in C, built by the test with any mpicc that is found.
  *
- * Rank r sends 3 messages of 1024 * (r + 1) bytes with tag 7 to the next rank of a ring, with MPI_Sendrecv one of 8 doubles, and 2 of 16 ints that
- * need no waiting; rank 0 also receives a message of 24 bytes from the last rank without saying from whom, which is sent with a 64-bit count
- * where there seems to be a function for that. Then collectives of 100 doubles. */
+ * Rank r sends 3 messages of 1024 * (r + 1) bytes with tag 7 to the next rank of a ring, one of 8 doubles with MPI_Sendrecv, and 2 of 16 ints that
+ * need no waiting. Rank 0 also receives a message of 24 bytes from the last rank without naming the sender; it is sent with a 64-bit count
+ * if there seems to be a function for that. Then collectives of 100 doubles. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   MPI_Gather(one, 100, MPI_DOUBLE, rank == 1 ? all : NULL, rank == 1 ? 100 : 0, rank == 1 ? MPI_DOUBLE : MPI_DATATYPE_NULL, 1, MPI_COMM_WORLD);
   MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, 100, MPI_DOUBLE, MPI_COMM_WORLD);
 
-  /* Ranks of another communicator count the other way: its rank 0 is the last of all. */
+  /* Ranks of another communicator are in reverse order: its rank 0 is the last of all. */
   MPI_Comm reversed;
   MPI_Comm_split(MPI_COMM_WORLD, 0, size - rank, &reversed);
   MPI_Comm_set_name(reversed, "reversed");

@@ -1,5 +1,5 @@
-/* Plays a runtime of OpenACC that knows source lines, kernels and copies, as NVIDIA's does: loads what ACC_PROFLIB names first, and tells it of a
-   kernel that is launched within a construct, with a copy of 4,096 bytes; then of one by a runtime that fills little of its structures. */
+/* Plays a runtime of OpenACC that knows source lines, kernels and copies, as NVIDIA's does. It loads what ACC_PROFLIB names first, and reports a
+   kernel that is launched within a construct, with a copy of 4,096 bytes; then a kernel as by a runtime that fills in few members of its structures. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Three parallel loops within a data region, two kernels, an update and a wait, by OpenACC; prints what it computed. */
+/* Three parallel loops within a data region, two kernels, an update and a wait, in OpenACC; prints what it computed. */
 #include <stdio.h>
 
 #define COUNT 1000

@@ -1,5 +1,5 @@
-// Draws three frames into a window, in debug groups. How it comes to the functions: by their names (linked), by asking the loader for a function of
-// libGL (dlsym), or by asking OpenGL (address), as GLFW and SDL do.
+// Draws three frames into a window, in debug groups. The argument says how it gets the functions: by their names (linked), by asking the loader for a
+// function of libGL (dlsym), or by asking OpenGL (address), as GLFW and SDL do.
 //
 // cc opengl_frames.c -lX11 -lGL -ldl
 #define GL_GLEXT_PROTOTYPES
@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
     pop = (PFNGLPOPDEBUGGROUPPROC)FIND("glPopDebugGroup");
     insert = (PFNGLDEBUGMESSAGEINSERTPROC)FIND("glDebugMessageInsert");
   }
-  // What stands next in line is found as without us, and what is not there is not there.
+  // The next definition in the search order is found as without us, and a missing function is not found.
   if (dlsym(RTLD_NEXT, "glXQueryVersion") == NULL || dlsym(RTLD_DEFAULT, "no_such_function") != NULL) return 1;
   for (int frame = 0; frame < 3; ++frame) {
     push(GL_DEBUG_SOURCE_APPLICATION, 1, -1, "scene");

@@ -1,5 +1,5 @@
-/* A program in OpenMP of which it is known what it does: four threads in a region with a loop, a barrier, a critical section and a single block that
-   makes five tasks and waits for them; then a region of two threads. Built against LLVM's runtime, which tells tools of it. */
+/* A program in OpenMP with known content: four threads in a region with a loop, a barrier, a critical section and a single block that makes five
+   tasks and waits for them; then a region of two threads. Built against LLVM's runtime, which reports it to tools. */
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// How it ends: by exits, signals, faults, threads, and in the midst of work.
+// Ways of ending: by exits, signals, faults, threads, and in the middle of work.
 #include "lives.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -38,12 +38,12 @@ int dies() {
   return 99;
 }
 
-// Its handler leaves what was interrupted, most often in the midst of a mark. Alarms may come late: of marks no more are made than the recorder's
-// memory holds.
+// Its handler jumps out of what was interrupted, most often in the middle of a mark. Alarms may come late, so that the number of marks is limited to what the
+// recorder's memory holds.
 sigjmp_buf before_alarm;
 int jumps_out_of_handlers() {
   constexpr int kJumps = 2'000;
-  constexpr int kMostMarks = 2'000;  // of each
+  constexpr int kMostMarks = 2'000;  // after each jump
   struct sigaction action {};
   action.sa_handler = [](int) { siglongjmp(before_alarm, 1); };
   sigaction(SIGALRM, &action, nullptr);
@@ -67,12 +67,12 @@ int leaves_quickly() {
   std::quick_exit(kCode);
 }
 int aborts() { std::abort(); }
-// Says what it is told of the signals that end programs, saves and restores it in each way that there is, and installs what reports crashes only where
-// nobody does, as runtimes of languages do.
+// Prints the reported actions of the signals that end programs, saves and restores them in every possible way, and installs a crash reporter only if there is
+// no handler, as runtimes of languages do.
 void say(const char* what, int signal, const struct sigaction& action, void (*own)(int)) {
   const char* const who = action.sa_handler == SIG_DFL ? "default" : action.sa_handler == SIG_IGN ? "ignored" : action.sa_handler == own ? "own" : "another's";
   std::printf("%s %d %s %x\n", what, signal, who,
-              static_cast<unsigned>(action.sa_handler == SIG_DFL ? 0 : action.sa_flags & ~0x04000000));  // the last is the C library's own
+              static_cast<unsigned>(action.sa_handler == SIG_DFL ? 0 : action.sa_flags & ~0x04000000));  // the flag 0x04000000 is the C library's own
 }
 void report_crash(int signal) {
   static_cast<void>(write(STDOUT_FILENO, "reported\n", 9));
@@ -162,7 +162,7 @@ int survives_overflows() {
   return kCode;
 }
 
-// What comes after the end of main() makes ranges, too, and a child.
+// Makes ranges, and a child, after the end of main().
 struct MakesStepsAtItsEnd {
   ~MakesStepsAtItsEnd() { steps(10); }
 };
@@ -203,7 +203,7 @@ int first_thread_leaves() {
   syscall(SYS_exit, 0);
   return 98;
 }
-// Threads are in the midst of ranges and calls when it ends.
+// Threads are in the middle of ranges and calls when it ends.
 int ends_among_threads() {
   for (int i = 0; i < 20; ++i) {
     const pid_t child = fork();

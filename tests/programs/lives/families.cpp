@@ -1,4 +1,4 @@
-// What becomes of it and of its children: forks, vforks, exec, threads, daemons, orphans.
+// Ways with children: forks, vforks, exec, threads, daemons, orphans.
 #include "lives.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -32,7 +32,7 @@ int has_children() {
   wait_for_all();
   return kCode;
 }
-// Each is killed while it begins to make ranges, or a little later.
+// Each is killed when it starts to make ranges, or a little later.
 int has_killed_children() {
   for (int i = 0; i < number(100); ++i) {
     const pid_t child = fork();
@@ -80,7 +80,7 @@ int becomes_others() {
   return kCode;
 }
 
-// As programs do that unpack themselves, into a folder "unpacked": the second time nothing of it is there any more.
+// Does as programs do that unpack themselves, into a folder "unpacked": at the second start the folder is gone.
 int starts_anew_without_its_folder() {
   constexpr useconds_t kSeen = 300'000;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe");
@@ -100,7 +100,7 @@ int vforks_and_becomes() {
   steps(100);
   return code;
 }
-// A function of its own: a child of a vfork may change what its caller keeps in registers.
+// A separate function, because a child of a vfork may change what its caller keeps in registers.
 [[gnu::noinline]] void vfork_and_leave() {
   const pid_t child = vfork();
   if (child == 0) _exit(3);
@@ -111,7 +111,7 @@ int vforks_and_leaves() {
   steps(100);
   return kCode;
 }
-// Its first NVTX call of all is made by the child of a vfork.
+// The very first NVTX call is made by the child of a vfork.
 [[gnu::noinline]] void vfork_and_mark() {
   const pid_t child = vfork();
   if (child == 0) {

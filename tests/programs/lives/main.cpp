@@ -1,9 +1,9 @@
-// A target that lives and ends in the way that it is told, after 100 ranges "step" and the lines "out" and "err" on standard output and
-// error. lives WAY [ARGUMENT]; lives.h names the lists of ways. Ranges of each way are counted in tests/e2e/lifecycle/ways.cpp.
+// A target that lives and ends in the given way, after 100 ranges "step" and the lines "out" and "err" on standard output and error. lives WAY [ARGUMENT];
+// lives.h names the lists of ways. tests/e2e/lifecycle/ways.cpp has the number of ranges of each way.
 //
-// Where the environment names a file in LIVES_UNTIL it makes ranges "waiting" first, until there is such a file.
+// If the environment variable LIVES_UNTIL names a file, it first makes ranges "waiting" until that file exists.
 //
-// What fails that a way needs ends it with 99 and says why: then nothing can be concluded from it.
+// If something fails that a way needs, it exits with 99 and says why: nothing can be concluded from that run.
 #include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
 #include <unistd.h>

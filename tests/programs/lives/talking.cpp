@@ -1,4 +1,4 @@
-// What it reads, writes and shows of what it has inherited.
+// Ways of reading, writing and showing what was inherited.
 #include "lives.h"
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ int writes_a_file() {
   return kCode;
 }
 
-// What it has inherited: limits, signals, descriptors.
+// Prints what it has inherited: limits, signals, descriptors.
 int shows_what_it_inherited() {
   for (int resource = 0; resource < RLIM_NLIMITS; ++resource) {
     rlimit limit{};
@@ -55,7 +55,7 @@ int shows_what_it_inherited() {
   return kCode;
 }
 
-// Each signal that comes is a line, until SIGTERM.
+// Prints a line for each signal that comes, until SIGTERM.
 int shows_signals() {
   sigset_t all;
   sigfillset(&all);

@@ -1,7 +1,7 @@
-// A target that becomes something else before or between its ranges, as programs of people do: sets its title, starts itself anew, or runs from memory.
+// A target that becomes something else before or between its ranges, as real programs do: it sets its title, restarts itself, or runs from memory.
 //
-// nvtx_becomes WAYS RANGES: WAYS are letters, done in order: a range (r), its title over its arguments (t), itself anew, once (x), from a file that exists in
-// memory alone, once (m), another program, `sleep`, for 0.3 s (s), a pause of 100 ms (p). Then RANGES ranges, one a millisecond.
+// nvtx_becomes WAYS RANGES: WAYS are letters, done in order: a range (r), its title written over its arguments (t), a restart, once (x), a restart from a
+// file that exists only in memory, once (m), another program, `sleep`, for 0.3 s (s), a pause of 100 ms (p). Then RANGES ranges, one a millisecond.
 #include <nvtx3/nvToolsExt.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ void make_range() {
 
 void pause_for(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
-// The rest of the ways is done by the program that begins.
+// The started program does the rest of the ways.
 [[noreturn]] void begin_anew(int file, const std::string& path, char** arguments, const char* rest) {
   std::vector<char*> again(arguments, arguments + 3);
   std::string ways(*rest == '\0' ? "-" : rest);
@@ -35,7 +35,7 @@ void pause_for(int milliseconds) { std::this_thread::sleep_for(std::chrono::mill
   std::_Exit(3);
 }
 
-// A program can be run from it by its descriptor alone.
+// A program can be run from it only by its descriptor.
 int copy_in_memory() {
   const int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   const int to = memfd_create("nvtx_becomes", MFD_CLOEXEC);

@@ -1,8 +1,8 @@
-// A target that makes ranges as fast as it can, as many as it is told.
+// A target that makes a given number of ranges as fast as it can.
 //
-// nvtx_bursts burst THREADS RANGES: so many ranges "burst" on each thread, all at once. nvtx_bursts names RANGES: ranges "name 0", "name 1"
-// and so on. nvtx_bursts quiet RANGES: a burst of one thread, then it waits until at most 64 KiB of the memory that it shares with the
-// recorder is there, 20 seconds at most, and says how much it was before and is then; exit code 1 where it is more.
+// nvtx_bursts burst THREADS RANGES: RANGES ranges "burst" on each thread, all at once. nvtx_bursts names RANGES: ranges "name 0", "name 1" and so on.
+// nvtx_bursts quiet RANGES: a burst of one thread, then it waits, at most 20 seconds, until at most 64 KiB of the memory that it shares with the recorder is
+// present. It prints how much it was before and is then; exit code 1 if it is more.
 #include <nvtx3/nvToolsExt.h>
 
 #include <chrono>
@@ -32,7 +32,7 @@ void name(long ranges) {
   }
 }
 
-// KiB of the shared memory that are mapped here and there.
+// KiB of the shared memory that are mapped and present.
 long shared_memory() {
   std::ifstream maps("/proc/self/smaps");
   std::string line;

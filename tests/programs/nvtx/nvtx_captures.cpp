@@ -1,9 +1,8 @@
 // Ranges to capture: rounds of 10 marks "outside", then a range "wanted" around 20 ranges "inside", then 10 marks "outside" again.
 //
-// nvtx_captures KIND [ROUNDS [FILE]]: how "wanted" is made. plain: a push of a C string in the default domain; registered: a push of a registered
-// string in the domain "app"; ascii: a push of a C string there; start: nvtxRangeStart, ended by another thread; left: a push by a thread that ends without
-// a pop. Behind the line "ready" it waits for FILE. Ends
-// with exit code 3.
+// nvtx_captures KIND [ROUNDS [FILE]]: KIND says how "wanted" is made. plain: a push of a C string in the default domain; registered: a push of a registered
+// string in the domain "app"; ascii: a push of a C string there; start: nvtxRangeStart, ended by another thread; left: a push by a thread that ends without a
+// pop. After the line "ready" it waits for FILE. Exits with code 3.
 #include <nvtx3/nvToolsExt.h>
 #include <unistd.h>
 

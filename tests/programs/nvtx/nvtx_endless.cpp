@@ -1,4 +1,4 @@
-// A target that ends only when a signal ends it: 1,000 ranges "step", one more left open, then it says "ready" and waits.
+// A target that ends only when a signal ends it: 1,000 ranges "step", one more that stays open, then it prints "ready" and waits.
 //
 // nvtx_endless [CODE]: with an exit code, SIGINT and SIGTERM make it pop the open range and exit with that code, as a training script does.
 #include <nvtx3/nvToolsExt.h>

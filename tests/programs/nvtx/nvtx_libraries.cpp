@@ -1,6 +1,5 @@
-// Stands in for NVIDIA's libraries where only their ranges count: each marks a call "work" in its domain when its variable says 1 or more,
-// and a call "query" when it says 2, as the libraries do; cuSPARSE both at 2 alone, NCCL the first always. The program has a range "own" of
-// the default domain.
+// Replaces NVIDIA's libraries in tests that need only their ranges: each marks a call "work" in its domain if its variable is 1 or more, and a call "query"
+// if it is 2, as the libraries do. cuSPARSE marks both only at 2, NCCL always marks the first. The program has a range "own" in the default domain.
 #include <nvtx3/nvToolsExt.h>
 
 #include <cstdlib>
@@ -10,7 +9,7 @@ namespace {
 struct Library {
   const char* domain;
   const char* variable;  // null: it always marks its calls
-  int lowest_level = 1;  // at which it marks any
+  int lowest_level = 1;  // at which it marks calls
 };
 constexpr Library kLibraries[] = {{"NCCL", nullptr},
                                   {"cuBLAS", "CUBLAS_NVTX_LEVEL"},

@@ -1,4 +1,4 @@
-// The library of nvtx_reloading, with NVTX of its own: a range "life N" around a sleep of a millisecond. Built with LANESCOPE_BEGINS_EARLY, it makes a
+// The library of nvtx_reloading, with its own NVTX code: a range "life N" around a sleep of a millisecond. Built with LANESCOPE_BEGINS_EARLY, it makes a
 // range "loading" while it is loaded; with LANESCOPE_LIVES_SHORTLY, it does not sleep.
 #include <nvtx3/nvToolsExt.h>
 

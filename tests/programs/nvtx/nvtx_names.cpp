@@ -1,6 +1,6 @@
-// Gives names to as much as it is told: nvtx_names WHAT COUNT. WHAT: threads, categories, domains, each with a name of its own; strings,
-// each another text; the-same, one text that is registered again and again. At last it makes a mark in the last domain, or with the last string, and prints
-// how much processor time all that took, in milliseconds.
+// Gives a number of names: nvtx_names WHAT COUNT. WHAT: threads, categories, domains, each with a name of its own; strings, each with another text; the-same,
+// one text that is registered repeatedly. At the end it makes a mark in the last domain, or with the last string, and prints the processor time of all that,
+// in milliseconds.
 #include <nvtx3/nvToolsExt.h>
 
 #include <cstdio>

@@ -1,8 +1,8 @@
 // A target that outlives its recorder: it and its children make ranges, 1,000 a millisecond, until SIGTERM comes; then it ends them and exits with 5. SIGUSR1
-// has it fork a child.
+// makes it fork a child.
 //
-// nvtx_outliving NUMBERS [closes]: each process appends a line with its number to that file once it has made ranges, without a system call between two of them.
-// With `closes`, it closes all descriptors that it does not know first, as daemons do.
+// nvtx_outliving NUMBERS [closes]: each process appends a line with its number to that file once it has made ranges, without a system call between two of
+// them. With `closes`, it first closes all descriptors that it does not know, as daemons do.
 #include <nvtx3/nvToolsExt.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

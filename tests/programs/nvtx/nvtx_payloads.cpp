@@ -1,5 +1,5 @@
-// A program whose NVTX events carry structured data, by the headers' own payload extension: schemas under ids of its choice, as NCCL has
-// them, with an enumeration; one with an id of the tool's; text; and a registered string.
+// A program whose NVTX events carry structured data, by the headers' own payload extension: schemas with ids of the program's choice, as in NCCL, with an
+// enumeration; one with an id of the tool's choice; text; and a registered string.
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 
@@ -87,7 +87,7 @@ void register_collective(nvtxDomainHandle_t domain) {
   nvtxPayloadSchemaRegister(domain, &schema);
 }
 
-// No offsets, no id: both are the tool's to find.
+// Without offsets and id: the tool must determine both.
 std::uint64_t register_sample(nvtxDomainHandle_t domain) {
   nvtxPayloadSchemaEntry_t entries[4] = {};
   entries[0].type = NVTX_PAYLOAD_ENTRY_TYPE_CHAR;
@@ -129,7 +129,7 @@ nvtxPayloadSchemaEntry_t entry(std::uint64_t type, const char* name, std::uint64
   return result;
 }
 
-// Schemas within a schema, alone and as an array; an array of numbers; a union, which says nothing; and what comes behind it.
+// Schemas within a schema, single and as an array; an array of numbers; a union, which has no content; and a field after it.
 std::uint64_t register_layer(nvtxDomainHandle_t domain) {
   const std::uint64_t shape =
       register_schema(domain, NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, {entry(NVTX_PAYLOAD_ENTRY_TYPE_INT32, "rows"), entry(NVTX_PAYLOAD_ENTRY_TYPE_INT32, "columns")});

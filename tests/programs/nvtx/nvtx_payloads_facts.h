@@ -1,5 +1,5 @@
-// What nvtx_payloads does, in domain NCCL: collectives of 4 KiB, 8 KiB and 16 KiB with operations 0 ("Sum"), 2 ("Max") and 7 (none's name),
-// two marks that have nothing but data, the second with schemas within a schema, and a range whose schema nobody registered.
+// What nvtx_payloads does, in domain NCCL: collectives of 4 KiB, 8 KiB and 16 KiB with operations 0 ("Sum"), 2 ("Max") and 7 (without a name), two marks that
+// have only data, the second with schemas within a schema, and a range whose schema nobody registered.
 #pragma once
 
 #include <cstdint>

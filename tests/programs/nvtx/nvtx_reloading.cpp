@@ -1,7 +1,7 @@
-// Loads and unloads a library again and again, a life each: three ranges "life N" from within, N = 1, 2, and so on. Says "ready" before the first, and
-// behind the last, once SIGTERM has come, how many ranges it made. Beside that a thread looks up names all the time, as programs may.
+// Loads and unloads a library repeatedly. Each life has three ranges "life N" from within it, N = 1, 2, and so on. Prints "ready" before the first, and the
+// number of ranges after the last, once SIGTERM has come. Meanwhile a thread looks up names all the time, as programs may.
 //
-// nvtx_reloading LIBRARY: one of nvtx_life.cpp. One that is named without its path is found by this program's RUNPATH.
+// nvtx_reloading LIBRARY: one of nvtx_life.cpp. A library that is named without a path is found by this program's RUNPATH.
 #include <chrono>
 #include <csignal>
 #include <cstdio>

@@ -1,7 +1,7 @@
-// A target that makes NVTX ranges for a while at a steady rate, some of them with names that never come again, on threads that are replaced.
+// A target that makes NVTX ranges for a while at a steady rate, some of them with names that occur only once, on threads that are replaced.
 //
-// nvtx_stream SECONDS RATE [THREADS]: RATE ranges a second and thread; each 100th has a name of its own. A thread lives for 200 ms. Prints
-// how many ranges it made.
+// nvtx_stream SECONDS RATE [THREADS]: RATE ranges a second and thread; each 100th has a name of its own. A thread lives for 200 ms. Prints the number of
+// ranges.
 #include <nvtx3/nvToolsExt.h>
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLife(200);
-constexpr std::chrono::milliseconds kTick(5);  // ranges come in bursts, as those of programs do
+constexpr std::chrono::milliseconds kTick(5);  // ranges come in bursts, as in real programs
 
 std::atomic<std::uint64_t> made{0};
 

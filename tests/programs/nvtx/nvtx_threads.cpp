@@ -1,4 +1,4 @@
-// A target that uses all of NVTX that a timeline shows, on several threads and in a forked child, and needs no GPU.
+// A target that uses everything of NVTX that a timeline shows, on several threads and in a forked child, without a GPU.
 //
 // nvtx_threads [STEPS]: prints what it did; everything is countable by construction (nvtx_threads_facts.h).
 #include "nvtx_threads_facts.h"
@@ -86,7 +86,7 @@ void mark_payloads() {
 int run_forked_child() {
   const pid_t child = fork();
   if (child == 0) {
-    nvtxDomainRangePop(pipeline);  // what the parent has open is not open here
+    nvtxDomainRangePop(pipeline);  // the parent's open ranges are not open here
     const nvtxDomainHandle_t own = nvtxDomainCreateA("child");
     nvtxEventAttributes_t attributes = ascii("only in the child");
     nvtxDomainMarkEx(own, &attributes);

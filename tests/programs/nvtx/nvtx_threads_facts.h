@@ -1,4 +1,4 @@
-// What nvtx_threads does, as numbers that a test can hold a recording to.
+// The numbers of what nvtx_threads does, with which a test compares a recording.
 #pragma once
 
 #include <cstdint>

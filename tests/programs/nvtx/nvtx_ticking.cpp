@@ -1,7 +1,6 @@
-// A target that works steadily: one range "tick" a millisecond, as often as asked, or until a signal ends it. Says "ready" before the
-// first.
+// A target that works steadily: one range "tick" a millisecond, a given number of times, or until a signal ends it. Prints "ready" before the first.
 //
-// nvtx_ticking [COUNT [CODE]]: with an exit code, SIGTERM has it end behind the range in which it is, with that code, as training scripts end.
+// nvtx_ticking [COUNT [CODE]]: with an exit code, SIGTERM makes it exit with that code after the current range, as training scripts do.
 #include <nvtx3/nvToolsExt.h>
 
 #include <chrono>

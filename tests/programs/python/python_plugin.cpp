@@ -1,5 +1,5 @@
-// A program that loads an interpreter of Python for a while: python_plugin LIBPYTHON. It begins and ends the interpreter, closes the library, and goes
-// on to wait for a condition and to signal one. Prints "went on", and ends with 7.
+// A program that loads a Python interpreter for a while: python_plugin LIBPYTHON. It starts and ends the interpreter, closes the library, and continues: it
+// waits for a condition and signals one. Prints "went on", and exits with 7.
 #include <dlfcn.h>
 
 #include <condition_variable>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Nanoseconds kBeforeAll = std::numeric_limits<Nanoseconds>::min();
 
-// Walks through a lane's events, segment by segment. Of segments that must be decoded for it, times alone are.
+// Visits the events of a lane, segment by segment. If segments must be decoded, only their times are.
 class Cursor {
  public:
   Cursor(const BusyLane& of, Nanoseconds from) : lane_(of.lane), subset_(of.subset) {
@@ -23,13 +23,13 @@ class Cursor {
   [[nodiscard]] bool at_end() const noexcept { return index_ == size_; }
   [[nodiscard]] Nanoseconds start() const noexcept { return start_; }
   [[nodiscard]] Nanoseconds end() const noexcept { return end_; }
-  // Of the event before the first.
+  // Of the event before the first one.
   [[nodiscard]] Nanoseconds end_of_previous() const noexcept { return end_of_previous_; }
   void next() noexcept {
     ++index_;
     read();
   }
-  // Goes to the last event that starts at or before t. Requires: this one does. O(log n).
+  // Moves to the last event that starts at or before t. Requires: the present event does. O(log n).
   void go_to_last_until(Nanoseconds t) noexcept {
     index_ = (t == std::numeric_limits<Nanoseconds>::max() ? size_ : lower_bound(t + 1)) - 1;
     read();
@@ -65,7 +65,7 @@ class Cursor {
   const Lane* lane_;
   const LaneSubset* subset_;
   std::optional<SegmentTimes> times_;
-  std::size_t segment_ = 0;  // of which they are
+  std::size_t segment_ = 0;  // the segment of times_
   EventIndex index_ = 0;
   EventIndex size_ = 0;
   Nanoseconds start_ = 0;
@@ -73,7 +73,7 @@ class Cursor {
   Nanoseconds end_of_previous_ = kBeforeAll;
 };
 
-// Which of several cursors comes first: a heap of their starts.
+// The cursor with the earliest start of several: a heap of starts.
 class FirstOf {
  public:
   explicit FirstOf(const std::vector<Cursor>& cursors) {
@@ -84,12 +84,12 @@ class FirstOf {
   }
   [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
   [[nodiscard]] std::uint32_t index() const noexcept { return heap_.front().second; }
-  // Up to when no other comes before the first.
+  // The time until which no other cursor comes before the first.
   [[nodiscard]] Nanoseconds next_start() const noexcept {
     if (heap_.size() < 2) return std::numeric_limits<Nanoseconds>::max();
     return heap_.size() == 2 ? heap_[1].first : std::min(heap_[1].first, heap_[2].first);
   }
-  // The first has moved on to another start.
+  // The first cursor has moved to another start.
   void replace(Nanoseconds start) noexcept {
     const Entry moved{start, heap_.front().second};
     std::size_t hole = 0;
@@ -103,7 +103,7 @@ class FirstOf {
     }
     heap_[hole] = moved;
   }
-  // The first has come to its end.
+  // The first cursor is at its end.
   void remove() noexcept {
     std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
     heap_.pop_back();
@@ -114,12 +114,11 @@ class FirstOf {
   std::vector<Entry> heap_;
 };
 
-// Calls use(start, end) with all events of the lanes from a time on, by start: first with those that run on from before it, cut there. Ends
-// early when it returns false. Where nothing else runs or begins meanwhile, may_leave_out(start) lets it leave out events of one lane from
-// that start on, but for the last of them.
+// Calls use(start, end) for all events of the lanes after a time, by start: first for events that started before it, cut off there. Stops when use() returns
+// false. If no other lane has events meanwhile, may_leave_out(start) allows leaving out events of one lane from that start on, except the last of them.
 template <typename Use, typename MayLeaveOut>
 void walk(std::span<const BusyLane> lanes, Nanoseconds from, Use use, MayLeaveOut may_leave_out) {
-  constexpr int kFewInARow = 8;  // which take less time than a search
+  constexpr int kFewInARow = 8;  // stepping over so few events takes less time than a search
   std::vector<Cursor> cursors;
   cursors.reserve(lanes.size());
   for (const BusyLane& lane : lanes)
@@ -182,15 +181,15 @@ BusyUnion::BusyUnion(std::span<const BusyLane> lanes, const BusyUnion& before, N
     merge(lanes, nullptr, kBeforeAll);
 }
 
-// Looks at a few events here and there.
+// Estimates the result from samples of the events.
 BusyUnion::Kept BusyUnion::smaller(std::span<const BusyLane> lanes) {
   constexpr std::size_t kMostPlaces = 16;
-  constexpr std::size_t kLooks = 1u << 17;  // at lanes, at all places together
+  constexpr std::size_t kLooks = 1u << 17;  // in lanes, for all places together
   constexpr int kEvents = 1024;
   const auto places = static_cast<Nanoseconds>(std::clamp<std::size_t>(kLooks / std::max<std::size_t>(1, lanes.size()), 2, kMostPlaces));
   const TimeRange extent = extent_of(lanes);
   std::size_t in_union = 0, overlaps = 0;
-  std::vector<Nanoseconds> open;  // ends of the last intervals: of the union, of where two overlap, and so on
+  std::vector<Nanoseconds> open;  // ends of the last intervals: of the union, of overlaps of two lanes, and so on
   for (Nanoseconds place = 0; place < places && extent.begin < extent.end; ++place) {
     int events = 0;
     open.clear();

@@ -11,10 +11,10 @@
 namespace lanescope::timeline {
 namespace {
 
-// In order, and they neither overlap nor touch.
+// Ascending; they neither overlap nor touch.
 using Ranges = std::vector<TimeRange>;
 
-// Requires: it begins no earlier than those before.
+// Requires: the range starts no earlier than the previous ones.
 void append_range(Ranges& all, TimeRange range) {
   if (range.empty()) return;
   if (all.empty() || range.begin > all.back().end)
@@ -33,7 +33,8 @@ Ranges united(const Ranges& a, const Ranges& b) {
   return all;
 }
 
-// The union of those of many lanes. Two are united once they are of as many lanes: each is gone through O(log lanes) times.
+// The union of the ranges of many lanes. Two partial unions are merged when they have the same number of lanes, so that each range is processed O(log lanes)
+// times.
 class UnitedTimes {
  public:
   void add(Ranges times) {
@@ -68,7 +69,7 @@ void for_each_event(const Lane& lane, const Visit& visit) {
   }
 }
 
-// Positions of a lane's events by name, those of one name in order.
+// Indexes of a lane's events by name; those of one name in order.
 class EventsByName {
  public:
   explicit EventsByName(const Lane& lane) : order_(lane.size()) {
@@ -90,7 +91,7 @@ class EventsByName {
 
  private:
   std::vector<EventIndex> order_;
-  std::vector<std::pair<NameId, std::size_t>> first_;  // of each name that there is, its first place in the order
+  std::vector<std::pair<NameId, std::size_t>> first_;  // for each name that occurs: its first position in the order
 };
 
 }  // namespace
@@ -160,7 +161,7 @@ class CommunicationTime::Builder {
     kernels_.emplace(id, kernels.take());
   }
 
-  // What is left of some times where nothing else of the level runs that is not in `these`, by lane, too.
+  // The parts of the times of `these` in the level, by lane, in which nothing else of the level runs.
   [[nodiscard]] Lane alone(const Level& level, const std::map<LaneId, Lane>& these) {
     UnitedTimes times, others;
     for (const LaneSource& source : level)
@@ -176,14 +177,14 @@ class CommunicationTime::Builder {
       for (; other != taken.end() && other->begin < range.end; ++other) {
         if (other->begin > from) writer.add({from, other->begin}, 1);
         from = std::max(from, other->end);
-        if (from >= range.end) break;  // it may reach into the next one
+        if (from >= range.end) break;  // it may extend into the next range
       }
       if (range.end > from) writer.add({from, range.end}, 1);
     }
     return writer.take();
   }
 
-  // Of events of a name, or of all.
+  // Of events of a name, or of all events.
   [[nodiscard]] Ranges times_of(const Lane& lane, std::optional<NameId> name) {
     Ranges times;
     if (name)
@@ -193,13 +194,13 @@ class CommunicationTime::Builder {
     return times;
   }
 
-  // What events of the source take, but for what of them is in `these`: their beginnings, or all of them. Of those that reach into none of the
-  // ranges, any may be left out.
+  // The times of the events of the source, except their parts that are in `these`: their starts, or all of an event. Events that overlap none of the ranges may
+  // be left out.
   [[nodiscard]] Ranges others_of(const LaneSource& source, const std::map<LaneId, Lane>& these, const Ranges& ranges) {
     Ranges others;
     const auto found = these.find(source.lane);
     const Lane none, &own = found != these.end() ? found->second : none;
-    EventIndex next = 0;  // of its own
+    EventIndex next = 0;  // next index in `own`
     const auto add = [&](TimeRange other) {
       while (next < own.size() && own.start(next) < other.begin) ++next;
       if (next < own.size() && own.start(next) == other.begin) other.begin = own.end(next);
@@ -207,14 +208,14 @@ class CommunicationTime::Builder {
     };
     const Lane& lane = trace_.lane(source.lane);
     if (source.name) {
-      // Those that communicate lie by themselves: of one that does not, as of a family's other names, all of the lane is looked at, once.
+      // Communication kernels are in a lane of their own. For other names, for example of the same family, the whole lane is indexed, once.
       const auto kernels = kernels_.find(source.lane);
       const Lane* of = kernels != kernels_.end() ? &kernels->second : &lane;
       if (by_name(*of).of(*source.name).empty()) of = &lane;
       for (const EventIndex i : by_name(*of).of(*source.name)) add({of->start(i), of->end(i)});
       return others;
     }
-    constexpr std::size_t kEventsOfSearch = 16;  // that are gone through in the time of a search
+    constexpr std::size_t kEventsOfSearch = 16;  // events that can be visited in the time of a search
     if (source.whole() && ranges.size() < lane.size() / kEventsOfSearch) {
       EventIndex looked_at = 0;
       for (const TimeRange& range : ranges) {
@@ -231,7 +232,7 @@ class CommunicationTime::Builder {
     return others;
   }
 
-  // Of a lane that stays where it is.
+  // Of a lane that stays at its address.
   [[nodiscard]] const EventsByName& by_name(const Lane& lane) { return by_name_.try_emplace(&lane, lane).first->second; }
 
   void add_level(const Level& level) {
@@ -265,9 +266,9 @@ class CommunicationTime::Builder {
 
   const Trace& trace_;
   const std::stop_token& stop_;
-  std::map<LaneId, Lane> kernels_;  // that communicate
+  std::map<LaneId, Lane> kernels_;  // communication kernels only
   std::map<const Lane*, EventsByName> by_name_;
-  std::map<Level, Lane, ByLanes> alone_;  // of levels of waits that have been looked at
+  std::map<Level, Lane, ByLanes> alone_;  // of levels of waits that have been computed
   Times times_;
 };
 
@@ -296,7 +297,7 @@ std::vector<float> CommunicationTime::waiting_columns(const Level& level, const 
   std::vector<float> columns(static_cast<std::size_t>(viewport.width));
   for (std::int32_t x = 0; x < viewport.width; ++x) {
     const TimeRange pixel{viewport.time_at(x), viewport.time_at(x + 1)};
-    if (pixel.empty())  // of less than a nanosecond
+    if (pixel.empty())  // a pixel of less than a nanosecond
       columns[static_cast<std::size_t>(x)] = waits.at(pixel.begin) ? 1.0F : 0.0F;
     else
       columns[static_cast<std::size_t>(x)] = static_cast<float>(static_cast<double>(waits.busy(pixel)) / static_cast<double>(pixel.length()));

@@ -1,4 +1,4 @@
-// Lanes of what was worked out of a trace: gaps, waits.
+// Writes lanes of computed ranges: gaps, waits.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace lanescope::timeline {
 
-// Takes ranges in order and makes segments of them as they fill. Requires: they do not overlap.
+// Takes ranges in order and creates a segment whenever one is full. Requires: they do not overlap.
 class LaneWriter {
  public:
   void add(TimeRange range, NameId name, DetailId detail = 0) {

@@ -13,11 +13,11 @@
 namespace lanescope::timeline {
 namespace {
 
-constexpr Nanoseconds kBridged = 2;  // sampling periods between two samples that are taken together
+constexpr Nanoseconds kBridged = 2;  // sampling periods between two samples that are bridged
 
 struct SampledCall {
   NameId name = 0;
-  std::uint64_t identity = 0;  // of the function, or of the file whose code has no symbols
+  std::uint64_t identity = 0;  // of the function, or of the file if its code has no symbols
   DetailId detail = 0;
 };
 
@@ -25,7 +25,7 @@ class Chains {
  public:
   Chains(const Trace& trace, const samples::ShownCalls& calls) : trace_(trace), stacks_(trace.call_stacks()), calls_(calls) {}
 
-  // From the outermost call in.
+  // Starting with the outermost call.
   [[nodiscard]] const std::vector<SampledCall>& of(CallNodeId chain) {
     const auto [found, is_new] = known_.try_emplace(chain);
     std::vector<SampledCall>& all = found->second;
@@ -49,7 +49,7 @@ class Chains {
   std::unordered_map<CallNodeId, std::vector<SampledCall>> known_;
 };
 
-// Ranges of one level as they end.
+// Ranges of one level, in the order of their ends.
 class ChartLane {
  public:
   void add(TimeRange range, const SampledCall& call, EventIndex first_sample) {
@@ -64,14 +64,14 @@ class ChartLane {
   std::vector<EventIndex> sources_;
 };
 
-// Calls of one level, or the innermost ones, that go on.
+// Calls of one level, or the innermost ones, that have not ended yet.
 struct OpenCall {
   SampledCall call;
   Nanoseconds begin = 0;
   EventIndex first_sample = 0;
 };
 
-// Where the recording does not say how often it took samples: the median distance of the first ones.
+// If the recording does not tell its sampling period: the median distance of the first samples.
 Nanoseconds usual_distance(const Lane& samples) {
   constexpr EventIndex kLookedAt = 1'000;
   std::vector<Nanoseconds> distances;
@@ -98,8 +98,8 @@ StackChart stack_chart(const Trace& trace, LaneId id, const samples::ShownCalls&
     if (innermost) innermost_lane.add({innermost->begin, end}, innermost->call, innermost->first_sample);
     innermost.reset();
   };
-  Nanoseconds stands_until = 0, bridged_until = 0;  // of the sample before
-  CallNodeId before = 0;                            // its chain
+  Nanoseconds stands_until = 0, bridged_until = 0;  // of the previous sample
+  CallNodeId before = 0;                            // the chain of the previous sample
   for (EventIndex i = 0; i < samples.size(); ++i) {
     const Nanoseconds time = samples.start(i);
     const SampleDetail& detail = trace.sample_detail(samples.detail(i));
@@ -110,7 +110,7 @@ StackChart stack_chart(const Trace& trace, LaneId id, const samples::ShownCalls&
     const Nanoseconds period = detail.period > 0 ? detail.period : usual;
     stands_until = time + period;
     bridged_until = time + kBridged * period;
-    if (innermost && detail.call_node == before) continue;  // most samples of a loop
+    if (innermost && detail.call_node == before) continue;  // true for most samples of a loop
     before = detail.call_node;
     const std::vector<SampledCall>& chain = chains.of(detail.call_node);
     std::size_t shared = 0;

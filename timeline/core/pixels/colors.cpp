@@ -7,7 +7,7 @@
 namespace lanescope::timeline {
 namespace {
 
-std::uint32_t hash_of(std::string_view text) {  // FNV-1a, then mixed so that all bits count
+std::uint32_t hash_of(std::string_view text) {  // FNV-1a, then mixed so that all bits matter
   std::uint32_t hash = 2166136261u;
   for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 16777619u;
   hash ^= hash >> 15;
@@ -15,7 +15,7 @@ std::uint32_t hash_of(std::string_view text) {  // FNV-1a, then mixed so that al
   return hash ^ (hash >> 13);
 }
 
-// From 0 to 1, another for each `salt`.
+// From 0 to 1; different for each `salt`.
 double fraction(std::uint32_t hash, unsigned salt) { return static_cast<double>((hash >> (salt * 8)) & 0xff) / 255.0; }
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
@@ -29,7 +29,7 @@ Rgb in_scheme(Tone tone, ColorScheme scheme) {
   return from_hsl(tone.hue, tone.saturation, std::min(1.0, tone.lightness * 1.06));
 }
 
-// The program's colour, softer: pure red or blue over whole rows would drown everything else.
+// The program's colour with less saturation: pure red or blue across whole rows would outshine everything else.
 Rgb quieted(Rgb color, ColorScheme scheme) {
   const auto channel = [&](unsigned shift) { return static_cast<int>((color >> shift) & 0xff); };
   const auto [least, most] = std::minmax({channel(16), channel(8), channel(0)});
@@ -57,7 +57,7 @@ Tone api_tone(std::string_view name, std::uint32_t hash) {
   return {215, 0.08 + 0.08 * fraction(hash, 1), 0.56 + 0.12 * fraction(hash, 2)};
 }
 
-// A range's name without what numbers it: "step 12" and "step 13", "aten::mm, op_id = 3" and "..., op_id = 4" are of one kind.
+// The hash of a range's name without its numbers: "step 12" and "step 13", "aten::mm, op_id = 3" and "..., op_id = 4" have the same kind.
 std::uint32_t hash_of_kind(std::string_view name) {
   name = name.substr(0, name.find(','));
   while (!name.empty() && ((name.back() >= '0' && name.back() <= '9') || name.back() == ' ' || name.back() == '_' || name.back() == '#')) name.remove_suffix(1);
@@ -83,7 +83,7 @@ Tone thread_state_tone(std::string_view name) {
   return {215, 0.08, 0.80};
 }
 
-// From 0 (black) to 1 (white): how much light a colour gives, by the definition of sRGB.
+// From 0 (black) to 1 (white): the relative luminance of a colour, as sRGB defines it.
 double luminance(Rgb color) {
   const auto linear = [&](unsigned shift) {
     const double value = static_cast<double>((color >> shift) & 0xff) / 255;
@@ -187,7 +187,7 @@ Rgb blend(Rgb a, Rgb b, double share) noexcept {
 }
 
 double contrast(Rgb a, Rgb b) noexcept {
-  constexpr double kGlare = 0.05;  // of the surroundings, as WCAG has it
+  constexpr double kGlare = 0.05;  // of the surroundings, as in WCAG
   const double of_a = luminance(a) + kGlare, of_b = luminance(b) + kGlare;
   return std::max(of_a, of_b) / std::min(of_a, of_b);
 }

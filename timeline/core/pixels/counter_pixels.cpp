@@ -17,7 +17,7 @@ std::string with_decimals(double value, int decimals, std::string_view unit) {
   return unit.empty() ? std::string(text) : std::string(text) + " " + std::string(unit);
 }
 
-// 1, 2 or 5 times a power of ten, not below the value.
+// The smallest 1, 2 or 5 times a power of ten that is not below the value.
 double rounded_up(double value) {
   const double power = std::pow(10.0, std::floor(std::log10(value)));
   for (const double step : {1.0, 2.0, 5.0})
@@ -46,7 +46,7 @@ CounterScale counter_scale(const Trace& trace, CounterId id) {
 std::string scale_text(const Trace& trace, CounterId id, const CounterScale& scale) {
   const std::string& unit = trace.counters()[id].unit;
   if (unit != "%") return format_quantity(scale.top, unit);
-  return scale.top < 1 ? format_percent(scale.top, 2) : format_percent(scale.top, 0);  // a round number: counter_scale()
+  return scale.top < 1 ? format_percent(scale.top, 2) : format_percent(scale.top, 0);  // a round number, see counter_scale()
 }
 
 Rgb counter_color(const Trace& trace, CounterId id, ColorScheme scheme) noexcept {
@@ -63,7 +63,7 @@ std::vector<CounterSummary> counter_columns(const CounterSeries& series, const V
   for (std::size_t x = 0; x <= width; ++x) edges[x] = viewport.time_at(static_cast<std::int64_t>(x));
   std::vector<CounterSummary> columns(width);
   series.summarize(edges, columns);
-  // Where a pixel is shorter than a nanosecond, its window is empty: it shows what holds there.
+  // If a pixel is shorter than a nanosecond, its window is empty: it shows the value at that time.
   for (std::size_t x = 0; x < width; ++x)
     if (edges[x] == edges[x + 1])
       if (const auto sample = series.at(edges[x])) columns[x].add(sample->value, 1);

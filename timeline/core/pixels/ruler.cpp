@@ -48,7 +48,7 @@ Ruler make_ruler(const Viewport& viewport, double spacing) {
   ruler.minor_step = ruler.step < 10 ? 1 : ruler.step / (digit == 2 ? 4 : 5);
   const Nanoseconds length = viewport.range.length();
 
-  // Where absolute labels would be long, they count from the round time of a larger unit in front of them, which stands there itself.
+  // If absolute labels would be long, labels are relative to the preceding round time of a larger unit, which is labelled itself.
   std::size_t unit = 0;
   while (unit + 1 < kUnits.size() && kUnits[unit + 1].size <= length) ++unit;
   const int digits = decimals(ruler.step, kUnits[unit].size);

@@ -21,15 +21,15 @@ constexpr std::int32_t kRulerHeight = 22;  // px
 constexpr std::int32_t kRowHeight = 22;    // px, with a gap of 3
 constexpr std::int32_t kBarHeight = kRowHeight - 3;
 constexpr double kTickSpacing = 90;            // px
-constexpr double kLetterWidth = 6.2;           // px of a letter, on average
-constexpr double kNarrowestName = 34;          // px of a box that is named
+constexpr double kLetterWidth = 6.2;           // average px of a letter
+constexpr double kNarrowestName = 34;          // px; narrower boxes get no name
 constexpr double kIdleShade = 0.30;            // of a cause's colour, as in the timeline
-constexpr double kWaitingShade = 0.6;          // of white, over what does nothing but wait
-constexpr int kWaitingShades = 6;              // that are told apart
-constexpr std::int32_t kNarrowestCause = 150;  // px of a gap whose cause is written
+constexpr double kWaitingShade = 0.6;          // share of white over time that only waits
+constexpr int kWaitingShades = 6;              // number of distinct shades
+constexpr std::int32_t kNarrowestCause = 150;  // px; narrower gaps get no label of their cause
 constexpr std::size_t kOuterLevels = 2;
 constexpr double kIndent = 10;              // px
-constexpr std::size_t kLongestTitle = 300;  // letters of a name that the pointer is over: a page has thousands
+constexpr std::size_t kLongestTitle = 300;  // letters of a name that is shown under the pointer, because a page has thousands of them
 constexpr Rgb kWhite = 0xffffffff;
 constexpr const char* kNoteColor = "#955c00";
 constexpr ColorScheme kScheme = ColorScheme::kLight;
@@ -46,14 +46,14 @@ std::string number(double value) {
   return text;
 }
 
-// As many letters as there is room for.
+// As many letters as fit.
 std::string fitting(std::string_view text, double room) { return shortened(text, static_cast<std::size_t>(std::max(0.0, room / kLetterWidth))); }
 
 std::size_t letters(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }));
 }
 
-// Rectangles of one colour are one path.
+// Draws rectangles; all of one colour are one path.
 class Painter {
  public:
   void fill(double x, double y, double width, double height, Rgb color) {
@@ -70,14 +70,14 @@ class Painter {
   std::map<Rgb, std::string> paths_;
 };
 
-// `kind_of_row`: calls that samples were seen in have the kind of their code as detail.
+// `kind_of_row`: calls of samples have their CodeKind as detail.
 Rgb color_of(const Trace& trace, RowKind kind_of_row, TrackKind kind, NameId name, DetailId detail) {
   if (kind_of_row == RowKind::kStackChart) return call_color(detail == 0 ? CodeKind::kNative : static_cast<CodeKind>(detail - 1), trace.name(name), kScheme);
   const bool is_range = kind == TrackKind::kNvtxRanges || kind == TrackKind::kNvtxProcessRanges || kind == TrackKind::kNvtxMarks;
   return event_color(kind, trace.name(name), is_range && detail != 0 ? trace.nvtx_detail(detail).color : 0, kScheme);
 }
 
-// Names as they are in the source, but for states, which are words of ours.
+// Names as in the source code, except states, which are translated.
 std::string name_of(const Trace& trace, const Box& box) {
   if (box.kind == TrackKind::kThreadStates) return shown_language().translate(trace.name(box.name));
   if (box.kind == TrackKind::kKernels) return compact_kernel_name(trace.name(box.name));
@@ -123,7 +123,7 @@ class Drawing {
   struct Line {
     const SvgRow* row = nullptr;
     const Level* level = nullptr;
-    bool is_first = true;  // of its row, which names it
+    bool is_first = true;  // of its row, whose name it shows
   };
 
   void add_lines(const SvgRow& picture_row) {
@@ -176,7 +176,7 @@ class Drawing {
     shade(idle, top);
     pixels.for_each_column([&](std::int32_t x, const Column& column) {
       if (!column.longest.valid()) return;
-      const double tick = column.kind == TrackKind::kCpuSamples ? kBarHeight / 2.0 : kBarHeight;  // samples are many, and say little by themselves
+      const double tick = column.kind == TrackKind::kCpuSamples ? kBarHeight / 2.0 : kBarHeight;  // samples are numerous, and a single one says little
       const double bar = column.busy == 0 ? tick : std::max(2.0, busy_share(column, viewport_.step(), sharers) * kBarHeight);
       const bool is_longest = column.longest_name == column.dominant || row.kind == RowKind::kStackChart;
       const Rgb color = column.busy == 0 || has_dominant(column)
@@ -190,7 +190,7 @@ class Drawing {
     return svg + waits(*line.level, top);
   }
 
-  // From the bottom to the mean, from the least to the most, and the mean; the value of the top in front.
+  // Draws the area from the bottom to the mean, the band from minimum to maximum, and the mean; the value of the top in front.
   std::string counter(CounterId id, double top) {
     const CounterScale scale = counter_scale(trace_, id);
     const double resolution = trace_.counters()[id].resolution;
@@ -208,14 +208,14 @@ class Drawing {
       const double mean = y_of(column.mean()), most = y_of(static_cast<double>(column.maximum)), least = y_of(static_cast<double>(column.minimum));
       painter_.fill(x, least + 1, 1, top + kBarHeight - least - 1, blend(kWhite, color, kCounterFill));
       painter_.fill(x, most, 1, least + 1 - most, blend(kWhite, color, kCounterBand));
-      const double from = before.value_or(mean);  // a step is drawn as one
+      const double from = before.value_or(mean);  // a step is drawn as a vertical line
       lines_of_means_.fill(x, std::min(from, mean), 1, std::abs(from - mean) + 1, color);
       before = mean;
     }
     return painter_.take() + lines_of_means_.take() + label(kNames + 3, top + 10, scale_text(trace_, id, scale), "#666666");
   }
 
-  // Neighbouring columns of one shade are one piece.
+  // Neighbouring columns of the same shade are drawn as one piece.
   std::string waits(const Level& level, double top) const {
     if (communication_ == nullptr) return {};
     const std::vector<float> columns = communication_->waiting_columns(level, viewport_);
@@ -233,7 +233,7 @@ class Drawing {
     return svg;
   }
 
-  // Why nothing runs, where there is room to say it.
+  // The causes of gaps, if there is room for them.
   std::string causes(GpuId gpu, std::span<const IdleTime::Column> columns, double top) const {
     std::string svg;
     for (const IdleTime::Stretch& stretch : idle_->stretches(gpu, viewport_, columns, kNarrowestCause))
@@ -254,7 +254,7 @@ class Drawing {
       if (right <= left) continue;
       const Rgb color = color_of(trace_, kind, box.kind, box.name, box.detail);
       const std::string name = name_of(trace_, box);
-      // What was worked out, as ranges on a GPU, does not last as long as the event that it comes from.
+      // A computed event, for example a range on a GPU, does not have the duration of the event that it comes from.
       const bool is_derived = kind == RowKind::kStackChart || kind == RowKind::kGpuRanges;
       const std::string time = is_derived ? std::string() : ", " + format_duration(trace_.event(box.event).duration);
       svg += "<g><title>" + markup_text(shortened(name, kLongestTitle) + time) + "</title><rect x=\"" + number(kNames + left) + "\" y=\"" + number(top) +
@@ -273,7 +273,7 @@ class Drawing {
            std::to_string(height - kRulerHeight + 3) + "\" fill=\"none\" stroke=\"#00796b\"/>";
   }
 
-  // As much of each text as there is room for in front of the next one.
+  // As much of each text as fits in front of the next one.
   std::string notes(std::int32_t height) const {
     constexpr double kLeastText = 20;  // px
     std::string svg;
@@ -353,7 +353,7 @@ std::vector<SvgRow> telling_rows(const RowTree& tree, ContentCache& contents, Ti
     const Nanoseconds busy = contents.content(row.all).busy(range);
     if (busy > 0 || rank == 0) candidates.push_back({index, rank, busy});
   }
-  // Threads and processors say something where nobody calls anything.
+  // Threads and processors are informative only if there are no calls.
   if (std::any_of(candidates.begin(), candidates.end(), [](const Candidate& each) { return each.rank < 2; }))
     std::erase_if(candidates, [](const Candidate& each) { return each.rank == 2; });
   std::stable_sort(candidates.begin(), candidates.end(),

@@ -1,4 +1,4 @@
-// Rows of counters: those of a GPU below it, in groups; those of a process below that; those of the machine below a row of their own.
+// Rows of counters: those of a GPU below the GPU, in groups; those of a process below the process; those of the machine below a row of their own.
 #include <algorithm>
 
 #include "row_tree_builder.h"
@@ -32,9 +32,8 @@ void RowTreeBuilder::add_machine() {
   add_counters(add_row(key, "Machine", RowKind::kCounters, part_.heading), key, counters);
 }
 
-// Groups stand in the order in which their first counters were defined; the first two are open. What was sampled of the GPU as a whole
-// stands under one heading; what a process did on it, or has, does not. The heading is closed at first where threads that call CUDA or set ranges
-// stand below: they are what one looks for.
+// Groups have the order in which their first counters were defined; the first two are expanded. Counters that were sampled of the whole GPU have a common
+// heading; counters of a process do not. The heading is collapsed initially if threads that call CUDA or set ranges are below it, because users look for those.
 void RowTreeBuilder::add_counters(RowIndex parent, const std::string& key, const std::vector<CounterId>& counters) {
   constexpr std::size_t kOpenGroups = 2;
   struct Group {

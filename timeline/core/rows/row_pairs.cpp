@@ -9,7 +9,7 @@
 namespace lanescope::timeline {
 namespace {
 
-// "[4711] python" is another number in every run.
+// The number in "[4711] python" differs in every run.
 std::string name_of(const Row& row) {
   std::string name = row.label.english();
   if (name.starts_with('['))
@@ -35,7 +35,7 @@ std::vector<RowPair> pair_rows(const RowTree& tree, std::span<const RowIndex> fi
   std::vector<RowPair> pairs;
   for (const RowIndex index : first) pairs.push_back({index, std::nullopt});
   std::vector<RowIndex> left(second.begin(), second.end());
-  // Gives each row of the first that has no partner yet the next one that has its key among those of the second; rows without a key are left out.
+  // Pairs each unpaired row of `first` with the next row of `second` that has the same key; rows without a key are left out.
   const auto pair_by = [&](auto key_in_first, auto key_in_second) {
     std::map<typename decltype(key_in_second(std::declval<const Row&>()))::value_type, std::deque<RowIndex>> waiting;
     for (const RowIndex index : left)
@@ -61,7 +61,7 @@ std::vector<RowPair> pair_rows(const RowTree& tree, std::span<const RowIndex> fi
 }
 
 std::optional<RowIndex> row_of_other_trace(const RowTree& tree, RowIndex row) {
-  std::vector<RowIndex> path{row};  // from the row up
+  std::vector<RowIndex> path{row};  // from the row upwards
   while (tree.row(path.back()).parent) path.push_back(*tree.row(path.back()).parent);
   const std::optional<RowPair> headings = headings_of_two(tree);
   if (path.size() < 2 || !headings || tree.row(path.back()).kind != RowKind::kTrace) return std::nullopt;

@@ -63,7 +63,7 @@ bool LaneSource::matches(const Trace& trace, const Event& event) const noexcept 
 }
 
 bool is_behind(TimeRange known, std::optional<Nanoseconds> now) noexcept {
-  constexpr Nanoseconds kMostUnknown = 10;  // the tenth part of what is known
+  constexpr Nanoseconds kMostUnknown = 10;  // a tenth of the known time
   return now && *now - known.end > known.length() / kMostUnknown;
 }
 
@@ -108,7 +108,7 @@ std::vector<Level> overview(const RowTree& tree) {
   for (const Row& row : tree.rows()) {
     if (row.kind == RowKind::kGpuHardware) append(gpus, row.all);
     if (row.kind == RowKind::kCudaApi || (row.kind == RowKind::kNvtx && calls.empty()))
-      append(calls, row.levels.front());  // the outermost: it covers what is nested in it
+      append(calls, row.levels.front());  // the outermost level: it covers what is nested in it
     if (row.kind == RowKind::kProcessorGroup) append(processors, row.all);
     if (row.kind == RowKind::kThread) append(threads, row.levels.empty() ? row.all : row.levels.front());
   }
@@ -141,7 +141,7 @@ bool is_heading(const Row& row) noexcept {
 }
 
 std::size_t sharers_of(const Row& row) noexcept {
-  // How busy many equal things are on average says more than that one of them is.
+  // The mean of many equal items is more informative than whether one of them is busy.
   const bool is_mean = row.kind == RowKind::kProcessorGroup || row.kind == RowKind::kQuietThreads;
   return is_mean ? std::max<std::size_t>(1, row.children.size()) : 1;
 }

@@ -1,4 +1,4 @@
-// Rows of what the processors did: the strip of a thread's states, its samples, and the processors themselves.
+// Rows of processor activity: the strip of a thread's states, its samples, and the processors themselves.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -7,8 +7,8 @@
 #include "row_tree_builder.h"
 
 namespace lanescope::timeline {
-// A thread's own row shows when it ran, and when it could have run: how high, how much of that time. Where it is empty, the thread waited.
-// Below come the samples.
+// The row of a thread shows when it ran and when it could have run; the height is the share of the time. Where the row is empty, the thread waited. The samples
+// are below.
 void RowTreeBuilder::add_thread_states(RowIndex index, const Tracks& tracks) {
   Level states;
   const RunningTime time = running_time(tracks);
@@ -34,9 +34,9 @@ void RowTreeBuilder::add_thread_states(RowIndex index, const Tracks& tracks) {
   row.levels.push_back(combined(samples));
 }
 
-// Calls below their callers; closed, the innermost ones.
+// Calls below their callers; the innermost calls while collapsed.
 void RowTreeBuilder::add_stack_chart(RowIndex thread, const std::string& key, const Tracks& tracks) {
-  if (!has_memory_for_events_) return;  // to know how deep the chains are, all samples are looked at
+  if (!has_memory_for_events_) return;  // the depth of the chains requires all samples
   const Tracks samples = select(tracks, TrackKind::kCpuSamples);
   std::uint32_t depth = 0;
   Level innermost;
@@ -69,8 +69,8 @@ RowTreeBuilder::RunningTime RowTreeBuilder::running_time(const Tracks& tracks) {
   return time;
 }
 
-// A state is told once it is over. So while it is recorded, a thread that ran for a second and waits since then has run for all of the time that is
-// known of it.
+// A state is recorded when it ends. So in a running recording, a thread that ran for a second and has waited since then seems to have run all of its known
+// time.
 bool RowTreeBuilder::is_thread_behind(const RunningTime& time, ProcessId process) const {
   const Provenance& provenance = trace_.provenance();
   const bool is_recorded_now = provenance.format == "Lanescope" && !provenance.finished && !trace_.processes()[process].end;
@@ -78,7 +78,7 @@ bool RowTreeBuilder::is_thread_behind(const RunningTime& time, ProcessId process
 }
 
 bool RowTreeBuilder::is_quiet(const Tracks& tracks) {
-  constexpr double kMostRunning = 0.05;  // of the time in which the thread is known
+  constexpr double kMostRunning = 0.05;  // of the time for which the thread's states are known
   const bool calls = std::any_of(tracks.begin(), tracks.end(),
                                  [](const Track* track) { return track->key.kind != TrackKind::kThreadStates && track->key.kind != TrackKind::kCpuSamples; });
   if (calls) return false;
@@ -86,11 +86,11 @@ bool RowTreeBuilder::is_quiet(const Tracks& tracks) {
   return time.known > 0 && share_of(time.running, time.known) < kMostRunning;
 }
 
-// Of many processes, those that call CUDA or set ranges stand first, and are open. Where there are none, those that ran longest do: a script starts
-// dozens of others before the program that it is for.
+// If there are many processes, those that call CUDA or set ranges come first and are expanded. If there are none, those that ran longest do, because a script
+// starts dozens of others before the actual program.
 std::size_t RowTreeBuilder::put_first_what_matters(std::vector<ProcessId>& shown) {
   constexpr std::size_t kOpenProcesses = 4;
-  constexpr Nanoseconds kOfLongest = 10;  // what ran for less than the tenth part of the longest is a detail beside it
+  constexpr Nanoseconds kOfLongest = 10;  // the divisor: processes that ran for less than this part of the longest one are not expanded
   if (shown.size() <= kOpenProcesses) return shown.size();
   struct Work {
     bool uses_gpu_or_ranges = false;
@@ -132,8 +132,8 @@ void RowTreeBuilder::add_processors() {
   const std::string key = part_.key + "processors";
   const RowIndex group = add_row(key, Message("CPU cores ({number})", {{"number", std::to_string(tracks.size())}}), RowKind::kProcessorGroup, part_.heading);
   tree_.rows_[group].expanded_initially = false;
-  // Of a saved part, what reaches into it is there whole. Where that would have to be read from the file, it counts whole, but for no more than the part's
-  // time.
+  // States that reach into a saved part are stored whole. If their times would have to be read from the file, they count whole, but for no more than the
+  // duration of the part.
   const auto busy_in_part = [this](const Track& track) {
     Nanoseconds sum = 0;
     for (const LaneId id : track.lanes) {
@@ -161,7 +161,7 @@ void RowTreeBuilder::add_processors() {
 
 std::optional<EventRef> quiet_state(const Trace& trace, const Level& level, Nanoseconds time) {
   const auto is_of_first = [&](const LaneSource& source) { return source.lane == level.front().lane; };
-  // Of several threads together, nothing is said of one.
+  // A row that combines several threads does not describe one of them.
   if (level.empty() || !std::all_of(level.begin(), level.end(), is_of_first)) return std::nullopt;
   const LaneId lane = level.front().lane;
   if (trace.track_of(lane).key.kind != TrackKind::kThreadStates) return std::nullopt;

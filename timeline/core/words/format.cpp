@@ -62,7 +62,7 @@ std::string format_share(double share) {
 }
 
 std::optional<Nanoseconds> parse_time(std::string_view text) {
-  constexpr double kLargest = 9.2e18;  // what fits into 64 bits
+  constexpr double kLargest = 9.2e18;  // fits into 64 bits
   const auto trim = [](std::string_view part) {
     while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
     while (!part.empty() && part.back() == ' ') part.remove_suffix(1);

@@ -1,5 +1,5 @@
-// What a person changes of rows and markers, to be undone and done again. An edit changes what it changed then, and leaves the rest as it is by
-// now: rows that were opened since stay open, and notes that another window wrote meanwhile stay.
+// The user's changes to rows and markers, for undo and redo. An edit changes only what it changed first, and leaves the rest in its present state: rows that
+// were expanded since stay expanded, and notes that another window wrote meanwhile stay.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ class ViewState;
 
 class RowsEdit : public QUndoCommand {
  public:
-  // `text`: what is done, as a menu says it: "Hide the row".
+  // `text`: the action, for a menu: "Hide the row".
   RowsEdit(ViewState& state, const QString& text, RowArrangement before, RowArrangement after);
   void undo() override { change(after_, before_); }
   void redo() override { change(before_, after_); }

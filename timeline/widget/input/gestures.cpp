@@ -24,7 +24,7 @@ bool is_trackpad(const QWheelEvent& event) {
   return says_so || (event.phase() != Qt::NoScrollPhase && event.hasPixelDelta());
 }
 
-// How far the fingers moved, in logical pixels. X11 knows only angles.
+// The distance that the fingers moved, in logical pixels. X11 reports only angles.
 QPointF moved(const QWheelEvent& event) {
   if (event.hasPixelDelta()) return event.pixelDelta();
   return QPointF(event.angleDelta()) / kNotch * kPanPerNotch;
@@ -44,9 +44,9 @@ WheelStep wheel_step(const QWheelEvent& event, WheelUse alone) {
   const double notches = angle.y() / kNotch;
   const Qt::KeyboardModifiers modifiers = event.modifiers();
   if (modifiers & Qt::ControlModifier) return {.zoom = std::pow(kZoomPerNotch, notches)};
-  if (modifiers & Qt::ShiftModifier)  // some platforms turn the axis themselves
+  if (modifiers & Qt::ShiftModifier)  // some platforms swap the axes themselves
     return {.pan = -(angle.y() != 0 ? angle.y() : angle.x()) / kNotch * kPanPerNotch};
-  if (modifiers & Qt::AltModifier)  // Qt turns the axis itself
+  if (modifiers & Qt::AltModifier)  // Qt swaps the axes itself
     return {.scroll = (angle.y() != 0 ? angle.y() : angle.x()) / kNotch * kScrollPerNotch};
   if (is_trackpad(event)) return {.pan = -moved(event).x(), .scroll = moved(event).y()};
   if (std::abs(angle.x()) > std::abs(angle.y())) return {.pan = -angle.x() / kNotch * kPanPerNotch};

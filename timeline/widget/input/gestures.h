@@ -1,4 +1,4 @@
-// What gestures mean, apart from the widgets that receive them.
+// The meaning of gestures, independent of the widgets that receive them.
 #pragma once
 
 #include "model/trace/types.h"
@@ -8,8 +8,8 @@ class QWheelEvent;
 
 namespace lanescope::timeline {
 
-// A menu bar becomes active when Alt is released, unless the mouse did something meanwhile that it knows; a wheel is nothing of that. Tells
-// it, where the wheel was turned with Alt.
+// A menu bar becomes active when Alt is released, unless it saw a mouse action meanwhile; turning the wheel does not count as one. This simulates a mouse
+// action if the wheel is turned with Alt.
 void keep_menu_bar_closed(const QWheelEvent& event);
 
 struct WheelStep {
@@ -18,14 +18,14 @@ struct WheelStep {
   double scroll = 0;  // logical pixels by which the rows move down
 };
 
-// A wheel zooms, or scrolls, as `alone` says; with Ctrl it zooms, with Shift it pans, with Alt it scrolls. Two fingers on a trackpad move what is seen with
-// them, pixel by pixel, in both directions; with Ctrl they zoom.
+// A wheel zooms or scrolls, depending on `alone`; with Ctrl it zooms, with Shift it pans, with Alt it scrolls. Two fingers on a trackpad move the view pixel by
+// pixel in both directions; with Ctrl they zoom.
 [[nodiscard]] WheelStep wheel_step(const QWheelEvent& event, WheelUse alone = WheelUse::kZoom);
 
-// Logical pixels by which a wheel or trackpad over the names of rows moves them down.
+// Logical pixels by which a wheel or trackpad over the row names moves them down.
 [[nodiscard]] double scrolled_rows(const QWheelEvent& event);
 
-// The event with room for what is around it.
+// The time of the event with some room around it.
 [[nodiscard]] TimeRange range_around(const Event& event);
 
 }  // namespace lanescope::timeline

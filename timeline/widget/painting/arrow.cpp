@@ -10,12 +10,12 @@
 namespace lanescope::timeline {
 namespace {
 
-constexpr double kFarAway = 80;  // logical pixels outside of the window: where lines to events far off begin
+constexpr double kFarAway = 80;  // logical pixels outside of the window: where lines to distant events start
 constexpr double kHead = 7;
 
 double near(double value, double low, double high) { return std::clamp(value, low - kFarAway, high + kFarAway); }
 
-// At the edge of what is visible, near where the line leaves it.
+// Draws the label at the edge of the visible part, near the point where the line leaves it.
 void draw_label(QPainter& painter, const ArrowEnd& end, const QRectF& visible, const Theme& theme) {
   if (end.label.isEmpty() || visible.contains(end.place)) return;
   QString text = end.label;

@@ -1,4 +1,4 @@
-// Lines from what launched to what was launched.
+// Lines from an event to the events that it launched.
 #pragma once
 
 #include <QPointF>
@@ -13,11 +13,11 @@ namespace lanescope::timeline {
 
 struct ArrowEnd {
   QPointF place;
-  QString label;  // what is there, for where it is out of sight
+  QString label;  // of the end, shown if the end is out of sight
 };
 
-// From `from` to the right, then to `to`. Where an end lies outside of what is visible, the line leaves it, and says at the edge what it
-// leads to. Nothing is drawn where both ends lie beyond the same edge.
+// Draws a line from `from` to the right, then to `to`. If an end lies outside of the visible part, the line leaves it, and a label at the edge names the end.
+// Nothing is drawn if both ends lie beyond the same edge.
 void draw_arrow(QPainter& painter, const ArrowEnd& from, const ArrowEnd& to, const QRectF& visible, const Theme& theme);
 
 }  // namespace lanescope::timeline

@@ -1,4 +1,4 @@
-// Colours by kind and name, worked out once for each.
+// Colours by kind and name, each computed once.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Paints the rows of counters: for each column of pixels a band from the least to the most that it holds, and a line at the mean.
+// Paints the rows of counters: for each pixel column a band from the minimum to the maximum, and a line at the mean.
 #pragma once
 
 #include <QImage>
@@ -9,7 +9,7 @@
 
 namespace lanescope::timeline {
 
-// Into [top, top + height) device pixels, with what the top of the scale means. Narrower than that, nothing.
+// Paints into [top, top + height) device pixels, with a label for the top of the scale. Paints nothing if the height is too small.
 void paint_counter(const ViewState& state, QPainter& painter, CounterId id, const Viewport& viewport, QImage& image, int top, int height);
 
 }  // namespace lanescope::timeline

@@ -1,5 +1,5 @@
-// Colours and measures of the timeline, derived from the application's palette and font: light and dark follow from it. What is written
-// has a contrast of 4.5 at least with what it is written on, where the palette's own text has a good one.
+// Colours and measures of the timeline, derived from the application's palette and font, which also decide between light and dark. Text has a contrast of at
+// least 4.5 to its background if the palette's own text has a good one.
 #pragma once
 
 #include <QColor>
@@ -13,16 +13,16 @@ namespace lanescope::timeline {
 
 struct Theme {
   ColorScheme scheme = ColorScheme::kLight;
-  QColor background;  // of rows: where nothing happens
+  QColor background;  // of rows without events
   QColor group;       // of rows that only group others
   QColor panel;       // headers, ruler, minimap
   QColor separator;
   QColor grid;
-  QColor current;  // behind the name of the row that keys are about
+  QColor current;  // the background of the name of the row that keys act on
   QColor text;
   QColor quiet_text;
   QColor accent;  // selection, correlation
-  QColor range;   // selected range, translucent: beside it something else must be in sight
+  QColor range;   // selected range; translucent, and never the only mark of it
   QColor marker;
   RowMetrics rows;
 

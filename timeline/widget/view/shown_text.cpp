@@ -9,10 +9,10 @@
 namespace lanescope {
 namespace {
 
-constexpr QChar kIsolate(0x2068);     // of what its own first letter says: FIRST STRONG ISOLATE
+constexpr QChar kIsolate(0x2068);     // FIRST STRONG ISOLATE: the first letter decides the direction
 constexpr QChar kEndIsolate(0x2069);  // POP DIRECTIONAL ISOLATE
 
-enum class Way { kLeft, kRight, kNone };  // where a character leads a line: Latin, Hebrew, digits and signs
+enum class Way { kLeft, kRight, kNone };  // the direction of a character: Latin, Hebrew, digits and signs
 
 Way way_of(char32_t letter) {
   switch (QChar::direction(letter)) {
@@ -26,7 +26,7 @@ Way way_of(char32_t letter) {
   }
 }
 
-// What stands around names, or between two of them.
+// Characters around names, or between two of them.
 bool is_delimiter(char32_t letter) { return std::u32string_view(U"\n[](){}<>:;,·|=").find(letter) != std::u32string_view::npos; }
 
 }  // namespace
@@ -41,7 +41,7 @@ QString isolated(const QString& text) {
   if (!has(Way::kRight) || is_name) return text;
   QString shown;
   for (qsizetype i = 0; i < letters.size();) {
-    // From a letter that leads to the left, up to the last letter or digit before one that leads to the right, or before what ends a name.
+    // From a right-to-left letter to the last letter or digit before a left-to-right letter or before a delimiter.
     qsizetype end = i;
     if (way_of(letters[i]) == Way::kRight)
       for (qsizetype next = i; next < letters.size() && way_of(letters[next]) != Way::kLeft && !is_delimiter(letters[next]); ++next)

@@ -32,7 +32,7 @@ QString open_in_editor(const QString& command, const QString& file, std::uint32_
   if (!has_file) return QObject::tr("The command of the editor, %1, has no %f in it, where the file goes. Change it with View > Editor.").arg(command);
   const QString program = words.takeFirst();
   for (QString& word : words) {
-    // The file last: its name may have %l in it.
+    // The file is replaced last, because its name may contain %l.
     word.replace(QStringLiteral("%l"), QString::number(std::max<std::uint32_t>(1, line)));
     word.replace(QStringLiteral("%f"), info.absoluteFilePath());
   }

@@ -15,7 +15,7 @@
 namespace lanescope::ui {
 namespace {
 
-// Of a folder, what the traces in it are together: it is opened as one.
+// For a folder, the facts about all traces in it, because it is opened as one.
 FileFacts facts_of_folder(const std::filesystem::path& folder, qint64 changed) {
   FileFacts facts{FileFacts::State::kThere, changed, 0};
   std::error_code failed;
@@ -42,7 +42,7 @@ FileFacts facts_of(const QByteArray& path) {
 
 struct FileLookup::Link {
   std::mutex mutex;
-  FileLookup* lookup = nullptr;  // null: it is gone
+  FileLookup* lookup = nullptr;  // null: it was destroyed
 };
 
 FileLookup::FileLookup(QObject* parent) : QObject(parent), link_(std::make_shared<Link>()) { link_->lookup = this; }
@@ -77,7 +77,7 @@ void FileLookup::look(const QString& path) {
     std::thread(work).detach();
     looking_.insert(path);
   } catch (const std::system_error&) {
-    return;  // no thread can be had: nothing is known of it
+    return;  // no thread can be created: nothing becomes known
   }
 }
 

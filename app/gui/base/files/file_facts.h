@@ -1,7 +1,7 @@
-// When files were changed last and how large they are, looked up off the GUI thread: a file on a network that does not answer holds nothing up
-// but what is said of it.
+// Sizes and times of the last change of files. They are looked up off the GUI thread, so that a file on a network that does not answer delays only what is
+// shown about it.
 //
-// Threads: the GUI thread only. Each lookup has a thread of its own, which is left to itself where it has no answer yet.
+// Threads: the GUI thread only. Each lookup has its own thread; a thread that has no answer yet is not waited for.
 #pragma once
 
 #include <memory>
@@ -28,9 +28,9 @@ class FileLookup : public QObject {
   explicit FileLookup(QObject* parent = nullptr);
   ~FileLookup() override;
 
-  // As it was when its lookup ended last; none: it has not.
+  // The result of the last lookup of this path; nothing if none has finished.
   [[nodiscard]] std::optional<FileFacts> of(const QString& path) const;
-  // Looks again, unless it is looking already. Ends with found().
+  // Starts a lookup, unless one is running for this path. found() is emitted when it ends.
   void look(const QString& path);
 
  signals:
@@ -40,7 +40,7 @@ class FileLookup : public QObject {
   struct Link;
   QHash<QString, FileFacts> known_;
   QSet<QString> looking_;
-  std::shared_ptr<Link> link_;  // to this, for threads that may outlive it
+  std::shared_ptr<Link> link_;  // to this object, for threads that may outlive it
 };
 
 }  // namespace lanescope::ui

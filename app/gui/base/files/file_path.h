@@ -1,4 +1,4 @@
-// Paths as Qt has them, and as the system does.
+// Converts paths of Qt to paths of the system.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace lanescope::ui {
 
-// What a path of Qt stands for. A name on disk is bytes, and Qt has a replacement character for those that are no text: such a name is looked for in
-// its folder, and is found where it is the only one that Qt calls so.
+// The file that a path of Qt stands for. Names on disk are bytes; Qt replaces bytes that are not text with a replacement character. Such a name is searched in
+// its folder, and is found if only one file there has this name in Qt.
 [[nodiscard]] std::filesystem::path file_path(const QString& path);
 
 }  // namespace lanescope::ui

@@ -26,7 +26,7 @@ KeyBindings::Keys KeyBindings::keys(const QString& id) const {
   return command != nullptr ? command->at_first : Keys();
 }
 
-// What the window and the timeline do with one key at first, such as going to a time, is the same.
+// The window and the timeline may have the same default key for the same action, for example going to a time; that is no conflict.
 QString KeyBindings::refusal(const Command& command, const Keys& keys) const {
   for (const QKeySequence& key : keys)
     for (const Command& other : commands_) {

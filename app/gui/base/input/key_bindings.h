@@ -1,5 +1,4 @@
-// Which keys do what: as the viewer has it at first, but for what somebody chose otherwise, which settings keep. All windows of the process have
-// the same.
+// Which keys run which commands: the defaults of the viewer, except the keys that the user chose, which settings keep. All windows of the process share them.
 //
 // Threads: the GUI thread only.
 #pragma once
@@ -26,13 +25,14 @@ class KeyBindings : public QObject {
 
   [[nodiscard]] static KeyBindings& ofProcess();
 
-  void add(const Command& command);                                                 // one that is known already stays as it is
-  [[nodiscard]] const std::vector<Command>& commands() const { return commands_; }  // in the order in which they were added
+  void add(const Command& command);                                                 // a command that is known already stays unchanged
+  [[nodiscard]] const std::vector<Command>& commands() const { return commands_; }  // in the order of add()
   [[nodiscard]] Keys keys(const QString& id) const;
 
-  // From now on this key alone does it (an empty one: none does). Empty, or a sentence that says why not: another command has the key.
+  // From now on only this key runs the command; an empty key: none does. Returns an empty text, or a sentence that says why it failed: another command has the
+  // key.
   [[nodiscard]] QString choose(const QString& id, const QKeySequence& key);
-  [[nodiscard]] QString reset(const QString& id);  // to what it was at first; refused likewise
+  [[nodiscard]] QString reset(const QString& id);  // to the default; fails in the same way
   void resetAll();
 
  signals:

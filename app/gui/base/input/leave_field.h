@@ -1,4 +1,4 @@
-// Fields that filter or search, left by the keyboard.
+// Leaves fields that filter or search by the keyboard.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace lanescope::ui {
 
-// Esc empties the field and goes on with `then`, which gives the keyboard to what the field was about.
+// Esc empties the field and calls `then`, which gives the keyboard focus to what the field filters or searches.
 void leave_with_escape(QLineEdit& field, std::function<void()> then);
 
 }  // namespace lanescope::ui

@@ -1,4 +1,4 @@
-// What a list offers, where that grows with a trace.
+// Fills combo boxes whose entries change while a trace grows.
 #pragma once
 
 #include <utility>
@@ -10,9 +10,9 @@
 
 namespace lanescope::ui {
 
-using OfferedEntries = std::vector<std::pair<QString, QVariant>>;  // what is read, and what it stands for
+using OfferedEntries = std::vector<std::pair<QString, QVariant>>;  // the text, and the value that it stands for
 
-// The list has these entries. Those that it has in the same place already stay, so that who chooses from it just now is not disturbed.
+// Gives the list these entries. Entries that are unchanged at their place are not touched, so that a user who is choosing is not disturbed.
 void offer_entries(QComboBox& list, const OfferedEntries& entries);
 
 }  // namespace lanescope::ui

@@ -1,4 +1,4 @@
-// Who takes what is typed: a field, or a list in which it leads to the entry that begins so.
+// Which widgets use typed text: fields, and lists in which typing finds the entry that starts with it.
 #pragma once
 
 #include <QKeyEvent>
@@ -7,8 +7,8 @@
 namespace lanescope::ui {
 
 [[nodiscard]] bool takes_typing(const QWidget& widget);
-// Whether the key types something, rather than commands: no Shift, Ctrl, Alt or the like is held. So Shift+Z is a command in lists, too, and a capital letter
-// leads to no entry there. Not for fields, which know it themselves.
+// True if the key types a character and is not a command: no Shift, Ctrl, Alt or other modifier is held. So Shift+Z is a command in lists, too, and a capital
+// letter finds no entry there. Not for fields, which decide themselves.
 [[nodiscard]] bool is_typed(const QKeyEvent& event);
 
 }  // namespace lanescope::ui

@@ -8,7 +8,7 @@
 namespace lanescope::ui {
 namespace {
 
-// Null where the widget is no such field and no part of one.
+// Null if the widget is neither such a field nor a part of one.
 QWidget* field_of(QObject* watched) {
   auto* widget = qobject_cast<QWidget*>(watched);
   for (QWidget* part = widget; part != nullptr && (part == widget || part == widget->parentWidget()); part = part->parentWidget())
@@ -24,7 +24,7 @@ bool WheelRule::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() != QEvent::Wheel && event->type() != QEvent::Polish) return false;
   QWidget* const field = field_of(watched);
   if (field == nullptr) return false;
-  if (event->type() == QEvent::Polish) {  // nor does it give the focus
+  if (event->type() == QEvent::Polish) {  // the wheel must not move the focus to the field, either
     if (field->focusPolicy() == Qt::WheelFocus) field->setFocusPolicy(Qt::StrongFocus);
     return false;
   }

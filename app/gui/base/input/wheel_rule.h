@@ -1,11 +1,11 @@
-// The wheel changes a box of choices or a number only where somebody is in it: elsewhere it scrolls what lies around, as it does over all else.
+// The wheel changes a combo box or a number field only if it has the focus; otherwise it scrolls the area around the field.
 #pragma once
 
 #include <QObject>
 
 namespace lanescope::ui {
 
-// In all windows of the program, as long as it lives; several change nothing more than one. Requires: a QApplication.
+// Applies to all windows of the program while this object exists; several objects have the same effect as one. Requires: a QApplication.
 class WheelRule : public QObject {
  public:
   WheelRule();

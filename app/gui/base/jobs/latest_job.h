@@ -1,7 +1,7 @@
-// Runs a computation off the GUI thread. Of several, only the latest counts: starting another asks the one before to stop and forgets what
-// it still delivers. One for which there is not enough memory ends, and SegmentCache::problems() says so.
+// Runs a computation off the GUI thread. Only the latest computation counts: starting another asks the previous one to stop and discards what it still
+// delivers. A computation that runs out of memory ends, and SegmentCache::problems() reports it.
 //
-// Threads: the GUI thread only, but for Context, which belongs to the computation. The destructor waits until the computation has stopped.
+// Threads: the GUI thread only, except Context, which belongs to the computation. The destructor waits until the computation has stopped.
 #pragma once
 
 #include <functional>

@@ -11,7 +11,7 @@ ElidedLabel::ElidedLabel(QWidget* parent) : QLabel(parent) { setSizePolicy(QSize
 
 bool ElidedLabel::isCut() const { return fontMetrics().horizontalAdvance(text()) > contentsRect().width(); }
 
-// What is cut can't be selected in part; all of it can still be copied.
+// A cut text cannot be selected in part, but the whole text can be copied.
 void ElidedLabel::paintEvent(QPaintEvent* event) {
   if (!isCut()) return QLabel::paintEvent(event);
   QPainter painter(this);

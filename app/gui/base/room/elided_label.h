@@ -1,11 +1,11 @@
-// A line of text that ends with an ellipsis where there is no room for all of it, rather than within a letter.
+// A line of text that ends with an ellipsis if there is no room for all of it, instead of being cut within a letter.
 #pragma once
 
 #include <QLabel>
 
 namespace lanescope::ui {
 
-// Its minimum is no width at all. Where it is cut, the tool tip has all of it. Plain text alone.
+// Its minimum width is 0. If the text is cut, the tool tip has all of it. Plain text only.
 class ElidedLabel : public QLabel {
  public:
   explicit ElidedLabel(QWidget* parent = nullptr);

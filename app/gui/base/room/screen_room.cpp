@@ -12,7 +12,7 @@ QSize room_on_screen(const QWidget& window) {
 }
 
 int title_width(const QWidget& window) {
-  constexpr int kButtons = 140;  // px, with the icon
+  constexpr int kButtons = 140;  // px, including the icon
   QFont bold = window.font();
   bold.setBold(true);
   return QFontMetrics(bold).horizontalAdvance(QStringLiteral("%1 — %2").arg(window.windowTitle(), QGuiApplication::applicationDisplayName())) + kButtons;

@@ -15,7 +15,7 @@ using timeline::RowIndex;
 using timeline::RowTree;
 
 QString lasting_title(const Row& row) {
-  if (row.kind == timeline::RowKind::kProcesses) return QStringLiteral("Processes");  // without how many they are
+  if (row.kind == timeline::RowKind::kProcesses) return QStringLiteral("Processes");  // without their number
   static const QRegularExpression ids(QStringLiteral("\\s*\\[\\d+\\]\\s*"));
   return QString::fromStdString(row.label).remove(ids);
 }
@@ -26,7 +26,7 @@ QString parent_path(const RowTree& tree, const std::vector<QString>& paths, RowI
 
 bool contains(const std::vector<std::string>& keys, const std::string& key) { return std::find(keys.begin(), keys.end(), key) != keys.end(); }
 
-// Those of `before` that stand for none of these rows.
+// The entries of `before` that belong to none of these rows.
 QStringList of_others(const QStringList& before, const QSet<QString>& here) {
   QStringList others;
   std::copy_if(before.begin(), before.end(), std::back_inserter(others), [&](const QString& path) { return !here.contains(path); });

@@ -1,5 +1,4 @@
-// What the viewer remembers between runs, in an ini file of the user's configuration folder. Tests keep it apart by setting
-// XDG_CONFIG_HOME.
+// What the viewer remembers between runs, in an ini file in the user's configuration folder. Tests use a file of their own by setting XDG_CONFIG_HOME.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ class Settings {
  public:
   Settings();
 
-  // What another program of this user changed meanwhile is known from then on; what another Settings of this program changed is known anyway.
+  // Reads changes that other programs of this user made since. Changes by other Settings objects of this program are visible without this.
   void readAgain() { file_.sync(); }
 
   [[nodiscard]] QStringList recentFiles() const;  // newest first, absolute paths
@@ -36,31 +35,31 @@ class Settings {
   // Layouts that another version wrote are not returned.
   [[nodiscard]] QByteArray windowGeometry() const;
   void setWindowGeometry(const QByteArray& geometry);
-  [[nodiscard]] QVariantMap panelSizes() const;  // when windowState() was kept, by name
+  [[nodiscard]] QVariantMap panelSizes() const;  // at the time of setWindowState(), by name
   void setPanelSizes(const QVariantMap& sizes);
   [[nodiscard]] QVariantMap floatingPlaces() const;  // of panels, by name
   void setFloatingPlaces(const QVariantMap& places);
   [[nodiscard]] QByteArray windowState() const;
   void setWindowState(const QByteArray& state);
   [[nodiscard]] QByteArray eventsHeader() const;
-  [[nodiscard]] int eventsColumns() const;  // that the list had when its header was kept; 0 where that was not written yet
+  [[nodiscard]] int eventsColumns() const;  // the number of columns when the header was stored; 0 if it was not stored yet
   void setEventsHeader(const QByteArray& state, int columns);
-  // How a part of a panel was arranged, by its name.
+  // The arrangement of a part of a panel, by the name of the part.
   [[nodiscard]] QVariant panelPart(const QString& name) const;
   void setPanelPart(const QString& name, const QVariant& arrangement);
 
-  // What was asked in the panel for queries, newest first.
+  // Queries that were run in the query panel, newest first.
   [[nodiscard]] QStringList queries() const;
-  void addQuery(const QString& sql);  // at the front; the list keeps fifty, each once
+  void addQuery(const QString& sql);  // at the front; the list keeps fifty, without duplicates
 
-  [[nodiscard]] QString exportFolder() const;  // of the last file that was exported; empty: none was
+  [[nodiscard]] QString exportFolder() const;  // the folder of the last exported file; empty if there was no export
   void setExportFolder(const QString& folder);
 
-  // Of the kinds of trace (kind_of_trace()) whose rows were arranged last; others are forgotten.
+  // Kept for the kinds of trace (kind_of_trace()) whose rows were arranged last; older ones are forgotten.
   [[nodiscard]] RememberedRows rows(const QString& kind) const;
   void setRows(const QString& kind, const RememberedRows& rows);
 
-  // In bytes, of events that are read from files when they are needed; none: as much as is usual.
+  // In bytes, for events that are read from files on demand; nothing: the default.
   [[nodiscard]] std::optional<std::uint64_t> memoryForEvents() const;
   void setMemoryForEvents(std::uint64_t bytes);
 
@@ -69,33 +68,33 @@ class Settings {
   [[nodiscard]] timeline::WheelUse wheelUse() const;
   void setWheelUse(timeline::WheelUse use);
 
-  // Keys of a command, in the portable text of QKeySequence; none: as at first.
+  // Keys of a command, in the portable text of QKeySequence; nothing: the default keys.
   [[nodiscard]] std::optional<QString> keys(const QString& command) const;
   void setKeys(const QString& command, const std::optional<QString>& keys);
-  // A command (base/editor.h); at first that of VS Code.
+  // A command (base/files/editor.h); the default is that of VS Code.
   [[nodiscard]] QString editor() const;
   void setEditor(const QString& command);
 
-  [[nodiscard]] std::optional<int> headerWidth() const;  // timeline::TimelineView::headerWidth(), where somebody chose one
+  [[nodiscard]] std::optional<int> headerWidth() const;  // timeline::TimelineView::headerWidth(), if the user chose one
   void setHeaderWidth(int width);
   [[nodiscard]] double rowScale() const;  // timeline::TimelineView::rowScale()
   void setRowScale(double scale);
 
-  [[nodiscard]] QString language() const;  // a code (model/text/language.h); empty: as the desktop has it
+  [[nodiscard]] QString language() const;  // a code (model/text/language.h); empty: the language of the desktop
   void setLanguage(const QString& code);
 
   [[nodiscard]] QStringList launchedPrograms() const;                         // newest first
-  [[nodiscard]] LaunchSettings launchSettings(const QString& program) const;  // as last used; the defaults for a program that is new
+  [[nodiscard]] LaunchSettings launchSettings(const QString& program) const;  // as last used; the defaults for a new program
   void rememberLaunch(const LaunchSettings& launch);
   [[nodiscard]] CaptureChoices attachChoices(const QString& program) const;  // as last used with a process of this name
   void rememberAttach(const AttachSettings& attach);
   [[nodiscard]] QStringList remoteTargets() const;                           // newest first
-  [[nodiscard]] RemoteSettings remoteSettings(const QString& target) const;  // as last used there; the defaults for a target that is new
+  [[nodiscard]] RemoteSettings remoteSettings(const QString& target) const;  // as last used there; the defaults for a new target
   void rememberRemote(const RemoteSettings& remote);
 
  private:
   static constexpr int kSchemaVersion = 1;
-  // Of what other windows and programs change as well: with what they have written, and while none of them does so.
+  // Changes settings that other windows and programs change as well: reads what they wrote first, and locks them out meanwhile.
   void change(const std::function<void()>& change);
   void addFirst(const char* list, const QString& entry, qsizetype limit);
   [[nodiscard]] QByteArray layout(const char* key) const;

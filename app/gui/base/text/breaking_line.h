@@ -1,4 +1,4 @@
-// Two groups of controls beside each other, or, where there is no room for that, below each other.
+// Two groups of controls beside each other, or below each other if there is no room for both.
 #pragma once
 
 #include <QBoxLayout>
@@ -8,11 +8,11 @@ namespace lanescope::ui {
 
 class BreakingLine : public QWidget {
  public:
-  // Both become its own. The one of `stretched` takes what room is left.
+  // Takes ownership of both. The widget that `stretched` names takes the remaining room.
   enum class Stretched { kFirst, kSecond };
   BreakingLine(QWidget* first, QWidget* second, Stretched stretched, QWidget* parent = nullptr);
 
-  // What the first would like to have, in pixels; until it is told, what its layout says.
+  // The preferred width of the first widget, in pixels; until it is set, the width that its layout asks for.
   void setFirstWidth(int width);
 
  protected:

@@ -1,11 +1,11 @@
-// Qt's texts and ours in the language that this process shows: tr() asks the same translations as the folders without Qt (model/text).
+// Translates texts of Qt and of Lanescope into the language of this process: tr() uses the same translations as the folders without Qt (model/text).
 #pragma once
 
 #include <QTranslator>
 
 namespace lanescope::ui {
 
-// The text alone is the key: contexts do not count, so that a text has one translation wherever it stands.
+// The text alone is the key: contexts are ignored, so that a text has the same translation everywhere.
 class CatalogueTranslator : public QTranslator {
   Q_OBJECT
 

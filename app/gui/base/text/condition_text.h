@@ -1,4 +1,4 @@
-// What a trace lacks, in the language that is shown.
+// What a trace lacks, in the language of the viewer.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace lanescope::ui {
 
-// Provenance::condition and completeness_text() are English wherever they are kept: files hold them, too. Each sentence that one of our readers and
-// writers makes is known by its words; what none of them makes stays as it is, and so does what is longer than all that they make.
+// Provenance::condition and completeness_text() are stored in English, also in files. Sentences that our readers and writers make are recognised by their
+// words. Other sentences stay as they are, and so do texts that are longer than all of ours.
 [[nodiscard]] Message condition_message(std::string_view sentences);
 [[nodiscard]] Message completeness_message(std::string_view text);
 

@@ -1,4 +1,4 @@
-// What a recording says of itself, in the language that is shown.
+// What a recording reports about itself, in the language of the viewer.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace lanescope::ui {
 
-// DiagnosticMessage::text, and what a recording that runs says, are English: files hold them. Sentences that agents and recorders make are known by
-// their words (base/known_sentences.h); what comes from elsewhere, such as the reasons that a library gives, stays as it is.
+// DiagnosticMessage::text and the messages of a running recording are English, because files hold them. Sentences that agents and recorders make are recognised
+// by their words (base/text/known_sentences.h); other texts, for example reasons that a library gives, stay as they are.
 [[nodiscard]] Message diagnostic_message(std::string_view text);
 
 }  // namespace lanescope::ui

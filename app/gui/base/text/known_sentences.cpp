@@ -9,7 +9,7 @@
 namespace lanescope::ui {
 namespace {
 
-constexpr std::size_t kLongest = 16'384;  // bytes of a text that is looked through
+constexpr std::size_t kLongest = 16'384;  // bytes; longer texts are not searched
 constexpr std::size_t kLongestValue = 8'192;
 
 bool is_of_number(char c) { return (c >= '0' && c <= '9') || c == ','; }
@@ -19,13 +19,13 @@ struct Known {
   std::size_t length = 0;
 };
 
-// Names of files have dots, too.
+// A dot followed by a blank, because names of files contain dots, too.
 std::size_t end_of_sentence(std::string_view text) {
   const std::size_t between = text.find(". ");
   return between != std::string_view::npos || !text.ends_with('.') ? between : text.size() - 1;
 }
 
-// The pattern, where the text begins with what it says; the last place has the rest of the text.
+// Matches the pattern at the start of the text; a placeholder at the end takes the rest of the text.
 std::optional<Known> match(std::string_view pattern, std::string_view text) {
   std::vector<Message::Value> values;
   std::size_t at = 0;

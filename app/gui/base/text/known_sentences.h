@@ -1,4 +1,4 @@
-// Sentences that our programs wrote into files in English, known again by their words.
+// Recognises sentences that our programs wrote into files in English by their words.
 #pragma once
 
 #include <span>
@@ -8,9 +8,9 @@
 
 namespace lanescope::ui {
 
-// The text as a message of which those parts can be translated that one of the patterns makes; names, and what others wrote, stand between these
-// as they are, and so does a text that is longer than any of ours. In a pattern {count} and {byte} stand for numbers, other places for any words.
-// `between` stands between parts, which `join` puts together. O(words · patterns).
+// Returns the text as a message whose parts that match a pattern can be translated. Names, parts that match no pattern, and texts that are longer than any of
+// ours stay as they are. In a pattern, {count} and {byte} stand for numbers, other placeholders for any words. `between` separates the parts, which `join` puts
+// together. O(words · patterns).
 [[nodiscard]] Message known_parts(std::string_view text, std::span<const std::string_view> patterns, std::string_view between,
                                   Message (*join)(Message, Message));
 

@@ -1,4 +1,4 @@
-// Why a program can't be recorded, in the language that is shown.
+// Why a program cannot be recorded, in the language of the viewer.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace lanescope::ui {
 
-// Recorders say it in English, whom commands and other programs read, too. Their sentences are known by their words (known_sentences.h); names of files and
-// programs, and the reasons that the system gives, stay as they are.
+// Recorders report problems in English, because commands and other programs show them, too. Their sentences are recognised by their words (known_sentences.h);
+// names of files and programs, and the reasons that the system gives, stay as they are.
 [[nodiscard]] Message problem_message(std::string_view text);
 
 }  // namespace lanescope::ui

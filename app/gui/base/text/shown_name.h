@@ -1,4 +1,4 @@
-// Names as lists have them.
+// Names as lists show them.
 #pragma once
 
 #include <QString>
@@ -8,8 +8,7 @@
 
 namespace lanescope::ui {
 
-// Kernels without namespaces and parameters, which are told apart by what is left; CUDA calls without their versions. Other names are
-// whole.
+// Kernels without return types, parameters and namespaces (timeline::compact_kernel_name()), CUDA calls without their versions. Other names are shown whole.
 [[nodiscard]] QString shown_name(const Trace& trace, EventKind kind, NameId name);
 
 }  // namespace lanescope::ui

@@ -1,4 +1,4 @@
-// Texts of the model as Qt's, and what several panels write alike.
+// Texts of the model as QString, and texts that several panels use.
 #pragma once
 
 #include <cmath>
@@ -16,14 +16,14 @@ namespace lanescope::ui {
 [[nodiscard]] inline QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 [[nodiscard]] inline QString html(std::string_view text) { return text_of(text).toHtmlEscaped(); }
 
-// In the language that is shown; for functions that are of no class.
+// The text in the language of the viewer; for functions outside of classes.
 [[nodiscard]] inline QString tr(const char* text) { return QObject::tr(text); }
 
 // "2.346 s", "417 ns".
 [[nodiscard]] inline QString duration_text(Nanoseconds duration) { return text_of(timeline::format_duration(duration)); }
 [[nodiscard]] inline QString duration_text(double nanoseconds) { return duration_text(static_cast<Nanoseconds>(std::llround(nanoseconds))); }
 
-// Of a text whose lines are broken where they are full: not between a number and its unit, as in "18.7 ms" and "94 %".
+// For a text whose lines are wrapped: no line break between a number and its unit, as in "18.7 ms" and "94 %".
 [[nodiscard]] inline QString unbroken(QString text) {
   static const QRegularExpression between(QStringLiteral("(?<=\\d) (?=(?:%|[nµm]?s|[KMGT]?i?B(?:/s)?)(?![A-Za-z]))"));
   return text.replace(between, QString(QChar::Nbsp));

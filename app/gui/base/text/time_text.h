@@ -1,4 +1,4 @@
-// Reads times as people type them.
+// Reads times that people type.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,10 @@
 
 namespace lanescope::ui {
 
-// "12.3ms", "1 s", "500us", "250 µs", "42": a number with an optional unit of s, ms, us or ns; without one it is ns. None for anything
-// else.
+// "12.3ms", "1 s", "500us", "250 µs", "42": a number with an optional unit of s, ms, us or ns; without a unit it is ns. Returns nothing for other texts.
 [[nodiscard]] std::optional<Nanoseconds> parse_time(const QString& text);
 
-// "1ms:2.5ms". None where a side is missing or the end is not after the beginning.
+// "1ms:2.5ms". Returns nothing if a side is missing or the end is not after the start.
 [[nodiscard]] std::optional<TimeRange> parse_range(const QString& text);
 
 }  // namespace lanescope::ui

@@ -45,16 +45,16 @@ void PanelDocks::add(const QString& title, const QString& name, QWidget* content
   connect(dock, &QDockWidget::topLevelChanged, this, [this, dock](bool floats) {
     floats ? placeFloating(*dock) : comeBack(*dock);
     if (!floats) placed_.erase(dock);
-    // Among its tabs once the window has taken it back. Before the window is shown, nobody has put it there.
+    // Raises it among its tabs after the window has taken it back. Before the window is shown, the user cannot have put it there.
     if (!floats && !is_gathering_ && window_.isVisible()) QTimer::singleShot(0, dock, &QWidget::raise);
   });
   connect(dock, &QDockWidget::visibilityChanged, this, &PanelDocks::showTitleBars);
-  // Qt moves a dock behind tabs out of the window, and does not hide it. Its content counts for the least size of the tabs all the same.
+  // Qt moves a dock behind tabs out of the window instead of hiding it. Its content must still count for the minimum size of the tabs.
   QSizePolicy policy = content->sizePolicy();
   policy.setRetainSizeWhenHidden(true);
   content->setSizePolicy(policy);
   connect(dock, &QDockWidget::visibilityChanged, this, [this, dock, content](bool in_sight) {
-    const bool floats = dock->isFloating() && dock->isVisible();  // in sight, though Qt may look at where it was among the tabs
+    const bool floats = dock->isFloating() && dock->isVisible();  // in sight, even if Qt reports its former place among the tabs
     in_sight || floats ? content->show() : hideContent(*content);
   });
   menu.addAction(dock->toggleViewAction());
@@ -84,15 +84,15 @@ QVariantMap PanelDocks::sizes() const {
   QVariantMap sizes = last_sizes_;
   for (const QDockWidget* dock : docks_) {
     const bool is_behind_tab = !dock->isFloating() && !dock->isHidden() && dock->visibleRegion().isEmpty();
-    if (is_behind_tab) sizes.remove(dock->objectName());  // it is as large as the one in front
+    if (is_behind_tab) sizes.remove(dock->objectName());  // it has the size of the panel in front
     if (!dock->isFloating() && !dock->visibleRegion().isEmpty()) sizes[dock->objectName()] = sizeWithTabs(*dock);
   }
   return sizes;
 }
 
-// resizeDocks() gives panels among tabs the height with these: without, the panels would be lower each time by a tab.
+// resizeDocks() applies the height to panels including their tabs: without the correction, panels would shrink by the height of a tab each time.
 QSize PanelDocks::sizeWithTabs(const QDockWidget& dock) const {
-  constexpr int kMostBetween = 4;  // px from the tabs to the panel
+  constexpr int kMostBetween = 4;  // px between the tabs and the panel
   for (const QTabBar* tabs : window_.findChildren<QTabBar*>(Qt::FindDirectChildrenOnly)) {
     const int between = dock.y() - tabs->geometry().bottom() - 1;
     const bool is_above = between >= 0 && between <= kMostBetween && tabs->x() < dock.geometry().right() && dock.x() < tabs->geometry().right();
@@ -108,13 +108,13 @@ void PanelDocks::keepSizes(const QVariantMap& sizes) {
   resized_.start(0);
 }
 
-// Qt knows no size of a panel that was not in the window since this was made.
+// Qt knows no size of a panel that has not been in the window since the window was created.
 void PanelDocks::comeBack(QDockWidget& dock) {
   const QSize size = returning_.take(dock.objectName()).toSize();
   if (size.isEmpty() || is_gathering_) return;
   QTimer::singleShot(0, &dock, [this, &dock, size] {
     if (dock.isFloating() || dock.isHidden() || !window_.tabifiedDockWidgets(&dock).isEmpty()) return;
-    // The one beside it gives it the room: told of one alone, Qt gives it a part of what is asked for.
+    // Its neighbour must give up the room: if only one dock is resized, Qt applies only a part of the change.
     const auto is_beside = [&](QDockWidget* other) {
       return other != &dock && !other->isFloating() && !other->visibleRegion().isEmpty() && window_.dockWidgetArea(other) == window_.dockWidgetArea(&dock) &&
              other->y() < dock.geometry().bottom() && dock.y() < other->geometry().bottom();
@@ -127,7 +127,7 @@ void PanelDocks::comeBack(QDockWidget& dock) {
 
 void PanelDocks::placeFloating(QDockWidget& dock) {
   placed_.insert(&dock);
-  if (!window_.isVisible() || is_gathering_ || QApplication::mouseButtons() != Qt::NoButton) return;  // it is where it is dragged to
+  if (!window_.isVisible() || is_gathering_ || QApplication::mouseButtons() != Qt::NoButton) return;  // it is where the user drags it
   const QRect screen = window_.screen()->availableGeometry();
   if (const QRect place = floating_places_.value(dock.objectName()).toRect(); place.intersects(screen)) return dock.setGeometry(place);
   const QRect window = window_.frameGeometry();
@@ -184,7 +184,7 @@ bool PanelDocks::eventFilter(QObject* watched, QEvent* event) {
       if (!is_of_window && !static_cast<const QDockWidget*>(watched)->isFloating()) releaseSizes();
       break;
     case QEvent::MouseButtonPress:
-      if (is_of_window && window_.childAt(static_cast<QMouseEvent*>(event)->position().toPoint()) == nullptr) releaseSizes();  // of a border
+      if (is_of_window && window_.childAt(static_cast<QMouseEvent*>(event)->position().toPoint()) == nullptr) releaseSizes();  // on a border
       break;
     default:
       break;
@@ -200,12 +200,12 @@ void PanelDocks::noteGeometry(const QDockWidget& dock) {
     last_sizes_[dock.objectName()] = sizeWithTabs(dock);
 }
 
-// Before the window is shown, nobody arranges anything.
+// Before the window is shown, the user cannot have arranged anything.
 void PanelDocks::releaseSizes() {
   if (window_.isVisible()) kept_sizes_.clear();
 }
 
-// Higher ones would make the window grow, beyond a screen that is lower than the one before.
+// Higher panels would make the window grow, beyond a screen that is lower than the previous one.
 int PanelDocks::mostHeight() const {
   const QWidget* bar = window_.statusBar();
   const QWidget* centre = window_.centralWidget();
@@ -234,7 +234,7 @@ void PanelDocks::gather() {
   const QScopedValueRollback gathering(is_gathering_, true);
   for (QDockWidget* dock : docks_) {
     dock->setFloating(false);
-    window_.removeDockWidget(dock);  // hides it
+    window_.removeDockWidget(dock);  // also hides it
     window_.addDockWidget(Qt::BottomDockWidgetArea, dock);
   }
 }
@@ -269,7 +269,7 @@ bool PanelDocks::hasKeyboard() const {
   return std::any_of(docks_.begin(), docks_.end(), [focus](const QDockWidget* dock) { return focus && dock->isAncestorOf(focus); });
 }
 
-// The keyboard goes on to the panel that comes in front. A window that comes back from its icon has it where it was.
+// Moves the focus to the panel that comes to the front. A window that is restored after being minimised keeps its focus.
 void PanelDocks::hideContent(QWidget& content) {
   if (window_.isMinimized()) return;
   QWidget* focus = QApplication::focusWidget();
@@ -283,7 +283,7 @@ void PanelDocks::hideContent(QWidget& content) {
   content.hide();
 }
 
-// A panel among tabs can be dragged by its tab; a title bar would say its title twice.
+// A panel among tabs can be dragged by its tab; a title bar would repeat its title.
 void PanelDocks::showTitleBars() {
   for (QDockWidget* dock : docks_) {
     const bool among_tabs = !dock->isFloating() && !window_.tabifiedDockWidgets(dock).isEmpty();

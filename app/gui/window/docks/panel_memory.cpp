@@ -8,7 +8,7 @@
 namespace lanescope::ui {
 namespace {
 
-// Those of the type that have a name.
+// The parts of this type that have a name.
 template <typename Part>
 QList<Part*> named(const QWidget& window) {
   QList<Part*> parts = window.findChildren<Part*>();

@@ -1,5 +1,5 @@
-// What users arranged within panels, from one run to the next: widths that they gave to columns, borders between the parts of a panel.
-// Only parts with an object name are remembered.
+// Stores how users arranged the content of panels between runs: widths of columns, borders between the parts of a panel. Only parts with an object name are
+// stored.
 #pragma once
 
 #include <QWidget>

@@ -14,7 +14,7 @@
 
 namespace lanescope::ui {
 
-// Tab leads on, and Escape out, as everywhere.
+// Tab and Escape keep their usual meaning: next field, and close.
 bool KeyField::event(QEvent* event) {
   const bool is_press = event->type() == QEvent::KeyPress;
   if (!is_press && event->type() != QEvent::ShortcutOverride) return QLineEdit::event(event);
@@ -25,7 +25,7 @@ bool KeyField::event(QEvent* event) {
   event->accept();
   if (!is_press) return true;
   Qt::KeyboardModifiers modifiers = press->modifiers() & ~(Qt::KeypadModifier | Qt::GroupSwitchModifier);
-  const QString text = press->text();  // "?" says Shift itself
+  const QString text = press->text();  // "?" implies Shift
   if (!text.isEmpty() && text[0].isPrint() && !text[0].isLetterOrNumber() && !text[0].isSpace()) modifiers &= ~Qt::ShiftModifier;
   emit pressed(QKeySequence(QKeyCombination(modifiers, static_cast<Qt::Key>(press->key()))));
   return true;
@@ -45,7 +45,7 @@ KeyBindingsDialog::KeyBindingsDialog(KeyBindings& bindings, QWidget* parent)
   list();
   connect(&bindings, &KeyBindings::changed, this, &KeyBindingsDialog::list);
   connect(filter_, &QLineEdit::textChanged, this, &KeyBindingsDialog::filter);
-  connect(filter_, &QLineEdit::returnPressed, this, [this] {  // on to the first that was found
+  connect(filter_, &QLineEdit::returnPressed, this, [this] {  // moves to the first match
     for (int row = 0; row < table_->rowCount(); ++row)
       if (!table_->isRowHidden(row)) {
         table_->selectRow(row);
@@ -84,7 +84,7 @@ void KeyBindingsDialog::layOut() {
   line->addWidget(new QLabel(tr("Press a key for it:"), this));
   for (QWidget* part : std::initializer_list<QWidget*>{key_, none_, reset_, reset_all_}) line->addWidget(part);
   auto* close = new QDialogButtonBox(QDialogButtonBox::Close, this);
-  // Enter, in the filter for example, takes no command its key.
+  // Enter, for example in the filter, must not remove the key of a command.
   for (QPushButton* button : {none_, reset_, reset_all_, close->button(QDialogButtonBox::Close)}) button->setAutoDefault(false);
   connect(close, &QDialogButtonBox::rejected, this, &QDialog::reject);
   auto* column = new QVBoxLayout(this);
@@ -104,7 +104,7 @@ void KeyBindingsDialog::list() {
     const KeyBindings::Keys keys = bindings_.keys(command.id);
     auto* shown = new QTableWidgetItem(QKeySequence::listToString(keys, QKeySequence::NativeText).replace(QStringLiteral("; "), QStringLiteral(", ")));
     QFont font = shown->font();
-    font.setBold(keys != command.at_first);  // what was changed stands out
+    font.setBold(keys != command.at_first);  // changed keys are bold
     shown->setFont(font);
     table_->setItem(row, 0, new QTableWidgetItem(command.text));
     table_->setItem(row, 1, shown);
@@ -120,7 +120,7 @@ void KeyBindingsDialog::filter(const QString& text) {
   enable();
 }
 
-// A command that is out of sight is not chosen.
+// A hidden command is not chosen.
 void KeyBindingsDialog::enable() {
   for (QWidget* part : std::initializer_list<QWidget*>{key_, none_, reset_}) part->setEnabled(!chosen().isEmpty());
   message_->clear();

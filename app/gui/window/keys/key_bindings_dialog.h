@@ -1,4 +1,4 @@
-// The keys of all commands, to be changed: a command is chosen, and a key pressed for it.
+// Lets the user change the keys of all commands: choose a command, then press a key for it.
 #pragma once
 
 #include <QDialog>
@@ -11,7 +11,7 @@
 
 namespace lanescope::ui {
 
-// Takes a key with its modifiers, in place of text.
+// Takes a key with its modifiers instead of text.
 class KeyField : public QLineEdit {
   Q_OBJECT
 
@@ -37,7 +37,7 @@ class KeyBindingsDialog : public QDialog {
   void layOut();
   void list();
   void filter(const QString& text);
-  void enable();                         // what is about the chosen command
+  void enable();                         // the controls for the chosen command
   [[nodiscard]] QString chosen() const;  // the id of a command; empty: none
   void say(const QString& problem);
 

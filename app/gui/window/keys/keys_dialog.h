@@ -1,4 +1,4 @@
-// Every key and gesture, as a sheet: what `?` shows.
+// A list of all keys and gestures, shown by `?`.
 #pragma once
 
 #include <utility>
@@ -12,7 +12,7 @@ class KeysDialog : public QDialog {
   Q_OBJECT
 
  public:
-  // Gesture and what it does.
+  // A gesture and its effect.
   using Entries = std::vector<std::pair<QString, QString>>;
   KeysDialog(const Entries& timeline, const Entries& window, QWidget* parent = nullptr);
 };

@@ -8,7 +8,7 @@ namespace lanescope::ui {
 namespace {
 
 constexpr int kSize = 16;  // px
-constexpr int kScale = 3;  // drawn larger, so that it stays sharp on dense screens
+constexpr int kScale = 3;  // drawn larger to stay sharp on dense screens
 const QColor kRecordColor(0xd6, 0x45, 0x3d);
 
 void draw(QPainter& painter, Glyph glyph, const QColor& color) {
@@ -50,7 +50,7 @@ void draw(QPainter& painter, Glyph glyph, const QColor& color) {
       painter.drawPolyline(QPolygonF({{9, 6}, {11, 8}, {9, 10}}));
       break;
     case Glyph::kLoop: {
-      constexpr int kDegree = 16;  // of Qt
+      constexpr int kDegree = 16;  // Qt's unit of angles
       painter.setPen(stroke);
       painter.setBrush(Qt::NoBrush);
       painter.drawArc(QRectF(3, 3, 10, 10), 60 * kDegree, -300 * kDegree);

@@ -1,4 +1,4 @@
-// The few signs of the toolbar, drawn in the palette's colours so that they fit light and dark surroundings.
+// The icons of the toolbar, drawn in the colours of the palette so that they fit light and dark themes.
 #pragma once
 
 #include <QIcon>

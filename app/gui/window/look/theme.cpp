@@ -38,23 +38,23 @@ QPalette light_palette() { return palette_of({"#f3f4f6", "#ffffff", "#f7f8fa", "
 
 QPalette dark_palette() { return palette_of({"#22262c", "#1a1d22", "#1f2329", "#2b3037", "#d9dde3", "#98a0ac", "#2f6fb3", "#7db4ee", "#3a4049"}); }
 
-// Cells of tables stand apart, texts on buttons do not touch their frames, fields to type into and boxes to check are seen on dark windows, too, where
-// Fusion's own frames are darker still, a button that is switched on is told from others by more than a shade, and of a scroll bar the part that can
-// be dragged is what stands out, where Fusion's is the other one.
+// Differences to Fusion: cells of tables have margins, texts on buttons do not touch their frames, input fields and check boxes are visible in dark windows,
+// too, where Fusion's own frames are even darker, a button that is switched on differs from others by more than a shade, and the handle of a scroll bar stands
+// out, not its groove as in Fusion.
 class RoomyStyle : public QProxyStyle {
  public:
   RoomyStyle() : QProxyStyle(QStringLiteral("Fusion")), desktop_(QApplication::palette()) {}
-  [[nodiscard]] const QPalette& desktop() const { return desktop_; }  // as it was before
+  [[nodiscard]] const QPalette& desktop() const { return desktop_; }  // before the first change
   void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter, const QWidget* widget) const override {
     if (element == PE_IndicatorArrowDown && has_text_and_menu(widget)) {
-      // Fusion's is a few pixels in the corner, into which the text reaches.
+      // Fusion's arrow has a few pixels in the corner, into which the text extends.
       QStyleOption arrow = *option;
       arrow.rect = visualRect(option->direction, widget->rect(), {widget->width() - kMenuArrow, 0, kMenuArrow - kCellMargin, widget->height()});
       return QProxyStyle::drawPrimitive(element, &arrow, painter, widget);
     }
     if (element == PE_PanelScrollAreaCorner) return painter->fillRect(option->rect, option->palette.color(QPalette::Window));
     QProxyStyle::drawPrimitive(element, option, painter, widget);
-    if (element == PE_FrameMenu) {  // else a dark menu is not told from what is below it
+    if (element == PE_FrameMenu) {  // otherwise a dark menu cannot be distinguished from what is below it
       painter->setPen(option->palette.color(QPalette::Mid));
       painter->setBrush(Qt::NoBrush);
       return painter->drawRect(option->rect.adjusted(0, 0, -1, -1));
@@ -137,7 +137,7 @@ class RoomyStyle : public QProxyStyle {
   }
   QSize sizeFromContents(ContentsType type, const QStyleOption* option, const QSize& contents, const QWidget* widget) const override {
     const QSize size = QProxyStyle::sizeFromContents(type, option, contents, widget);
-    if (type == CT_ToolButton && has_text_and_menu(widget)) return size.grownBy({kMenuArrow / 2, 0, kMenuArrow / 2, 0});  // the text stays in the middle
+    if (type == CT_ToolButton && has_text_and_menu(widget)) return size.grownBy({kMenuArrow / 2, 0, kMenuArrow / 2, 0});  // keeps the text centred
     return type == CT_PushButton ? size.expandedTo({contents.width() + 2 * kButtonMargin, 0}) : size;
   }
 
@@ -153,7 +153,7 @@ class RoomyStyle : public QProxyStyle {
   static constexpr int kButtonMargin = 11;    // px
   static constexpr int kShortestHandle = 24;  // px of a scroll bar
   static constexpr int kSwitchedOnTint = 90;  // of 255
-  static constexpr int kFieldOutline = 130;   // percent of the brightness of other frames, where windows are dark
+  static constexpr int kFieldOutline = 130;   // percent of the brightness of other frames in dark windows
   static constexpr int kBoxOutline = 180;
   QPalette desktop_;
 };
@@ -161,7 +161,7 @@ class RoomyStyle : public QProxyStyle {
 }  // namespace
 
 void apply_theme(Theme theme) {
-  // Once: another style would make tables forget the widths of their columns.
+  // Only once: setting another style would make tables lose the widths of their columns.
   auto* style = dynamic_cast<RoomyStyle*>(QApplication::style());
   if (style == nullptr) QApplication::setStyle(style = new RoomyStyle);
   switch (theme) {

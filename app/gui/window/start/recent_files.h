@@ -1,5 +1,4 @@
-// Files that were open before, in a menu and on the page that is shown while there is no trace: with what tells files of one name apart, which
-// comes when it is known.
+// Recently opened files, in a menu and on the start page. Facts that tell files with the same name apart are shown as soon as they are known.
 //
 // Threads: the GUI thread only.
 #pragma once
@@ -24,9 +23,9 @@ class RecentFiles : public QObject {
   RecentFiles(Settings& settings, QMenu& menu, StartPage& page, QObject* parent = nullptr);
 
   void add(const QString& path);
-  // Other windows and other programs of this user open files, too: what they opened comes here, and when the menu is about to be shown.
+  // Other windows and other programs of this user open files, too: this reads what they opened. It is also called when the menu is about to be shown.
   void readAgain();
-  // A file that somebody removed is offered once more, when it could not be opened, and not for ever.
+  // Offers a removed file once more after it could not be opened, then no longer.
   void forgetIfGone(const QString& path);
 
  signals:
@@ -34,7 +33,7 @@ class RecentFiles : public QObject {
 
  private:
   void list();
-  void show();  // what is known of the listed ones
+  void show();  // the known facts of the listed files
   void take(const QString& path);
 
   Settings& settings_;
@@ -42,8 +41,8 @@ class RecentFiles : public QObject {
   StartPage& page_;
   FileLookup lookup_;
   QStringList listed_;
-  std::vector<QAction*> entries_;  // of the menu: one a listed file
-  QSet<QString> failed_;           // that could not be opened
+  std::vector<QAction*> entries_;  // of the menu: one for each listed file
+  QSet<QString> failed_;           // files that could not be opened
 };
 
 }  // namespace lanescope::ui

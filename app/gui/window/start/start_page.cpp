@@ -43,7 +43,7 @@ void StartPage::follow(const QString& link) {
   if (link == u"open:") return emit openRequested();
   if (link == u"launch:") return emit launchRequested();
   if (link == u"attach:") return emit attachRequested();
-  emit fileRequested(QUrl::fromPercentEncoding(link.mid(5).toLatin1()));  // behind "file:"
+  emit fileRequested(QUrl::fromPercentEncoding(link.mid(5).toLatin1()));  // after "file:"
 }
 
 }  // namespace lanescope::ui

@@ -1,4 +1,4 @@
-// What the window shows while there is no trace: how to get one.
+// What the window shows while there is no trace: the ways to get one.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace lanescope::ui {
 
-// Of a file that was open before.
+// A recently opened file.
 struct RecentFileText {
   QString path;
   QString name;
-  QString folder;  // with ~ for the user's own; both are shortened in their middle where they are long
+  QString folder;  // with ~ for the user's home folder; long paths and names are shortened in their middle
   QString facts;   // "3 h ago, 12.3 MiB"; "the file is gone"; empty while nothing is known
 };
 

@@ -1,4 +1,4 @@
-// The search box: finds the events whose names contain what is typed, and walks through them by start, at the zoom that is.
+// The search box: finds events whose names contain the typed text, and steps through them by start, at the present zoom.
 #pragma once
 
 #include <memory>
@@ -23,13 +23,13 @@ class EventSearch : public QWidget {
 
   void focusText();
   void searchFor(const QString& text);
-  void next();  // after the selected event, else after the beginning of what is visible; from the last to the first
+  void next();  // after the selected event, else after the start of the visible range; after the last match comes the first
   void previous();
   [[nodiscard]] bool isSearching() const { return job_.isRunning() || typing_.isActive() || paced_.isPending(); }
 
  signals:
   void left();                                    // by Esc
-  void searchedTextChanged(const QString& text);  // that what was found contains; empty when there is no search
+  void searchedTextChanged(const QString& text);  // the text that all found events contain; empty if there is no search
 
  private:
   enum class Step { kNone, kNext, kPrevious };
@@ -45,12 +45,12 @@ class EventSearch : public QWidget {
   QLineEdit* text_;
   QLabel* position_;
   QTimer typing_;
-  PacedUpdate paced_;  // of a trace that grows
+  PacedUpdate paced_;  // follows a growing trace
   LatestJob job_;
   std::shared_ptr<const Trace> searched_trace_;
   QString searched_text_;
   std::vector<EventRef> matches_;  // by start
-  std::uint64_t too_many_ = 0;     // matches, at least: so many that none are kept
+  std::uint64_t too_many_ = 0;     // a lower bound of the number of matches if there are too many to keep
 };
 
 }  // namespace lanescope::ui

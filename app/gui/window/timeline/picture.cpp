@@ -10,7 +10,7 @@
 namespace lanescope::ui {
 namespace {
 
-// Drawn where it is written: to look at all events of the rows may take a while.
+// The picture is drawn on the thread that writes it, because reading all events of the rows may take a while.
 Exports::Write svg_writer(const timeline::TimelineView& view, const std::shared_ptr<const timeline::IdleTime>& idle,
                           const std::shared_ptr<const timeline::CommunicationTime>& communication) {
   timeline::SvgPicture picture{view.visibleRange(), view.rowsInSight(), std::max(300, view.width()), view.selectedRange()};

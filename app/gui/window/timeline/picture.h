@@ -1,4 +1,4 @@
-// The timeline as a picture in a file.
+// Writes the timeline as a picture file.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace lanescope::ui {
 
-// What writes it: PNG as the timeline is seen now, at `scale` device pixels a logical one; where the path ends in .svg, SVG of the rows that are in
-// sight. Empty where there is not enough memory for so many pixels. `idle`, `communication`: null where they are not known.
+// Returns the function that writes the file: PNG of the timeline as it is seen now, at `scale` device pixels per logical pixel; if the path ends in .svg, SVG
+// of the rows in sight. Empty if there is not enough memory for so many pixels. `idle`, `communication`: null if not known.
 [[nodiscard]] Exports::Write picture_writer(timeline::TimelineView& view, const std::shared_ptr<const timeline::IdleTime>& idle,
                                             const std::shared_ptr<const timeline::CommunicationTime>& communication, const QString& path, double scale);
 

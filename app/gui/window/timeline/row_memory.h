@@ -1,5 +1,5 @@
-// Remembers how its user arranged the rows of a timeline (opened, pinned, hidden, moved), for each kind of trace, and arranges them so
-// again when such a trace is shown.
+// Remembers for each kind of trace how the user arranged the rows of a timeline (expanded, pinned, hidden, moved), and arranges them again when such a trace is
+// shown.
 #pragma once
 
 #include <unordered_set>
@@ -17,7 +17,7 @@ class RowMemory : public QObject {
   Q_OBJECT
 
  public:
-  // All must outlive the memory; the timeline follows the state already.
+  // All must outlive this object. Requires: the timeline follows the state already.
   RowMemory(timeline::TimelineView& view, SelectionState& state, Settings& settings, QObject* parent = nullptr);
 
  private:
@@ -27,11 +27,11 @@ class RowMemory : public QObject {
   timeline::TimelineView& view_;
   SelectionState& state_;
   Settings& settings_;
-  std::shared_ptr<const Trace> arranged_;  // the trace whose rows are as they are remembered; null while another one comes
+  std::shared_ptr<const Trace> arranged_;  // the trace whose rows have been arranged; null while another one is loaded
   QString kind_;
   RememberedRows remembered_;
-  timeline::RowArrangement seen_;          // what the timeline had when it was last looked at
-  std::unordered_set<std::string> known_;  // rows whose memories are applied: from now on, what their user does counts
+  timeline::RowArrangement seen_;          // the arrangement of the timeline when it was last read
+  std::unordered_set<std::string> known_;  // rows that have been arranged: from then on, changes are the user's
 };
 
 }  // namespace lanescope::ui

@@ -1,4 +1,4 @@
-// Keeps a timeline and the shared state in step, and offers what can be done with rows and events of the timeline.
+// Keeps a timeline and the shared state in step, and offers menus for the rows and events of the timeline.
 #pragma once
 
 #include <QKeySequence>
@@ -15,20 +15,20 @@ class TimelineBinding : public QObject {
   Q_OBJECT
 
  public:
-  // Both must outlive the binding; the timeline shares the state's selection.
+  // Both must outlive the binding; the timeline uses the selection of the state.
   TimelineBinding(timeline::TimelineView& view, SelectionState& state, QObject* parent = nullptr);
 
   // Lists the events of a row: "Show in Events View".
   void showRowEvents(const QString& row_key);
-  // Has the list of events show those of a family of names, such as "step *", of all rows.
+  // Filters the list of events to a family of names, for example "step *", in all rows.
   void filterToFamily(const std::string& family);
 
  signals:
-  void eventsRequested();                                   // somebody asked for the events view
+  void eventsRequested();                                   // the user asked for the events view
   void statisticsRequested();                               // ... for the statistics
-  void kernelRequested(lanescope::EventRef kernel);         // ... for what is known of it
-  void kernelProfileRequested(lanescope::EventRef kernel);  // ... for its counters, by another run of the program
-  void sourceRequested(lanescope::EventRef kernel);         // ... for its lines
+  void kernelRequested(lanescope::EventRef kernel);         // ... for the kernel panel
+  void kernelProfileRequested(lanescope::EventRef kernel);  // ... for its counters, which need another run of the program
+  void sourceRequested(lanescope::EventRef kernel);         // ... for its source lines
   void flameGraphRequested(lanescope::ThreadId thread);
   void flameGraphOfTimeRequested(lanescope::ThreadId thread, lanescope::TimeRange time);
   void flameGraphOfProcessRequested(lanescope::ProcessId process);

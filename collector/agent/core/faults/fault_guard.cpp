@@ -19,7 +19,7 @@ Guarded run_guarded(void (*work)(void*), void* argument, HeldLocks* locks) noexc
   WayOut* const outer = way_out;
   WayOut here;
   here.locks = locks != nullptr || outer == nullptr ? locks : outer->locks;
-  const bool has_faulted = sigsetjmp(here.place, 1) != 0;  // with the signals unblocked again
+  const bool has_faulted = sigsetjmp(here.place, 1) != 0;  // 1: restores the signal mask, so the signals are unblocked again
   if (!has_faulted) {
     way_out = &here;
     work(argument);

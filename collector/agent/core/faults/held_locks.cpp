@@ -31,7 +31,7 @@ enum Function : std::size_t {
 using OfLock = int (*)(void*);
 using OfLockUntil = int (*)(void*, const timespec*);
 
-// The C library's; written before anything leads to the functions below.
+// The functions of the C library; set before any call can reach the functions below.
 constinit void* real[kFunctions] = {};
 
 template <Function kFunction, Kind kKind>
@@ -104,7 +104,7 @@ void watch_locks_of(const void* code) noexcept {
   for (std::size_t i = 0; i < kFunctions; ++i) {
     if (real[i] == nullptr) real[i] = dlsym(RTLD_NEXT, kNames[i]);
     if (real[i] == nullptr) return;
-    redirections[i] = {kNames[i], dlsym(RTLD_DEFAULT, kNames[i]), own[i], true};  // what such files have found
+    redirections[i] = {kNames[i], dlsym(RTLD_DEFAULT, kNames[i]), own[i], true};  // the functions that such files have found
   }
   redirect_calls_of(code, redirections);
 }

@@ -1,7 +1,7 @@
-// Locks that a library takes on this thread, so that they can be let go where a fault ends its work in between: whoever else waits for them
-// goes on then, with what they guard as the fault left it.
+// Locks that a library takes on this thread, so that they can be released if a fault ends its work. Whoever else waits for them then goes on, with the guarded
+// data as the fault left it.
 //
-// Seen are mutexes and read-write locks of the C library that the code of watched files takes by the C library's functions.
+// Tracked are mutexes and read-write locks of the C library that the code of watched files takes by the C library's functions.
 #pragma once
 
 #include <array>
@@ -10,18 +10,18 @@
 
 namespace lanescope::agent {
 
-// From here on what the file takes whose code holds this address. Several files, also again; one thread at a time. Takes as long as
-// core/loader/call_slots.h says.
+// From here on, tracks the locks taken by the file whose code holds this address. Several files are possible, also repeatedly; one thread at a time. Takes as
+// long as core/loader/call_slots.h says.
 void watch_locks_of(const void* code) noexcept;
 
-// Those that guarded work takes (core/faults/fault_guard.h), and has not let go.
+// The locks that guarded work (core/faults/fault_guard.h) has taken and not released.
 class [[nodiscard]] HeldLocks {
  public:
   HeldLocks() noexcept = default;
   HeldLocks(const HeldLocks&) = delete;
   HeldLocks& operator=(const HeldLocks&) = delete;
 
-  // Lets go what is still held, the last one first. Requires: on the thread that took them.
+  // Releases the locks that are still held, the last one first. Requires: called on the thread that took them.
   void release() noexcept;
 
   // For the functions that stand before the C library's.
@@ -34,7 +34,7 @@ class [[nodiscard]] HeldLocks {
     void* lock;
     Kind kind;
   };
-  static constexpr std::size_t kMost = 32;  // at a time; more are not let go
+  static constexpr std::size_t kMost = 32;  // at a time; more are not released
 
   std::array<Held, kMost> held_;
   std::size_t count_ = 0;

@@ -6,11 +6,11 @@
 namespace lanescope::agent {
 namespace {
 
-constexpr std::size_t kLooksBelow = 512;  // about as much as writing an event takes
+constexpr std::size_t kLooksBelow = 512;  // about as much as writing an event needs
 
 }  // namespace
 
-// Stacks grow downwards. What this function takes of its own it has, on whatever stack it runs.
+// Stacks grow downwards. The local memory of this function is on the stack that it runs on, whichever that is.
 [[gnu::noinline]] bool is_left(const void* place, const void* newest) noexcept {
   volatile std::byte own[kLooksBelow];
   own[0] = std::byte{};

@@ -7,8 +7,8 @@
 
 namespace lanescope::agent {
 
-// The kernel is asked, since looking would end the program: for a change of held signals that there is not, for which it reads the place before it refuses.
-// Where a filter forbids that, nothing is asked.
+// Asks the kernel, because reading would end the program. The call asks for a change of the signal mask that does not exist; the kernel reads the place before
+// it refuses. If a filter forbids that call, nothing is asked.
 bool is_readable(std::uintptr_t place) noexcept {
   if (!may_hold_signals()) return true;
   constexpr long kNoSuchChange = 99;

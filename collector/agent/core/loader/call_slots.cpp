@@ -25,7 +25,7 @@ constexpr unsigned long kFunctionSlots[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_
 constexpr unsigned long kFunctionSlots[] = {R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT};
 #endif
 
-// What the loader knows of a file.
+// The loader's information about a file.
 struct File {
   Address base = 0;
   Address end = 0;
@@ -51,18 +51,18 @@ File describe(const dl_phdr_info& information) noexcept {
     if (part.p_type == PT_LOAD && end > file.end) file.end = end;
   }
   file.section = dynamic_section_of(information);
-  // Those of addresses within the file come first, and are most.
+  // Relocations of addresses within the file come first; they are the majority.
   LoaderTable<ElfW(Rela)>& others = file.section.others;
   if (others.entries != nullptr && file.section.relative <= others.count)
     others = {others.entries + file.section.relative, others.count - file.section.relative};
   return file;
 }
 
-// What calls through a slot that holds this are to go to; null for what is left alone.
+// The function to which calls through a slot with this value are redirected; null if the slot is left alone.
 void* replacement(std::span<const Redirection> redirections, const File& file, Address held, std::size_t index) noexcept {
-  const bool is_resolved = held < file.base || held >= file.end;  // else the file's own code, which would look the function up
+  const bool is_resolved = held < file.base || held >= file.end;  // else the slot leads to the file's own code, which would look the function up
   const ElfW(Sym)& symbol = file.section.symbols[index];
-  if (!is_resolved && symbol.st_shndx != SHN_UNDEF) return nullptr;  // it may find the file's own
+  if (!is_resolved && symbol.st_shndx != SHN_UNDEF) return nullptr;  // it may find the file's own function
   for (const Redirection& each : redirections) {
     if (each.from == nullptr) continue;
     if (is_resolved ? held == reinterpret_cast<Address>(each.from) : each.is_found && std::strcmp(each.name, file.section.names + symbol.st_name) == 0)
@@ -71,8 +71,8 @@ void* replacement(std::span<const Redirection> redirections, const File& file, A
   return nullptr;
 }
 
-// Where the program may not write, it may for this moment, on this page alone; a page where it may is left as it is. False where that can't be had. Another
-// thread may change these rights, too: the moment is as short as can be.
+// If the page is not writable, makes it writable for this moment, but only this page; a writable page is left as it is. False if that is not possible. Another
+// thread may change these rights, too, so the moment is as short as possible.
 bool write_slot(Address place, void* to) noexcept {
   const auto page = static_cast<Address>(getpagesize());
   auto* const around = reinterpret_cast<void*>(place / page * page);
@@ -106,13 +106,13 @@ bool holds(const dl_phdr_info& information, Address place) noexcept {
   return false;
 }
 
-// Nothing of a file that is left to the loader. The loader's lock is held here, and is let go behind a fault as well.
+// Skips a file that is left to the loader. The loader's lock is held here; it is released after a fault as well.
 NewFiles::Seen redirect(std::span<const Redirection> redirections, const dl_phdr_info& information, bool waits_for_loader, Redirected& result) noexcept {
   auto seen = NewFiles::Seen::kWhole;
   const auto look = [&] {
     const File file = describe(information);
     if (file.section.symbols == nullptr || file.section.names == nullptr) return;
-    // What is to be read-only, and is not, belongs to the loader still: it writes there, and closes it when it is done.
+    // Memory that will be read-only, but is not yet, still belongs to the loader, which writes there and makes it read-only when it is done.
     const bool is_open = may_be_unfinished(information);
     if (is_open) seen = NewFiles::Seen::kAgain;
     if (is_open && waits_for_loader) return;
@@ -133,7 +133,7 @@ struct CallsOfOneFile {
 
 }  // namespace
 
-// Which of its files does not matter: older ones have some functions twice.
+// It does not matter in which of its files: older C libraries have some functions twice.
 bool is_found_in_c_library(const char* name, const char* version) noexcept {
   void* found = version != nullptr ? dlvsym(RTLD_DEFAULT, name, version) : nullptr;
   if (found == nullptr) found = dlsym(RTLD_DEFAULT, name);

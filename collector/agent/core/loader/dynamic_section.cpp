@@ -9,7 +9,7 @@
 namespace lanescope::agent {
 namespace {
 
-// DT_RELR and DT_RELRSZ, which the headers of older C libraries lack.
+// DT_RELR and DT_RELRSZ are missing in the headers of older C libraries.
 constexpr auto kPackedBytes = 35;
 constexpr auto kPacked = 36;
 
@@ -21,7 +21,7 @@ bool has_headers(const dl_phdr_info& file) noexcept {
   return is_readable(begin) && is_readable(reinterpret_cast<std::uintptr_t>(file.dlpi_phdr + file.dlpi_phnum) - 1);
 }
 
-// Nothing behind the place at which a file was cut can be read, also where the program has written there. So the last page says it for all.
+// Memory beyond the place at which a file was cut can't be read, even if the program has written there. So it is enough to check the last page.
 bool is_whole(const dl_phdr_info& file) noexcept {
   if (!has_headers(file)) return false;
   ElfW(Off) end = 0;
@@ -42,7 +42,7 @@ DynamicSection dynamic_section_of(const dl_phdr_info& file) noexcept {
   for (int i = 0; i < file.dlpi_phnum; ++i)
     if (file.dlpi_phdr[i].p_type == PT_DYNAMIC) entry = reinterpret_cast<const ElfW(Dyn)*>(section.base + file.dlpi_phdr[i].p_vaddr);
   for (; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
-    // The loader has put addresses in place of offsets, but where it may not write.
+    // The loader has replaced offsets by addresses, except where it may not write.
     const ElfW(Addr) value = entry->d_un.d_val;
     const ElfW(Addr) address = value < section.base ? section.base + value : value;
     if (entry->d_tag == DT_SYMTAB) section.symbols = reinterpret_cast<const ElfW(Sym)*>(address);

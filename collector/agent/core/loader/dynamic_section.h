@@ -1,7 +1,7 @@
 // The dynamic section of a loaded file: its symbols, and which of its words the loader has filled in.
 //
-// What the file was loaded from may have been cut short since: reading faults then, which ends the program where it has its own handler of that signal or
-// holds it. So ask first (is_whole), and guard against what happens between (fault_guard.h).
+// The file may have been shortened since it was loaded. Reading then faults, which ends the program if it has its own handler of that signal or blocks it. So
+// ask first (is_whole), and guard against what happens in between (fault_guard.h).
 #pragma once
 
 #include <cstddef>
@@ -22,24 +22,24 @@ struct DynamicSection {
   const char* names = nullptr;
   LoaderTable<ElfW(Rela)> calls;
   LoaderTable<ElfW(Rela)> others;
-  std::size_t relative = 0;                 // of `others`, the first so many: of addresses within the file
-  LoaderTable<ElfW(Addr)> relative_packed;  // as DT_RELR has them
+  std::size_t relative = 0;                 // the first of `others`, which are addresses within the file
+  LoaderTable<ElfW(Addr)> relative_packed;  // as in DT_RELR
 };
 
-// Whether what the file was loaded from is there to its end. A few system calls.
+// True if the loaded file still exists to its end. A few system calls.
 bool is_whole(const dl_phdr_info& file) noexcept;
-// The same of its program headers alone, which lie in its first page as a rule.
+// The same for its program headers only, which are usually in its first page.
 bool has_headers(const dl_phdr_info& file) noexcept;
 
-// All empty where the file has none.
+// All members are empty if the file has no dynamic section.
 DynamicSection dynamic_section_of(const dl_phdr_info& file) noexcept;
 
-// Calls visit(address) for each word that holds an address which the loader has put there; in any order, one perhaps twice. O(words).
+// Calls visit(address) for each word that holds an address which the loader has put there, in any order, perhaps twice. O(words).
 template <typename Visit>
 void for_each_filled_word(const DynamicSection& section, Visit visit) noexcept {
   for (const LoaderTable<ElfW(Rela)>* table : {&section.others, &section.calls})
     for (std::size_t i = 0; table->entries != nullptr && i < table->count; ++i) visit(section.base + table->entries[i].r_offset);
-  // An even entry is the place of a word; each bit of an odd one but the lowest says whether one of the 63 words behind is another.
+  // An even entry is the place of a word; each bit of an odd entry, except the lowest, says if one of the next 63 words is another.
   constexpr std::size_t kWordsOfBits = sizeof(ElfW(Addr)) * 8 - 1;
   ElfW(Addr) place = 0;
   for (std::size_t i = 0; section.relative_packed.entries != nullptr && i < section.relative_packed.count; ++i) {

@@ -1,4 +1,4 @@
-// Files that are loaded, by their names.
+// Loaded files, by their names.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ struct LoadedFile {
   char path[1024] = {};  // empty: there is none
 };
 
-// The first of which fits(name) says so; `name` is the last part of its path. What is to be done with it is done behind this call: within
-// it the loader's lock is held, which a thread that loads a file takes behind another. `visit_files`: visit_loaded_files() or visit_loaded_files_now().
+// The first loaded file for which fits(name) is true; `name` is the last part of its path. Do any work with the file after this call, because during it the
+// loader's lock is held, which a thread that loads a file takes after another lock. `visit_files`: visit_loaded_files() or visit_loaded_files_now().
 template <typename Fits>
 LoadedFile find_loaded_file(Fits fits, decltype(visit_loaded_files)& visit_files = visit_loaded_files) noexcept {
   struct Search {

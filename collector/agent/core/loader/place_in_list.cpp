@@ -1,7 +1,7 @@
-// dl_iterate_phdr(), of which all callers but one see what they see without us.
+// dl_iterate_phdr() of the agent. All callers except one see the same as without us.
 //
-// The runtime of AddressSanitizer, where it is a library, looks at the list of loaded files while it starts, and ends the program unless it
-// comes first itself. Preloaded, we come before it, which does no harm: what it stands before, we call. So it does not see us there.
+// The runtime of AddressSanitizer, if it is a library, looks at the list of loaded files while it starts, and ends the program unless it comes first. If we are
+// preloaded, we come before it, which does no harm, because we call the functions that it stands before. So our libraries are hidden from this runtime.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -38,7 +38,7 @@ bool is_of_sanitizer(const void* code) noexcept {
   const auto look = [](dl_phdr_info* file, std::size_t, void* data) {
     return is_sanitizer(name_of(*file)) && holds(*file, *static_cast<std::uintptr_t*>(data)) ? 1 : 0;
   };
-  return visit_loaded_files_for_program(look, &address) != 0;  // the sanitizer stands before functions that others need, and has not started
+  return visit_loaded_files_for_program(look, &address) != 0;  // the sanitizer stands before functions that the other visit needs, and has not started yet
 }
 
 struct Visit {

@@ -1,6 +1,6 @@
-// A library of the process before whose functions a library of ours stands (LD_PRELOAD): where its own are.
+// A library of the process before whose functions a library of ours stands (LD_PRELOAD); finds its own functions.
 //
-// Threads: any. Not where a lock of the agent's is held.
+// Threads: any. Do not call it while a lock of the agent's is held.
 #pragma once
 
 #include <atomic>
@@ -9,12 +9,12 @@ namespace lanescope::agent {
 
 class StoodBefore {
  public:
-  // Whether a file of this name, the last part of its path, is the library.
+  // Returns true if a file of this name, the last part of its path, is the library.
   using IsLibrary = bool (*)(const char* file_name);
   explicit constexpr StoodBefore(IsLibrary is_library) noexcept : is_library_(is_library) {}
 
-  // The address of its function; null where it has none of that name. Also of a library that the program, as Python does, opened by itself
-  // and keeps out of the sight of others.
+  // The address of the library's function; null if it has none of that name. Also finds a library that the program, as Python does, opened by itself and hides
+  // from others.
   [[nodiscard]] void* function(const char* name) noexcept;
 
  private:

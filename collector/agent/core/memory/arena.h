@@ -1,4 +1,4 @@
-// Memory that is handed out in order and stays until the process ends. Comes from pages of its own, never from the target's malloc.
+// Memory that is handed out in order and stays until the process ends. It comes from the arena's own pages, never from the target's malloc.
 //
 // Threads: one at a time (callers hold a lock).
 #pragma once
@@ -14,17 +14,17 @@ class Arena {
  public:
   constexpr explicit Arena(std::size_t limit) noexcept : limit_(limit) {}
 
-  // So many bytes, 16-byte aligned; null when the limit is reached or the system has none. O(1).
+  // This many bytes, 16-byte aligned; null if the limit is reached or the system has no memory. O(1).
   void* allocate(std::size_t bytes) noexcept;
 
-  // Null when there is no memory. T's destructor is never run.
+  // Null if there is no memory. T's destructor is never run.
   template <typename T, typename... Arguments>
   T* create(Arguments&&... arguments) noexcept {
     void* memory = allocate(sizeof(T));
     return memory == nullptr ? nullptr : ::new (memory) T{std::forward<Arguments>(arguments)...};
   }
 
-  // A copy of the text; an empty one when there is no memory.
+  // A copy of the text; empty if there is no memory.
   std::string_view copy(std::string_view text) noexcept;
 
  private:

@@ -1,6 +1,6 @@
 // Bytes that grow at the end, in pages of their own: never from the target's malloc, and without exceptions.
 //
-// Where the system has no memory, what does not fit is left out and failed() says so until clear().
+// If the system has no memory, bytes that do not fit are left out, and failed() is true until clear().
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class PageBuffer {
     std::memcpy(data_ + size_, bytes, size);
     size_ += size;
   }
-  // Base 128, least significant group first, as protobuf has it.
+  // Base 128, least significant group first, as in protobuf.
   void append_varint(std::uint64_t value) noexcept {
     if (!reserve(10)) return;
     while (value >= 0x80) {
@@ -33,9 +33,9 @@ class PageBuffer {
     data_[size_++] = static_cast<std::byte>(value);
   }
 
-  // Makes room for so many more bytes. Amortised O(size).
+  // Makes room for this many more bytes. Amortised O(size).
   bool reserve(std::size_t more) noexcept { return capacity_ - size_ >= more || grow(more); }
-  // Adds `bytes` that were written behind the end. Requires: reserve(bytes) was true.
+  // Includes `bytes` bytes that were written after the end. Requires: reserve(bytes) was true.
   void extend(std::size_t bytes) noexcept { size_ += bytes; }
 
   void clear() noexcept {
@@ -64,7 +64,7 @@ class PageArray {
  public:
   constexpr PageArray() noexcept = default;
 
-  // Returns whether there was memory.
+  // Returns false if there was no memory.
   bool push_back(const T& value) noexcept {
     buffer_.append(&value, sizeof(T));
     return !buffer_.failed();

@@ -1,6 +1,7 @@
-// Calls into CUPTI of which a fault ends the call, and not the program.
+// Calls into CUPTI: a fault ends the call, not the program.
 //
-// CUPTI is not to be asked for anything more then. Locks that it took within the call are let go, for the program's own calls lead through
+// After a fault, CUPTI must not be asked for anything more. Locks that it took during the call are released, because the program's own calls also lead through
+// CUPTI. The rules of core/faults/fault_guard.h about signal handlers and threads apply here as well.
 // CUPTI, too. What core/faults/fault_guard.h says of signal handlers and threads holds here as well.
 #pragma once
 

@@ -27,7 +27,7 @@ constexpr int kNewestMajor = 13;
 constexpr int kOldestMajor = 12;
 constexpr std::size_t kPathBytes = 4096;
 
-// Opens libcupti of one major where it is looked for, and passes over files that are damaged.
+// Opens libcupti of one major version in its usual places, and skips damaged files.
 class Opener {
  public:
   Opener(int major, DamagedFile& damaged) noexcept : major_(major), damaged_(damaged) {}
@@ -77,7 +77,7 @@ void* Opener::open_at(const char* format, const char* folder) noexcept {
   return open_unless_damaged(path, damaged_);
 }
 
-// Folders in which libcupti may lie, below the root of a toolkit.
+// Folders below the root of a toolkit that may contain libcupti.
 constexpr const char* kToolkitFormats[] = {"%s/extras/CUPTI/lib64/libcupti.so.%d", "%s/lib64/libcupti.so.%d", "%s/lib/libcupti.so.%d",
                                            "%s/targets/x86_64-linux/lib/libcupti.so.%d"};
 
@@ -93,7 +93,7 @@ void* Opener::open_in_pip_layout(const char* nvidia_folder) noexcept {
   return open_at("%s/cu13/lib/libcupti.so.%d", nvidia_folder);
 }
 
-// One path of a file that is mapped into the process: beside a CUDA runtime, or in a pip package of NVIDIA's, its sibling may lie.
+// `path`: a file that is mapped into the process. If it belongs to a CUDA runtime or to a pip package of NVIDIA's, libcupti may lie beside it.
 void* Opener::open_beside(char* path) noexcept {
   if (char* pip = std::strstr(path, "/nvidia/")) {
     const char saved = pip[7];
@@ -138,7 +138,7 @@ void* Opener::open_beside_mapped_files() noexcept {
   return library;
 }
 
-// Python's packages, of the interpreter that runs, although none of theirs may be loaded yet.
+// Searches the packages of the running Python interpreter, even if none of NVIDIA's is loaded yet.
 void* Opener::open_in_python_packages() noexcept {
   char executable[kPathBytes];
   const ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
@@ -185,11 +185,11 @@ std::uint32_t read_driver_version() noexcept {
   int version = 0;
   const auto get = reinterpret_cast<CUresult (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
   if (get == nullptr || get(&version) != CUDA_SUCCESS) version = 0;
-  dlclose(driver);  // it was there before
+  dlclose(driver);  // the program had loaded it before
   return static_cast<std::uint32_t>(version);
 }
 
-// That is in the process already.
+// The libcupti that is already in the process.
 void* find_loaded(int major) noexcept {
   char name[32];
   return name_library(name, major) ? load_file(name, RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL) : nullptr;
@@ -198,7 +198,7 @@ void* find_loaded(int major) noexcept {
 void* open_any(int driver_major, DamagedFile& damaged) noexcept {
   for (int major = kNewestMajor; major >= kOldestMajor; --major)
     if (void* library = find_loaded(major)) return library;
-  // A newer driver serves an older CUPTI; the other way round it does not work.
+  // A newer driver works with an older CUPTI, but not vice versa.
   for (int major = driver_major < kNewestMajor ? driver_major : kNewestMajor; major >= kOldestMajor; --major)
     if (void* library = Opener(major, damaged).open()) return library;
   return nullptr;
@@ -231,7 +231,7 @@ bool resolve_all(void* library, Functions& f) noexcept {
          resolve(library, "cuptiActivityGetNumDroppedRecords", f.get_dropped_records);
 }
 
-// The versions whose records begin as records.cpp reads them.
+// The versions whose records begin with the layout that records.cpp reads.
 bool records_are_known(std::uint32_t version) noexcept { return (version >= 19 && version <= 99) || version / 10'000 == 13; }
 
 bool is_given() noexcept {

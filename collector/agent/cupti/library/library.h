@@ -1,4 +1,4 @@
-// libcupti, found and loaded while the target runs: the agent has no link to it, so that one agent serves every machine.
+// libcupti, found and loaded while the target runs: the agent is not linked to it, so that one agent serves every machine.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace lanescope::agent::cupti {
 
-// The functions that the agent uses. Those marked optional are null where this libcupti does not have them.
+// The functions that the agent uses. Those marked optional are null if this libcupti does not have them.
 struct Functions {
   decltype(&::cuptiGetVersion) get_version = nullptr;
   decltype(&::cuptiGetResultString) get_result_string = nullptr;
@@ -37,13 +37,13 @@ struct Functions {
 enum class LoadResult {
   kLoaded,
   kNoDriver,      // there is no libcuda in this process
-  kNotFound,      // no libcupti in any of the places where it may lie
-  kDamaged,       // what there is was cut short or overwritten
-  kUnknownMajor,  // one whose records this agent does not know
-  kFaulted,       // at the first question
+  kNotFound,      // no libcupti in any of its possible places
+  kDamaged,       // the file that exists was cut short or overwritten
+  kUnknownMajor,  // its records are unknown to this agent
+  kFaulted,       // at the first call
 };
 
-// The first file that was passed over because it is damaged; empty where none was.
+// The first file that was skipped because it is damaged; empty if none was.
 struct DamagedFile {
   char path[1024] = {};
 };
@@ -51,16 +51,16 @@ struct DamagedFile {
 struct Library {
   LoadResult result = LoadResult::kNotFound;
   Functions functions;
-  std::uint32_t version = 0;         // as cuptiGetVersion says: 19 to 28 for CUDA 12, 130000 and up for CUDA 13
-  std::uint32_t driver_version = 0;  // as cuDriverGetVersion says: 13000 for 13.0; 0 when not known
+  std::uint32_t version = 0;         // from cuptiGetVersion: 19 to 28 for CUDA 12, 130000 and up for CUDA 13
+  std::uint32_t driver_version = 0;  // from cuDriverGetVersion: 13000 for 13.0; 0 if unknown
   DamagedFile damaged;
 };
 
-// Takes the libcupti that LANESCOPE_CUPTI_LIBRARY names, else the one that is in the process already, else one that fits the driver.
+// Uses the libcupti that LANESCOPE_CUPTI_LIBRARY names, else the one that the process has loaded already, else one that fits the driver.
 Library load_library() noexcept;
 
-// libcupti alone, for a driver of this CUDA major, from the same places; a handle of dlopen, null where there is none. Files that would end
-// the process that loads them are passed over.
+// Only libcupti, for a driver of this CUDA major version, from the same places; a handle of dlopen, null if there is none. Files that would end the process
+// that loads them are skipped.
 void* open_library(int driver_major, DamagedFile& damaged) noexcept;
 
 }  // namespace lanescope::agent::cupti

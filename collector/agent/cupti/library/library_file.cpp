@@ -28,7 +28,7 @@ constexpr std::size_t kMostSegments = 64;
 constexpr std::size_t kMostDynamic = 256;
 constexpr std::size_t kMostSections = 65'536;
 
-// An open file that has so many bytes.
+// An open file of known size.
 class File {
  public:
   explicit File(const char* path) noexcept : descriptor_(system::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
@@ -56,7 +56,7 @@ struct Segments {
   ElfW(Phdr) entries[kMostSegments];
   std::size_t count;
 
-  // Whether so many bytes from this address on come from the file.
+  // True if this many bytes from this address on come from the file.
   [[nodiscard]] bool hold(std::uint64_t address, std::uint64_t bytes) const noexcept {
     for (std::size_t i = 0; i < count; ++i) {
       const ElfW(Phdr)& part = entries[i];
@@ -82,7 +82,7 @@ bool segments_are_whole(const File& file, const Segments& segments) noexcept {
   return true;
 }
 
-// Those that the program does not need stand at the end: what is cut off first.
+// Sections that the program does not need are at the end, so they are cut off first.
 bool sections_are_whole(const File& file, const ElfW(Ehdr) & header) noexcept {
   if (header.e_shoff == 0) return true;
   if (header.e_shentsize != sizeof(ElfW(Shdr)) || header.e_shnum > kMostSections) return false;
@@ -132,7 +132,7 @@ class Search {
  public:
   Search(const char* file_name, char* path, std::size_t path_bytes) noexcept : name(file_name), path_(path), path_bytes_(path_bytes) {}
 
-  // Whether there is a whole file, at which the search ends.
+  // Returns true if the file is whole, which ends the search.
   bool consider(const char* candidate) noexcept {
     if (std::strlen(candidate) >= path_bytes_) return false;
     const FileState seen = check_library_file(candidate);
@@ -166,7 +166,7 @@ bool find_in_folders(Search& search) noexcept {
   return found;
 }
 
-// The file that ldconfig writes, as glibc's dl-cache.h has it since 2.2; an older one may stand before it.
+// The file that ldconfig writes, in the format of glibc's dl-cache.h since 2.2; an older format may precede it.
 struct CacheHeader {
   char magic[20];
   std::uint32_t count;
@@ -175,7 +175,7 @@ struct CacheHeader {
 };
 struct CacheEntry {
   std::int32_t flags;
-  std::uint32_t name;  // both from the beginning of the header
+  std::uint32_t name;  // both relative to the beginning of the header
   std::uint32_t path;
   std::uint32_t unused[3];
 };

@@ -8,9 +8,9 @@ namespace lanescope::agent::cupti {
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
-constexpr std::uint64_t kChange = std::uint64_t{1} << 32;  // of unread_changes()
+constexpr std::uint64_t kChange = std::uint64_t{1} << 32;  // one change in unread_changes()
 
-// Makes the pages real now rather than within a kernel launch.
+// Allocates the pages now instead of during a kernel launch.
 void touch(std::uint8_t* memory, std::size_t bytes) noexcept {
 #ifdef MADV_POPULATE_WRITE
   if (madvise(memory, bytes, MADV_POPULATE_WRITE) == 0) return;
@@ -76,7 +76,7 @@ void Buffers::complete(std::uint8_t* buffer, std::size_t valid_bytes) noexcept {
 
 Buffers::Completed Buffers::take_completed() noexcept {
   if (in_order_ == kNone) {
-    // Newest first; turn it around.
+    // The list has the newest first; reverse it.
     for (std::uint32_t index = completed_.exchange(kNone, std::memory_order_acquire); index != kNone;) {
       const std::uint32_t next = slots_[index].next_completed;
       slots_[index].next_completed = in_order_;

@@ -1,8 +1,8 @@
 // The buffers that CUPTI fills: handed out, taken back and queued for the agent's own thread.
 //
-// CUPTI asks for a buffer within the target's calls (a kernel launch, for example), so both ways are O(1), lock-free, and cost no memory
-// from the system: the first buffers are touched beforehand. When all are in use CUPTI gets none, and counts what it drops. Buffers are
-// never given back to the system: CUPTI may hold one for as long as the process lives.
+// CUPTI asks for a buffer within the target's calls (a kernel launch, for example), so request() and complete() are O(1), lock-free, and take no memory from
+// the system: the first buffers are touched beforehand. If all are in use, CUPTI gets none, and counts what it drops. Buffers are never given back to the
+// system, because CUPTI may hold one for as long as the process lives.
 //
 // Threads: request() and complete() any; take_completed() and recycle() the agent's own.
 #pragma once
@@ -19,12 +19,12 @@ inline constexpr std::uint32_t kMaximumBuffers = 32;
 
 class Buffers {
  public:
-  // Returns whether there was memory.
+  // Returns false if there was no memory.
   bool prepare() noexcept;
-  // Gives that memory back, unless CUPTI still has buffers. Nothing else may be called afterwards.
+  // Gives the memory back, unless CUPTI still has buffers. Nothing else may be called afterwards.
   void release() noexcept;
 
-  // kBufferBytes bytes; null when all buffers are in use.
+  // kBufferBytes bytes; null if all buffers are in use.
   std::uint8_t* request() noexcept;
 
   // Requires: `buffer` came from request() and was not completed since.
@@ -34,13 +34,13 @@ class Buffers {
     std::uint8_t* buffer;  // null: there is none
     std::size_t valid_bytes;
   };
-  // In about the order in which they were completed.
+  // Approximately in the order in which they were completed.
   Completed take_completed() noexcept;
   void recycle(std::uint8_t* buffer) noexcept;
 
   // Buffers that were requested and not recycled since: CUPTI has them, or their records were not read yet.
   [[nodiscard]] std::uint32_t unread() const noexcept { return static_cast<std::uint32_t>(unread_changes()); }
-  // The same as the lower half of a number, whose upper half counts the changes: of two such numbers the greater one is the later.
+  // The same in the lower half of a number whose upper half counts the changes: of two such numbers, the greater one is the later.
   [[nodiscard]] std::uint64_t unread_changes() const noexcept { return unread_.load(std::memory_order_relaxed); }
 
  private:
@@ -64,7 +64,7 @@ class Buffers {
   std::atomic<std::uint32_t> used_{0};      // buffers ever handed out
   std::atomic<std::uint32_t> completed_{kNone};
   std::atomic<std::uint64_t> unread_{0};
-  std::uint32_t in_order_ = kNone;  // completed ones, oldest first; the agent thread's
+  std::uint32_t in_order_ = kNone;  // completed buffers, oldest first; used by the agent's thread only
 };
 
 }  // namespace lanescope::agent::cupti

@@ -40,14 +40,14 @@ constexpr CUpti_ActivityKind kResourceKinds[] = {CUPTI_ACTIVITY_KIND_DEVICE, CUP
 constexpr CUpti_ActivityKind kLightKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                               CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
                                               CUPTI_ACTIVITY_KIND_RUNTIME,           CUPTI_ACTIVITY_KIND_OVERHEAD};
-// INTERNAL_LAUNCH_API: launches that no call of the program made, so that their kernels have one; rare.
+// INTERNAL_LAUNCH_API: launches that no call of the program made; with it, their kernels have a launch. Rare.
 constexpr CUpti_ActivityKind kDefaultKinds[] = {CUPTI_ACTIVITY_KIND_JIT, CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API};
 // SYNCHRONIZATION slows every call that touches events or streams, whether it waits or not (docs/adr/0005).
 constexpr CUpti_ActivityKind kDeepKinds[] = {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION};
 constexpr CUpti_ActivityKind kMemoryUsageKinds[] = {CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY_POOL};
 constexpr CUpti_ActivityKind kCudaEventKinds[] = {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_CUDA_EVENT};
 
-// Returns the first refusal, else CUPTI_SUCCESS.
+// Returns the first refusal, otherwise CUPTI_SUCCESS.
 CUptiResult enable_all(const Functions& functions, std::span<const CUpti_ActivityKind> kinds) noexcept {
   CUptiResult refusal = CUPTI_SUCCESS;
   for (const CUpti_ActivityKind kind : kinds)
@@ -55,7 +55,7 @@ CUptiResult enable_all(const Functions& functions, std::span<const CUpti_Activit
   return refusal;
 }
 
-// Calls use(cbid, name) for each call of an API; ids are dense, and the one behind the last has no name.
+// Calls use(cbid, name) for each call of an API; ids are dense, and the one after the last has no name.
 template <typename Use>
 void for_each_call(const Functions& functions, CUpti_CallbackDomain domain, Use use) noexcept {
   const char* name = nullptr;
@@ -82,7 +82,7 @@ bool is_chatty_runtime_call(const char* name) noexcept {
   for (const char* chatty : kChattyRuntimeCalls) {
     const std::size_t length = std::strlen(chatty);
     if (std::strncmp(name, chatty, length) != 0) continue;
-    // What follows is a variant and a version: "_ptsz_v7000", "_v2_v11030".
+    // The rest is a variant and a version: "_ptsz_v7000", "_v2_v11030".
     if (name[length] == '\0' || name[length] == '_') return true;
   }
   return false;
@@ -100,7 +100,7 @@ CUptiResult enable_resources_late(const Functions& functions) noexcept {
   if (functions.enable_and_dump == nullptr) return enable_resources(functions);
   CUptiResult refusal = CUPTI_SUCCESS;
   for (const CUpti_ActivityKind kind : kResourceKinds) {
-    functions.disable(kind);  // what was told to another recording is told again
+    functions.disable(kind);  // so that objects that another recording was told are reported again
     if (functions.enable_and_dump(kind) == CUPTI_SUCCESS) continue;
     if (const CUptiResult result = functions.enable(kind); refusal == CUPTI_SUCCESS) refusal = result;
   }
@@ -137,7 +137,7 @@ void disable_extras(const Functions& functions, const EventChoice& choice) noexc
 EnabledEvents enable_events(const Functions& functions, const EventChoice& choice) noexcept {
   const bool is_light = choice.preset == Preset::kLight;
   EnabledEvents enabled;
-  // Graphs as a whole, or their nodes: while the first is on, CUPTI leaves out the second.
+  // Graphs as a whole, or their nodes: while the first is on, CUPTI omits the second.
   if (is_light || choice.graphs == GraphLevel::kGraph) enabled.graphs.result = functions.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
   for (const CUpti_ActivityKind kind : kLightKinds) {
     const CUptiResult result = functions.enable(kind);
@@ -149,7 +149,7 @@ EnabledEvents enable_events(const Functions& functions, const EventChoice& choic
   if (is_light) return enabled;
   for (const CUpti_ActivityKind kind : kDefaultKinds) functions.enable(kind);
   if (choice.preset == Preset::kDeep) {
-    if (functions.enable_all_sync_records != nullptr) functions.enable_all_sync_records(0);  // those that waited
+    if (functions.enable_all_sync_records != nullptr) functions.enable_all_sync_records(0);  // only synchronizations that waited
     enabled.waits.result = enable_all(functions, kDeepKinds);
   }
   if (!records_all_driver_calls(choice)) set_working_driver_calls(functions, 1);

@@ -1,14 +1,13 @@
-// Work of CUDA graphs that is read after recording stopped, held until it is known which of its ends are true.
+// Work of CUDA graphs that is read after recording stopped. It is held until it is known which of its ends are true.
 //
-// A node of a graph has one place for its times, which the next launch of the graph uses again. What was launched last while records were
-// asked for is read some milliseconds after they no longer are, and a program that goes on launching the same graph has written over the
-// ends by then, but not over the starts. (CUPTI 13.0, H200, four recordings of a program that was attached to: the 20 kernels of the last
-// launch, of 2 to 5 µs each, ended 1.9 to 4.2 ms after they began, in steps of true kernels. Those of all launches before were right.)
+// A node of a graph has one place for its times, which the next launch of the graph reuses. The last launch while records were requested is read some
+// milliseconds after the request ends. If the program goes on launching the same graph, it has overwritten the ends by then, but not the starts. (CUPTI 13.0,
+// H200, four recordings of a program that was attached to: the 20 kernels of the last launch, of 2 to 5 µs each, ended 1.9 to 4.2 ms after they began, in steps
+// of true kernels. Those of all earlier launches were right.)
 //
-// True ends of work that follows on other work lie before the start of what follows, ends of a later launch behind all starts. So where the
-// last work of each node of a graph ended after recording stopped, and after the last of it had begun, its ends are not believed. That is
-// work, too, that did run all at once when recording stopped: it can't be told apart. Numbers of launches do not come into it: CUPTI may
-// give many launches the same.
+// If work follows on other work, the true end of the first lies before the start of the second, but ends of a later launch lie after all starts. So if the last
+// work of each node of a graph ended after recording stopped, and after the last of it had begun, its ends are not believed. This also affects work that really
+// ran all at once when recording stopped: it can't be told apart. Numbers of launches are not used, because CUPTI may give many launches the same.
 //
 // Times are those of the events. One thread.
 #pragma once
@@ -22,21 +21,21 @@ namespace lanescope::agent::cupti {
 
 class LateGraphWork {
  public:
-  // Recording stopped at this time: what is read from here on is held.
+  // Recording stopped at this time: work that is read from here on is held.
   void begin(std::int64_t stop) noexcept {
     stop_ = stop;
     is_holding_ = true;
   }
-  // What is read from here on is not held. What is held already stays so, up to release().
+  // Work that is read from here on is not held. Work that is held already stays so until release().
   void end() noexcept { is_holding_ = false; }
 
-  // Whether it was taken. False while nothing is held, for work that is not of a graph, and where there is no memory: it is shown as it is.
+  // True if the work was taken. False while nothing is held, for work that is not of a graph, and if there is no memory: such work is shown as it is.
   bool hold(const encode::Kernel& kernel) noexcept { return hold(kernels_, kernel); }
   bool hold(const encode::Copy& copy) noexcept { return hold(copies_, copy); }
   bool hold(const encode::Set& set) noexcept { return hold(sets_, set); }
 
-  // To be called when all records were read, since the work of a graph is judged together. Calls `add` for what is held and has an end that
-  // can be believed, and lets all go. Returns how many others there were. O(n log n).
+  // Call when all records were read, because the work of a graph is judged together. Calls `add` for held work whose end can be believed, and drops all the
+  // rest. Returns the number of dropped ones. O(n log n).
   template <typename Add>
   std::uint64_t release(const Add& add) noexcept {
     find_last_work();
@@ -47,14 +46,14 @@ class LateGraphWork {
   }
 
  private:
-  // Of a node of a graph.
+  // The last work of a node of a graph.
   struct Node {
     std::uint32_t graph;
     std::uint64_t node;
     std::int64_t last_start;
-    std::int64_t last_end;  // of the work that began then
+    std::int64_t last_end;  // of the work that began at last_start
   };
-  // What the last work of its nodes says of a graph.
+  // Summary of the last work of a graph's nodes.
   struct Graph {
     std::uint32_t graph;
     std::int64_t first_end;
@@ -67,7 +66,7 @@ class LateGraphWork {
     const std::int64_t end = work.time.start + static_cast<std::int64_t>(work.time.duration);
     return nodes_.push_back({work.graph.graph, work.graph.node, work.time.start, end}) && held.push_back(work);
   }
-  // Makes one of all elements of nodes_ that are of the same node, and graphs_ of these. Both are sorted. Where there is no memory, all ends are believed.
+  // Merges the elements of nodes_ that belong to the same node, and makes graphs_ from them. Both are sorted. If there is no memory, all ends are believed.
   void find_last_work() noexcept;
   [[nodiscard]] bool has_true_end(const encode::GraphPlace& place, std::int64_t start) const noexcept;
 
@@ -89,7 +88,7 @@ class LateGraphWork {
   PageArray<encode::Kernel> kernels_;
   PageArray<encode::Copy> copies_;
   PageArray<encode::Set> sets_;
-  PageArray<Node> nodes_;  // one for each that is held, then one for each node
+  PageArray<Node> nodes_;  // one for each held work, later one for each node
   std::size_t node_count_ = 0;
   PageArray<Graph> graphs_;
 };

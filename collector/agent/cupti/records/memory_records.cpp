@@ -131,7 +131,7 @@ void RecordReader::add(const CUpti_ActivityCudaEvent2& record) noexcept {
   events_.add(event);
 }
 
-// Once, as long as it keeps that name.
+// Sends the name once, as long as the event keeps it.
 void RecordReader::add_event_name(std::uint32_t event, std::string_view name) noexcept {
   for (std::size_t i = 0; i < event_names_.size(); ++i)
     if (event_names_[i].event == event && event_names_[i].name.data() == name.data()) return;

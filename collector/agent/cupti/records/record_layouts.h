@@ -1,7 +1,7 @@
-// What makes it right to read records of CUDA 12 and 13 through one version's structures: each begins like its predecessors.
+// Proves that records of CUDA 12 and 13 can be read through the structures of one version: each structure begins like its predecessors.
 //
-// Kernel8 and 9, Memcpy5, Device4, Context and 2, Synchronization, Overhead and 2, Jit, GraphTrace, Memory3, MemoryPool2 and
-// UnifiedMemoryCounter2 are what CUDA 12.0 to 12.9 deliver. What an older Synchronization lacks is left alone (has_event_records).
+// CUDA 12.0 to 12.9 deliver Kernel8 and 9, Memcpy5, Device4, Context and 2, Synchronization, Overhead and 2, Jit, GraphTrace, Memory3, MemoryPool2 and
+// UnifiedMemoryCounter2. Members that an older Synchronization lacks are not read (has_event_records).
 #pragma once
 
 #include <cstddef>

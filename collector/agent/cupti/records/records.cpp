@@ -61,7 +61,7 @@ const char* overhead_name(CUpti_ActivityOverheadKind kind) noexcept {
   }
 }
 
-// Compiling and loading code is CUDA's own work; the rest is what recording costs.
+// Compiling and loading code is CUDA's own work; the other kinds are the cost of recording.
 bool is_compilation(CUpti_ActivityOverheadKind kind) noexcept {
   return kind == CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER || kind == CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING ||
          kind == CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING;
@@ -147,7 +147,7 @@ bool RecordReader::convert(std::uint64_t start, std::uint64_t end, encode::Inter
 void RecordReader::add(const CUpti_ActivityKernel10& record) noexcept {
   if (kernel_counters::take_record(record)) return;  // its times come with its counters
   encode::Kernel kernel;
-  // A forced flush delivers kernels that still run: with no end, which last until now, when the recording ends, or without any time.
+  // A forced flush delivers kernels that still run: without an end, so that they last until now, when the recording ends, or without any times.
   if (reading_ == Reading::kLast && record.start == 0 && record.name != nullptr && first_unfinished_.empty()) first_unfinished_ = record.name;
   const bool unfinished = record.start != 0 && record.end == 0;
   const auto now = unfinished ? static_cast<std::uint64_t>(read_clock(CLOCK_REALTIME)) : 0;
@@ -295,7 +295,7 @@ void RecordReader::add(const CUpti_ActivityDevice5& record) noexcept {
   out.unsigned_field(5, record.computeCapabilityMajor);
   out.unsigned_field(6, record.computeCapabilityMinor);
   out.unsigned_field(7, record.globalMemorySize);
-  out.unsigned_field(8, record.globalMemoryBandwidth * 1000);  // CUPTI says kBytes/s
+  out.unsigned_field(8, record.globalMemoryBandwidth * 1000);  // CUPTI gives kB/s
   out.unsigned_field(9, record.coreClockRate);
   out.unsigned_field(10, record.maxWarpsPerMultiprocessor);
   out.unsigned_field(11, record.maxBlocksPerMultiprocessor);

@@ -1,7 +1,7 @@
 // Reads CUPTI's records and hands them to the encoder. One thread.
 //
-// Compiled against one version of CUPTI's structures and used with libcupti of CUDA 12 and 13: within these, each structure begins like its
-// predecessors (records.cpp asserts it), and nothing behind that is read.
+// Compiled against one version of CUPTI's structures and used with libcupti of CUDA 12 and 13: in these versions, each structure begins like its predecessors
+// (records.cpp asserts it), and members after that part are not read.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace lanescope::agent::cupti {
 
 struct RecordCounts {
   std::uint64_t produced = 0;    // events read
-  std::uint64_t invalid = 0;     // of these, left out because their times make no sense
-  std::uint64_t unfinished = 0;  // of these, left out because they have no times, or not their own: they were the last when the recording ended
+  std::uint64_t invalid = 0;     // of these, left out because their times are invalid
+  std::uint64_t unfinished = 0;  // of these, left out because they have no times, or those of other work: they were the last when the recording ended
 };
 
-enum class Reading { kOngoing, kLast };  // kLast: what a forced flush brings at the end of a recording
+enum class Reading { kOngoing, kLast };  // kLast: the records of a forced flush at the end of a recording
 
 enum class EventRecords { kAbsent, kPresent };
 
@@ -32,10 +32,10 @@ class RecordReader {
   RecordReader(const Functions& functions, encode::EventEncoder& events, encode::FrameWriter& frames, const encode::ClockMap& clocks) noexcept
       : functions_(functions), events_(events), frames_(frames), clocks_(clocks) {}
 
-  // Whether synchronizations say which recording of an event they waited for: where CUDA events are recorded, with a CUPTI that has both.
+  // Whether synchronizations name the recording of an event that they waited for: they do if CUDA events are recorded and CUPTI supports both.
   void set_event_records(EventRecords records) noexcept { event_records_ = records; }
 
-  // In the last reading, work without times is work that has not ended, not a mistake.
+  // In the last reading, work without times has not ended; it is not a mistake.
   void set_reading(Reading reading) noexcept {
     reading_ = reading;
     if (reading == Reading::kLast) first_unfinished_ = {};
@@ -43,17 +43,16 @@ class RecordReader {
   // The first kernel of the last reading that had not ended; empty: none.
   [[nodiscard]] std::string_view first_unfinished() const noexcept { return first_unfinished_; }
 
-  // Work of graphs that is read between these is held: late_graph_work.h says why.
+  // Work of graphs that is read between these two calls is held; late_graph_work.h gives the reason.
   void begin_late_graph_work() noexcept { late_graph_work_.begin(clocks_.to_monotonic(read_clock(CLOCK_REALTIME))); }
   void end_late_graph_work() noexcept { late_graph_work_.end(); }
-  // To be called once all records were read. Returns how many events were left out; they count as unfinished.
+  // Call when all records were read. Returns how many events were left out; they count as unfinished.
   std::uint64_t release_late_graph_work() noexcept;
 
   // Reads all records of a completed buffer.
   void read(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
 
-  // Writes what is known about devices, contexts, streams and events since the last call, if anything. To be called before the events'
-  // chunks.
+  // Writes what was learnt since the last call about devices, contexts, streams and events, if anything. Call it before writing the events' chunks.
   void flush_resources() noexcept;
 
   [[nodiscard]] const RecordCounts& counts() const noexcept { return counts_; }
@@ -81,13 +80,13 @@ class RecordReader {
   void add(const CUpti_ActivityContext3& record) noexcept;
   void add(const CUpti_ActivityStream& record) noexcept;
 
-  // Returns false, and counts the record as invalid, where its times make no sense.
+  // Returns false, and counts the record as invalid, if its times are invalid.
   bool convert(std::uint64_t start, std::uint64_t end, encode::Interval& time) noexcept;
   std::uint32_t call_name(encode::Api api, CUpti_CallbackId id) noexcept;
   std::uint32_t device_of_context(std::uint32_t context) const noexcept;
-  // The default stream of a device's first context: where work stands that belongs to no stream.
+  // The default stream of a device's first context, which shows work that belongs to no stream.
   encode::Queue default_queue(std::uint32_t device) const noexcept;
-  void add_resource(std::uint32_t field) noexcept;  // what part_ holds
+  void add_resource(std::uint32_t field) noexcept;  // the content of part_
 
   static constexpr std::size_t kApis = 2;
   static constexpr std::size_t kCallNames = 2048;
@@ -105,14 +104,14 @@ class RecordReader {
   EventRecords event_records_ = EventRecords::kAbsent;
   Reading reading_ = Reading::kOngoing;
   LateGraphWork late_graph_work_;
-  std::string_view first_unfinished_;                 // of the names that CUPTI keeps
-  std::uint32_t call_names_[kApis][kCallNames] = {};  // string ids by callback id; 0 where not asked yet
+  std::string_view first_unfinished_;                 // one of the names that CUPTI keeps
+  std::uint32_t call_names_[kApis][kCallNames] = {};  // string ids by callback id; 0: not asked yet
   struct EventName {
     std::uint32_t event;
     std::string_view name;
   };
   PageArray<ContextPlace> contexts_;
-  PageArray<EventName> event_names_;  // that were told
+  PageArray<EventName> event_names_;  // names that were sent
   PageBuffer resources_;              // a Resources message while it grows
   PageBuffer part_;
 };

@@ -1,7 +1,7 @@
-// Files that other programs name: what they map, where they say they write. By the time somebody looks, such a path may lead anywhere.
+// Files that other programs name, for example files that they map or write. When we open such a path, it may lead anywhere.
 //
-// A regular file is opened, and nothing else: opening a pipe would wait for its writer, opening a device could do anything. Of the kernel's
-// own file systems (proc, sysfs) and of another user's (FUSE) nothing is opened either: their reads may never end.
+// Only regular files are opened: opening a pipe would wait for its writer, opening a device could do anything. Files of the kernel's own file systems
+// (proc, sysfs) and of another user's (FUSE) are not opened either, because reading them may never end.
 #pragma once
 
 #include <sys/stat.h>
@@ -15,18 +15,18 @@
 namespace lanescope::attach {
 
 struct ForeignFile {
-  channel::FileDescriptor descriptor;  // for reading; of a regular file
+  channel::FileDescriptor descriptor;  // open for reading
   struct stat facts {};
 
-  // Under which this process can open it again as long as it has it open.
+  // The path by which this process can open the file again while it has it open.
   [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor.get()); }
 };
 
-enum class Links { kFollow, kRefuseLast };  // kRefuseLast: the file itself may be no link
+enum class Links { kFollow, kRefuseLast };  // kRefuseLast: the file itself may not be a link
 
-// None where no such file is there, or it can't be read.
+// Nothing if there is no such file or it can't be read.
 std::optional<ForeignFile> open_file(const std::string& path, Links links = Links::kFollow);
-// As the process sees it: below its root, which no link on the way leads out of. The process must live.
+// The same as the process sees it: below its root, which no link on the way can leave. The process must be alive.
 std::optional<ForeignFile> open_file_of(pid_t process, const std::string& path, Links links = Links::kFollow);
 
 }  // namespace lanescope::attach

@@ -16,12 +16,12 @@ struct Mapping {
   std::uint64_t end = 0;
   std::uint64_t offset = 0;  // in the file
   bool executable = false;
-  std::string path;  // empty for anonymous memory; "[stack]" and the like for special ones
+  std::string path;  // empty for anonymous memory; "[stack]" and similar for special mappings
 
   [[nodiscard]] bool contains(std::uint64_t address) const { return address >= begin && address < end; }
 };
 
-// In ascending order; none when the map may not be read or the process is gone.
+// In ascending order; nothing if the map may not be read or the process has ended.
 std::optional<std::vector<Mapping>> read_memory_map(pid_t pid);
 
 // The last part of a path, without the " (deleted)" that the kernel appends.
@@ -29,11 +29,11 @@ std::string_view file_name(std::string_view path);
 
 bool is_glibc(std::string_view path);  // libc.so.6 or libc-2.NN.so
 bool is_musl(std::string_view path);
-bool is_agent(std::string_view path);  // a file of ours, or a copy of it in memory
+bool is_agent(std::string_view path);  // a file of ours, or a copy of one in memory
 bool is_cuda_driver(std::string_view path);
 bool is_loader(std::string_view path);  // ld-linux-x86-64.so.2 or ld-2.NN.so
 
-// Where the first file that satisfies `predicate` begins in memory: the mapping of its start.
+// The mapping of the start of the first file that satisfies `predicate`; null if there is none.
 template <typename Predicate>
 const Mapping* find_file(const std::vector<Mapping>& map, Predicate predicate) {
   for (const Mapping& mapping : map)

@@ -1,4 +1,4 @@
-// The processes of this machine as someone sees them who wants to attach to one.
+// The processes of this machine, for a user who wants to attach to one.
 #pragma once
 
 #include <sys/types.h>
@@ -10,19 +10,20 @@ namespace lanescope::attach {
 
 struct ProcessSummary {
   pid_t pid = 0;
-  std::string name;  // of the program, whole where its command line says it
+  std::string name;  // of the program; complete if the command line shows it, else the kernel's 15 characters
   std::string command_line;
-  std::string user;                 // login name, or the number where there is none
-  bool uses_cuda = false;           // libcuda is loaded; false also where that may not be read
+  std::string user;                 // login name, or the number if there is none
+  bool uses_cuda = false;           // libcuda is loaded; false also if that may not be read
   bool has_agent = false;           // our agent is loaded
-  std::string refusal;              // why attaching can't work; empty when it can
-  std::string observation_refusal;  // why even its threads can't be observed from outside; empty when they can
+  std::string refusal;              // why attaching can't work; empty if it may work
+  std::string observation_refusal;  // why its threads can't even be observed from outside; empty if they can
 };
 
-// Of all processes that are ours to see, in ascending order. Safe to call from any thread.
+// The numbers of all processes that we can see, in ascending order. Safe to call from any thread.
 [[nodiscard]] std::vector<pid_t> process_numbers();
 
-// All processes but kernel threads, ourselves and what belongs to a recorder, by pid. Takes about 0.1 ms a process. Safe to call from any thread.
+// All processes except kernel threads, ourselves, a recorder's processes and those that have ended, by pid. Takes about 0.1 ms a process. Safe to
+// call from any thread.
 std::vector<ProcessSummary> list_processes();
 
 }  // namespace lanescope::attach

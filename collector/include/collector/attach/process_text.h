@@ -1,8 +1,8 @@
-// What the kernel tells of a process as text (/proc/PID/...), within limits.
+// Reads the texts that the kernel has about a process (/proc/PID/...), with limits.
 //
-// A process lays its arguments and its environment over any of its memory (PR_SET_MM_MAP), terabytes of it at no cost to itself. So whoever reads
-// `cmdline` or `environ` of a process reads them here. Its other files are the kernel's own words, and short, but that a process, and each thread, names
-// itself as it likes, with line feeds, parentheses and blanks: `stat` has that name as it is, and is taken apart here alone.
+// A process can place its arguments and its environment over any part of its memory (PR_SET_MM_MAP), terabytes of it at no cost to itself. So
+// `cmdline` and `environ` of a process must be read by these functions. Its other files are written by the kernel, and short. But a process, and each
+// thread, chooses its name freely, with line feeds, parentheses and blanks. `stat` has that name unescaped, and is parsed only here.
 #pragma once
 
 #include <cstddef>
@@ -18,36 +18,37 @@ namespace lanescope::attach {
 inline constexpr std::size_t kMostTextBytes = 1u << 20;
 inline constexpr std::size_t kMostArgumentBytes = 128u << 10;
 inline constexpr std::size_t kMostArguments = 4096;
-inline constexpr std::size_t kMostEnvironmentBytes = 6u << 20;  // as much as the kernel hands to a program, where no limit of its stack was raised
+inline constexpr std::size_t kMostEnvironmentBytes = 6u << 20;  // the most that the kernel hands to a program if its stack limit was not raised
 
-// The first bytes of a file, `limit` at most; empty where it can't be read. A process that ends in between ends the text.
+// The first bytes of a file, at most `limit`; empty if it can't be read. If the process ends meanwhile, so does the text.
 [[nodiscard]] std::string process_text(const std::filesystem::path& path, std::size_t limit = kMostTextBytes);
 
-// The parts of a file that zero bytes end, one after another, from its first `limit` bytes: without more memory than the longest takes. One that is longer
-// than kMostPartBytes, as the kernel gives none to a program, is passed over.
+// Calls `take` for each zero-terminated part of a file, in order, within its first `limit` bytes. Memory use is that of the longest part. A part
+// longer than kMostPartBytes is skipped; the kernel gives no program such a part.
 enum class Reading { kGoesOn, kEnds };
 enum class PartsRead {
   kNone,  // the file can't be opened
-  kSome,  // there may be others: it was ended, or parts were passed over or cut
+  kSome,  // there may be others: reading was ended by `take`, or parts were skipped or cut
   kAll,
 };
 inline constexpr std::size_t kMostPartBytes = 128u << 10;
 PartsRead read_parts(const std::filesystem::path& path, std::size_t limit, const std::function<Reading(std::string_view part)>& take);
 
-// /proc/PID/stat, or that of a thread, by the numbers of proc(5): field 3 is the state.
+// /proc/PID/stat, or that of a thread. Fields are numbered as in proc(5): field 3 is the state.
 struct ProcessStat {
   std::string name;                                             // as the kernel shortens it; any bytes
-  std::vector<std::string> fields;                              // from the third on
-  [[nodiscard]] char state() const;                             // 'Z' and 'X': it has ended. 0 where it is not known
-  [[nodiscard]] std::uint64_t number(std::size_t field) const;  // 0 where there is none
+  std::vector<std::string> fields;                              // from the third field on
+  [[nodiscard]] char state() const;                             // 'Z' and 'X': it has ended; 0 if it is not known
+  [[nodiscard]] std::uint64_t number(std::size_t field) const;  // 0 if there is no such field
 };
-// Of the process or thread with this folder; without a name and fields where there is none.
+// Of the process or thread with this folder; without name and fields if there is no such folder.
 [[nodiscard]] ProcessStat process_stat(const std::filesystem::path& folder);
 
-// What stands behind a word, such as "Uid:", in the lines of /proc/PID/status; empty where there is none. There the kernel escapes line feeds of names.
+// The text after a word, such as "Uid:", in the lines of /proc/PID/status; empty if there is none. In that file the kernel escapes line feeds of
+// names.
 [[nodiscard]] std::string status_value(std::string_view status, std::string_view word);
 
-// The parts of a text that zero bytes end, `limit` at most. They stand in `text`.
+// The zero-terminated parts of a text, at most `limit`. The results refer to `text`.
 [[nodiscard]] std::vector<std::string_view> parts_at_zeros(std::string_view text, std::size_t limit);
 
 // The arguments of the process with this folder (/proc/PID): the first kMostArguments of them within kMostArgumentBytes.

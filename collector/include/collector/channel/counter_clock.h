@@ -1,13 +1,13 @@
-// CLOCK_MONOTONIC by the processor's time stamp counter, which takes less than half as long to read as to ask the C library.
+// CLOCK_MONOTONIC computed from the processor's time stamp counter. Reading the counter takes less than half as long as asking the C library.
 //
-// The host compares the two clocks several times a second, and lays straight lines through what it sees: where one line ends the next
-// begins, so that no time is before one that the same thread took earlier. (The counter is read without waiting for loads on their way: a
-// time may be early by a cache miss, also against another thread's.) Between looks the line is off by some tens of nanoseconds; were the
-// system's clock to be steered hard (500 ppm), by some ten microseconds until the next look. That holds where the kernel itself keeps time
-// by this counter (it has the same value on all processors, and runs at one speed); elsewhere `rate` stays 0, and the C library is asked.
+// The host compares the two clocks several times a second and describes their relation by straight lines. Each line begins where the previous one
+// ends, so that no time is before one that the same thread took earlier. (The counter is read without waiting for loads in flight: a time may be
+// early by the duration of a cache miss, also relative to another thread's.) Between comparisons the line is off by some tens of nanoseconds. If the
+// system's clock is steered hard (500 ppm), it may be off by about ten microseconds until the next comparison. This holds if the kernel itself keeps
+// time by this counter (it has the same value on all processors, and runs at one speed). Otherwise `rate` stays 0, and the C library is asked.
 //
-// Lines are written in turn into two places. A reader takes the newest; where one was written meanwhile it looks again, since the next is
-// on its way into the place that it read.
+// Lines are written alternately into two places. A reader takes the newest line. If a line was written meanwhile, the reader looks again, because the
+// next line may be on its way into the place that it read.
 #pragma once
 
 #include <atomic>
@@ -18,9 +18,9 @@
 namespace lanescope::channel {
 
 struct CounterLine {
-  std::uint64_t rate = 0;     // ns a tick, times 2^32; 0: there is none
-  std::uint64_t counter = 0;  // where it begins
-  std::int64_t time = 0;      // CLOCK_MONOTONIC there, ns
+  std::uint64_t rate = 0;     // ns a tick, times 2^32; 0: there is no line
+  std::uint64_t counter = 0;  // where the line begins
+  std::int64_t time = 0;      // CLOCK_MONOTONIC at that point, ns
 };
 
 // In shared memory: written by the host, read by the target.
@@ -32,7 +32,7 @@ struct CounterClock {
   };
   std::atomic<std::uint64_t> written;  // lines so far; the newest lies in places[written % 2]
   Place places[2];
-  // ns, to be added to CLOCK_MONOTONIC as the target sees it for what the host sees. Not 0 in another time namespace (time_namespaces(7)).
+  // ns to add to the target's CLOCK_MONOTONIC to get the host's. Not 0 if the target is in another time namespace (time_namespaces(7)).
   std::atomic<std::int64_t> shift;
 };
 
@@ -48,9 +48,9 @@ struct CounterClock {
   return line.time + static_cast<std::int64_t>(static_cast<Wide>(ticks) * static_cast<Wide>(line.rate) >> 32);
 }
 
-// One writer.
+// There must be only one writer.
 inline void write_line(CounterClock& clock, const CounterLine& line) noexcept {
-  std::atomic_thread_fence(std::memory_order_release);  // readers of the place know by now that it is not the newest
+  std::atomic_thread_fence(std::memory_order_release);  // readers of the place already see that it is not the newest
   const std::uint64_t next = clock.written.load(std::memory_order_relaxed) + 1;
   CounterClock::Place& place = clock.places[next % 2];
   place.rate.store(line.rate, std::memory_order_relaxed);
@@ -59,7 +59,7 @@ inline void write_line(CounterClock& clock, const CounterLine& line) noexcept {
   clock.written.store(next, std::memory_order_release);
 }
 
-// A time of the target's CLOCK_MONOTONIC on the host's. Any thread.
+// Converts a CLOCK_MONOTONIC time of the target to the host's. Any thread.
 [[nodiscard]] inline std::int64_t event_time(const CounterClock& clock, std::int64_t monotonic) noexcept {
   return monotonic + clock.shift.load(std::memory_order_relaxed);
 }

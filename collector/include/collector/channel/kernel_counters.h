@@ -1,10 +1,10 @@
-// What a recording and its programs tell each other about hardware counters of kernels: by files in a folder that the recording made.
+// How a recording and its programs exchange hardware counters of kernels: by files in a folder that the recording made.
 //
-// The host writes one file, the plan: what is to be counted, and of which launches. Each process writes one file of its own in a folder within,
-// named by its instance number: what was counted, as it comes from CUPTI, and what was left out. The host reads those once the recording has
-// ended; a record that was cut short ends the file. A process that finds no room for a record makes its file read-only, and writes no more to
-// it. Where programs run as another user, the inner folder is that user's, and nothing else is: the host follows no link that a program could
-// have made. All integers are those of the machine.
+// The host writes one file, the plan: what is to be counted, and for which launches. Each process writes one file into an inner folder, named by its
+// instance number: what was counted, as it comes from CUPTI, and what was left out. The host reads these files after the recording has ended; a
+// truncated record ends the file. A process that finds no room for a record makes its file read-only, and writes no more to it. If programs run as
+// another user, that user owns the inner folder and nothing else. The host follows no link that a program could have made. All integers have the
+// machine's byte order.
 #pragma once
 
 #include <cstddef>
@@ -15,42 +15,42 @@ namespace lanescope::channel {
 
 inline constexpr char kKernelCountersVariable[] = "LANESCOPE_KERNEL_COUNTERS";  // environment: the folder
 inline constexpr char kKernelRangeVariable[] =
-    "LANESCOPE_KERNEL_RANGE";                  // environment: [DOMAIN@]TEXT of the NVTX ranges whose launches are measured; not there: all are
-inline constexpr char kProfilerRange[] = "@";  // in its place, and no range's name: from cudaProfilerStart to cudaProfilerStop
-inline constexpr char kKernelRunVariable[] = "LANESCOPE_KERNEL_RUN";  // environment: which set of its chip's a run takes, from 0: CounterReplay::kApplication
-inline constexpr char kCounterPlanFile[] = "plan";                    // there, whole: it is renamed when it is
+    "LANESCOPE_KERNEL_RANGE";                  // environment: [DOMAIN@]TEXT of the NVTX ranges whose launches are measured; if not set, all are
+inline constexpr char kProfilerRange[] = "@";  // used instead of a range, and no range's name: from cudaProfilerStart to cudaProfilerStop
+inline constexpr char kKernelRunVariable[] = "LANESCOPE_KERNEL_RUN";  // environment: which set of its chip a run measures, from 0: CounterReplay::kApplication
+inline constexpr char kCounterPlanFile[] = "plan";                    // in the folder; it is renamed to this name when it is complete
 inline constexpr char kCounterNoteFile[] = "note";                    // beside the plan: a sentence a line, for the user
-inline constexpr char kCounterFailureFile[] = "failure";              // there, instead of a plan: one sentence
-inline constexpr char kMachineCounts = '+';                           // the first that who makes the plan prints, where the machine has what counts
-inline constexpr char kCounterRecordFolder[] = "records";             // there
-inline constexpr char kEarlierRunFolder[] = "records.";               // and behind that a number from 0: those of earlier runs
-inline constexpr char kCounterCodeFile[] = "code";                    // there before the program starts: CounterKind::kInstructions
-inline constexpr char kCounterRangesFile[] = "ranges";                // there before the program starts: CounterReplay::kRange
+inline constexpr char kCounterFailureFile[] = "failure";              // in the folder, instead of a plan: one sentence
+inline constexpr char kMachineCounts = '+';                           // the first character that the planner prints, if the machine has hardware that counts
+inline constexpr char kCounterRecordFolder[] = "records";             // in the folder
+inline constexpr char kEarlierRunFolder[] = "records.";               // followed by a number from 0: the records of earlier runs
+inline constexpr char kCounterCodeFile[] = "code";                    // exists before the program starts if code is kept: CounterKind::kInstructions
+inline constexpr char kCounterRangesFile[] = "ranges";                // exists before the program starts if ranges are counted: CounterReplay::kRange
 inline constexpr std::uint32_t kCounterPlanVersion = 3;
 inline constexpr std::uint32_t kCounterRecordMark = 0x314b434c;  // "LCK1"
 inline constexpr std::uint32_t kKernelRecordMark = 0x324b434c;   // "LCK2"
 inline constexpr std::uint32_t kCodeRecordMark = 0x334b434c;     // "LCK3"
 inline constexpr std::uint32_t kBeginRecordMark = 0x344b434c;    // "LCK4"
-inline constexpr std::uint64_t kMostCounterBytes = 256u << 20;   // of a plan, and of a record
+inline constexpr std::uint64_t kMostCounterBytes = 256u << 20;   // of a plan, or of a record
 
-// Who counts.
+// What counts.
 enum class CounterKind : std::uint32_t {
   kHardware = 0,      // CUPTI's range profiler: counters of the GPU, one value a launch
   kInstructions = 1,  // code that CUPTI adds to the kernel (SASS metrics): one value for each instruction of a launch
 };
 
-// How a kernel that needs more than one pass gets them. Numbers are those of proto::KernelReplay.
+// How a kernel that needs more than one pass gets its passes. Numbers are those of proto::KernelReplay.
 enum class CounterReplay : std::uint32_t {
-  kNone = 0,         // it needs one pass
-  kKernel = 1,       // CUPTI runs it again and again, and restores the memory that it wrote
-  kSpread = 2,       // one pass each of launches of the same kernel and shape
-  kApplication = 3,  // one set each of runs of the program, by kKernelRunVariable
-  kRange = 4,  // likewise; and what is counted are all kernels together that run while a range is open (kKernelRangeVariable): nothing runs twice, or alone
+  kNone = 0,         // one pass is enough
+  kKernel = 1,       // CUPTI runs the kernel repeatedly, and restores the memory that it wrote
+  kSpread = 2,       // each launch of the same kernel and shape gets one of the passes
+  kApplication = 3,  // each run of the program measures one set, selected by kKernelRunVariable
+  kRange = 4,        // likewise; all kernels that run while a range is open (kKernelRangeVariable) are counted together: nothing runs twice, or alone
 };
 
 enum class KernelNameRule : std::uint32_t { kAll = 0, kExact = 1, kPattern = 2 };  // kPattern: an extended regular expression of POSIX
 
-// A kernel and the shape of its launch: grid, block, bytes of dynamic shared memory. Never 0. FNV-1a, and so the same in every process.
+// Identifies a kernel and the shape of its launch: grid, block, bytes of dynamic shared memory. Never 0. FNV-1a, so it is the same in every process.
 [[nodiscard]] constexpr std::uint64_t launch_kind(std::string_view mangled_name, const std::uint32_t (&shape)[7]) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
@@ -59,7 +59,8 @@ enum class KernelNameRule : std::uint32_t { kAll = 0, kExact = 1, kPattern = 2 }
   return hash | 1;
 }
 
-// A kernel and shape of which launches are measured, and, where only some are, the number of the second of them, from 0; 0: there is no second.
+// A kernel and shape whose launches are measured. If only some launches are measured, `second` is the number of the second one, from 0; 0: there is
+// no second.
 struct ChosenKind {
   std::uint64_t kind;  // launch_kind()
   std::uint64_t second;
@@ -67,28 +68,28 @@ struct ChosenKind {
 inline constexpr std::uint64_t kUsualSecond = 9;
 inline constexpr std::size_t kMostChosenKinds = 32;
 
-// Which launches are measured, of all that a process makes.
+// Which of a process's launches are measured.
 struct LaunchChoice {
   KernelNameRule name_rule;
-  std::uint32_t skip;        // of those whose name fits: the first so many are not measured
-  std::uint32_t count;       // and of the rest so many at most; 0: all
-  std::uint32_t is_sampled;  // 1: of each kernel and shape only the first launch, and one that comes later: kUsualSecond where kinds are not chosen
-  std::uint64_t budget;      // ns of the program that measuring may take, each process; 0: without end
-  char name[1024];           // of the kernel's function without namespaces and parameters, or the pattern; ends in a zero byte
-  std::uint64_t kinds;       // that are chosen, whatever their names; 0: all
+  std::uint32_t skip;        // of the launches whose name fits, the first `skip` are not measured
+  std::uint32_t count;       // of the rest, at most `count` are measured; 0: all
+  std::uint32_t is_sampled;  // 1: of each kernel and shape only the first launch and one later launch; the later one is kUsualSecond if kinds are not chosen
+  std::uint64_t budget;      // ns of each process's time that measuring may take; 0: unlimited
+  char name[1024];           // the name of the kernel's function without namespaces and parameters, or the pattern; ends in a zero byte
+  std::uint64_t kinds;       // number of `chosen` kinds, whatever their names; 0: all
   ChosenKind chosen[kMostChosenKinds];
 };
 
 struct CounterPlan {
   std::uint32_t version;
-  CounterReplay replay;  // of the sets that need several passes
-  std::uint32_t sets;    // that follow; one where instructions are counted
+  CounterReplay replay;  // for the sets that need several passes
+  std::uint32_t sets;    // number of sets that follow; one if instructions are counted
   CounterKind kind;
   LaunchChoice choice;
 };
 
-// What is counted on one chip, at once. Behind it its parts follow: the configuration of the hardware as CUPTI made it, and the names of
-// the metrics, each with a zero byte at its end.
+// What is counted on one chip at once. It is followed by its parts: the configuration of the hardware as CUPTI made it, and the names of the metrics,
+// each ended by a zero byte.
 struct CounterSet {
   char chip[32];  // "GH100"; empty: any
   std::uint32_t passes;
@@ -97,15 +98,15 @@ struct CounterSet {
   std::uint64_t name_bytes;
 };
 
-// Every record begins with its mark and its size, so that one that was cut short shows.
+// Every record begins with its mark and its size, so that a truncated record can be detected.
 struct RecordHead {
   std::uint32_t mark;  // kCounterRecordMark, or one of the others above
   std::uint32_t zero;
-  std::uint64_t bytes;  // of all of it
+  std::uint64_t bytes;  // of the whole record
 };
 
-// The measuring of a launch begins. Its CounterRecord follows, but where it never comes to an end: a kernel that waits for what can't run meanwhile, a program
-// that ends. The name of the kernel follows.
+// The measuring of a launch begins. Its CounterRecord follows unless measuring never ends, for example because the kernel waits for something that
+// can't run meanwhile, or because the program ends. The name of the kernel follows.
 struct BeginRecord {
   RecordHead head;
   std::uint32_t correlation;
@@ -115,51 +116,51 @@ struct BeginRecord {
 
 enum class CounterOutcome : std::uint32_t { kMeasured = 0, kLeftOut = 1 };
 
-// Behind it follow the name of the kernel, the reason where it was not measured, and the image of the counters: CUPTI's own, or that of
-// instructions.
+// It is followed by the name of the kernel, the reason if it was not measured, and the image of the counters: CUPTI's own, or that of instructions.
 struct CounterRecord {
   RecordHead head;
   CounterOutcome outcome;
   std::uint32_t correlation;  // CUPTI's id of the launching call
-  std::uint32_t set;          // of the plan, from 0
+  std::uint32_t set;          // index of a set of the plan, from 0
   std::uint32_t group;        // equal for launches whose sets belong together
   std::int64_t begin;         // CLOCK_MONOTONIC ns, of the launching call
-  std::uint64_t spent;        // ns until it returned, with all passes
-  std::uint64_t launches;     // that were left out for this reason; of a range that was counted: that it had
+  std::uint64_t spent;        // ns until it returned, including all passes
+  std::uint64_t launches;     // launches left out for this reason; for a counted range: launches in the range
   std::uint64_t name_bytes;
   std::uint64_t reason_bytes;
   std::uint64_t image_bytes;
 };
 
-// What was counted at the instructions of a launch. Behind it follow, without gaps: `functions` times a CountedFunction with its name,
-// `rows` times an InstructionRow, and for each row in turn `metrics` values of 64 bits. Rows of one instruction add up; those of which all values are 0 are
+// What was counted at the instructions of a launch. It is followed, without gaps, by `functions` times a CountedFunction with its name, `rows` times
+// an InstructionRow, and for each row in turn `metrics` values of 64 bits. Rows of one instruction are to be added. Rows whose values are all 0 are
 // left out.
 struct InstructionImage {
-  std::uint32_t metrics;  // of the set, in its order
+  std::uint32_t metrics;  // number of the set's metrics, in its order
   std::uint32_t functions;
   std::uint64_t rows;
-  std::uint64_t known;  // of the metrics, a bit each: those that the chip has
+  std::uint64_t known;  // one bit a metric, set if the chip has it
 };
 struct CountedFunction {
-  std::uint64_t crc;         // of its code, as CodeRecord has it
-  std::uint32_t index;       // in the symbol table of that
-  std::uint32_t name_bytes;  // mangled, behind it
+  std::uint64_t crc;         // of its code, as in CodeRecord
+  std::uint32_t index;       // in the symbol table of that code
+  std::uint32_t name_bytes;  // of the mangled name that follows
 };
 struct InstructionRow {
-  std::uint32_t function;  // of those, from 0
-  std::uint32_t pc;        // bytes from the function's begin
+  std::uint32_t function;  // index of a CountedFunction, from 0
+  std::uint32_t pc;        // bytes from the function's start
 };
 
-// Code in which something was counted, as the driver loaded it (cubin), once for each process. Its bytes follow.
+// Code in which something was counted, as the driver loaded it (a cubin); written once for each process. The bytes of the code follow.
 struct CodeRecord {
   RecordHead head;
   std::uint64_t crc;
   std::uint64_t code_bytes;
 };
 
-// CUPTI has no times of kernels that it ran for their counters; here is what else it says of one, or what is known of a range: it has no shape. Its name
-// follows. There may be two with one correlation id: the agent's, which has no block and stands for the kernel where CUPTI's own never comes, and CUPTI's,
-// which counts, and may come first. One without a name is CUPTI's as well, and says that the kernel is an event of the recording: it has times.
+// CUPTI reports no times of kernels that it ran for their counters. This record has what else CUPTI reports of such a kernel, or what is known of a
+// range, which has no shape. The name follows. Two records may have the same correlation id. The agent's record has no block, and stands for the
+// kernel if CUPTI's own never comes. CUPTI's record takes precedence, and may come first. A record without a name is also CUPTI's: it says that the
+// kernel is an event of the recording, and so has times.
 struct KernelRecord {
   RecordHead head;
   std::uint32_t correlation;

@@ -1,9 +1,9 @@
-// The rings of layout.h: who writes, who reads, and what each may believe.
+// The rings of layout.h: who writes, who reads, and what each side may rely on.
 //
-// One producer and one consumer for each ring, in two processes; nobody waits for the other. A producer publishes whole records or whole
-// frames by storing `head` with release; what finds no room is counted and dropped. A consumer believes nothing: it bounds every size by
-// what was published, reads each header once into memory of its own, and keeps its own idea of `tail`. A ring whose content makes no sense
-// is damaged: what it held is skipped, and reading goes on with what is published next.
+// Each ring has one producer and one consumer, in two processes; neither waits for the other. A producer publishes whole records or whole frames by
+// storing `head` with release. A record that finds no room is counted and dropped. A consumer trusts nothing: it bounds every size by what was
+// published, copies each header once into its own memory, and keeps its own copy of `tail`. A ring whose content is invalid is damaged: its content
+// is skipped, and reading continues with what is published next.
 //
 // Nothing here allocates, throws or blocks. RingProducer::write() takes a few tens of nanoseconds.
 #pragma once
@@ -25,7 +25,7 @@ namespace lanescope::channel {
 
 inline constexpr std::size_t kWordBytes = 8;
 
-// Bytes of text in whole words.
+// Size of a text, rounded up to whole words.
 constexpr std::size_t whole_words(std::size_t text_bytes) noexcept { return (text_bytes + kWordBytes - 1) / kWordBytes * kWordBytes; }
 inline constexpr std::size_t kMaximumRecordBytes = (2 + 4) * kWordBytes + whole_words(kMaximumTextBytes);
 static_assert(kMaximumRecordBytes / kWordBytes <= 0xff);
@@ -38,11 +38,11 @@ constexpr std::size_t cut_at_character(std::string_view text, std::size_t limit)
   return end;
 }
 
-// Writes records into a metadata or thread ring. One at a time: of one thread, or under a lock.
+// Writes records into a metadata or thread ring. One writer at a time: one thread, or threads under a lock.
 class RingProducer {
  public:
   RingProducer() = default;
-  // Goes on where the ring's last producer ended.
+  // Continues where the ring's last producer ended.
   RingProducer(RingHeader& ring, SegmentPool pool) noexcept
       : ring_(&ring), pool_(pool), head_(ring.head.load(std::memory_order_relaxed)), segment_(ring.last.load(std::memory_order_relaxed)) {
     if (segment_ > pool_.count()) segment_ = 0;
@@ -52,9 +52,9 @@ class RingProducer {
     left_ = kSegmentBytes - used;
   }
 
-  // Appends the record and its text; text longer than kMaximumTextBytes is cut. size and text_bytes are set here. Returns whether there was
-  // room; where not, the record is counted in `dropped`.
-  // Inlined, so that what the caller leaves out costs nothing, and the rest goes from registers into the ring.
+  // Appends the record and its text; text longer than kMaximumTextBytes is cut. `size` and `text_bytes` are set here. Returns false if there was no
+  // room; the record is then counted in `dropped`.
+  // Inlined, so that fields that the caller leaves out cost nothing, and the others go from registers into the ring.
   [[gnu::always_inline]] bool write(const Record& record, std::string_view text) noexcept {
     const std::size_t text_bytes = text.size() <= kMaximumTextBytes ? text.size() : cut_at_character(text, kMaximumTextBytes);
     const bool has_domain = record.domain != 0 || record.category != 0;
@@ -68,7 +68,7 @@ class RingProducer {
         count(ring_->dropped);
         return false;
       }
-      has_thread = true;  // a segment can be read without those before it
+      has_thread = true;  // a segment must be readable without those before it
     }
     std::byte* out = next_;
     PackedRecord packed;
@@ -87,7 +87,7 @@ class RingProducer {
     if (has_payload) put(out, record.payload);
     if (text_bytes != 0) {
       const std::uint64_t zero = 0;
-      std::memcpy(out + whole_words(text_bytes) - kWordBytes, &zero, kWordBytes);  // what follows the text
+      std::memcpy(out + whole_words(text_bytes) - kWordBytes, &zero, kWordBytes);  // clears the bytes after the text
       copy_text(out, text.data(), text_bytes);
     }
     const std::size_t bytes = packed.size * kWordBytes;
@@ -100,8 +100,8 @@ class RingProducer {
     return true;
   }
 
-  // Goes on where a record was being written when its writer was left for good, by a jump out of a signal handler: behind what was published.
-  // False where the ring itself was being changed for that: then it is to be closed.
+  // Continues after the writer of a record was abandoned by a jump out of a signal handler: after the last published record. Returns false if the
+  // ring itself was being changed at that time; then it must be closed.
   [[nodiscard]] bool recover() noexcept {
     thread_ = 0;
     if (head_ != ring_->head.load(std::memory_order_relaxed) || segment_ != ring_->last.load(std::memory_order_relaxed)) return false;
@@ -109,7 +109,7 @@ class RingProducer {
     return segment_ == 0 || next_ + left_ == pool_.bytes(segment_ - 1).data() + kSegmentBytes;
   }
 
-  // Whether much waits to be read.
+  // True if much waits to be read.
   [[nodiscard]] bool filling_up() const noexcept { return head_ - ring_->tail.load(std::memory_order_acquire) >= kMuch; }
 
  private:
@@ -121,7 +121,7 @@ class RingProducer {
     std::memcpy(out, &word, sizeof(word));
     out += sizeof(word);
   }
-  // Most texts are short: no call for these.
+  // Most texts are short: they are copied without a call.
   [[gnu::always_inline]] static void copy_text(std::byte* to, const char* from, std::size_t bytes) noexcept {
     constexpr std::size_t kWord = sizeof(std::uint64_t);
     if (bytes > 4 * kWord) {
@@ -133,7 +133,7 @@ class RingProducer {
       for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<std::byte>(from[i]);
     }
   }
-  // Where no segment is left nothing changes: a shorter record may still find room.
+  // If no segment is left, nothing changes: a shorter record may still find room.
   [[gnu::noinline]] bool next_segment(std::size_t bytes) noexcept {
     if (bytes > kSegmentBytes) return false;
     const auto index = pool_.take();
@@ -156,7 +156,7 @@ class RingProducer {
   RingHeader* ring_ = nullptr;
   SegmentPool pool_;
   std::byte* next_ = nullptr;  // where the next record goes
-  std::size_t left_ = 0;       // bytes of the segment from there on
+  std::size_t left_ = 0;       // bytes of the segment from `next_` on
   std::uint64_t head_ = 0;
   std::uint32_t thread_ = 0;   // of the last record in this segment; no thread has this number
   std::uint32_t segment_ = 0;  // plus 1; 0: none yet
@@ -165,14 +165,14 @@ class RingProducer {
 // Reads records from a metadata or thread ring that another process writes, and gives its segments back to the pool.
 class RingConsumer {
  public:
-  // Goes on at the ring's tail. Requires: nothing of the ring was read by another.
+  // Continues at the ring's tail. Requires: no other consumer has read from the ring.
   RingConsumer(RingHeader& ring, SegmentPool pool) noexcept : ring_(&ring), pool_(pool), tail_(ring.tail.load(std::memory_order_relaxed)) {}
 
   static constexpr std::size_t kAll = ~std::size_t{0};
 
-  // Calls use(const Record&, std::string_view text) for each record that was published before this call, in order, but for those behind the
-  // first `most` bytes, then gives their room back. Returns how many there were. `text` lies in the shared memory: its bounds are safe, its
-  // bytes may change while they are read, and it is not valid any more once use() returns.
+  // Calls use(const Record&, std::string_view text) in order for each record that was published before this call, except those after the first `most`
+  // bytes, then gives their room back. Returns the number of records. `text` lies in the shared memory: its bounds are safe, its bytes may change
+  // while they are read, and it is invalid after use() returns.
   template <typename Use>
   std::size_t read(Use&& use, std::size_t most = kAll) {
     const std::uint64_t head = ring_->head.load(std::memory_order_acquire);
@@ -208,12 +208,12 @@ class RingConsumer {
     return records;
   }
 
-  // Up to which everything has been read.
+  // The position up to which everything has been read.
   [[nodiscard]] std::uint64_t position() const noexcept { return tail_; }
-  // Whether everything that was published has been read.
+  // True if everything that was published has been read.
   [[nodiscard]] bool empty() const noexcept { return ring_->head.load(std::memory_order_acquire) == tail_; }
 
-  // Gives the last segment back; the next producer begins with another. Requires: the ring is closed, and empty.
+  // Gives the last segment back; the next producer begins with another. Requires: the ring is closed and empty.
   void release() noexcept {
     if (segment_ != 0) pool_.give(segment_ - 1);
     segment_ = 0;
@@ -224,15 +224,15 @@ class RingConsumer {
     ring_->head.store(tail_, std::memory_order_release);
   }
 
-  // How often the content made no sense and was skipped.
+  // How often the content was invalid and was skipped.
   [[nodiscard]] std::uint64_t damaged() const noexcept { return damaged_; }
 
-  // As the producer counts: records committed, and records that found no room. Not to be believed blindly.
+  // The producer's counts: records committed, and records that found no room. Untrusted.
   [[nodiscard]] std::uint64_t produced() const noexcept { return ring_->produced.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t dropped() const noexcept { return ring_->dropped.load(std::memory_order_relaxed); }
 
  private:
-  // Whether the ring names one that there is.
+  // Returns false if the ring does not name an existing segment.
   bool enter_next_segment() noexcept {
     const std::uint32_t next = (segment_ == 0 ? ring_->first : pool_.link(segment_ - 1)).load(std::memory_order_relaxed);
     if (next == 0 || next > pool_.count()) return false;
@@ -241,7 +241,7 @@ class RingConsumer {
     return true;
   }
 
-  // The record at this place, of which `available` bytes may be used. Returns what it takes, 0 if it is senseless.
+  // Unpacks the record at `place`, of which `available` bytes may be used. Returns the bytes that it takes, 0 if it is invalid.
   std::size_t unpack(const std::byte* place, std::size_t available, Record& record) noexcept {
     PackedRecord packed;
     std::memcpy(&packed, place, sizeof(packed));
@@ -276,7 +276,7 @@ class RingConsumer {
     return bytes;
   }
 
-  // Goes on with what is published next, in the segment that the ring says it writes to.
+  // Continues with what is published next, in the segment that the ring says is being written.
   void skip_damage(std::uint64_t head) noexcept {
     ++damaged_;
     tail_ = head / kWordBytes * kWordBytes;
@@ -288,7 +288,7 @@ class RingConsumer {
   RingHeader* ring_;
   SegmentPool pool_;
   std::uint64_t tail_;
-  std::uint32_t segment_ = 0;  // plus 1, that tail_ lies in or behind; 0: none yet
+  std::uint32_t segment_ = 0;  // plus 1, the segment that contains tail_ or ends at it; 0: none yet
   std::uint32_t thread_ = 0;   // of the last record
   std::uint64_t damaged_ = 0;
 };
@@ -300,8 +300,8 @@ class FrameRingProducer {
   // Requires: data.size() is a power of two.
   FrameRingProducer(RingHeader& ring, std::span<std::byte> data) noexcept : ring_(&ring), data_(data), head_(ring.head.load(std::memory_order_relaxed)) {}
 
-  // Appends one frame, its header included, and publishes it. Returns false, and changes nothing, where there is no room for it: whether to
-  // try again or to drop it is the caller's choice.
+  // Appends one frame, including its header, and publishes it. Returns false and changes nothing if there is no room; the caller may try again or
+  // drop it.
   bool write(std::span<const std::byte> frame) noexcept {
     const std::uint64_t used = head_ - ring_->tail.load(std::memory_order_acquire);
     if (used > data_.size() || frame.size() > data_.size() - used) return false;
@@ -325,14 +325,14 @@ class FrameRingProducer {
   std::uint64_t head_ = 0;
 };
 
-// Reads whole frames from the frame ring that another process writes. Bounds are checked here; whether a frame is sound (its checksum)
-// is for the reader of the copy to say.
+// Reads whole frames from the frame ring that another process writes. Bounds are checked here. Whether a frame is valid (its checksum) must be
+// checked by the reader of the copy.
 class FrameRingConsumer {
  public:
-  // Goes on at the ring's tail. Requires: data.size() is a power of two.
+  // Continues at the ring's tail. Requires: data.size() is a power of two.
   FrameRingConsumer(RingHeader& ring, std::span<const std::byte> data) noexcept : ring_(&ring), data_(data), tail_(ring.tail.load(std::memory_order_relaxed)) {}
 
-  // Bytes of the next frame, its header included; 0 when there is none.
+  // Bytes of the next frame, including its header; 0 if there is none.
   [[nodiscard]] std::size_t next() noexcept {
     const std::uint64_t head = ring_->head.load(std::memory_order_acquire);
     const std::uint64_t published = head - tail_;
@@ -354,7 +354,7 @@ class FrameRingConsumer {
     advance_to(tail_ + out.size());
   }
 
-  // How often the content made no sense and was skipped.
+  // How often the content was invalid and was skipped.
   [[nodiscard]] std::uint64_t damaged() const noexcept { return damaged_; }
 
  private:

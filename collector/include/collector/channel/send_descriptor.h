@@ -1,4 +1,4 @@
-// A message over a socket of the Unix domain that brings a descriptor with it (SCM_RIGHTS, unix(7)).
+// Sends a message over a Unix domain socket, with a descriptor (SCM_RIGHTS, unix(7)).
 //
 // Threads: any; safe between fork and exec.
 #pragma once
@@ -14,8 +14,8 @@
 
 namespace lanescope::channel {
 
-// Sends the parts as one message, without blocking and without SIGPIPE; of a negative `descriptor` none comes with it. Returns the bytes that were
-// sent, or -1 and errno.
+// Sends the parts as one message, without blocking and without SIGPIPE. If `descriptor` is negative, none is sent. Returns the number of bytes sent,
+// or -1 and errno.
 inline ssize_t send_with_descriptor(int socket, std::span<iovec> parts, int descriptor) noexcept {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   msghdr message{};

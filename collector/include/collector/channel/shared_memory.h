@@ -1,4 +1,4 @@
-// A mapped memory file seen as its parts: the header, the rings, and the pools that segments come from. Both sides; owns nothing.
+// A mapped memory file and its parts: the header, the rings, and the pools that segments come from. For both sides; owns nothing.
 #pragma once
 
 #include <new>
@@ -13,9 +13,9 @@ namespace lanescope::channel {
 class SharedMemory {
  public:
   SharedMemory() = default;
-  // Requires: `mapping` is so long, page-aligned, and was initialized; `bytes` is what memory_bytes_for() gave.
+  // Requires: `mapping` has `bytes` bytes, is page-aligned, and was initialized; `bytes` was computed by memory_bytes_for().
   SharedMemory(void* mapping, std::uint64_t bytes) noexcept : bytes_(static_cast<std::byte*>(mapping)), size_(bytes) {}
-  // Of the target, which believes the host.
+  // For the target, which trusts the host.
   explicit SharedMemory(SharedHeader& header) noexcept : SharedMemory(&header, header.memory_bytes) {}
 
   [[nodiscard]] SharedHeader& header() const noexcept { return *std::launder(reinterpret_cast<SharedHeader*>(bytes_)); }
@@ -38,7 +38,7 @@ class SharedMemory {
   [[nodiscard]] std::atomic<std::uint32_t>* links(std::size_t offset) const noexcept {
     return std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(bytes_ + offset));
   }
-  // As many as there is room for with their links: the inverse of memory_bytes_for().
+  // The number of segments that fit together with their links: the inverse of memory_bytes_for().
   [[nodiscard]] std::uint32_t thread_segments() const noexcept {
     const std::uint64_t room = size_ - kThreadLinksOffset;
     auto count = static_cast<std::uint32_t>(room / (kSegmentBytes + sizeof(std::uint32_t)));
@@ -50,8 +50,8 @@ class SharedMemory {
   std::uint64_t size_ = 0;
 };
 
-// The host's first step with a new memory file: writes its header. Settings are all zero: the agent stays silent until the host sets them.
-// Requires: `mapping` is so long, page-aligned and zero; `bytes` is what memory_bytes_for() gave.
+// The host's first step with a new memory file: writes its header. All settings are zero: the agent stays silent until the host sets them. Requires:
+// `mapping` has `bytes` bytes, is page-aligned and zero; `bytes` was computed by memory_bytes_for().
 inline SharedMemory initialize_shared_memory(void* mapping, std::uint64_t bytes, std::uint32_t process_instance) noexcept {
   auto* header = ::new (mapping) SharedHeader{};
   header->layout_version = kLayoutVersion;
@@ -60,8 +60,8 @@ inline SharedMemory initialize_shared_memory(void* mapping, std::uint64_t bytes,
   return {mapping, bytes};
 }
 
-// Target: takes a free thread ring for the calling thread; none when all are taken. The ring may still hold positions of an earlier owner,
-// which a RingProducer goes on from. Any thread, O(rings that were ever claimed).
+// Target: takes a free thread ring for the calling thread; nothing if all are taken. The ring may still have positions of an earlier owner; a
+// RingProducer continues from them. Any thread, O(rings that were ever claimed).
 inline std::optional<std::size_t> claim_thread_ring(const SharedMemory& memory, std::uint32_t thread) noexcept {
   std::atomic<std::uint32_t>& used = memory.header().thread_rings_used;
   for (std::size_t index = 0; index < kThreadRingCount; ++index) {
@@ -75,13 +75,13 @@ inline std::optional<std::size_t> claim_thread_ring(const SharedMemory& memory, 
   return std::nullopt;
 }
 
-// Target: the owner writes nothing more. The ring stays its own until the host has read it.
+// Target: the owner writes nothing more. It keeps the ring until the host has read it.
 inline void close_thread_ring(RingHeader& ring) noexcept { ring.closed.store(1, std::memory_order_release); }
 
-// Host: call this before reading; where it says true and the ring is empty after that, the ring can be freed.
+// Host: call this before reading. If it returns true and the ring is empty after reading, the ring can be freed.
 inline bool is_closed(const RingHeader& ring) noexcept { return ring.closed.load(std::memory_order_acquire) != 0; }
 
-// Host: makes a closed ring free for the next thread. Requires: everything was read, and its consumer has given its segments back.
+// Host: frees a closed ring for the next thread. Requires: everything was read, and the consumer has given the ring's segments back.
 inline void free_thread_ring(RingHeader& ring) noexcept {
   ring.closed.store(0, std::memory_order_relaxed);
   ring.owner.store(0, std::memory_order_release);

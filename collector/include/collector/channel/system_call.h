@@ -1,11 +1,11 @@
 // A system call without the C library.
 //
-// Its functions may be the agent's own in a target (osrt/wrappers.cpp), and are places at which a thread can be cancelled.
+// The C library's functions may be the agent's own in a target (osrt/wrappers.cpp). They are also points at which a thread can be cancelled.
 #pragma once
 
 namespace lanescope::channel {
 
-// What the kernel answers: -errno where it fails. errno itself stays as it is. Any thread; safe in a signal handler.
+// Returns the kernel's answer: -errno if the call fails. errno itself is not changed. Any thread; safe in a signal handler.
 [[gnu::always_inline]] inline long system_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) noexcept {
 #if defined(__x86_64__)
   register long fourth __asm__("r10") = d;

@@ -1,4 +1,4 @@
-// Counters that are read together on their way to a recording: frames of their descriptions and of their samples.
+// A group of counters that are read together, written to a recording: frames of their descriptions and of their samples.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -11,24 +11,24 @@
 
 namespace lanescope::counters {
 
-// Where frames of counters go.
+// The destination of frames of counters.
 class CounterSink {
  public:
   virtual void write(proto::FrameType type, const google::protobuf::MessageLite& message) = 0;
-  // Ids of counters, one for each.
+  // Returns a new id for a counter.
   [[nodiscard]] virtual std::uint32_t new_counter_id() = 0;
 
  protected:
   ~CounterSink() = default;
 };
 
-// One thread.
+// Threads: one.
 class CounterStream {
  public:
-  // The ids of `counters` are given out here. The sink outlives it.
+  // Gives ids to `counters`. The sink must outlive the stream.
   CounterStream(CounterSink& sink, std::vector<proto::Counter> counters);
 
-  // One integer a counter, or kMissing, for the time from begin to end (CLOCK_MONOTONIC ns). A time that was told of already is left out.
+  // Adds one integer for each counter, or kMissing, for the time from begin to end (CLOCK_MONOTONIC ns). Times that were already added are left out.
   static constexpr std::int64_t kMissing = INT64_MIN;
   void add(std::int64_t begin, std::int64_t end, std::span<const std::int64_t> values);
   void flush();

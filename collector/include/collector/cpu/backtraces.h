@@ -1,4 +1,4 @@
-// Call chains that were taken inside a process, as addresses: turned into places in code, packed, and named in the end.
+// Call chains that were taken inside a process, as addresses. They are turned into places in code, packed, and named at the end.
 //
 // Threads: one at a time.
 #pragma once
@@ -18,7 +18,7 @@ class Sampler;
 
 namespace lanescope::cpu {
 
-// The files that hold the code of a recording's processes, each read once whichever of them run it.
+// The files that hold the code of a recording's processes. Each file is read once, even if several processes run it.
 class CodeLibrary {
  public:
   CodeLibrary();
@@ -32,15 +32,15 @@ class CodeLibrary {
   std::unique_ptr<Files> files_;
 };
 
-// Finds out what code is called that came up in backtraces.
+// Looks up the names of code that appeared in backtraces.
 class NameSearch {
  public:
   ~NameSearch();
   NameSearch(const NameSearch&) = delete;
   NameSearch& operator=(const NameSearch&) = delete;
 
-  // Reads files, large ones perhaps: what it has not come to once `go_on` says no stays without a name. Any thread, while the backtraces go
-  // on being taken on another; one search of a CodeLibrary at a time.
+  // Reads files, which may be large. Code that was not looked up when `go_on` returns false stays without a name. Any thread, while another thread
+  // continues to take backtraces. Only one search of a CodeLibrary may run at a time.
   void run(const std::function<bool()>& go_on);
 
  private:
@@ -53,23 +53,22 @@ class NameSearch {
 class Backtraces {
  public:
   using EmitChunk = std::function<void(const proto::EventChunk& chunk, std::uint32_t events)>;
-  // Reads what the process has mapped by now: it may have ended when a chain comes. `python`: who reads its Python stacks; null where nobody
-  // does.
+  // Reads the process's mappings now, because the process may have ended when a chain arrives. `python` reads its Python stacks; null if nobody does.
   Backtraces(pid_t process, EmitChunk emit, std::shared_ptr<CodeLibrary> code, std::shared_ptr<const python::Sampler> python = nullptr);
   ~Backtraces();
   Backtraces(const Backtraces&) = delete;
   Backtraces& operator=(const Backtraces&) = delete;
 
-  // A chain of return addresses, innermost first, taken at the end of a call; `correlation` is that of a CUDA call, else 0. Reads what the
-  // process has mapped where an address is new. Frames of the agent and of CUPTI are left out. Where the thread's Python stack was read
-  // during the call, in which it can't have changed, its functions stand in the chain.
+  // Adds a chain of return addresses, innermost first, taken at the end of a call. `correlation` is that of a CUDA call, else 0. If an address is
+  // new, the process's mappings are read again. Frames of the agent and of CUPTI are left out. If the thread's Python stack was read during the call,
+  // in which it can't have changed, its functions are put into the chain.
   void add(std::uint32_t thread, proto::SampleOrigin origin, std::int64_t time, std::uint64_t duration, std::uint32_t correlation,
            std::span<const std::uint64_t> addresses);
   void flush();
 
-  // For the code that came up since the last call; null where there is nothing new. O(that).
+  // A search for the code that appeared since the last call; null if there is nothing new. O(new code).
   [[nodiscard]] std::unique_ptr<NameSearch> begin_search();
-  // What was found by a search of ours that has run. O(found).
+  // The names that a finished search of these backtraces found. O(found).
   [[nodiscard]] proto::Symbols names(const NameSearch& search);
 
  private:

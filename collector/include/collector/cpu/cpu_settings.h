@@ -1,4 +1,4 @@
-// What to record of the processors: which thread ran when and where, and what code it ran.
+// What to record of the processors: which thread ran when and on which processor, and what code it ran.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@ namespace lanescope::cpu {
 
 enum class Scope {
   kNone,
-  kProcessTree,  // the recorded programs and all that they start
-  kSystemWide,   // every process of the machine, where the system permits it
+  kProcessTree,  // the recorded programs and everything that they start
+  kSystemWide,   // every process of the machine, if the system permits it
 };
 
 // How the calls that led to a sample are found.
 enum class CallChains {
   kNone,           // the code that ran, without its callers
-  kFramePointers,  // by the frame pointers that code compiled with -fno-omit-frame-pointer keeps: cheap, ends at code without them
+  kFramePointers,  // by frame pointers, which code compiled with -fno-omit-frame-pointer keeps: cheap, ends at code without them
   kDwarf,          // by unwind tables, from a copy of the stack: complete, costs more
   kBranchRecords,  // by the processor's own record of calls; few processors have it
 };
@@ -25,15 +25,15 @@ inline constexpr std::uint32_t kMaximumFrequency = 10'000;
 
 struct CpuSettings {
   Scope thread_states = Scope::kNone;
-  Scope samples = Scope::kNone;  // where both are recorded and one is system-wide, both are
+  Scope samples = Scope::kNone;  // if both are recorded and one is system-wide, the other is too
   CallChains call_chains = CallChains::kFramePointers;
   std::uint32_t frequency = 1000;  // samples for each second of processor time; at most kMaximumFrequency
-  bool python_names = false;       // Python functions stand in call chains: read from the programs' memory (collector/python)
-  std::string debug_folders;       // to look for debug files in, besides the usual ones; separated by colons
-  // Of the programs, or of every process where states or samples are of all. They are recorded as NVTX ranges and marks of domains of their own.
+  bool python_names = false;       // Python functions appear in call chains: they are read from the programs' memory (collector/python)
+  std::string debug_folders;       // additional folders with debug files, separated by colons
+  // For the programs, or for every process if states or samples are system-wide. Recorded as NVTX ranges and marks in domains of their own.
   bool system_calls = false;
-  std::vector<std::string> tracepoints;     // "sched/sched_switch", as tracefs has them
-  std::vector<std::string> counted_events;  // names of counted_events.h: how often they happen in a second
+  std::vector<std::string> tracepoints;     // "sched/sched_switch", as in tracefs
+  std::vector<std::string> counted_events;  // names from counted_events.h; recorded as counts a second
 
   bool operator==(const CpuSettings&) const = default;
   [[nodiscard]] bool any() const noexcept {

@@ -1,7 +1,7 @@
-// Which id a thing was given, for as many things as fit into a budget: those that were not asked for lately are forgotten, and get another
-// id when they come again. So a dictionary of a recording takes no more memory however long the recording is.
+// Remembers the ids of things, as many as fit into a budget. Things that were not asked for lately are forgotten, and get another id when they come
+// again. So a dictionary takes no more memory however long the recording is.
 //
-// Who numbers things counts ids itself; they never repeat.
+// The caller numbers the things; ids never repeat.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace lanescope::cpu {
 template <typename Key, typename Hash = std::hash<Key>>
 class RememberedIds {
  public:
-  // In bytes, about; half of it is for what was asked for lately, half for what was before.
+  // The budget is in bytes, approximately. Half of it is for things that were asked for lately, half for earlier ones.
   explicit RememberedIds(std::size_t budget) : budget_(budget) {}
 
   void set_budget(std::size_t budget) noexcept { budget_ = budget; }
@@ -35,7 +35,7 @@ class RememberedIds {
     young_.insert(std::move(node));
     return id;
   }
-  // Requires: find() has just not found it.
+  // Requires: find() has just returned nothing for `key`.
   void add(Key key, std::uint32_t id) {
     make_room(cost_of(key));
     young_.emplace(std::move(key), id);

@@ -9,16 +9,16 @@ namespace lanescope::python {
 
 struct NativeCall {
   std::uint32_t location = 0;
-  bool is_loop = false;  // of the interpreter, running Python functions
+  bool is_loop = false;  // the loop of the interpreter, which runs Python functions
 };
 struct PythonCall {
   std::uint32_t location = 0;
-  bool is_entry = false;  // native code called it, see Frame
+  bool is_entry = false;  // called by native code, see Frame
 };
 
-// Both innermost first, and so is the result. Each run of the interpreter's loop gives way to the Python functions that it runs. Where the
-// two do not fit, since they were taken at slightly different times or native calls could not be followed, Python's stand whole between
-// what native code they had called last and what had started them, as far as that is known. O(length).
+// Both chains are innermost first, and so is the result. Each run of the interpreter's loop is replaced by the Python functions that it runs. The two
+// may not fit, because they were taken at slightly different times or native calls could not be followed. Then Python's calls stay together, between
+// the native code that they called last and the native code that started them, as far as that is known. O(length).
 [[nodiscard]] std::vector<std::uint32_t> merge_calls(std::span<const NativeCall> native, std::span<const PythonCall> python);
 
 }  // namespace lanescope::python

@@ -16,8 +16,8 @@ struct Function {
 
 struct Frame {
   const Function* function = nullptr;
-  std::uint32_t line = 0;  // that runs, or that calls the next
-  // Native code called it: each run of the interpreter's loop (_PyEval_EvalFrameDefault) ends with one such frame.
+  std::uint32_t line = 0;  // the line that runs, or that calls the next function
+  // True if native code called it: each run of the interpreter's loop (_PyEval_EvalFrameDefault) ends with one such frame.
   bool is_entry = false;
   bool operator==(const Frame&) const = default;
 };

@@ -1,7 +1,7 @@
-// Messages on a stream of bytes: each behind a header of 16 bytes with its size and its checksum.
+// Messages on a stream of bytes. Each has a header of 16 bytes with its size and its checksum.
 //
-// What comes first on a link may be no message: banners, what a shell's start files print. It is skipped up to a limit; behind the first
-// message, nothing but messages may come. Memory is bounded by the largest message. One thread.
+// The first bytes on a link may not be a message: banners, or what a shell's start files print. They are skipped up to a limit. After the first message only
+// messages may come. Memory is bounded by the largest message. One thread.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@ class MessageReader {
   explicit MessageReader(std::size_t largest) : largest_(largest) {}
 
   void feed(std::string_view bytes);
-  // The next whole message, else none; none for ever once the stream is broken.
+  // The next whole message, or nothing if there is none yet. Nothing for ever once the stream is broken.
   std::optional<std::string> next();
 
-  // What came before the first message, once that has begun, or the stream has ended or is broken.
+  // What came before the first message. It is complete once that message has started, or the stream has ended or is broken.
   [[nodiscard]] std::string noise() const { return has_begun_ ? noise_ : noise_ + buffer_.substr(read_); }
   [[nodiscard]] bool has_begun() const noexcept { return has_begun_; }
-  // What makes it no stream of messages, as a clause; empty where nothing does.
+  // Why the bytes are not a stream of messages, as a clause. Empty if there is no problem.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
-  // Whether that is because a terminal stands between, which shows what it is sent, and ends lines in its own way.
+  // True if the reason is a terminal on the way, which echoes what it is sent and changes the ends of lines.
   [[nodiscard]] bool is_from_terminal() const noexcept { return is_from_terminal_; }
 
  private:

@@ -1,4 +1,4 @@
-// Names of recordings on another machine: made here, and safe to stand in a path there and in a command line.
+// Names of recordings on another machine. They are made here, and are safe in a path and in a command line there.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace lanescope::remote {
 
-// A new one: the time of day, so that names are sorted as they were made, and 32 random bits.
+// A new name: the time of day, so that names sort in the order in which they were made, and 32 random bits.
 [[nodiscard]] std::string new_recording_name();
 
-// Letters, digits and -, not in front; 1 to 64 of them.
+// True for 1 to 64 letters, digits and -, which must not be the first character.
 [[nodiscard]] bool is_recording_name(std::string_view text) noexcept;
 
 }  // namespace lanescope::remote

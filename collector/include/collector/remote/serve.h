@@ -12,39 +12,39 @@
 
 namespace lanescope::remote {
 
-// The variable that names a file to a recorder that another machine started: what it says once its standard error takes no more goes there. Room for
-// it was made before the program began, which shares that standard error and may fill the disk.
+// The variable that names a file to a recorder that another machine started. What the recorder says goes there once its standard error takes no more. Room in
+// it was reserved before the program started, because the program shares that standard error and may fill the disk.
 inline constexpr const char* kMessageReserve = "LANESCOPE_MESSAGE_RESERVE";
 
-// The variable that names a file to such a recorder: what it throws away is noted there (collector/session/discard_notes.h). A file that is gone and
-// not noted was removed by somebody else, and the copy of it elsewhere is all that is left.
+// The variable that names a file to such a recorder, which notes there what it throws away (collector/session/discard_notes.h). A file that is gone and not
+// noted was removed by somebody else; the copy of it elsewhere is then the only one.
 inline constexpr const char* kDiscardNotes = "LANESCOPE_DISCARD_NOTES";
 
-// The variable that names a file to such a recorder that says how far its program's output is read (collector/session/distant_reader.h).
+// The variable that names a file to such a recorder. The file says how far its program's output was read (collector/session/distant_reader.h).
 inline constexpr const char* kReadingNote = "LANESCOPE_READING_NOTE";
 
-// The variable that names a file to such a recorder, which writes its exit code into it once all else is done: who waits for it may be killed before.
+// The variable that names a file to such a recorder, which writes its exit code there as its last action: the process that waits for it may be killed before.
 inline constexpr const char* kCodeNote = "LANESCOPE_CODE_NOTE";
 void note_code(const std::filesystem::path& note, int code);
 
 struct ServeSettings {
   std::filesystem::path program;  // lanescope, for recorders and commands
   std::string version;
-  std::chrono::milliseconds patience{60'000};  // that the other side may be silent
+  std::chrono::milliseconds patience{60'000};  // how long the other side may be silent
   std::chrono::milliseconds look{50};          // between looks at files that grow
 };
 
-// Answers until the other side goes away. What it has started runs on. Fails with one sentence where the other side makes no sense, or
-// has another protocol. Requires: one thread, and that SIGPIPE is ignored.
+// Answers until the other side leaves. What it has started runs on. Fails with one sentence if the other side makes no sense or has another protocol.
+// Requires: one thread, and that SIGPIPE is ignored.
 Result<void> serve(channel::FileDescriptor in, channel::FileDescriptor out, const ServeSettings& settings);
 
-// A recording that another machine asked this one for, and has not fetched whole.
+// A recording that another machine asked this one for, and has not fetched completely.
 struct KeptRecording {
   std::string name;
   std::string state;        // one word
   std::uint64_t bytes = 0;  // of its trace files
 };
-// Fails with one sentence where the folder of recordings can't be had.
+// Fails with one sentence if the folder of recordings can't be had.
 Result<std::vector<KeptRecording>> kept_recordings();
 
 }  // namespace lanescope::remote

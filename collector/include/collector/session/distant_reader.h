@@ -1,7 +1,8 @@
-// Who reads, on another machine, what a recorder's program prints to files here.
+// A reader, on another machine, of the files to which a recorder's program prints here.
 //
-// A small file says how much of each stream is read there, and whether nobody reads it any more: what a pipe would say to who writes to it. Who copies the
-// files writes it and holds a lock on it; while nobody does, nobody is waited for, since a recording goes on without whoever asked for it.
+// A small file says how much of each stream is read there, and whether the reader has left for good; a pipe would tell its writer the same. The process that
+// copies the files writes this file and holds a lock on it. While nobody holds the lock, writes do not wait, because a recording continues without whoever
+// asked for it.
 #pragma once
 
 #include <array>
@@ -13,26 +14,26 @@
 
 namespace lanescope::session {
 
-// By stream: standard output, standard error. As it stands in the file.
+// By stream: standard output, standard error. This is also the layout in the file.
 struct DistantReading {
-  std::array<std::uint64_t, 2> taken{};    // bytes, from the begin of what is printed
+  std::array<std::uint64_t, 2> taken{};    // bytes, from the start of what is printed
   std::array<std::uint8_t, 2> has_left{};  // 1: nobody reads it any more, and nobody will
 };
 
-// From now on, what programs print that are recorded is read by who keeps this file: their writes wait while much of it is not taken, and fail once the
-// reader has left. Only of what goes to files. Before there are other threads.
+// From now on, the output of recorded programs counts as read by the process that keeps this file: their writes wait while much of it is not taken, and fail
+// once the reader has left. This applies only to output that goes to files. Must be called before there are other threads.
 void print_for_distant_reader(std::filesystem::path note);
 
-// The file, for whoever prints; not valid where there is none.
+// The file, for the process that prints. Not valid if no file was set.
 [[nodiscard]] channel::FileDescriptor open_distant_reading();
 
 // One look at the file. Safe between fork and exec.
 class DistantReadingLook {
  public:
-  // `note`: of open_distant_reading().
+  // `note`: the descriptor from open_distant_reading().
   explicit DistantReadingLook(int note) noexcept;
   [[nodiscard]] bool has_left(std::size_t stream) const noexcept { return reading_.has_left[stream] != 0; }
-  // Whether a write waits that would come behind so many bytes.
+  // True if a write must wait that follows `printed` bytes.
   [[nodiscard]] bool must_wait(std::size_t stream, std::uint64_t printed) const noexcept;
 
  private:
@@ -40,8 +41,8 @@ class DistantReadingLook {
   bool is_kept_ = false;
 };
 
-// For who copies the files. Keeps the note, which is there already, while it lives: as soon as nobody else does, for the one whose link broke may still wait
-// for it. Where it can't, nobody is waited for.
+// For the process that copies the files. Holds the lock on the note, a file that must exist, during its lifetime. It gets the lock as soon as nobody else
+// holds it: a predecessor whose link broke may still hold it. Without the lock, writes do not wait.
 class DistantReadingKeeper {
  public:
   explicit DistantReadingKeeper(const std::filesystem::path& note);

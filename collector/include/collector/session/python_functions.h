@@ -1,4 +1,4 @@
-// The file that names functions of Python which are marked with NVTX (LaunchRequest::python_functions).
+// The file that names the Python functions that are marked with NVTX (LaunchRequest::python_functions).
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace lanescope::session {
 
-// Its absolute path. Fails with one sentence, of kind kUsage, where it can't be read or has another form than a list of modules with their
-// functions (docs/user-guide.md).
+// The absolute path of the file. Fails with one sentence, of kind kUsage, if it can't be read or is not a list of modules with their functions
+// (docs/user-guide.md).
 Result<std::filesystem::path> python_functions(const std::string& file);
 
 }  // namespace lanescope::session

@@ -1,4 +1,4 @@
-// Families of NVTX ranges: ranges whose names differ in their counters only (see name_family), by number.
+// Families of NVTX ranges, by number: ranges whose names differ only in their counters (see name_family).
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ class Families {
  private:
   const Trace* trace_;
   std::vector<FamilyId> of_name_;
-  // Each text once: a trace may have millions. `slots_` is a hash table with open addressing.
+  // Each text is kept once, because a trace may have millions. `slots_` is a hash table with open addressing.
   void grow();
   std::deque<std::string> texts_;
-  std::vector<std::uint64_t> hashes_;  // of these
+  std::vector<std::uint64_t> hashes_;  // of the texts
   std::vector<FamilyId> slots_;
 };
 

@@ -10,8 +10,7 @@
 namespace lanescope::analysis {
 
 // Always English. Columns: Cost, Start, End, GPU, PID, TID, Rule, Key, When ("once", or empty), Finding, Seen, Advice, Line (of source), Hidden (of the
-// cost). Where there is no such
-// place, the cell is empty. O(findings).
+// cost). A cell is empty if the finding has no such place. O(findings).
 [[nodiscard]] stats::Table findings_table(const Trace& trace, std::span<const Finding> findings);
 
 }  // namespace lanescope::analysis

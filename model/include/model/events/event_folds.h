@@ -1,4 +1,4 @@
-// Lists of events in which those of one kind whose names differ in their counters only (name_family) stand together: one line that unfolds.
+// Lists of events in which events of one kind whose names differ only in their counters (name_family) form one line that unfolds.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@ namespace lanescope {
 struct EventFold {
   EventKind kind = EventKind::kKernel;
   std::string family;
-  std::vector<EventRef> events;  // all, in the order of the list; of a stream, the first by start alone
-  std::uint64_t count = 0;       // one at least
+  std::vector<EventRef> events;  // all, in the order of the list; for a stream, only the first by start
+  std::uint64_t count = 0;       // at least one
   Nanoseconds start = 0;         // of the first by time
-  Nanoseconds duration = 0;      // of all together
-  std::uint64_t bytes = 0;       // the same
+  Nanoseconds duration = 0;      // sum of all
+  std::uint64_t bytes = 0;       // sum of all
 };
 
-// The events of a list that is ordered by a column, in folds. Folds are ordered by what they have of that column (start, duration, bytes,
-// family), else as the first event of each is. O(events + folds · log folds). Empty when asked to stop.
+// Folds the events of a list that is ordered by a column. Folds are ordered by their own value in that column (start, duration, bytes, family), else by their
+// first events. O(events + folds · log folds). Empty if asked to stop.
 [[nodiscard]] std::vector<EventFold> fold_events(const EventValues& values, std::span<const EventRef> order, EventColumn column, SortDirection direction,
                                                  const std::stop_token& stop = {});
 
-// Of events that are too many to be held; folds for whose column there is no sum are ordered by start. Memory: that of the folds and of names.
-// `progress` is told now and then how many events were seen.
+// For too many events to hold in memory. If the column has no sum, folds are ordered by start. Memory: that of the folds and of names. `progress` is called
+// from time to time with the number of events so far.
 [[nodiscard]] std::vector<EventFold> fold_stream(const EventValues& values, const EventStream& events, EventColumn column, SortDirection direction,
                                                  const std::function<void(std::uint64_t)>& progress = {}, const std::stop_token& stop = {});
 

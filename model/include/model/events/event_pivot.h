@@ -1,4 +1,4 @@
-// Sums of events by what columns say of them: how many, how long together, the shortest and the longest, by stream and grid for example.
+// Sums of events by the values of columns: their number, their total, shortest and longest duration, for example by stream and grid.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace lanescope {
 
-// Events of which all columns say the same. Times in ns; each event counts with its whole duration.
+// Events with the same values in all columns. Times in ns; each event counts with its whole duration.
 struct PivotGroup {
-  std::vector<std::string> values;  // one a column, as in ColumnValue
-  std::uint64_t count = 0;          // one at least
+  std::vector<std::string> values;  // one per column, as in ColumnValue
+  std::uint64_t count = 0;          // at least one
   Nanoseconds total = 0;
   Nanoseconds minimum = 0;
   Nanoseconds maximum = 0;
-  EventRef longest;  // the first that took the maximum
+  EventRef longest;  // the first with the maximum duration
 };
 
-// Sums events as they come. Memory: that of the groups and of names; of a trace in memory, for NVTX ranges, 8 bytes for each event of a CPU beside.
+// Sums events as they arrive. Memory: that of the groups and of names; for NVTX ranges of a trace in memory, also 8 bytes for each event of a CPU.
 //
 // Threads: one at a time. The values must outlive it.
 class PivotSums {
@@ -36,9 +36,9 @@ class PivotSums {
   PivotSums(const PivotSums&) = delete;
   PivotSums& operator=(const PivotSums&) = delete;
 
-  // O(events); of NVTX ranges of a trace whose events are not in memory O(tracks · log n) for each. Requires: all are of lanes of the values' scope.
+  // O(events); for NVTX ranges of a trace whose events are not in memory, O(tracks · log n) for each. Requires: all events are of lanes of the values' scope.
   void add(std::span<const EventRef> events);
-  // The largest total first. Ends the summing.
+  // Sorted by total, largest first. Ends the summing.
   [[nodiscard]] std::vector<PivotGroup> take();
 
  private:
@@ -46,30 +46,29 @@ class PivotSums {
   std::unique_ptr<State> state_;
 };
 
-// The same of all at once. Empty when asked to stop.
+// The same for all events at once. Empty if asked to stop.
 [[nodiscard]] std::vector<PivotGroup> sum_by_columns(const EventValues& values, std::span<const EventRef> events, std::span<const PivotColumn> columns,
                                                      const std::stop_token& stop = {});
-// Of events that are too many to be held. `progress` is told now and then how many were seen.
+// For too many events to hold in memory. `progress` is called from time to time with the number of events so far.
 [[nodiscard]] std::vector<PivotGroup> sum_by_columns(const EventValues& values, const EventStream& events, std::span<const PivotColumn> columns,
                                                      const std::function<void(std::uint64_t)>& progress = {}, const std::stop_token& stop = {});
 
-// Tells events of which columns say this.
+// Recognizes events with these values in their columns.
 //
 // Threads: any number may ask at once. The trace must outlive it.
 class HasValues {
  public:
-  // O(tracks), and O(names) where names, or NVTX ranges, are among the columns.
+  // O(tracks), and O(names) if names or NVTX ranges are among the columns.
   HasValues(const Trace& trace, std::vector<ColumnValue> values);
   ~HasValues();
   HasValues(HasValues&&) noexcept;
   HasValues& operator=(HasValues&&) noexcept;
 
-  // Whether events of the track can be such; false: none is. O(columns).
+  // True if the track may have such events; false: it has none. O(columns).
   [[nodiscard]] bool may_hold(const Track& track) const;
   // O(columns); for NVTX ranges O(tracks · log n).
   [[nodiscard]] bool operator()(EventRef event) const;
-  // Removes those from `first` on that are no such. O(events · columns); for NVTX ranges as RangeFinder, which takes least where they lie near each
-  // other.
+  // Removes the other events from `first` on. O(events · columns); for NVTX ranges the cost of RangeFinder, which is lowest if the events lie near each other.
   void keep(std::vector<EventRef>& events, std::size_t first = 0) const;
 
  private:

@@ -12,11 +12,11 @@ namespace lanescope {
 
 enum class Delimiter : char { kComma = ',', kTab = '\t' };
 
-// A header line and one line an event: times, durations and sizes as plain numbers in the unit that the header names. Comma-separated
-// values are quoted as RFC 4180 says, lines end in CRLF; in tab-separated ones, which spreadsheets paste, tabs and line ends within a value
-// become spaces. `write` takes the text piece by piece and returns whether to go on; the result says whether all was written.
+// Writes a header line and one line per event: times, durations and sizes as plain numbers in the unit that the header names. Comma-separated values are quoted
+// as in RFC 4180, and lines end in CRLF. In tab-separated values, which are for pasting into spreadsheets, tabs and line ends within a value become spaces.
+// `write` takes the text piece by piece and returns true to go on; the result is true if everything was written.
 using TextSink = std::function<bool(std::string_view)>;
-// Columns that stand behind the others, and that no events table has.
+// Columns that come after the others, and that no events table has.
 struct FurtherColumn {
   std::string_view header;
   std::function<std::string(EventRef)> text;

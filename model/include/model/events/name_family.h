@@ -1,4 +1,4 @@
-// Names that belong together: those that differ in their counters only.
+// Names that belong together because they differ only in their counters.
 #pragma once
 
 #include <string>
@@ -6,13 +6,12 @@
 
 namespace lanescope {
 
-// The name with its counters taken out, so that the iterations of a loop share one: "step_12" -> "step_*", "forward 3" -> "forward *". A
-// number counts where neither a letter stands next to it nor it follows one, unless the word says that it counts: step, iter, iteration,
-// batch, epoch, frame. So "conv2d" and "layer1" stay as they are.
+// The name with its counters replaced, so that the iterations of a loop share one name: "step_12" -> "step_*", "forward 3" -> "forward *". A number is a
+// counter if no letter stands directly after it, and none directly before it except the end of a counting word: step, iter, iteration, batch, epoch, frame.
+// So "conv2d" and "layer1" stay as they are.
 [[nodiscard]] std::string name_family(std::string_view name);
 
-// Whether somebody who looks for this text means the name: it is a part of it or, where a '*' stands in it, of its family. Letter case is
-// ignored.
+// True if a search for this text finds the name: the text is a part of the name or, if it contains a '*', of the name's family. Letter case is ignored.
 [[nodiscard]] bool name_matches(std::string_view name, std::string_view text);
 
 }  // namespace lanescope

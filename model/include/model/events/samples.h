@@ -1,5 +1,5 @@
-// The numbers that a summary is made of, all of them, in any order: as they come while they are few, and by how often each occurs once they
-// are many. A billion durations are some hundred thousand different ones.
+// All the numbers from which a summary is computed, in any order: stored one by one while they are few, and as values with their counts once they are many. A
+// billion durations have some hundred thousand different values.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ class Samples {
   Samples& operator=(const Samples& other) { return *this = Samples(other); }
   Samples& operator=(Samples&&) noexcept = default;
 
-  // Amortized O(1). Memory for kMostPlain of them, and some times what the different ones take; for one alone, none beside this object, of which
-  // there may be millions.
+  // Amortized O(1). Memory: kMostPlain samples, and a few times that of the different values; a single sample needs none except this object, of which there may
+  // be millions.
   void push_back(std::int64_t sample) {
     if (!many_) [[unlikely]] {
       if (!std::exchange(has_first_, true)) {
@@ -45,20 +45,20 @@ class Samples {
     std::int64_t sample = 0;
     std::uint64_t count = 0;
   };
-  // The samples: those that stand one by one, and those that are counted, ascending; one of the two is empty.
+  // All samples: single ones, and counted ones in ascending order; one of the two is empty.
   struct All {
-    std::span<std::int64_t> plain;  // whose order may be changed
+    std::span<std::int64_t> plain;  // its order may be changed
     std::span<const Counted> counted;
   };
   [[nodiscard]] All all();
 
-  // The sample before which so many of all lie, in order. Requires: rank < number of samples. O(n).
+  // The sample that has `rank` samples before it, in ascending order. Requires: rank < number of samples. O(n).
   [[nodiscard]] std::int64_t nth(std::uint64_t rank);
-  // The middle one; the mean of the two middle ones where their number is even. Requires: there are some. O(n).
+  // The middle sample; the mean of the two middle ones if their number is even. Requires: there are some. O(n).
   [[nodiscard]] double median();
 
  private:
-  static constexpr std::size_t kMostPlain = 1u << 18;  // 2 MB, which the processor's cache holds while they are sorted
+  static constexpr std::size_t kMostPlain = 1u << 18;  // 2 MB, which fits into the processor's cache while they are sorted
 
   struct Many {
     std::vector<std::int64_t> plain;
@@ -66,12 +66,12 @@ class Samples {
     std::uint32_t most_plain = kMostPlain;
   };
   void begin_many();
-  // Makes the plain ones counted ones. O(plain + counted): so there are as many plain ones as counted ones then, where those are many.
+  // Turns the plain samples into counted ones. O(plain + counted); so if there are many counted ones, as many plain ones are collected first.
   void count_plain();
   void merge(std::span<const Counted> others);
 
   std::unique_ptr<Many> many_;
-  std::int64_t first_ = 0;  // where there is one sample alone
+  std::int64_t first_ = 0;  // if there is only one sample
   bool has_first_ = false;
 };
 

@@ -1,7 +1,7 @@
-// The order of events by a column, in a file: for tables of more events than there is memory for.
+// The order of events by a column, in a file: for tables of more events than fit into memory.
 //
-// Events are read once, by start, and sorted as far as memory goes; then what was sorted is merged. The first page is known when all were
-// read, long before the rest is in order; that of the longest events, and of those after the longest gaps, before, where heads of segments say where
+// Events are read once, by start, and sorted in parts as large as memory allows; then the parts are merged. The first page is known when all events were read,
+// long before the rest is in order. The first page of the longest events, and of those after the longest gaps, is known earlier if heads of segments show where
 // these are.
 //
 // Threads: one at a time.
@@ -23,22 +23,22 @@
 namespace lanescope {
 
 struct OrderRoom {
-  std::filesystem::path folder;                          // for files without a name, which go with the order
-  std::uint64_t memory_bytes = std::uint64_t{64} << 20;  // for sorting; columns of gaps and NVTX ranges of a trace in memory take 8 bytes an event beside
+  std::filesystem::path folder;                          // for files without a name, which disappear with the order
+  std::uint64_t memory_bytes = std::uint64_t{64} << 20;  // for sorting; columns of gaps and NVTX ranges of a trace in memory take 8 more bytes for each event
 };
 struct OrderListener {
   std::size_t first_count = 500;
-  std::function<void(std::vector<EventRef>)> first;  // called once, with the first of all events
-  std::function<void(double)> progress;              // with what is done, from 0 to 1, now and then
+  std::function<void(std::vector<EventRef>)> first;  // called once, with the first events of the order
+  std::function<void(double)> progress;              // called from time to time with the part that is done, from 0 to 1
 };
 
 class StoredOrder {
  public:
-  // What so many events take on disk while they are ordered; a third of it from then on.
+  // Disk space for this many events while they are ordered; afterwards a third of it.
   [[nodiscard]] static constexpr std::uint64_t disk_bytes(std::uint64_t events) noexcept { return 24 * events; }
 
-  // The events as sort_events() orders them. Requires: all are of lanes of the scope. O(n log n); by start, ascending, O(n) and without files
-  // for sorting. None when asked to stop. Fails with one sentence where the files can't be written or read.
+  // The events in the order of sort_events(). Requires: all are of lanes of the scope. O(n log n); by start, ascending, O(n) and without files for sorting.
+  // None if asked to stop. Fails with one sentence if the files can't be written or read.
   [[nodiscard]] static Result<std::optional<StoredOrder>> make(const EventValues& values, const EventStream& events, EventColumn column,
                                                                SortDirection direction, const OrderRoom& room, const OrderListener& listener = {},
                                                                std::stop_token stop = {});
@@ -46,8 +46,8 @@ class StoredOrder {
   [[nodiscard]] std::uint64_t size() const noexcept { return order_->size() / sizeof(EventRef); }
   // Fills `into` with the events from `first` on. Requires: there are that many.
   [[nodiscard]] Result<void> read(std::uint64_t first, std::span<EventRef> into) const;
-  // Where an event stands, of which `values` are those that the order was made with; none where it is not in it. Reads the start and the column of
-  // O(log n) events, each of another segment, and events of equal start and value; ordered by NVTX range, the first million events.
+  // The position of an event; none if it is not in the order. `values` are those with which the order was made. Reads the start and the column of O(log n)
+  // events, each of another segment, and events of equal start and value; if ordered by NVTX range, the first million events.
   [[nodiscard]] Result<std::optional<std::uint64_t>> find(const EventValues& values, EventRef event) const;
 
  private:

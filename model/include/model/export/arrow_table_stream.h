@@ -1,4 +1,4 @@
-// Tables of docs/tables.md as streams of Arrow's C interface, for programs that read them in their own process, uncopied.
+// Tables of docs/tables.md as streams of Arrow's C interface, for programs that read them without a copy in their own process.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@
 
 namespace lanescope {
 
-// Names of all tables, whether a trace has rows for them or not.
+// Names of all tables, including tables that have no rows in a trace.
 [[nodiscard]] std::vector<std::string> table_names();
 
-// Fills `stream`: one struct a batch, of 65,536 rows at most, sorted by start; texts are dictionaries, of which each batch brings its own. The stream keeps
-// the trace, makes batches on a thread of its own while it is read, two ahead at most, and is read by one thread at a time. Memory: that of three
-// batches, and 8 bytes a name. Fails with one sentence, of kind kUsage, where there is no such table; what fails later, get_last_error() says.
+// Fills `stream`: a batch is one struct of at most 65,536 rows, sorted by start. Texts are dictionaries; each batch has its own. The stream keeps the trace
+// and makes batches on its own thread while it is read, at most two ahead. One thread at a time may read it. Memory: three batches and 8 bytes for each name.
+// Fails with one sentence of kind kUsage if there is no such table. Later failures are reported by get_last_error().
 Result<void> open_arrow_stream(std::shared_ptr<const Trace> trace, std::string_view table, ArrowArrayStream& stream);
 
 }  // namespace lanescope

@@ -12,28 +12,28 @@
 
 namespace lanescope {
 
-enum class EmptyTables { kOmit, kCreate };  // tables that would have no row
+enum class EmptyTables { kOmit, kCreate };  // tables that would have no rows
 
 // Whole lanes and counters of a trace, by number.
 struct SelectedRows {
-  std::vector<LaneId> lanes;        // each once, in order
-  std::vector<CounterId> counters;  // the same
+  std::vector<LaneId> lanes;        // sorted, without duplicates
+  std::vector<CounterId> counters;  // likewise
 };
 
 struct ExportSelection {
-  std::optional<TimeRange> window;   // events that overlap it, or start in it, with their whole duration; all where there is none
-  std::optional<SelectedRows> rows;  // what these hold alone; all where there are none
-  std::stop_token stop;              // an export that is asked to stop takes no more events, and fails
-  // Of the file that the trace was read from, by which what is written is bounded (export_limits.h); not at all where it isn't known.
+  std::optional<TimeRange> window;   // events that overlap it, or start in it, with their whole duration; if absent, all events
+  std::optional<SelectedRows> rows;  // only the events and values of these; if absent, of all rows
+  std::stop_token stop;              // an export that is asked to stop reads no more events and fails
+  // Size of the file that the trace was read from. It bounds what is written (export_limits.h). If unknown, nothing is bounded.
   std::optional<std::uint64_t> source_bytes;
 
   [[nodiscard]] bool takes(LaneId lane) const;
-  // Of a lane or a counter, what is taken: from the first on, up to the second. O(log n).
+  // The selected part of a lane or a counter: from the first index to before the second. O(log n).
   [[nodiscard]] std::pair<EventIndex, EventIndex> events(const Trace& trace, LaneId lane) const;
   [[nodiscard]] std::pair<std::size_t, std::size_t> values(const Trace& trace, CounterId counter) const;
 };
 
-// Why an export that was asked to stop failed.
+// The error of an export that was asked to stop.
 [[nodiscard]] Error stopped_export();
 
 }  // namespace lanescope

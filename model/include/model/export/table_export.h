@@ -1,7 +1,7 @@
-// Writes a trace as the tables of docs/tables.md, one for each kind of event: as Parquet files, or as a stream of Arrow.
+// Writes a trace as the tables of docs/tables.md, one for each kind of event: as Parquet files, or as an Arrow stream.
 //
-// Rows are sorted by start. The tables' metadata say where the recording comes from and what it lacks (keys "lanescope.*"). Each fails with one
-// sentence; patterns that are none, or match no table, are errors of usage. O(events · log lanes).
+// Rows are sorted by start. The tables' metadata say where the recording comes from and what it lacks (keys "lanescope.*"). Each function fails with one
+// sentence. A pattern that is invalid or matches no table is a usage error. O(events · log lanes).
 #pragma once
 
 #include <filesystem>
@@ -18,17 +18,17 @@ namespace lanescope {
 
 struct TableOptions {
   ExportSelection selection;
-  std::vector<std::string> tables;  // regular expressions (ECMAScript) for whole names of tables; all where there is none
+  std::vector<std::string> tables;  // regular expressions (ECMAScript) for whole names of tables; if empty, all tables
   EmptyTables empty_tables = EmptyTables::kOmit;
 };
 
-// Writes folder/TABLE.parquet for each table, makes the folder where there is none, and removes tables of an earlier export that are not
-// written now. The files take their places when all are whole; with Overwrite::kRefuse, a folder that holds anything is refused. Where it fails,
-// the folder is as it was. Memory: about 64 MB, and 8 bytes a name.
+// Writes folder/TABLE.parquet for each table, creates the folder if necessary, and removes tables of an earlier export that are not written now. The files are
+// moved into place when all are complete. With Overwrite::kRefuse, a folder that is not empty is refused. After a failure, the folder is as it was before.
+// Memory: about 64 MB, and 8 bytes for each name.
 Result<void> export_parquet(const Trace& trace, const std::filesystem::path& folder, Overwrite overwrite, const TableOptions& options = {});
 
-// Writes an Arrow IPC stream for each table, one behind the other; the key "lanescope.table" of a schema says which it is. Texts are
-// dictionaries, of which each record batch brings its own. Memory: about 32 MB, and 8 bytes a name.
+// Writes an Arrow IPC stream for each table, one after another; the key "lanescope.table" of a schema contains the table's name. Texts are dictionaries; each
+// record batch has its own. Memory: about 32 MB, and 8 bytes for each name.
 Result<void> export_arrow(const Trace& trace, const TextConsumer& write, const TableOptions& options = {});
 
 }  // namespace lanescope

@@ -1,4 +1,4 @@
-// Whose a frame is can be known later than what it says.
+// Sets the owner of a frame after its content was made.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace lanescope {
 
-// Makes a frame one of this process, by its instance number. Requires: the bytes are one complete frame (append_frame). O(bytes).
+// Assigns a frame to a process, by its instance number. Requires: the bytes are one complete frame (append_frame). O(bytes).
 void give_frame_to(std::uint32_t process, std::span<std::byte> frame);
 
 }  // namespace lanescope

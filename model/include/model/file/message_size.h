@@ -1,4 +1,4 @@
-// What a protobuf message will take in memory, from its bytes alone: so that none is parsed that would take more than a frame may.
+// Computes from its bytes how much memory a protobuf message will take, so that no message is parsed that would take more than a frame may.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +9,29 @@
 namespace lanescope {
 
 struct MessageSize {
-  std::uint64_t bytes = 0;           // of the message and all in it, somewhat more than less
-  std::uint64_t entries = 0;         // repeated texts and messages in it
-  std::uint64_t text_bytes = 0;      // of all texts in it
+  std::uint64_t bytes = 0;           // of the message and everything in it; rather too high than too low
+  std::uint64_t entries = 0;         // repeated texts and messages
+  std::uint64_t text_bytes = 0;      // of all texts
   std::uint64_t numbers = 0;         // in repeated fields
-  std::uint64_t longest_column = 0;  // numbers in the longest of these
+  std::uint64_t longest_column = 0;  // numbers in the longest repeated field
 };
 
-// `type` is one of the schema, with its package: "lanescope.proto.EventChunk"; of others nothing is known. Stops where the message takes more
-// than `most_bytes`. Bytes that are no message count as those that come before; to parse them fails. O(bytes of the payload).
+// `type` is a type of the schema with its package: "lanescope.proto.EventChunk". Other types are unknown. Stops when the message takes more than `most_bytes`.
+// Bytes that are no valid message count only up to the error; parsing them fails. O(bytes of the payload).
 [[nodiscard]] MessageSize measure_message(std::string_view type, std::string_view payload, std::uint64_t most_bytes);
 
-// The type of the message that frames of a type hold (proto::FrameType); empty where readers skip them.
+// The message type in frames of a type (proto::FrameType); empty if readers skip such frames.
 [[nodiscard]] std::string_view message_of_frame(std::uint16_t frame_type) noexcept;
 
-// What of a frame, beside its events, readers count against what its file may hold (limits.h). All 0 where they skip it.
+// Content of a frame that readers count, with its events, against the limits of its file (limits.h). All 0 if readers skip the frame.
 struct FrameContent {
-  std::uint32_t unpacked = 0;    // bytes of its payload
-  std::uint32_t entries = 0;     // as of MessageSize
+  std::uint32_t unpacked = 0;    // bytes of the payload, uncompressed
+  std::uint32_t entries = 0;     // as in MessageSize
   std::uint32_t text_bytes = 0;  // likewise
 };
-// Of one whose payload is at hand: that costs little, since columns are not looked into. O(fields). Requires: payload.size() <= kMaximumPayloadBytes.
+// For a payload that is already decompressed. This is cheap, because columns are not examined. O(fields). Requires: payload.size() <= kMaximumPayloadBytes.
 [[nodiscard]] FrameContent content_of(std::uint16_t frame_type, std::string_view payload);
-// Of one that must be decompressed for it.
+// For a frame; decompresses its payload.
 [[nodiscard]] FrameContent content_of(const FrameView& frame);
 
 }  // namespace lanescope

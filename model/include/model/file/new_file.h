@@ -1,10 +1,10 @@
-// A new file on the way to its place: it is made beside that place, without a name, and takes the place once it is worth what is there. So a
-// file that is replaced is whole until then, and readers of it keep it as it was; and one that is never finished is gone, however this process
-// ends. Where the file system has no files without names (NFS), it has one that nobody can guess, NAME.*.partial, which stays where the process
-// is killed.
+// A new file that later takes its place. It is created beside that place, without a name, and is moved there when it is complete enough to replace what is
+// there. A file that is replaced stays complete until then, and programs that have it open keep the old content. A new file that is never finished disappears,
+// however this process ends. If the file system has no files without names (NFS), the new file has an unguessable name, NAME.*.partial, which remains if the
+// process is killed.
 //
-// Links: one that stands at the place and belongs to this user is followed to where it leads; one of somebody else is refused. What is at
-// the place and is no file (a pipe, a device, a folder) is refused and never opened.
+// Links: a link at the place is followed if it belongs to this user, and refused if it belongs to somebody else. If something else than a file (a pipe, a
+// device, a folder) is at the place, it is refused and never opened.
 //
 // Threads: one at a time.
 #pragma once
@@ -20,8 +20,8 @@ namespace lanescope {
 
 enum class Overwrite { kRefuse, kAllow };
 
-// Whom a new file may be open to, beside its owner: the bits of a mode that group and others may have, at most. Which of these they get, the umask
-// says, or the file in its place.
+// The users that may access a new file, in addition to its owner: the maximum of mode bits for group and others. The umask, or the file that is replaced,
+// decides which of these bits they get.
 struct Readers {
   mode_t permitted;
   static const Readers kAsUsual, kOwnerAlone;
@@ -29,40 +29,40 @@ struct Readers {
 };
 inline constexpr Readers Readers::kAsUsual{0777}, Readers::kOwnerAlone{0700};
 
-// From here on all new files of this process are open to these at most, also those that take the place of one that more may read. What was said
-// before holds, too. Changes the umask, for folders and for files of other makers.
+// From now on, all new files of this process have at most these permissions, even if they replace a file with more permissions. Limits of earlier calls stay
+// in force. Changes the umask, for folders and for files that other code creates.
 void keep_new_files_to(Readers readers) noexcept;
 
-// What to say where a file that is made of a trace can't be written: "run.sqlite can't be written: No space left on device. Free some space, or ...".
+// The error if a file made from a trace can't be written: "run.sqlite can't be written: No space left on device. Free some space, or ...".
 [[nodiscard]] Error not_written(const std::string& file, const std::string& why);
 
 class NewFile {
  public:
-  // Empty, and open for writing and reading. Fails with one sentence where it can't be made, and where something is at `path` that can't be
-  // replaced, or may not be.
+  // The new file is empty, and open for writing and reading. Fails with one sentence if it can't be created, or if something at `path` can't or must not be
+  // replaced.
   static Result<NewFile> create(const std::filesystem::path& path, Overwrite overwrite, Readers readers);
 
-  // One that is in its place already, to be gone on with, as it is. Fails with one sentence where it is not there, is no file of this user
-  // alone (a link, a file of several names), or can't be written.
+  // Opens a file that is already in its place to continue it, unchanged. Fails with one sentence if it does not exist, does not belong to this user alone (a
+  // link, a file of several names), or can't be written.
   static Result<NewFile> reopen(const std::filesystem::path& path);
 
   NewFile(NewFile&&) noexcept;
   NewFile& operator=(NewFile&&) noexcept;
-  ~NewFile();  // removes it where it has not taken its place
+  ~NewFile();  // removes the file if it has not taken its place
 
   [[nodiscard]] int descriptor() const noexcept;
   [[nodiscard]] const std::filesystem::path& path() const noexcept;  // of its place
-  // Where it is until it has taken its place, for who needs a path to it: it has a name from here on.
+  // The path of the file before it takes its place, for callers that need a path. The file gets a name with this call.
   [[nodiscard]] std::filesystem::path beside();
-  [[nodiscard]] std::filesystem::path to_read() const;  // until then, a path that leads to it in this process alone
+  [[nodiscard]] std::filesystem::path to_read() const;  // before it takes its place: a path that works in this process only
   [[nodiscard]] bool has_taken_place() const noexcept;
 
   enum class LockOfPlace {
-    kOthers,  // a file that another writer has locked, as a recorder does, is not replaced
-    kOurs,    // the caller has locked what is to be replaced
+    kOthers,  // a file that another writer, such as a recorder, has locked is not replaced
+    kOurs,    // the caller holds the lock on the file that is replaced
   };
-  // Brings its bytes to the disk, then puts it where it belongs. Fails where a file has come there meanwhile, with Overwrite::kRefuse, or where the
-  // one that is there is being written; it then stays, and so does the new one until *this ends.
+  // Writes the file to the disk, then moves it to its place. Fails if a file has appeared there meanwhile and overwrite is kRefuse, or if the file there is
+  // being written. After a failure that file stays, and the new file stays until *this ends.
   Result<void> take_place(LockOfPlace lock = LockOfPlace::kOthers);
 
  private:
@@ -71,8 +71,8 @@ class NewFile {
   std::unique_ptr<State> state_;
 };
 
-// Removes the new files of this process that have not taken their places. For handlers of signals that end the program: async-signal-safe.
-// Up to 128 files at a time are known.
+// Removes the new files of this process that have not taken their places. Async-signal-safe, for handlers of signals that end the program. At most 128 files
+// at a time are known.
 void remove_new_files() noexcept;
 
 }  // namespace lanescope

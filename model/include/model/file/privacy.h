@@ -1,4 +1,4 @@
-// Who may read what is made of a recording.
+// Who may read files that are made from a recording.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace lanescope {
 
-// What is made of these files has no permission for group and others that one of them lacks. A file that can't be looked at does not count.
+// A file made from these sources has no permission for group and others that one of the sources lacks. A source that can't be examined does not count.
 [[nodiscard]] Readers readers_of(std::span<const std::filesystem::path> sources) noexcept;
 
 }  // namespace lanescope

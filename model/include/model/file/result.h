@@ -1,6 +1,6 @@
-// Result: a value, or the reason why there is none. The one error type at every module edge.
+// Result: a value, or the error that prevented it. It is the only error type at module edges.
 //
-// An Error's text is one clear sentence for the user: what is wrong, where, and what to do about it.
+// An Error's text is one clear sentence for the user: what is wrong, where, and what to do.
 #pragma once
 
 #include <string>

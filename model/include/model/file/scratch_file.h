@@ -1,4 +1,4 @@
-// A temporary file without a name, for what memory has no room for: nothing of it is left where the process ends.
+// A temporary file without a name, for data that does not fit into memory. Nothing of it remains when the process ends.
 //
 // Threads: one at a time.
 #pragma once
@@ -14,12 +14,12 @@
 
 namespace lanescope {
 
-// Where temporary files of any size may lie: the folder that TMPDIR names, else /var/tmp, which is on a disk, where /tmp may be memory.
+// The folder for temporary files of any size: TMPDIR, else /var/tmp, because that is on a disk, whereas /tmp may be in memory.
 [[nodiscard]] std::filesystem::path scratch_folder();
 
 class ScratchFile {
  public:
-  // It is made in `folder` when something is appended. `need` says in one sentence how much it may take.
+  // The file is created in `folder` by the first append(). `need` says in one sentence how much space it may take.
   ScratchFile(std::filesystem::path folder, std::string need) : folder_(std::move(folder)), need_(std::move(need)) {}
   ~ScratchFile();
   ScratchFile(const ScratchFile&) = delete;
@@ -27,19 +27,19 @@ class ScratchFile {
 
   // Each fails with one sentence.
   [[nodiscard]] Result<void> append(std::span<const std::byte> bytes);
-  // Requires: there are that many from `offset` on.
+  // Requires: the file has that many bytes from `offset` on.
   [[nodiscard]] Result<void> read(std::uint64_t offset, std::span<std::byte> into) const;
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-  // Fails where what is written would take memory all the same, as the folder's file system is nothing but memory.
+  // Fails if the folder's file system is in memory, so that the file would take memory.
   [[nodiscard]] Result<void> lies_on_disk();
-  // Waits until all is on the disk: what is read from then on is what was written.
+  // Waits until all data is on the disk.
   [[nodiscard]] Result<void> sync();
-  // Puts what is written from `offset` on in place of what memory has at an address, to be read. Whoever reads there meanwhile finds the one or
-  // the other. Requires: a part that was written, and is as long; both begin where a page does.
+  // Maps the file's bytes from `offset` on, read-only, over the memory at an address. Other threads that read there meanwhile see the old or the new bytes.
+  // Requires: that part of the file was written, has the same length, and both begin at a page boundary.
   [[nodiscard]] Result<void> map_over(std::span<std::byte> memory, std::uint64_t offset) const;
-  // Gives back the room that a part takes on the disk, where the file system can.
+  // Releases the disk space of a part, if the file system can.
   void forget(std::uint64_t offset, std::uint64_t bytes) noexcept;
-  // What is written next follows there. Requires: no more than size().
+  // Sets the size; the next append() continues there. Requires: size <= size().
   void cut(std::uint64_t size) noexcept;
 
  private:

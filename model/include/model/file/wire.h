@@ -1,4 +1,4 @@
-// Protobuf messages as they stand on the wire: what is in them can be counted, and read, before anything is made of it.
+// Protobuf messages in wire format: counts and reads their content before a message is built.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace lanescope {
 
-// Reads a number of any length that begins at `at`; null where it does not end before `end`.
+// Reads a varint that begins at `at`. Returns null if it does not end before `end`.
 [[nodiscard]] inline const char* read_varint(const char* at, const char* end, std::uint64_t& value) noexcept {
   constexpr unsigned kLongest = 10;  // bytes
   value = 0;
@@ -21,10 +21,10 @@ namespace lanescope {
   return nullptr;
 }
 
-// How many numbers a packed column of varints holds. O(bytes).
+// The number of varints in a packed column. O(bytes).
 [[nodiscard]] std::size_t varints_in(std::string_view packed) noexcept;
 
-// Appends a number of any length. Zigzag is how signed ones stand.
+// Appends a varint. Signed numbers are stored as zigzag.
 inline void append_varint(std::uint64_t value, std::string& bytes) {
   for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<char>(value | 0x80));
   bytes.push_back(static_cast<char>(value));
@@ -37,13 +37,13 @@ void append_field(std::uint32_t number, std::string_view content, std::string& b
 // Appends a field of one number.
 void append_field(std::uint32_t number, std::uint64_t value, std::string& bytes);
 
-// A field of a message as it stands on the wire.
+// A field of a message in wire format.
 struct WireField {
   static constexpr std::uint32_t kVarint = 0, kEightBytes = 1, kBytes = 2, kFourBytes = 5;
   std::uint32_t number = 0;
   std::uint32_t type = kVarint;
   std::uint64_t value = 0;  // of a varint
-  std::string_view bytes;   // of another: what stands behind the tag, and behind its length where it has one
+  std::string_view bytes;   // of other types: the bytes behind the tag, and behind the length if there is one
   std::string_view whole;   // with the tag
 };
 
@@ -51,10 +51,10 @@ struct WireField {
 class WireReader {
  public:
   explicit WireReader(std::string_view message) : rest_(message) {}
-  // None at the end, and where what follows is no field: then sound() is false.
+  // Returns nothing at the end, and if the next bytes are no valid field: then sound() is false.
   [[nodiscard]] std::optional<WireField> next();
-  // Passes over fields of one varint for which `may_pass(number)`, as far as their tags have one byte: where messages are many and short, next() would take
-  // more time than all else. What follows, sound or not, is for next().
+  // Skips varint fields for which `may_pass(number)` is true, as long as their tags have one byte. For many short messages, next() would take more time than
+  // everything else. The following bytes, sound or not, are left for next().
   template <typename MayPass>
   void pass_numbers(MayPass may_pass) {
     constexpr std::size_t kLongest = 10;  // bytes of a number

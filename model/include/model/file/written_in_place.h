@@ -1,8 +1,8 @@
-// Places that are written to as they are, and never replaced: pipes and devices.
+// Places that are written directly and never replaced: pipes and devices.
 //
-// Links are met as NewFile meets them: one of this user is followed, one of somebody else refused; root's are followed, too. What stands there must
-// be this user's or root's as well where it is a pipe, whose maker may read it. Whoever names what a process has open (/dev/stdout, /dev/fd/N,
-// /proc/self/fd/N) gets that, whoever made it. What is opened is what was looked at: a place in a folder of others may change meanwhile.
+// Links are treated as by NewFile: a link of this user is followed, a link of somebody else is refused; links of root are followed, too. A pipe must also
+// belong to this user or root, because its creator may read it. Names for open files of a process (/dev/stdout, /dev/fd/N, /proc/self/fd/N) give that file,
+// whoever created it. The place that is opened is the place that was checked, because a place in a folder of others may change meanwhile.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@
 
 namespace lanescope {
 
-// A descriptor to write to what is there, which is the caller's; nothing where there is neither a pipe nor a device, but a file, a folder or nothing.
-// Waits 2 s for somebody who reads a pipe. Fails with one sentence.
+// A descriptor for writing, which the caller owns. Returns nothing if the place is neither a pipe nor a device, but a file, a folder or absent. Waits up to 2
+// s for a reader of a pipe. Fails with one sentence.
 Result<std::optional<int>> open_written_in_place(const std::filesystem::path& path);
 
 }  // namespace lanescope

@@ -1,6 +1,6 @@
 // Opens every kind of trace file that Lanescope reads. The content decides, not the file's name.
 //
-// Formats that are known but can't be read (.nsys-rep and the like) are refused with the command that converts them.
+// Known formats that can't be read (for example .nsys-rep) are refused with the command that converts them.
 #pragma once
 
 #include <filesystem>
@@ -23,35 +23,37 @@ struct TraceFileFormat {
 };
 [[nodiscard]] std::span<const TraceFileFormat> readable_trace_formats() noexcept;
 
-// Reads a trace file of any kind. Fails with one sentence that says what the file is, or isn't, and what to do. Events of files that are not
-// Lanescope's are in memory wherever they are asked to be.
+// Reads a trace file of any kind. Fails with one sentence that says what the file is, or isn't, and what to do. Events of foreign files are always in memory,
+// whatever `place` is.
 [[nodiscard]] Result<std::shared_ptr<const Trace>> open_trace(const std::filesystem::path& path, const LoadProgress& progress = {},
                                                               EventPlace place = EventPlace::kInMemory);
 
-// The files that make one trace: each folder among `paths` stands for the .trace files in it, by name. Fails with one sentence where a folder
-// has none, or can't be read.
+// The files that make up one trace: each folder in `paths` is replaced by its .trace files, sorted by name. Fails with one sentence if a folder has none or
+// can't be read.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> trace_files(std::span<const std::filesystem::path> paths);
 
-// Several files as one trace (combine_traces), each part under the rank of its processes and the name of its file, by rank where all have one.
-// Clocks are set to each other (align_clocks), which diagnostics of the trace tell. One file alone is what open_trace() gives. Progress is that
-// of all files, without parts of them; cancelled, it fails. Where clocks are not known to be one, and all events stay in files, it is called with the whole
-// trace before events are asked how clocks stand to each other: those are set by the time of day, or first events, until then. Where events are to be in memory
-// if they fit, they are of compacted files that take a quarter of the cache's budget together; progress is called with the whole trace before, whose events are
-// in the files. Requires: at least one path, none of a folder. While clocks are set, progress is asked by a thread of its own, with 1 and no trace; never by
-// two threads at once.
+// Opens several files as one trace (combine_traces). Each part is named by the rank of its processes and the name of its file; parts are sorted by rank if all
+// have one. Clocks are aligned (align_clocks); diagnostics of the trace describe how. A single file is read as open_trace() does. Progress is that of all
+// files, without partial traces; a cancelled call fails. Requires: at least one path, and no path of a folder.
 //
-// Files that hold the same recording (one and its compacted form, or a part of it) count once: the one that has most of it is read. Where that shall
-// be so, files that can't be read are left out while another can; what they are called and why is then in the trace's condition. A sentence for each
-// file that is left out, for either reason, is among the trace's diagnostics; those of the same recording are appended to `same_recording`, too.
+// If the clocks may differ and all events stay in files, `progress` first receives the whole trace, before the clocks are compared by events. Until then they
+// are aligned by the time of day or by first events. With kInMemoryWhereTheyFit, events fit if they are in compacted files and together take at most a quarter
+// of the cache's budget. `progress` then receives the whole trace, with its events in the files, before they are read into memory. While clocks are aligned,
+// another thread calls `progress` with 1 and no trace; two threads never call it at once.
+//
+// Files with the same recording (for example a file and its compacted form, or a part of it) count once: the one that has most of the recording is read. With
+// kIsLeftOut, files that can't be read are left out if another file can be read; the trace's condition contains their names and the reasons. The trace's
+// diagnostics contain a sentence for each file that is left out for either reason. Sentences about files of the same recording are also appended to
+// `same_recording`.
 enum class Unreadable { kFails, kIsLeftOut };
 [[nodiscard]] Result<std::shared_ptr<const Trace>> open_traces(std::span<const std::filesystem::path> paths, EventPlace place = EventPlace::kInMemory,
                                                                const LoadProgress& progress = {}, Unreadable unreadable = Unreadable::kFails,
                                                                std::vector<std::string>* same_recording = nullptr);
 
-// How many files were left out of a trace because others hold the same recording. O(diagnostics).
+// Number of files that were left out of a trace because others contain the same recording. O(diagnostics).
 [[nodiscard]] std::size_t count_left_out_as_same(const Trace& trace);
 
-// What is to become of a file that can't be read: who names a folder wants what is in it, who names files wants each.
+// How to treat a file that can't be read: kIsLeftOut if a folder was named, kFails if only files were named.
 [[nodiscard]] Unreadable unreadable_of(std::span<const std::filesystem::path> named);
 
 }  // namespace lanescope

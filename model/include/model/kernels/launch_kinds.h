@@ -1,4 +1,4 @@
-// The kernels of a trace by what their launches have in common: which of them to look at more closely, and where.
+// The kernels of a trace, grouped by launches with the same properties, to choose which of them to examine more closely.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace lanescope::kernels {
 
-// Launches of a kernel of a process in one shape: grid, block, dynamic shared memory.
+// Launches of a kernel in a process with one shape: grid, block, dynamic shared memory.
 struct LaunchKind {
   ProcessId process = kNone;
   NameId name = 0;             // with its parameters
-  KernelDetail detail;         // of the first of them
-  EventRef first;              // the first of those that are chosen
-  std::uint64_t before = 0;    // launches of the kind that come before it
-  std::uint64_t launches = 0;  // all of them
-  Nanoseconds time = 0;        // that these take together
-  // Of them, by start, from 0: the earliest behind the first whose duration is among the middle fifth. Another run comes to it soon, and where it launches
-  // some more or fewer before, the one of this number is as likely to be typical; the one of exactly the median may come last of all.
+  KernelDetail detail;         // of `first`
+  EventRef first;              // the first launch that is not skipped
+  std::uint64_t before = 0;    // launches of the kind before `first`
+  std::uint64_t launches = 0;  // all launches of the kind
+  Nanoseconds time = 0;        // total time of all launches
+  // Number of a typical launch of the kind, by start, from 0: the earliest, except the first, whose duration is among the middle fifth. Another run reaches it
+  // early. If that run has more or fewer launches before, this number is still likely to be typical; the launch with the exact median may be the last.
   std::uint64_t typical = 0;
 };
 
-// Of the launches of kernels whose names are chosen the first `skip` are not, by start. The most costly kind first. What a CUDA graph
-// launched is left out, and so are launches of which the trace does not know the shape. O(kernels · log kernels).
+// The first `skip` launches, by start, of kernels with chosen names are not taken. The most costly kind first. Launches by a CUDA graph and launches without a
+// known shape are left out. O(kernels · log kernels).
 struct KernelNameOf {
   std::string_view function;  // without namespaces, template arguments and parameters
   std::string_view mangled;

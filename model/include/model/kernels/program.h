@@ -1,4 +1,4 @@
-// The program of a trace, to be started again for what the trace lacks.
+// The program of a trace, for starting it again to record what the trace lacks.
 #pragma once
 
 #include <filesystem>
@@ -12,10 +12,10 @@ namespace lanescope::kernels {
 
 struct Program {
   std::vector<std::string> command;  // as it was started; not empty
-  std::filesystem::path folder;      // in which it was; empty: that is not known, or not here
+  std::filesystem::path folder;      // working directory; empty: unknown, or not on this machine
 };
 
-// None where the trace does not say how its program was started. What it says is somebody else's word: nothing starts it unasked.
+// Nothing if the trace does not say how its program was started. The command is untrusted: do not start it without the user's request.
 [[nodiscard]] std::optional<Program> program_of(const Trace& trace);
 
 }  // namespace lanescope::kernels

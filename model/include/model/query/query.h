@@ -1,9 +1,8 @@
-// Answers SQL over a trace: SELECT statements of SQLite, over the tables of docs/tables.md with the columns that Parquet has.
+// Answers SQL queries on a trace: SELECT statements of SQLite on the tables of docs/tables.md, with the columns of the Parquet files.
 //
-// A query reads only: it changes no trace and no file, opens no other database and loads no code, whatever it says. Rows of tables come by
-// start; conditions on `start` and on `correlation` are looked up, not searched for. Beyond SQLite's own functions there are
-// family(NAME), which takes the counters out of a name ("step 12" -> "step *"), and the parameters :begin and :end, the part of time that
-// the question is about.
+// A query only reads: it cannot change a trace or a file, open another database, or load code. Tables return rows in the order of start. Conditions on `start`
+// and on `correlation` use a lookup, not a scan. Two things are added to SQLite: the function family(NAME), which replaces counters in a name ("step 12" ->
+// "step *"), and the parameters :begin and :end, the time range of the question.
 #pragma once
 
 #include <chrono>
@@ -20,7 +19,7 @@
 
 namespace lanescope::query {
 
-// At which a query ends: with fewer rows than there are, or with an error.
+// Limits at which a query ends, with fewer rows than there are or with an error.
 struct QueryLimits {
   std::size_t rows = 1'000'000;
   std::uint64_t bytes = std::uint64_t{1} << 30;  // of memory that SQLite and the answer take
@@ -28,24 +27,24 @@ struct QueryLimits {
 };
 
 struct QueryOptions {
-  std::optional<TimeRange> window;  // :begin and :end; none: from before the first event to behind the last
+  std::optional<TimeRange> window;  // :begin and :end; if absent, from before the first event to after the last
   QueryLimits limits;
   std::stop_token stop = {};
 };
 
-enum class Rows : std::uint8_t { kAll, kFirst };          // kFirst: there are more than the limit
-enum class TimeUse : std::uint8_t { kWhole, kOfWindow };  // kOfWindow: the query asks for :begin or :end
+enum class Rows : std::uint8_t { kAll, kFirst };          // kFirst: there are more rows than the limit
+enum class TimeUse : std::uint8_t { kWhole, kOfWindow };  // kOfWindow: the query uses :begin or :end
 
 struct QueryAnswer {
-  // Columns that a table has keep its unit: times, bytes, names. So do their sums and bounds (sum, min, max, avg, total), and
-  // columns of which the name ends with _ns or _bytes.
+  // Columns of tables keep their unit: times are ns, ids are identifiers. These are ns, too: sums and bounds (sum, min, max, avg, total) of times, and columns
+  // whose name ends with _ns or is start, end or duration.
   stats::Table table;
   Rows rows = Rows::kAll;
   TimeUse time = TimeUse::kWhole;
 };
 
-// Fails with one sentence; with ErrorKind::kUsage where the query is wrong. Ends soon after the token asks to stop, with an error of no use.
-// The trace must not be an outline. Any thread.
+// Fails with one sentence; the kind is ErrorKind::kUsage if the query is wrong. Ends soon after `stop` is requested, with an error that is of no use to the
+// user. The trace must not be an outline. Any thread.
 [[nodiscard]] Result<QueryAnswer> run_query(const Trace& trace, std::string_view sql, const QueryOptions& options = {});
 
 // The tables, and their columns in order.
@@ -55,7 +54,7 @@ struct QueryTable {
 };
 [[nodiscard]] std::vector<QueryTable> query_tables();
 
-// A question that many ask.
+// A frequent question.
 struct ReadyQuery {
   std::string_view title;
   std::string_view sql;

@@ -1,4 +1,4 @@
-// The call chain of a call: where in the program a CUDA or OS call came from.
+// The call chain of a call: where in the program a CUDA or OS call was made.
 #pragma once
 
 #include <span>
@@ -7,9 +7,9 @@
 
 namespace lanescope::samples {
 
-// Of a call of the thread; 0 where its chain was not taken. O(tracks + log n).
+// For a call of the thread; 0 if its chain was not recorded. O(tracks + log n).
 [[nodiscard]] CallNodeId backtrace_of(const Trace& trace, ThreadId thread, const Event& call);
-// The same among the lanes of backtraces of the call's thread, for who asks for many.
+// The same among the backtrace lanes of the call's thread, for callers with many queries.
 [[nodiscard]] CallNodeId backtrace_in(const Trace& trace, std::span<const LaneId> lanes, const Event& call);
 
 }  // namespace lanescope::samples

@@ -1,7 +1,7 @@
-// Call trees of sampled chains: top-down (who calls what), bottom-up (who is called by whom), and what each function amounts to.
+// Call trees of sampled chains: top-down (callees below callers), bottom-up (callers below callees), and the weight of each function.
 //
-// Calls of one function from one caller are one node, wherever in the functions they are. Functions that the compiler inlined into others
-// count as calls. Code of which no function is known counts as one function a module, and calls within that as one.
+// Calls of one function from one caller are one node, wherever in the functions they are. Functions that the compiler inlined into others count as calls. Code
+// without a known function counts as one function for each module, and calls within it as one.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace lanescope::samples {
 
 using FunctionIndex = std::uint32_t;
 
-// What a node of a call tree stands for. Trees of calls on processors have code alone; those of the time on GPUs go on where code ends (gpu_time.h).
+// What a node of a call tree represents. Trees of calls on processors contain only code; trees of GPU time have further nodes below the code (gpu_time.h).
 enum class FrameKind : std::uint8_t {
   kNative,
   kOsKernel,
@@ -30,35 +30,35 @@ enum class FrameKind : std::uint8_t {
   kThread,     // that launched work on a GPU
   kRange,      // an NVTX range around the launch, named as its family: "step_*"
   kOperation,  // a kernel, copy, set or graph on a GPU
-  kLine,       // of a kernel's source, with the lines into which it was inlined behind it
-  kWarpState,  // why warps did not go on: "long_scoreboard"; "selected" where they did
+  kLine,       // of a kernel's source, followed by the lines into which it was inlined
+  kWarpState,  // why warps did not continue: "long_scoreboard"; "selected" if they did
 };
 
 struct SampledFunction {
   std::string name;     // "at::native::add_kernel(...)", "libcuda.so.1 (no symbols)", "(unknown)"
-  NameId function = 0;  // the same in the trace; 0 where no function is known, and where the frame is no code
+  NameId function = 0;  // the same in the trace; 0 if the function is unknown, or if the frame is not code
   NameId module = 0;
   FrameKind kind = FrameKind::kNative;
-  NameId source_file = 0;  // where most of its samples are; 0 where that is not known
+  NameId source_file = 0;  // with most of its samples; 0 if unknown
   std::uint32_t source_line = 0;
 };
 
-// Where the code of a frame is: "libtorch_cpu.so", "Python"; what it is, where it is no code: "NVTX". "" where that is not known.
+// The module of a frame: "libtorch_cpu.so", "Python"; for a frame that is not code, its kind: "NVTX". "" if unknown.
 [[nodiscard]] std::string module_text(const Trace& trace, const SampledFunction& function);
 
-// Functions that chains of a trace go through, and what else stands in a call tree.
+// Functions in the chains of a trace, and other frames of a call tree.
 class SampledFunctions {
  public:
   explicit SampledFunctions(const Trace& trace);
 
   [[nodiscard]] const std::vector<SampledFunction>& all() const noexcept { return functions_; }
-  // At a code location, innermost first. O(1) but for the first time.
+  // The functions at a code location, innermost first. O(1) after the first call.
   [[nodiscard]] const std::vector<FunctionIndex>& at(CodeLocationId location);
-  // The function of samples whose chain could not be read.
+  // The function for samples whose chain could not be read.
   [[nodiscard]] FunctionIndex unknown();
-  // A frame that is no code: one for each kind and name. O(log frames).
+  // The index of a frame that is not code; one for each kind and name. O(log frames).
   [[nodiscard]] FunctionIndex frame(FrameKind kind, std::string_view name);
-  // Notes at which line most of a function's samples are.
+  // Sets the line at which most of a function's samples are.
   void set_line(FunctionIndex function, NameId source_file, std::uint32_t source_line);
   [[nodiscard]] std::vector<SampledFunction> take() && { return std::move(functions_); }
 
@@ -81,17 +81,17 @@ struct CallTreeNode {
   FunctionIndex function = 0;
   std::uint32_t parent = 0;
   std::uint32_t depth = 0;        // the root's is 0
-  std::uint32_t first_child = 0;  // children follow each other: heaviest first, then by name
+  std::uint32_t first_child = 0;  // children are adjacent: heaviest first, then by name
   std::uint32_t child_count = 0;
-  Weight total;  // of chains that go through it
-  Weight self;   // of those that end here: top-down the innermost call, bottom-up the outermost
+  Weight total;  // of chains that contain it
+  Weight self;   // of chains that end here: top-down the innermost call, bottom-up the outermost
 };
 
 class CallTree {
  public:
   CallTree() : nodes_(1) {}
 
-  // The first node is the root: all chains, of no function. Parents come before their children.
+  // The first node is the root: all chains, without a function. Parents come before their children.
   [[nodiscard]] const std::vector<CallTreeNode>& nodes() const noexcept { return nodes_; }
   [[nodiscard]] const CallTreeNode& node(std::uint32_t index) const noexcept { return nodes_[index]; }
   [[nodiscard]] const std::vector<SampledFunction>& functions() const noexcept { return functions_; }
@@ -104,15 +104,15 @@ class CallTree {
   std::vector<SampledFunction> functions_;
 };
 
-// Of chains by their ids. Calls that are not shown count as those that called them. O(distinct chains · depth + call nodes of the trace).
+// Makes a tree of chains, given by their ids. Calls that are not shown are attributed to their callers. O(distinct chains · depth + call nodes of the trace).
 [[nodiscard]] CallTree make_call_tree(const Trace& trace, std::span<const SampledStack> stacks, CallTreeOrder order, CallChoice choice = CallChoice::kAll);
 
 struct FunctionWeight {
   FunctionIndex function = 0;
-  Weight self;   // of chains whose innermost call it is
-  Weight total;  // of chains that go through it, each counted once, however often the function calls itself
+  Weight self;   // of chains with this innermost call
+  Weight total;  // of chains that contain it, each counted once, also if the function calls itself
 };
-// Heaviest in itself first. Requires: a top-down tree. O(nodes).
+// Highest self weight first. Requires: a top-down tree. O(nodes).
 [[nodiscard]] std::vector<FunctionWeight> function_weights(const CallTree& top_down);
 
 }  // namespace lanescope::samples

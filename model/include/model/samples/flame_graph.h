@@ -1,4 +1,4 @@
-// A call tree as rectangles: each call as wide as its share, below its caller.
+// A call tree as rectangles: the width of each call is its share, and it is below its caller.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct FlameBox {
   double right = 0;
 };
 
-// The calls from the root to `focus`, each over the whole width, and all below it; left out is what is narrower than `narrowest`. By depth,
+// The calls from the root to `focus`, each over the whole width, and everything below `focus`. Boxes narrower than `narrowest` are left out. Sorted by depth,
 // then from left to right. O(boxes · children).
 [[nodiscard]] std::vector<FlameBox> flame_graph(const CallTree& tree, std::uint32_t focus, WeightBy by, double narrowest);
 

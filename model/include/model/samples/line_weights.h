@@ -1,4 +1,4 @@
-// How often each source line was seen: of samples and backtraces whose code has lines, Python's and that of native code with debug information.
+// Weights of source lines, from samples and backtraces of code with line information: Python code, and native code with debug information.
 #pragma once
 
 #include <span>
@@ -12,13 +12,13 @@ namespace lanescope::samples {
 struct LineWeight {
   NameId file = 0;  // never 0
   std::uint32_t line = 0;
-  NameId function = 0;  // that it is of; of several, the one that comes first in the trace
+  NameId function = 0;  // that contains the line; if there are several, the first in the trace
   Weight self;          // of chains whose innermost shown call is at the line
-  Weight total;         // of chains that go through it, each counted once, however often they do
+  Weight total;         // of chains that contain the line, each counted once
 };
 
-// Heaviest in itself first, then in all, by count or time as is asked for; of equal ones by file and line. Calls that are not shown count as those
-// that called them. O(distinct chains · depth + call nodes of the trace).
+// Highest self weight first, then highest total, by count or time as `by` says; equal ones by file and line. Calls that are not shown are attributed to their
+// callers. O(distinct chains · depth + call nodes of the trace).
 [[nodiscard]] std::vector<LineWeight> line_weights(const Trace& trace, std::span<const SampledStack> stacks, CallChoice choice, WeightBy by);
 
 }  // namespace lanescope::samples

@@ -1,4 +1,4 @@
-// Which call chains a trace has of a time and of some threads, and how often.
+// The call chains of a trace in a time range and of some threads, and their weights.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 namespace lanescope::samples {
 
 enum class StackSource : std::uint8_t {
-  kCpuSamples,  // what threads were seen to run, every so often
-  kBacktraces,  // where CUDA and OS calls came from
-  kGpuWork,     // where the time of GPUs came from: gpu_time_tree() makes a tree of it
+  kCpuSamples,  // periodic samples of what threads ran
+  kBacktraces,  // where CUDA and OS calls were made
+  kGpuWork,     // the origin of the time of GPUs; gpu_time_tree() makes a tree of it
 };
 
 struct SampleSelection {
   StackSource source = StackSource::kCpuSamples;
-  std::optional<TimeRange> window;  // samples that lie in it, calls that overlap it; all where there is none
-  std::vector<ThreadId> threads;    // all where empty
-  std::string run = {};             // of runs that are compared, one of them, as run_of() says it; all where empty
+  std::optional<TimeRange> window;  // samples that lie in it, calls that overlap it; if absent, all
+  std::vector<ThreadId> threads;    // if empty, all
+  std::string run = {};             // if runs are compared, one of them, as named by run_of(); if empty, all
   bool operator==(const SampleSelection&) const = default;
 };
 
-// How much a chain, or what is below a call, amounts to.
+// The weight of a chain, or of everything below a call.
 struct Weight {
-  std::uint64_t count = 0;  // samples; calls
-  Nanoseconds time = 0;     // processor time that the samples stand for, 0 where the recording does not say; duration of the calls
+  std::uint64_t count = 0;  // samples or calls
+  Nanoseconds time = 0;     // processor time that the samples represent, 0 if not recorded; or duration of the calls
   Weight& operator+=(const Weight& other) noexcept {
     count += other.count;
     time += other.time;
@@ -47,10 +47,10 @@ struct SampledStack {
   auto operator<=>(const SampledStack&) const = default;
 };
 
-// Each chain once, by its id, of samples or backtraces. O(samples in the window + distinct chains · log). When asked to stop, it ends early.
+// Each chain of samples or backtraces once, sorted by id. O(samples in the window + distinct chains · log). Ends early if `stop` is requested.
 [[nodiscard]] std::vector<SampledStack> sampled_stacks(const Trace& trace, const SampleSelection& selection, const std::stop_token& stop = {});
 
-// Whether the trace has any of them.
+// True if the trace has any chains of this source.
 [[nodiscard]] bool has_stacks(const Trace& trace, StackSource source) noexcept;
 
 }  // namespace lanescope::samples

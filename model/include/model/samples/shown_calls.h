@@ -1,7 +1,6 @@
-// Which calls of a chain are looked at: all, or those that users of Python know.
+// Selects the calls of a chain that are shown: all, or those that users of Python know.
 //
-// Between two functions of Python, and around the first, stand a dozen calls of the interpreter that runs them. They say nothing that the
-// functions do not say.
+// Between two Python functions, and around the first, there are a dozen calls of the interpreter. They add no information to the functions.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +12,21 @@ namespace lanescope::samples {
 
 enum class CallChoice : std::uint8_t {
   kAll,
-  // Without calls of the interpreter, and without those through which the program came to Python. What Python's functions call in other
-  // files stays. The interpreter is the file whose code calls Python's functions.
+  // Without calls of the interpreter, and without the calls that lead from the program's start to Python. Calls from Python functions into other files are
+  // kept. The interpreter is the file whose code calls Python functions.
   kWithoutInterpreter,
-  kPythonOnly,  // time in what Python's functions call counts as theirs
+  kPythonOnly,  // time in functions that Python functions call is attributed to those
 };
-// Chains without Python are shown whole, whatever is chosen: threads of native libraries do not vanish.
+// Chains without Python are always shown completely, so that threads of native libraries do not disappear.
 
 class ShownCalls {
  public:
-  // O(call nodes). Refers to the call stacks no longer than this takes.
+  // O(call nodes). Uses `stacks` only during construction.
   ShownCalls(const CallStacks& stacks, CallChoice choice);
 
-  // The innermost call of a chain that is shown; 0 for chain 0 alone. O(1).
+  // The innermost shown call of a chain; 0 only for chain 0. O(1).
   [[nodiscard]] CallNodeId innermost(CallNodeId chain) const noexcept { return innermost_[chain]; }
-  // The call below which a shown one is shown, with a smaller id; 0 for the outermost. O(1).
+  // The shown call above a shown call, with a smaller id; 0 for the outermost. O(1).
   [[nodiscard]] CallNodeId caller(CallNodeId shown) const noexcept { return caller_[shown]; }
 
  private:
@@ -35,7 +34,7 @@ class ShownCalls {
   std::vector<CallNodeId> caller_;     // by call node
 };
 
-// Whether chains go through functions of Python: only then the choices differ. O(code locations).
+// True if chains contain Python functions: only then do the choices differ. O(code locations).
 [[nodiscard]] bool has_python(const CallStacks& stacks) noexcept;
 
 }  // namespace lanescope::samples

@@ -1,4 +1,4 @@
-// The CPU samples of threads, asked for stretch by stretch: what ran in each of a million gaps.
+// The CPU samples of threads by intervals: answers what ran in each of a million gaps.
 #pragma once
 
 #include <map>
@@ -8,12 +8,12 @@
 
 namespace lanescope::samples {
 
-// Call chains that were seen, and how often.
+// Call chains and the number of their samples.
 using ChainCounts = std::map<CallNodeId, std::uint64_t>;
 
 class ThreadSamples {
  public:
-  // O(tracks). The trace must outlive this.
+  // O(tracks). The trace must outlive *this.
   explicit ThreadSamples(const Trace& trace);
 
   [[nodiscard]] bool empty() const noexcept { return empty_; }

@@ -1,4 +1,4 @@
-// Which CUDA device a GPU is to a process, asked for many rows: O(log devices) instead of O(devices).
+// The CUDA device number that a process gives a GPU, for callers that ask for many rows: O(log devices) instead of O(devices).
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ class DeviceOrdinals {
   explicit DeviceOrdinals(const Trace& trace) : trace_(trace) {
     for (const CudaDevice& device : trace.devices()) ordinals_.try_emplace({device.process, device.gpu}, device.ordinal);
   }
-  // As the process numbers it; as the machine does where the process is not known to use it.
+  // The number that the process gives it; the machine's number if the process is not known to use it.
   [[nodiscard]] std::int64_t operator()(ProcessId process, GpuId gpu) const {
     if (const auto found = ordinals_.find({process, gpu}); found != ordinals_.end()) return found->second;
     return device_ordinal(trace_, process, gpu);

@@ -8,10 +8,10 @@
 
 namespace lanescope::stats {
 
-// Where the columns stand that the sums are by: in front of them, or behind, as reports have it.
+// The position of the columns by which the sums are grouped: in front of the values, or after them, as reports have it.
 enum class ValuesAt : std::uint8_t { kFront, kBack };
 
-// A row for each group, in their order. Columns of numbers are numbers; shares are of the total of all groups.
+// A row for each group, in their order. Columns of numbers are numbers; shares refer to the total of all groups.
 [[nodiscard]] Table pivot_table(std::span<const PivotColumn> columns, std::span<const PivotGroup> groups, ValuesAt place);
 
 }  // namespace lanescope::stats

@@ -1,7 +1,7 @@
-// A table: what a report or a rule answers with. Typed columns, so that ten million rows stay small and sort fast.
+// A table: the answer of a report or a rule. It has typed columns, so that ten million rows stay small and sort fast.
 //
-// Values are raw: times in ns, sizes in bytes, shares in percent. How they are shown (units, decimals, separators) is decided by the one
-// who shows them: see format.h.
+// Values are raw: times in ns, sizes in bytes, shares in percent. How they are shown (units, decimals, separators) is decided by the code that shows
+// them: see format.h.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ namespace lanescope::stats {
 
 enum class Unit : std::uint8_t {
   kNone,        // counts, and averages of counts
-  kNumber,      // reals with the digits that they have
+  kNumber,      // reals with all their digits
   kIdentifier,  // numbers that are names: process ids, correlation ids
   kPercent,
   kNanoseconds,
   kBytes,
   kBytesPerSecond,
-  kWords,  // texts that are words of ours, not names of the program: a viewer may show them in another language
+  kWords,  // texts that are our words, not names of the program: a viewer may show them in another language
 };
 
-enum class TextId : std::uint32_t {};  // a text of a table; 0 is the empty one
+enum class TextId : std::uint32_t {};  // a text of a table; 0 is the empty text
 
 // Absent values: an empty cell.
 inline constexpr std::int64_t kNoInteger = std::numeric_limits<std::int64_t>::min();
@@ -38,8 +38,8 @@ using Integers = std::vector<std::int64_t>;
 using Reals = std::vector<double>;  // shown with one decimal (sizes and rates: three)
 using Texts = std::vector<TextId>;
 
-// Values that are looked up when a cell is read, in what the function owns: columns over events have one list of events between them and
-// keep no value a row. Any thread may call it.
+// Values that are looked up when a cell is read, in data that the function owns: columns over events share one list of events and keep no value a row.
+// Any thread may call it.
 template <typename Value>
 using Computed = std::function<Value(std::size_t row)>;
 
@@ -72,7 +72,7 @@ struct Column {
 
 using Cell = std::variant<std::int64_t, double, TextId>;
 
-// Texts by their ids, in 16 bytes each and what they take themselves: there may be millions. A copy grows by itself.
+// Texts by their ids. A text takes 16 bytes plus its own bytes: there may be millions. A copy grows independently.
 class TableTexts {
  public:
   TableTexts() = default;
@@ -86,7 +86,7 @@ class TableTexts {
 
   // Equal texts that are added twice are kept twice.
   TextId add(std::string_view text) { return text.empty() ? TextId{0} : static_cast<TextId>(texts_.append(text) + 1); }
-  // The text stays where it is while the object, or one that it was moved to, lives.
+  // The text stays where it is while this object, or one that it was moved to, lives.
   [[nodiscard]] std::string_view operator[](TextId id) const noexcept {
     return id == TextId{0} ? std::string_view() : texts_[static_cast<std::size_t>(id) - 1];
   }
@@ -98,7 +98,7 @@ class TableTexts {
 class Table {
  public:
   Table() = default;
-  // Of texts that are known already: cells may name these, too.
+  // A table whose texts are known already: cells may refer to these, too.
   explicit Table(std::vector<Column> columns, TableTexts texts = {}) : columns_(std::move(columns)), texts_(std::move(texts)) {}
 
   [[nodiscard]] const std::vector<Column>& columns() const noexcept { return columns_; }
@@ -109,13 +109,13 @@ class Table {
   // Keeps a text for cells to name. Equal texts that are added twice are kept twice.
   TextId add_text(const std::string& text) { return texts_.add(text); }
 
-  // Replaces all columns. Requires: each has so many rows.
+  // Replaces all columns. Requires: each has this number of rows.
   void set_columns(std::vector<Column> columns, std::size_t rows) {
     columns_ = std::move(columns);
     rows_ = rows;
   }
 
-  // Puts a column in front of the one that is at `place`, or behind all. Requires: it has as many rows as they have, place <= columns().size().
+  // Inserts a column in front of the one at `place`, or after all. Requires: it has as many rows as the others, place <= columns().size().
   void insert_column(std::size_t place, Column column) { columns_.insert(columns_.begin() + static_cast<std::ptrdiff_t>(place), std::move(column)); }
 
   // Appends a row: one cell a column, each of the column's type (std::int64_t, double, TextId). Requires: no column is Computed.
@@ -126,13 +126,13 @@ class Table {
     ++rows_;
   }
 
-  // The same.
+  // The same for a vector of cells.
   void add_cells(const std::vector<Cell>& cells) {
     for (std::size_t i = 0; i < cells.size(); ++i) std::visit([&](auto cell) { add_cell(columns_[i], cell); }, cells[i]);
     ++rows_;
   }
 
-  // Room for so many rows: of millions, what grows by doubling takes a third more.
+  // Reserves room for this number of rows: with millions of rows, growth by doubling takes a third more.
   void reserve(std::size_t rows) {
     for (Column& column : columns_)
       std::visit(

@@ -1,9 +1,9 @@
-// Languages in which texts are shown, and which of them this process shows.
+// Languages for texts, and the language that this process shows.
 //
-// English is the language of the sources: every text is its own key, and what has no translation is shown in English. Texts for programs (JSON,
-// CSV, files) are English always.
+// English is the language of the sources: each text is its own key, and a text without a translation is shown in English. Texts for programs (JSON, CSV,
+// files) are always English.
 //
-// Threads: show_in() once, before other threads begin; all else from any thread.
+// Threads: show_in() is called once, before other threads begin; all other functions may be called from any thread.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ namespace lanescope {
 struct Language {
   std::string_view code;  // "en", "zh_CN"
   std::string_view name;  // as its readers write it
-  // What stands for an English text or template (see Message); the text itself where there is no translation. O(length).
+  // The translation of an English text or template (see Message), or the text itself if there is none. O(length).
   std::string (*translate)(std::string_view english) = nullptr;
 };
 
@@ -24,15 +24,15 @@ struct Language {
 
 [[nodiscard]] std::span<const Language* const> languages() noexcept;  // English first
 
-// The language of a locale's name or a code: "zh_CN.UTF-8", "zh-Hans", "zh", "en_GB", "C". Null where there is none: other languages, and
-// Chinese in traditional characters (zh_TW, zh-Hant).
+// The language for a locale's name or a code: "zh_CN.UTF-8", "zh-Hans", "zh", "en_GB", "C". Null for other languages, and for Chinese in traditional
+// characters (zh_TW, zh-Hant).
 [[nodiscard]] const Language* find_language(std::string_view locale) noexcept;
 
-// What the environment asks for, as gettext reads it: LANGUAGE (a list), unless the locale is C; else LC_ALL, LC_MESSAGES or LANG. English where
-// that is no language of ours.
+// The language that the environment asks for, by gettext's rules: LANGUAGE (a list), unless the locale is C; else LC_ALL, LC_MESSAGES or LANG. English if none
+// of them is one of our languages.
 [[nodiscard]] const Language& language_of_environment();
 
-// In which this process shows texts: English until it is told otherwise.
+// Sets the language in which this process shows texts. The default is English.
 void show_in(const Language& language) noexcept;
 [[nodiscard]] const Language& shown_language() noexcept;
 

@@ -1,9 +1,9 @@
-// A text for people that can be said in another language: a template in English with places in braces, and what stands in them.
+// A text for people that can be translated: an English template with placeholders in braces, and values for them.
 //
 //   Message("{gpu} was idle for {time}", {{"gpu", gpu_label(trace, gpu)}, {"time", duration_text(idle)}})
 //
-// Values are names and numbers, which every language has as they are, or messages themselves. The template is the key of its translation, which
-// has the same places, in any order; so what varies in a sentence is a template of its own, never a piece of text that is added to another.
+// Values are names and numbers, which are the same in every language, or messages. The template is the key of its translation, which has the same placeholders
+// in any order. A sentence that varies therefore needs a template for each variant; pieces of text are never appended to each other.
 #pragma once
 
 #include <ostream>
@@ -20,17 +20,17 @@ class Message {
   struct Value;
 
   Message() = default;
-  Message(const char* words);  // NOLINT: implicit; a template without places, as a literal
+  Message(const char* words);  // NOLINT: implicit; a literal template without placeholders
   explicit Message(std::string_view pattern);
   Message(std::string_view pattern, std::vector<Value> values);
   [[nodiscard]] static Message verbatim(std::string text);  // the same in every language
 
   [[nodiscard]] bool empty() const noexcept { return english_.empty(); }
   [[nodiscard]] const std::string& english() const noexcept { return english_; }
-  operator const std::string&() const noexcept { return english_; }  // NOLINT: where no language is asked for, it is English
+  operator const std::string&() const noexcept { return english_; }  // NOLINT: implicit, because a text is English unless another language is requested
   [[nodiscard]] std::string in(const Language& language) const;
 
-  [[nodiscard]] const std::string& pattern() const noexcept { return pattern_; }  // empty where the text is verbatim
+  [[nodiscard]] const std::string& pattern() const noexcept { return pattern_; }  // empty if the text is verbatim
   [[nodiscard]] const std::vector<Value>& values() const noexcept { return values_; }
 
  private:
@@ -49,9 +49,9 @@ struct Message::Value {
   Message message;
 };
 
-// One sentence behind another; an empty one changes nothing.
+// `first` followed by `then`, as two sentences. An empty message changes nothing.
 [[nodiscard]] Message followed_by(Message first, Message then);
-// "a, b"; an empty one changes nothing.
+// "first, then". An empty message changes nothing.
 [[nodiscard]] Message listed(Message first, Message then);
 
 std::ostream& operator<<(std::ostream& out, const Message& message);

@@ -1,4 +1,4 @@
-// Marks words that stand in data, such as the cells of a table, as a text to translate where it is shown.
+// Marks words in data, such as the cells of a table, as texts that are translated when they are shown.
 #pragma once
 
 #include <string_view>

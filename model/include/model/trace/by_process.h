@@ -1,4 +1,4 @@
-// Rows of a table of a trace by the process that each belongs to, for those who ask it of every process.
+// Rows of a table of a trace by the process that each belongs to, for callers that look up every process.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,13 @@ class ByProcess {
     std::stable_sort(order_.begin(), order_.end(), [this](std::uint32_t a, std::uint32_t b) { return process_of(a) < process_of(b); });
   }
 
-  // Positions in the table of the rows of a process (kNone: of those that belong to none), in their order. O(log rows).
+  // Positions in the table of the rows of a process (kNone: rows that belong to no process), in their order. O(log rows).
   [[nodiscard]] std::span<const std::uint32_t> positions(ProcessId process) const noexcept {
     const auto begin = std::lower_bound(order_.begin(), order_.end(), process, [this](std::uint32_t row, ProcessId key) { return process_of(row) < key; });
     const auto end = std::upper_bound(begin, order_.end(), process, [this](ProcessId key, std::uint32_t row) { return key < process_of(row); });
     return {begin, end};
   }
-  // Calls visit(row) for each of these.
+  // Calls visit(row) for each of these rows.
   template <typename Visit>
   void for_each(ProcessId process, Visit visit) const {
     for (const std::uint32_t position : positions(process)) visit((*rows_)[position]);

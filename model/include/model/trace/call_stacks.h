@@ -1,11 +1,11 @@
 // The call chains that samples and backtraces of a trace refer to.
 //
-// A chain is a CallNodeId: its innermost call, which knows its caller, and so on to the outermost. Chains share their outer parts, so a
-// million samples of one loop need few nodes. A call is at a code location; a location has one function, or several where the compiler
-// inlined them into each other.
+// A chain is named by a CallNodeId: its innermost call, which knows its caller, and so on to the outermost. Chains share their outer parts, so a
+// million samples of one loop need few nodes. A call is at a code location. A location has one function, or several if the compiler inlined them into
+// each other.
 //
-// A copy is a snapshot that shares its tables. Names of native code may come after the chains themselves, when a recording ends: a later
-// snapshot then has them.
+// A copy is a snapshot that shares its tables. Names of native code may come after the chains themselves, when a recording ends; only later snapshots
+// have them.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace lanescope {
 enum class CodeKind : std::uint8_t { kNative = 0, kKernel = 1, kPython = 2, kGenerated = 3 };  // numbers of proto::CodeKind
 
 struct CodeFunction {
-  NameId function = 0;     // never 0: where it is not known, it reads like "libcudart.so.13+0x1f2a0"
-  NameId source_file = 0;  // 0 when not known
+  NameId function = 0;     // never 0: if it is not known, it reads like "libcudart.so.13+0x1f2a0"
+  NameId source_file = 0;  // 0 if not known
   std::uint32_t source_line = 0;
   auto operator<=>(const CodeFunction&) const = default;
 };
@@ -31,7 +31,7 @@ struct CodeFunction {
 struct CodeLocation {
   CodeKind kind = CodeKind::kNative;
   NameId module = 0;          // path of the file that holds the code; 0 for code in no file
-  NameId build_id = 0;        // hexadecimal; 0 when not known
+  NameId build_id = 0;        // hexadecimal; 0 if not known
   std::uint64_t address = 0;  // as the file's symbol table counts; 0 for Python
   auto operator<=>(const CodeLocation&) const = default;
 };
@@ -44,7 +44,7 @@ struct CallNode {
 
 class CallStacks {
  public:
-  // Ids run from 1; index 0 stands for nothing in both tables.
+  // Ids start at 1; index 0 stands for nothing in both tables.
   [[nodiscard]] std::size_t node_count() const noexcept { return nodes_.size(); }
   [[nodiscard]] std::size_t location_count() const noexcept { return locations_.size(); }
 
@@ -59,7 +59,7 @@ class CallStacks {
  private:
   friend class CallStackBuilder;
   friend class TraceCombiner;
-  // Of all locations, one behind the other: nearly all have one.
+  // The functions of all locations, one location after the other: nearly all locations have one.
   class Functions {
    public:
     [[nodiscard]] std::span<const CodeFunction> of(CodeLocationId id) const noexcept {
@@ -67,12 +67,12 @@ class CallStacks {
       const std::uint32_t begin = id == 0 ? 0 : ends_[id - 1];
       return std::span(all_).subspan(begin, ends_[id] - begin);
     }
-    // Of the next location.
+    // Adds the functions of the next location.
     void append(std::span<const CodeFunction> functions) {
       all_.insert(all_.end(), functions.begin(), functions.end());
       ends_.push_back(static_cast<std::uint32_t>(all_.size()));
     }
-    // Those up to this number that have none so far have none.
+    // Locations below this number that have no functions yet get none.
     void pad(std::size_t locations) {
       if (locations > ends_.size()) ends_.resize(locations, static_cast<std::uint32_t>(all_.size()));
     }
@@ -82,7 +82,7 @@ class CallStacks {
     }
 
    private:
-    std::vector<std::uint32_t> ends_;  // behind the last of each location
+    std::vector<std::uint32_t> ends_;  // end of each location's functions
     std::vector<CodeFunction> all_;
   };
   AppendOnlyTable<CallNode> nodes_;
@@ -90,7 +90,7 @@ class CallStacks {
   std::shared_ptr<const Functions> functions_ = std::make_shared<const Functions>();
 };
 
-// Whether a function's name only tells where the code is, because no function is known: "libcudart.so.13+0x1f2a0", "0x7f3c88001234".
+// True if a function's name only tells where the code is, because no function is known: "libcudart.so.13+0x1f2a0", "0x7f3c88001234".
 [[nodiscard]] bool is_address_text(std::string_view function) noexcept;
 
 }  // namespace lanescope

@@ -1,12 +1,12 @@
 // Counters: quantities over time, such as a GPU's power or the share of its SMs that are busy.
 //
-// A counter is a step function: a value holds from its sample to the next one. Where nothing was measured it has no value. Values are
-// integers; times Counter::resolution they are in the counter's unit. Times are ns since the trace's epoch.
+// A counter is a step function: a value holds from its sample to the next one. It has no value in times in which nothing was measured. Values are
+// integers; multiplied by Counter::resolution they are in the counter's unit. Times are ns since the trace's epoch.
 //
-// A series is immutable and cheap to copy: it shares its segments. Any number of threads may read it. A recording that grows publishes new
-// series, which share all full segments with the old ones.
+// A series is immutable and cheap to copy: it shares its segments. Any number of threads may read it. A recording that grows publishes new series,
+// which share all full segments with the old ones.
 //
-// Memory: 4 bytes a value (8 in segments where that is too narrow) and somewhat over 1 for the index, none where a value holds for a whole
+// Memory: 4 bytes a value (8 in segments for which that is too narrow) and slightly over 1 for the index, but none if a value holds for a whole
 // segment; and 8 bytes a time, which all counters that are read together share.
 #pragma once
 
@@ -26,24 +26,24 @@ using CounterId = std::uint32_t;  // position in Trace::counters()
 
 enum class CounterOrigin : std::uint8_t {
   kRead,      // its values were measured
-  kComputed,  // from the trace's events, which say it all
+  kComputed,  // computed from the trace's events, which hold all of its data
 };
 
 // What a counter is.
 struct Counter {
-  ProcessId process = kNone;  // whose; kNone: of a GPU or of the machine
-  GpuId gpu = kNone;          // of which GPU; kNone: of none
+  ProcessId process = kNone;  // its process; kNone: it belongs to a GPU or to the machine
+  GpuId gpu = kNone;          // its GPU; kNone: it belongs to none
   std::string name;           // "SMs active"
   std::string unit;           // "%", "W", "B/s", "Hz", "B"; empty for plain numbers
-  double resolution = 1;      // what an integer of its series is worth, in the unit
+  double resolution = 1;      // the value of 1 in its series, in the unit
   std::string group;          // heading under which it is shown; may be empty
-  double maximum = 0;         // the largest value that is possible, in the unit; 0 where none is known
+  double maximum = 0;         // the largest possible value, in the unit; 0 if none is known
   std::string source_name;    // what its source calls it
   std::string description;    // one sentence; may be empty
   CounterOrigin origin = CounterOrigin::kRead;
 };
 
-// What is known of a counter in a window of time.
+// Summary of a counter in a window of time.
 struct CounterSummary {
   std::int64_t minimum = std::numeric_limits<std::int64_t>::max();
   std::int64_t maximum = std::numeric_limits<std::int64_t>::min();
@@ -66,7 +66,7 @@ class CounterSegment {
   static constexpr std::size_t kBlock = 32;  // samples below a node of the lowest level
   static constexpr std::size_t kFanOut = 8;
 
-  // `values` may hold kNoValue. Requires: as many values as times, at least one; times ascend; end is behind the last.
+  // `values` may hold kNoValue. Requires: as many values as times, at least one; times ascend; end is after the last.
   CounterSegment(std::shared_ptr<const std::vector<Nanoseconds>> times, std::span<const std::int64_t> values, Nanoseconds end);
 
   [[nodiscard]] std::size_t size() const noexcept { return times_->size(); }
@@ -77,12 +77,12 @@ class CounterSegment {
     return wide_.empty() ? constant_ : wide_[i];
   }
   [[nodiscard]] TimeRange extent() const noexcept { return {times_->front(), end_}; }
-  // Number of the last sample at or before t. Requires: t >= time(0). O(log n).
+  // Index of the last sample at or before t. Requires: t >= time(0). O(log n).
   [[nodiscard]] std::size_t index_at(Nanoseconds t) const noexcept;
-  // Folds what holds in the window into `into`. O(log n).
+  // Folds the values that hold in the window into `into`. O(log n).
   void summarize(TimeRange window, CounterSummary& into) const noexcept;
   [[nodiscard]] const CounterSummary& summary() const noexcept { return summary_; }
-  [[nodiscard]] std::size_t memory_bytes() const noexcept;  // its share of the times left out
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;  // without its share of the times
   [[nodiscard]] const std::shared_ptr<const std::vector<Nanoseconds>>& times() const noexcept { return times_; }
 
  private:
@@ -91,10 +91,10 @@ class CounterSegment {
 
   std::shared_ptr<const std::vector<Nanoseconds>> times_;
   Nanoseconds end_;
-  std::int64_t constant_ = kNoValue;                 // where all values are the same
-  std::vector<std::int32_t> narrow_;                 // else either this
-  std::vector<std::int64_t> wide_;                   // or that
-  std::vector<std::vector<CounterSummary>> levels_;  // levels_[0]: one node a block; each next covers kFanOut of the one below
+  std::int64_t constant_ = kNoValue;                 // if all values are the same
+  std::vector<std::int32_t> narrow_;                 // otherwise either this
+  std::vector<std::int64_t> wide_;                   // or this
+  std::vector<std::vector<CounterSummary>> levels_;  // levels_[0]: one node a block; each next level covers kFanOut nodes of the one below
   CounterSummary summary_;
 };
 
@@ -108,32 +108,31 @@ struct CounterSample {
 class CounterSeries {
  public:
   CounterSeries() = default;
-  // Requires: every segment but the last is full, and ends where the next begins.
+  // Requires: every segment but the last is full, and ends where the next starts.
   explicit CounterSeries(std::vector<std::shared_ptr<const CounterSegment>> segments);
-  // One value a time, each until the next; the last holds until `end`. Requires: as many values as times; times ascend and are before
-  // `end`.
+  // One value a time, which holds until the next; the last holds until `end`. Requires: as many values as times; times ascend and are before `end`.
   CounterSeries(std::span<const Nanoseconds> times, std::span<const std::int64_t> values, Nanoseconds end);
 
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }  // samples, those without a value too
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }  // including samples without a value
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   // Requires: i < size(). O(1).
   [[nodiscard]] CounterSample sample(std::size_t i) const noexcept;
-  // From the first sample to the end of the last; empty when the series is. O(1).
+  // From the first sample to the end of the last; empty if the series is. O(1).
   [[nodiscard]] TimeRange extent() const noexcept;
-  // Samples that hold somewhere in the window: [first, last). O(log n).
+  // Samples that hold at some time in the window: [first, last). O(log n).
   [[nodiscard]] std::pair<std::size_t, std::size_t> overlapping(TimeRange window) const noexcept;
-  // What holds at t, else none. O(log n).
+  // The sample that holds at t, if any. O(log n).
   [[nodiscard]] std::optional<CounterSample> at(Nanoseconds t) const noexcept;
   // Exact, not sampled. O(log n + full segments in the window).
   [[nodiscard]] CounterSummary summarize(TimeRange window) const noexcept;
-  // summarize() of neighbouring windows: into[i] is of [edges[i], edges[i + 1]). Requires: edges ascend and are one more than `into`.
+  // summarize() of adjoining windows: into[i] is the summary of [edges[i], edges[i + 1]). Requires: edges ascend and are one more than `into`.
   void summarize(std::span<const Nanoseconds> edges, std::span<CounterSummary> into) const noexcept;
 
   [[nodiscard]] std::span<const std::shared_ptr<const CounterSegment>> segments() const noexcept { return segments_; }
   [[nodiscard]] std::size_t memory_bytes() const noexcept;  // without the times, which several series may share
 
  private:
-  // Number of the segment that holds t, or of the first behind it.
+  // Index of the segment that holds t, or of the first after it.
   [[nodiscard]] std::size_t segment_at(Nanoseconds t) const noexcept;
 
   std::vector<std::shared_ptr<const CounterSegment>> segments_;

@@ -1,4 +1,4 @@
-// What an event knows beyond its name and times, one struct a kind of track. Equal details are stored once (see AppendOnlyTable).
+// What an event knows beyond its name and times, one struct for each kind of track. Equal details are stored once (see AppendOnlyTable).
 #pragma once
 
 #include <compare>
@@ -58,7 +58,7 @@ struct KernelDetail {
   auto operator<=>(const KernelDetail&) const = default;
 };
 
-// Copies and sets share the memory tracks; MemoryDetail says which it is.
+// Copies and sets share the memory tracks; MemoryDetail says which of them an event is.
 enum class MemoryOperation : std::uint8_t { kCopy = 0, kSet = 1 };
 struct MemoryDetail {
   MemoryOperation operation = MemoryOperation::kCopy;
@@ -73,7 +73,7 @@ struct MemoryDetail {
   std::uint32_t destination_context = 0;
   std::uint32_t graph = 0;
   std::uint64_t graph_node = 0;
-  std::uint64_t virtual_address = 0;  // copies of unified memory: of the pages that moved; else 0
+  std::uint64_t virtual_address = 0;  // copies of unified memory: address of the pages that moved; otherwise 0
   std::uint32_t migration_cause = 0;  // copies of unified memory: 1 prefetch, 2 page fault, 3 speculation, 4 eviction, 5 access counters
   auto operator<=>(const MemoryDetail&) const = default;
 };
@@ -88,11 +88,11 @@ struct ApiDetail {
 struct SynchronizationDetail {
   std::uint32_t type = 0;          // 1 event, 2 stream waits for event, 3 stream, 4 context
   std::uint32_t event = 0;         // CUDA event id
-  std::uint64_t event_record = 0;  // CudaEventDetail::record of the recording that was waited for; 0 where that is not known
+  std::uint64_t event_record = 0;  // CudaEventDetail::record of the recording that was waited for; 0 if not known
   auto operator<=>(const SynchronizationDetail&) const = default;
 };
 
-// A recording of a CUDA event, at the instant at which the stream came past it.
+// A recording of a CUDA event, at the instant at which the stream reached it.
 struct CudaEventDetail {
   std::uint32_t event = 0;   // CUDA event id: the same for all recordings of one event
   std::uint64_t record = 0;  // number of this recording in its process
@@ -107,16 +107,16 @@ enum class MemoryUsageOperation : std::uint8_t {  // numbers of proto::MemoryUsa
   kPoolDestruction = 4,
   kPoolTrim = 5,
 };
-// An allocation or a release of memory by a CUDA call, or what became of a memory pool.
+// An allocation or a release of memory by a CUDA call, or a change of a memory pool.
 struct MemoryUsageDetail {
   MemoryUsageOperation operation = MemoryUsageOperation::kUnknown;
   MemoryKind memory_kind = MemoryKind::kUnknown;
   std::uint64_t address = 0;
-  std::uint64_t bytes = 0;  // kPoolTrim: those that the pool may keep
+  std::uint64_t bytes = 0;  // kPoolTrim: bytes that the pool may keep
   std::uint32_t context = 0;
-  std::uint32_t stream = 0;     // of asynchronous calls; else 0
+  std::uint32_t stream = 0;     // of asynchronous calls; otherwise 0
   NameId variable = 0;          // for static memory: its name
-  std::uint64_t pool = 0;       // address of the pool that the memory is from; 0 none
+  std::uint64_t pool = 0;       // address of the pool that holds the memory; 0: none
   std::uint64_t pool_size = 0;  // bytes, after the operation
   std::uint64_t pool_utilized = 0;
   std::uint64_t pool_release_threshold = 0;
@@ -131,7 +131,7 @@ struct GraphLaunchDetail {
 
 struct NvtxDetail {
   std::uint32_t category = 0;
-  std::uint32_t color = 0;      // ARGB; 0 none
+  std::uint32_t color = 0;      // ARGB; 0: none
   std::uint64_t payload = 0;    // bits as payload_type says: integers extended to 64 bits, reals as a double
   ThreadId end_thread = kNone;  // start/end ranges that ended on another thread
   PayloadType payload_type = PayloadType::kAbsent;
@@ -140,14 +140,14 @@ struct NvtxDetail {
   auto operator<=>(const NvtxDetail&) const = default;
 };
 
-// Faults on pages of unified memory. Those of a GPU come as groups with a duration, those of the CPU one by one, as instants.
+// Faults on pages of unified memory. Faults of a GPU come as groups with a duration, those of the CPU one by one, as instants.
 struct PageFaultDetail {
   std::uint64_t address = 0;          // of the page
-  std::uint64_t program_counter = 0;  // CPU: of the instruction that faulted; 0 when not known
+  std::uint64_t program_counter = 0;  // CPU: of the instruction that faulted; 0 if not known
   NameId function = 0;                // CPU: around that instruction
   NameId module = 0;                  // CPU: file that holds it
   NameId source_file = 0;             // CPU
-  std::uint32_t source_line = 0;      // CPU; 0 when not known
+  std::uint32_t source_line = 0;      // CPU; 0 if not known
   std::uint32_t count = 1;            // faults that the event stands for
   std::uint32_t access = 0;           // GPU: 0 unknown, 1 read, 2 write, 3 atomic, 4 prefetch, as CUPTI numbers them
   auto operator<=>(const PageFaultDetail&) const = default;
@@ -156,22 +156,22 @@ struct PageFaultDetail {
 enum class ThreadState : std::uint8_t { kUnknown = 0, kRunning = 1, kRunnable = 2, kBlocked = 3 };
 struct ThreadStateDetail {
   ThreadState state = ThreadState::kUnknown;
-  std::uint32_t processor = kNone;  // number of the one it ran on; kNone when it did not run, or that is not known
+  std::uint32_t processor = kNone;  // number of the processor on which it ran; kNone if it did not run, or if that is not known
   auto operator<=>(const ThreadStateDetail&) const = default;
 };
 
-// Of a timed sample and of a backtrace.
+// Details of a timed sample and of a backtrace.
 enum class SampleOrigin : std::uint8_t { kTimer = 0, kCudaCall = 1, kOsCall = 2 };  // numbers of proto::SampleOrigin
 struct SampleDetail {
   CallNodeId call_node = 0;  // innermost call of the chain (Trace::call_stacks)
   SampleOrigin origin = SampleOrigin::kTimer;
   std::uint32_t processor = kNone;
-  Nanoseconds period = 0;  // timed samples: the processor time that one stands for, in ns
+  Nanoseconds period = 0;  // timed samples: the processor time that a sample stands for, in ns
   auto operator<=>(const SampleDetail&) const = default;
 };
 
-// OS runtime calls have no details of their own: their Event.detail is kWholeCall, or kPartialCall for a call that was under way when the
-// recording of its thread began or ended, so that its duration is only what was seen.
+// OS runtime calls have no details of their own. Their Event.detail is kWholeCall, or kPartialCall for a call that was under way when the recording of
+// its thread started or ended, so that its duration is only what was seen.
 inline constexpr DetailId kWholeCall = 0;
 inline constexpr DetailId kPartialCall = 1;
 

@@ -1,5 +1,5 @@
-// What a trace knows of kernels beyond their times: the code that ran on its GPUs, where warps stood in it, what the hardware counted, and
-// what was counted at each instruction.
+// What a trace knows of kernels beyond their times: the code that ran on its GPUs, the instructions at which warps were sampled, what the hardware
+// counted, and what was counted at each instruction.
 //
 // Immutable; copies share nearly all their memory, so any number of threads may read them.
 #pragma once
@@ -18,32 +18,32 @@ namespace lanescope {
 // Code as a driver loaded it: an ELF file (cubin).
 struct CodeObject {
   ProcessId process = kNone;
-  std::uint64_t crc = 0;   // by which functions name it, within its process
-  std::uint64_t size = 0;  // bytes of the whole; `image` has fewer where parts are missing
+  std::uint64_t crc = 0;   // names it in functions, within its process
+  std::uint64_t size = 0;  // bytes of the whole; `image` has fewer if parts are missing
   std::string image;
   [[nodiscard]] bool whole() const noexcept { return image.size() == size; }
 };
 
-// A function of such code: a kernel, or one that kernels call.
+// A function of such code: a kernel, or a function that kernels call.
 using GpuFunctionId = std::uint32_t;  // position in KernelRecords::functions
 struct GpuFunction {
   ProcessId process = kNone;
   std::uint64_t code_object = 0;  // CodeObject::crc
-  std::uint32_t index = 0;        // in its symbol table; 0: its name alone says which it is
+  std::uint32_t index = 0;        // in its symbol table; 0: its name alone identifies it
   NameId name = 0;                // as kernels have it: readable
   NameId mangled = 0;
 };
 
-// Why warps did not go on at an instruction, or did ("selected"), and how often that was seen.
+// Why warps did not go on at an instruction, or that they did ("selected"), and how often that was seen.
 struct PcSample {
   GpuFunctionId function = 0;
   std::uint32_t reason = 0;  // position in KernelRecords::reasons
-  std::uint32_t pc = 0;      // bytes from the begin of the function
+  std::uint32_t pc = 0;      // bytes from the start of the function
   std::uint32_t samples = 0;
   std::uint32_t not_issued = 0;  // of these: in cycles in which the scheduler issued nothing
 };
 
-// What was sampled of one context in a window of time.
+// The samples of one context in a window of time.
 struct PcSampleWindow {
   ProcessId process = kNone;
   GpuId gpu = kNone;
@@ -51,18 +51,18 @@ struct PcSampleWindow {
   TimeRange time;
   std::uint64_t period = 0;  // cycles of a multiprocessor between two of its samples
   std::vector<PcSample> samples;
-  std::uint64_t dropped = 0;        // samples that found no room
-  std::uint64_t other_samples = 0;  // of kernels that are not the program's
-  bool buffer_was_full = false;     // the hardware's: it lost samples that nobody could count
-  Nanoseconds every = 0;            // from its begin to that of the next, in between nothing was sampled; 0: sampling went on all the time
+  std::uint64_t dropped = 0;        // samples for which there was no room
+  std::uint64_t other_samples = 0;  // of kernels that do not belong to the program
+  bool buffer_was_full = false;     // the hardware's buffer: it lost samples that nobody could count
+  Nanoseconds every = 0;            // from its start to the start of the next window, with no samples in between; 0: sampling went on all the time
 };
 
 enum class KernelReplay : std::uint8_t {
-  kOnePass = 0,      // took all counters
-  kKernel = 1,       // the launch ran again and again, and what it wrote was restored in between
+  kOnePass = 0,      // one pass took all counters
+  kKernel = 1,       // the launch ran again and again, and the memory that it wrote was restored in between
   kSpread = 2,       // launches of the same kernel and shape took a pass each
   kApplication = 3,  // the program ran again for each pass
-  kRange = 4,        // likewise, and it is no launch: all kernels that ran in a range were counted together
+  kRange = 4,        // as kApplication, but this is no launch: all kernels that ran in a range were counted together
 };
 
 struct MetricValue {
@@ -76,23 +76,23 @@ struct MeasuredLaunch {
   std::uint32_t correlation = 0;  // of the launching call, in its process
   KernelReplay replay = KernelReplay::kOnePass;
   std::uint32_t passes = 0;
-  std::vector<std::uint32_t> other_launches;  // correlations of those that took the other passes
+  std::vector<std::uint32_t> other_launches;  // correlations of the launches that took the other passes
   Nanoseconds spent = 0;                      // by the program, on measuring
   std::vector<MetricValue> values;            // those that were measured
 };
 
-// What was counted at instructions of one launch, or at some of them: of very many, there are several of these.
+// What was counted at instructions of one launch, or at some of them: a launch with very many instructions has several of these.
 struct InstructionCounts {
   struct Row {
     GpuFunctionId function = 0;
-    std::uint32_t pc = 0;  // bytes from the begin of the function
+    std::uint32_t pc = 0;  // bytes from the start of the function
   };
   ProcessId process = kNone;
   std::uint32_t correlation = 0;       // of the launching call, in its process
   Nanoseconds spent = 0;               // by the program, on counting
   std::vector<std::uint32_t> metrics;  // positions in KernelRecords::metrics
   std::vector<Row> rows;
-  std::vector<std::uint64_t> values;  // metric after metric, each with a value for each row
+  std::vector<std::uint64_t> values;  // metric after metric, each with one value a row
 
   [[nodiscard]] std::uint64_t value(std::size_t metric, std::size_t row) const noexcept { return values[metric * rows.size() + row]; }
 };
@@ -124,9 +124,9 @@ struct KernelRecords {
   [[nodiscard]] bool empty() const noexcept {
     return sources.empty() && code.empty() && windows.empty() && measured.empty() && counted.empty() && left_out.empty();
   }
-  // Null where the trace does not have it. O(sources).
+  // Null if the trace does not have it. O(sources).
   [[nodiscard]] const SourceText* find_source(std::string_view path) const noexcept;
-  // Null where the trace does not have it. O(code).
+  // Null if the trace does not have it. O(code).
   [[nodiscard]] const CodeObject* find_code(ProcessId process, std::uint64_t crc) const noexcept;
 };
 

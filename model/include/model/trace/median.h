@@ -9,8 +9,8 @@
 
 namespace lanescope {
 
-// Of an even number, midway between the two in the middle; of whole ones, rounded towards the lower. Requires: there are values. O(n).
-// Samples::median() asks the same of times that are counted, and keeps the half.
+// For an even number of values: midway between the two in the middle; for integers rounded towards the lower. Requires: there are values. O(n).
+// Samples::median() does the same for times that are counted, and keeps the half.
 template <typename Value>
 [[nodiscard]] Value median(std::vector<Value> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

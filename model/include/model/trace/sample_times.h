@@ -1,9 +1,9 @@
-// When the warps of a kernel were sampled, as near as a trace can tell.
+// The times at which the warps of a kernel were sampled, as near as a trace can tell.
 //
-// A window has what was handed over in it, and of its samples no times. Where sampling goes on all the time, CUPTI's worker hands over ten times a second, so
-// what a window has was sampled in it or in the tenth of a second before; where windows were sampled, within them. A kernel is sampled while it runs: so the
-// samples of one lie in those of its runs that overlap that time, wherever the trace has these, and are taken to be spread evenly over them. In which of them a
-// sample was taken, nothing says.
+// A window has what was handed over in it, but no times of its samples. If sampling goes on all the time, CUPTI's worker hands over ten times a second,
+// so the samples of a window were taken in it or in the tenth of a second before. If windows were sampled, the samples were taken within them. A kernel
+// is sampled while it runs. So its samples lie in those of its runs that overlap that time, if the trace has these runs, and are taken to be spread
+// evenly over them. It is not known in which run a sample was taken.
 #pragma once
 
 #include <map>
@@ -14,17 +14,17 @@
 
 namespace lanescope {
 
-// The time in which what a window has may have been sampled.
+// The time within which the samples of a window may have been taken.
 [[nodiscard]] TimeRange sampled_within(const PcSampleWindow& window) noexcept;
 
-// Of one trace, which outlives it. One thread at a time.
+// For one trace, which must outlive it. One thread at a time.
 class SampleTimes {
  public:
   explicit SampleTimes(const Trace& trace);
 
-  // Runs of the kernels that were sampled in a window, by name, cut to sampled_within(): ascending, and none overlap. Without those of which the trace has no
-  // run then. Valid until another window is asked for. Where it came to very many looks at kernels in all, as windows without end that overlap take, there are
-  // none from then on. O(kernels in that time · log).
+  // Runs of the kernels that were sampled in a window, by name, cut to sampled_within(): ascending, and none overlap. Kernels without a run in that
+  // time are not in it. Valid until another window is asked for. If all calls together have looked at very many kernels, as happens with endless
+  // overlapping windows, the result is empty from then on. O(kernels in that time · log).
   [[nodiscard]] const std::map<NameId, std::vector<TimeRange>>& runs(const PcSampleWindow& window);
 
  private:

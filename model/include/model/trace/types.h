@@ -1,4 +1,4 @@
-// The words that the model speaks: times, ranges, ids.
+// The basic types of the model: times, ranges, ids.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@ namespace lanescope {
 
 using Nanoseconds = std::int64_t;  // a duration, or a time since the trace's epoch
 
-// No recording lasts 73 years. Times that are nearer to the epoch than that can be subtracted from each other, and have such durations
-// added.
+// No recording lasts 73 years. Times that are nearer to the epoch than that can be subtracted from each other, and durations as long as that can be
+// added to them.
 [[nodiscard]] constexpr bool is_near(Nanoseconds time) noexcept {
   constexpr Nanoseconds kFarthest = Nanoseconds{1} << 61;
   return -kFarthest <= time && time <= kFarthest;
@@ -23,7 +23,7 @@ struct TimeRange {
   [[nodiscard]] Nanoseconds length() const noexcept { return end - begin; }
   [[nodiscard]] bool empty() const noexcept { return end <= begin; }
   [[nodiscard]] bool contains(Nanoseconds t) const noexcept { return begin <= t && t < end; }
-  // Whether an event of this time overlaps it, or begins in it: such are the events of a window.
+  // True if an event of this time overlaps the window, or starts in it: these are the events of a window.
   [[nodiscard]] bool takes(TimeRange event) const noexcept { return event.begin < end && (event.begin >= begin || event.end > begin); }
   [[nodiscard]] TimeRange intersected(TimeRange other) const noexcept {
     return {std::max(begin, other.begin), std::max(std::max(begin, other.begin), std::min(end, other.end))};
@@ -48,13 +48,13 @@ struct Event {
   Nanoseconds start = 0;
   Nanoseconds duration = 0;
   NameId name = 0;
-  std::uint32_t correlation = 0;  // CUDA: CUPTI's correlation id within the process; NVTX: the range's id; 0 none
+  std::uint32_t correlation = 0;  // CUDA: CUPTI's correlation id within the process; NVTX: the range's id; 0: none
   DetailId detail = 0;
   [[nodiscard]] Nanoseconds end() const noexcept { return start + duration; }
   bool operator==(const Event&) const = default;
 };
 
-// What is in memory of something that grows with the events: all of it, or as much as the budget has room for, and the rest in a temporary file
+// How much of data that grows with the events stays in memory: all of it, or as much as the budget has room for, with the rest in a temporary file
 // (scratch_memory.h).
 enum class EventMemory : std::uint8_t { kAll, kBudget };
 

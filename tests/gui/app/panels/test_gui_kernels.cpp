@@ -1,4 +1,4 @@
-// The panels Kernel and Source over real recordings, and the other run of a program that reads the counters of one of its kernels.
+// The panels Kernel and Source with real recordings, and the second run of a program that reads the counters of one of its kernels.
 #include <QFile>
 #include <QHeaderView>
 #include <QScrollBar>
@@ -47,7 +47,7 @@ EventRef kernel_named(const Trace& trace, std::string_view name) {
   return {};
 }
 
-// A program of this name in the folder, which the shell runs.
+// Writes a program with this name into the folder; the shell runs it.
 void write_script(const std::filesystem::path& path, const QString& text) {
   QFile file(QString::fromStdString(path.string()));
   QVERIFY(file.open(QIODevice::WriteOnly));
@@ -69,7 +69,7 @@ class KernelsTest : public QObject {
  private slots:
   void initTestCase() { use_empty_settings(); }
 
-  // Where somebody put the edges between the text and the charts, they stay, whichever kernels are chosen: with counters, with samples, or with neither.
+  // The splitters between the text and the charts stay where the user put them, whichever kernels are chosen: with counters, with samples, or with neither.
   void choosingAKernelMovesNoEdge() {
     ui::SelectionState state;
     KernelPanel panel(state);
@@ -89,10 +89,10 @@ class KernelsTest : public QObject {
       state.setSelectedEvent(event);
       return settled(panel);
     };
-    const int least = panel.minimumSizeHint().height();  // which the edge to the timeline gives way to
+    const int least = panel.minimumSizeHint().height();  // a limit of the splitter below the timeline
     QVERIFY(choose(with_counters, "transpose_shared"));
     QCOMPARE(panel.minimumSizeHint().height(), least);
-    // As the panel first is, both charts can be read: two bars, and all of the memory chart.
+    // Initially, both charts are readable: two bars, and the whole memory chart.
     const auto* memory = panel.findChild<ui::MemoryChart*>();
     QVERIFY2(wait_for([&] { return memory->visibleRegion().boundingRect().height() >= memory->minimumSizeHint().height() && charts->sizes()[0] >= 60; }),
              qPrintable(QStringLiteral("%1 of %2").arg(memory->visibleRegion().boundingRect().height()).arg(memory->minimumSizeHint().height())));
@@ -103,7 +103,7 @@ class KernelsTest : public QObject {
       QTest::mouseMove(handle, to);
       QTest::mouseRelease(handle, Qt::LeftButton, {}, from);
     };
-    drag(*parts, 400);  // more than all that some kernels have would need at least
+    drag(*parts, 400);  // more than the minimum that the facts about some kernels would require
     drag(*charts, 60);
     QCoreApplication::sendPostedEvents();
     const QList<int> across = parts->sizes(), down = charts->sizes();
@@ -140,7 +140,7 @@ class KernelsTest : public QObject {
     QVERIFY(panel.text().contains("Bound by L1 cache and shared memory"));
     QVERIFY(panel.text().contains("conflicts of shared memory's banks"));
     QVERIFY(panel.text().contains("Theoretical occupancy"));
-    QVERIFY(panel.text().contains("Measured at the clock that the GPU had (1.98 GHz), with caches as they were."));  // an H200's highest
+    QVERIFY(panel.text().contains("Measured at the clock that the GPU had (1.98 GHz), with caches as they were."));  // the highest clock of an H200
     QVERIFY(panel.text().contains("Shared memory: bank conflicts"));
     QVERIFY(panel.text().contains("No samples tell where its warps waited"));
     QVERIFY(!panel.text().contains("counters were not read"));
@@ -156,7 +156,7 @@ class KernelsTest : public QObject {
     pages->setCurrentWidget(panel.findChild<ui::RooflineChart*>());
     QVERIFY(panel.findChild<ui::RooflineChart*>()->isVisible());
 
-    // Another one beside it.
+    // Another kernel beside it.
     const auto first = panel.facts();
     for (QToolButton* each : panel.findChildren<QToolButton*>())
       if (each->text() == "Pin as baseline") QTest::mouseClick(each, Qt::LeftButton);
@@ -166,13 +166,13 @@ class KernelsTest : public QObject {
     QVERIFY(panel.text().contains("Bound by DRAM bandwidth"));
     QVERIFY(panel.text().contains("Baseline: transpose_shared"));
 
-    // What is no kernel leaves it.
+    // Selecting something that is not a kernel leaves it.
     state.setSelectedEvent({});
     QVERIFY(settled(panel));
     QVERIFY(panel.text().contains("transpose_padded"));
   }
 
-  // Counters of a run, and counts of instructions of another, in one trace.
+  // Counters of one run, and counts of instructions of another, in one trace.
   void aCauseNamesItsLineWhichTheSourceShows() {
     const auto counters = recording("kernel_counters.trace"), counts = recording("zoo_counts.trace");
     QVERIFY(counters && counts);
@@ -210,7 +210,7 @@ class KernelsTest : public QObject {
     const auto strided = std::count_if(instructions.begin(), instructions.end(),
                                        [](const ui::CodeRow& each) { return each.tip.contains("stride between threads: 8 or more elements of 4 B"); });
     QCOMPARE(strided, 1);  // the store
-    // Of a kernel whose code is not there yet, as soon as it is.
+    // For a kernel whose code is not read yet, as soon as it is.
     source.showLine(QStringLiteral("zoo.cu:10"));
     state.setSelectedEvent(kernel_named(*both, "strided"));
     source.showLine(QStringLiteral("zoo.cu:10"));
@@ -218,7 +218,7 @@ class KernelsTest : public QObject {
                  QStringLiteral("10"));
   }
 
-  // Whoever comes back to a kernel before another one's code was read sees its own.
+  // Returning to a kernel before the code of another one was read shows the code of the former.
   void theCodeIsThatOfTheSelectedKernel() {
     const auto trace = recording("zoo_counts.trace");
     QVERIFY(trace);
@@ -232,11 +232,11 @@ class KernelsTest : public QObject {
     QVERIFY(settled(source));
     QVERIFY2(source.note().startsWith("strided"), qPrintable(source.note()));
     state.setSelectedEvent(naive);
-    QVERIFY(wait_for([&] { return source.isReading(); }));  // it has begun
+    QVERIFY(wait_for([&] { return source.isReading(); }));  // it has started
     state.setSelectedEvent(strided);
     QVERIFY(settled(source));
     QVERIFY2(source.note().startsWith("strided"), qPrintable(source.note()));
-    // A later state of the trace leaves the line that is read.
+    // A later state of the trace keeps the line that the user reads.
     source.lines().chooseRow(1);
     const auto again = recording("zoo_counts.trace");
     state.setTrace(again, ui::TraceChange::kSnapshot);
@@ -329,7 +329,7 @@ class KernelsTest : public QObject {
     for (QToolButton* const button : panel.findChildren<QToolButton*>())
       if (button->text().startsWith("Profile this kernel")) profile = button;
     QVERIFY(profile != nullptr);
-    // What the program launched by itself is offered, what a graph launched is not.
+    // Profiling is offered for direct launches, not for launches by a graph.
     EventRef of_graph, alone;
     for (const Track& track : trace->tracks())
       for (const LaneId lane : track.lanes)
@@ -379,7 +379,7 @@ class KernelsTest : public QObject {
     const ui::CodeRow& instruction = panel.instructions().code().rows()[static_cast<std::size_t>(panel.instructions().chosenRow())];
     QVERIFY(instruction.share > 0);
     QVERIFY(panel.note().contains("nvdisasm"));
-    // Both tables fill their parts, and what is said stands whole, in a narrow panel, too.
+    // Both tables fill their parts, and notes are shown whole, also in a narrow panel.
     for (const int width : {600, 1'200}) {
       panel.resize(width, 400);
       const auto is_filled = [](const ui::CodeTable& table) { return table.horizontalHeader()->length() >= table.viewport()->width(); };
@@ -388,7 +388,7 @@ class KernelsTest : public QObject {
         if (label->text() == panel.note()) QVERIFY(wait_for([&] { return label->heightForWidth(label->width()) <= label->height(); }));
     }
 
-    // A click on a long line leaves its samples in sight.
+    // A click on a long line keeps its samples in sight.
     panel.resize(500, 400);
     const QModelIndex line = panel.lines().code().index(panel.lines().chosenRow() - 1, ui::CodeTableModel::kText);
     QVERIFY(panel.lines().horizontalScrollBar()->maximum() > 0);
@@ -399,20 +399,20 @@ class KernelsTest : public QObject {
     panel.resize(1200, 400);
     panel.lines().chooseRow(line.row() + 1);
 
-    // The next hot spot is cooler; an instruction chooses its line.
+    // The next hot spot is cooler; choosing an instruction chooses its line.
     const int first = panel.lines().chosenRow();
     QTest::keyClick(&panel.lines(), Qt::Key_N);
     QVERIFY(panel.lines().chosenRow() != first);
     panel.instructions().chooseRow(panel.instructions().find("LDG"));
     QVERIFY(panel.lines().code().rows()[static_cast<std::size_t>(panel.lines().chosenRow())].text.contains("in[place("));
 
-    // Search goes through the text of the lines.
+    // The search covers the text of the lines.
     auto* search = panel.findChild<QLineEdit*>();
     QTest::keyClicks(search, "transpose_by_columns(");
     QTest::keyClick(search, Qt::Key_Return);
     QVERIFY(panel.lines().code().rows()[static_cast<std::size_t>(panel.lines().chosenRow())].text.contains("__global__ void transpose_by_columns"));
 
-    // A kernel that was not sampled says why there is nothing.
+    // For a kernel that was not sampled, a note says why there is nothing.
     const auto other = recording("kernel_counters.trace");
     state.setTrace(other, ui::TraceChange::kOther);
     state.setSelectedEvent(kernel_named(*other, "saxpy"));
@@ -433,7 +433,7 @@ class KernelsTest : public QObject {
     both += store;
     both += load;
     const ui::CountColumns columns(both);
-    QCOMPARE(columns.titles(), QStringList({"Executed", "Threads", "Global sectors"}));  // of the rest there is none
+    QCOMPARE(columns.titles(), QStringList({"Executed", "Threads", "Global sectors"}));  // the other counts are all 0
     ui::CodeTable table("Source lines");
     ui::CodeTableModel& model = table.code();
     model.setRows(
@@ -447,13 +447,13 @@ class KernelsTest : public QObject {
     QCOMPARE(model.data(model.index(2, first + 2), Qt::DisplayRole).toString(), QString::fromUtf8("33.6 M (8.0×)"));
     QCOMPARE(model.data(model.index(1, first + 2), Qt::DisplayRole).toString(), QString::fromUtf8("4.19 M"));
     QVERIFY(model.data(model.index(0, first), Qt::DisplayRole).toString().isEmpty());
-    // Warm is what costs: the load ran more often, the store asked for more than it needed, with half of its threads.
+    // Warm colours mark costs: the load ran more often, the store accessed more than it needed, with half of its threads.
     const auto heat = [&](int row, int column) { return model.data(model.index(row, column), Qt::BackgroundRole).value<QColor>().alphaF(); };
     QVERIFY(heat(1, first) > heat(2, first));
     QVERIFY(heat(2, first + 2) > 0.5);
     QVERIFY(!model.data(model.index(1, first + 2), Qt::BackgroundRole).isValid());
     QVERIFY(!model.data(model.index(1, first + 1), Qt::BackgroundRole).isValid());
-    // Nothing was sampled: there are no columns for it, the code stands last, and the hottest row is that which ran most.
+    // Nothing was sampled: the columns of samples are hidden, the code comes last, and the hottest row is the one that ran most.
     QVERIFY(table.isColumnHidden(ui::CodeTableModel::kSamples));
     QCOMPARE(table.horizontalHeader()->visualIndex(ui::CodeTableModel::kText), first + 2);
     QCOMPARE(table.nextHotRow(), 1);
@@ -483,7 +483,7 @@ class KernelsTest : public QObject {
 
   void theUsersDisassemblerSaysOperands() {
     const TemporaryFolder folder;
-    // What the real one prints of the kernel that was asked for, of two instructions; of all, it would fail where one of them is zeros.
+    // The output of the real one for the requested kernel, with two instructions; for all kernels, it would fail if one of them consists of zeros.
     write_script(folder.path() / "nvdisasm",
                  "[ \"$1 $2\" = '-c -fun' ] && [ \"$3\" -gt 0 ] || exit 1\n"
                  "echo '.text._Z20transpose_by_columnsPfPKf:'\necho '        /*0000*/                   LDC R1, c[0x0][0x28] ;'\n"
@@ -500,7 +500,7 @@ class KernelsTest : public QObject {
     QCOMPARE(panel.instructions().code().rows()[1].text, QString("S2R R0, SR_TID.X"));
     QVERIFY(!panel.note().contains("nvdisasm"));
 
-    // One that fails, or never ends and prints nothing of it, is done without.
+    // A disassembler that fails, or never ends and does not print the kernel, is not used.
     write_script(folder.path() / "nvdisasm", "exit 1\n");
     QVERIFY(!ui::disassemble(ui::find_disassembler(), "x", {}, {}));
     state.setSelectedEvent(kernel_named(*trace, "transpose_padded"));
@@ -523,7 +523,7 @@ class KernelsTest : public QObject {
     const QStringList words = run.command.mid(1);
     QCOMPARE(words, QStringList({"kernels", "--set", "full", "-k", "saxpy", "-s", "0", "-c", "1", "--save", run.file, "--", "./zoo"}));
 
-    // A recorder that writes what such a run writes, where it is told to.
+    // A recorder that writes the file of such a run to the requested path.
     const auto recorder = folder.path() / "lanescope";
     write_script(recorder, QStringLiteral("while [ \"$1\" != --save ]; do shift; done\ncp '%1' \"$2\"\n").arg(recorded("kernel_counters.trace")));
     run.command.front() = QString::fromStdString(recorder.string());
@@ -539,7 +539,7 @@ class KernelsTest : public QObject {
     QCOMPARE(failures, QStringList());
     QVERIFY(measured);
 
-    // The panel takes them for a trace that has none.
+    // The panel uses them for a trace without counters.
     auto bare = std::make_shared<ui::KernelRecordsOfTrace>(*records);
     bare->counters = kernels::RecordedMetrics{kernels::KernelMetrics({}), {}, {}};
     const auto with = ui::kernel_facts(*bare, facts->event, {ui::read_kernel_records(measured)});
@@ -547,7 +547,7 @@ class KernelsTest : public QObject {
     QVERIFY(with->counters->verdict.bound == kernels::Bound::kDram);
     QVERIFY(!ui::kernel_facts(*bare, facts->event, {})->counters);
 
-    // Its own words where it fails, and ours where it says nothing, does not start, or is cancelled.
+    // Its own message if it fails, and ours if it prints nothing, does not start, or is cancelled.
     write_script(recorder, "echo 'some noise' >&2; echo 'lanescope: Counters of kernels are for administrators here.' >&2; exit 1\n");
     run.file += QStringLiteral(".none");
     profiling.start(facts, run);

@@ -1,4 +1,4 @@
-// Sums of what is listed by columns that a user chooses: made with the mouse, on a recorded training loop, in memory and from its file.
+// Sums of the listed events by columns that the user chooses: made with the mouse, for a recorded training loop, in memory and from its file.
 #include <QClipboard>
 #include <QComboBox>
 #include <QLabel>
@@ -21,7 +21,7 @@ namespace {
 
 using Sums = std::map<std::pair<std::string, std::string>, std::vector<EventRef>>;  // by NVTX range and kind
 
-// Asked of each event that a filter lets through.
+// Computed from each event that passes the filter.
 Sums sums_by_hand(MainWindow& window, const std::optional<TimeRange>& range) {
   const std::shared_ptr<const Trace> trace = window.state().trace();
   const EventValues values(trace, ui::listed_scope(*trace));
@@ -93,7 +93,7 @@ class PivotTest : public QObject {
     const QString command = window_->statistics().command();
     QVERIFY2(command.contains("-r event_sum:by=range:by=kind --filter-time 9600000000/9700000000"), qPrintable(command));
 
-    // Of one kind alone, which the list of events then shows as well.
+    // Only one kind, which the list of events then shows as well.
     QComboBox* kinds = nullptr;
     for (QComboBox* each : window_->statistics().pivot().findChildren<QComboBox*>())
       if (each->accessibleName() == "Kind of event") kinds = each;
@@ -112,7 +112,7 @@ class PivotTest : public QObject {
     QVERIFY(choose_kind("All kinds"));
     QCOMPARE(table().results().rowCount(), all_groups);
 
-    // Sorted by count, with the header; the first group is chosen, copied and listed.
+    // Sorted by count with the header; the first group is chosen, copied and listed.
     const auto row_of = [&](const std::pair<std::string, std::string>& key) {
       for (int row = 0; row < table().results().rowCount(); ++row)
         if (cell(table(), row, "NVTX range").toStdString() == key.first && cell(table(), row, "Kind").toStdString() == key.second) return row;
@@ -158,7 +158,7 @@ class PivotTest : public QObject {
     QVERIFY2(chart->chart()->title().contains(cell(table(), 0, "Kind")), qPrintable(chart->chart()->title()));
   }
 
-  // More events than the memory for events holds: nothing is summed until it is asked for, and then all are, from the file.
+  // More events than the memory for events holds: nothing is summed until the user asks for it, then all of them, from the file.
   void sumsMoreEventsThanMemoryHolds() {
     const std::filesystem::path compact = folder_.path() / "compact.trace";
     QVERIFY(compact_trace_file(recording().toStdString(), compact, Overwrite::kAllow).has_value());

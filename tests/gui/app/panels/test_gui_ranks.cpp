@@ -1,4 +1,4 @@
-// Several recordings as one trace: those of the ranks of a job, chosen one by one or by their folder.
+// Several recordings as one trace: those of the ranks of a job, chosen individually or by their folder.
 #include <algorithm>
 
 #include <QDir>
@@ -81,7 +81,7 @@ class RanksTest : public QObject {
     QCOMPARE((*command)->text(), "lanescope analyze " + files_.join(u' '));
   }
 
-  // One line a rank: how busy its GPU was.
+  // One line for each rank: how busy its GPU was.
   void manyRanksAreClosedAtFirst() {
     openTogether(files_);
     const timeline::RowTree& tree = window_->timelineView().rows();
@@ -96,7 +96,7 @@ class RanksTest : public QObject {
     QCOMPARE(headings, std::size_t{3});
   }
 
-  // While the second rank was slow, the first one's kernels waited for it; the third recording is of another time.
+  // While the second rank was slow, the kernels of the first one waited for it; the third recording is from another time.
   void ranksAreOrderedByWhatTheyDid() {
     openTogether(files_);
     timeline::TimelineView& view = window_->timelineView();
@@ -121,7 +121,7 @@ class RanksTest : public QObject {
     QVERIFY(window_->windowTitle().startsWith(QString::fromStdString(folder_.path().filename().string())));
   }
 
-  // Not in Diagnostics alone: who opens four files and sees two wants to know why.
+  // Not only in Diagnostics: a user who opens four files and sees two wants to know why.
   void filesThatAreLeftOutAreTold() {
     const TemporaryFolder folder;
     for (const char* name : {"a.trace", "b.trace", "c.trace"}) QVERIFY(QFile::copy(files_[0], QString::fromStdString((folder.path() / name).string())));
@@ -169,17 +169,17 @@ class RanksTest : public QObject {
     QVERIFY(!content(second).contains("of the second"));
     QVERIFY(content(second).contains("3.000000000  another\n"));
     QCOMPARE(content(first), of_first);
-    QVERIFY(open_and_settle(*window_, files_[0]));  // alone, with what is its own
+    QVERIFY(open_and_settle(*window_, files_[0]));  // alone, with its own notes
     QCOMPARE(view.markers().size(), std::size_t{1});
     QCOMPARE(view.markers()[0].time, Nanoseconds{3'000'000'000});
     QFile::remove(first);
     QFile::remove(second);
   }
 
-  // The notes of the first file can't be kept, and somebody else writes those of the second.
+  // The notes of the first file cannot be stored, and another process writes those of the second.
   void markersThatCantBeKeptStayInSightWhenNotesOfAnotherFileChange() {
     const QString first = files_[1] + ".notes", second = files_[0] + ".notes";
-    QVERIFY(QDir().mkpath(first));  // a folder of that name
+    QVERIFY(QDir().mkpath(first));  // a folder with that name
     const auto write = [&](const QByteArray& text) {
       QFile file(second);
       QVERIFY(file.open(QIODevice::WriteOnly) && file.write(text) == text.size());
@@ -235,7 +235,7 @@ class RanksTest : public QObject {
     QVERIFY(failed.takeFirst().first().toString().contains("Several traces are open as one"));
     QVERIFY(settle(*window_));
     QCOMPARE(parts(), std::size_t{3});
-    QVERIFY(open_and_settle(*window_, files_[0]));  // and all goes on
+    QVERIFY(open_and_settle(*window_, files_[0]));  // and the window continues to work
     window_->openBeside(files_[1]);
     QVERIFY(wait_for([&] { return window_->pair().isOpen() && parts() == 2; }));
   }

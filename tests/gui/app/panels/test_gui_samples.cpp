@@ -1,4 +1,4 @@
-// The panel that shows call chains: flame graph, call trees, functions, of the part of time and the threads that are chosen.
+// The panel of call chains: flame graph, call trees and functions, for the chosen part of time and threads.
 #include <functional>
 #include <map>
 
@@ -28,8 +28,8 @@ using lanescope::ui::SamplesPanel;
 
 namespace {
 
-// Thread 10 of a Python program: 60 samples in train > forward, 30 in train > load > inflate, 10 in train itself; the first half of them
-// in the first millisecond. Thread 11: 20 samples in load > inflate. One call to poll, from load.
+// Thread 10 of a Python program: 60 samples in train > forward, 30 in train > load > inflate, 10 in train itself; the first half of them in the first
+// millisecond. Thread 11: 20 samples in load > inflate. One call to poll, from load.
 std::shared_ptr<const Trace> program() {
   TraceBuilder builder;
   const ProcessId process = builder.process_of_instance(1);
@@ -59,7 +59,7 @@ std::shared_ptr<const Trace> program() {
   return builder.snapshot();
 }
 
-// The name in bold of a tool tip.
+// The bold name in a tool tip.
 QString text_behind_tags(const QString& tool_tip) {
   QTextDocument document;
   document.setHtml(tool_tip.section("<br>", 0, 0));
@@ -72,7 +72,7 @@ QComboBox* choice(QWidget& panel, const QString& accessible_name) {
   return nullptr;
 }
 
-// As a user does: opens the list and walks to the entry with keys.
+// Like a user: opens the list and moves to the entry with keys.
 void choose(QComboBox* list, int index) {
   list->setFocus();
   QTest::keyClick(list, Qt::Key_Home);
@@ -107,7 +107,7 @@ class SamplesTest : public QObject {
     QVERIFY(near(boxOf({"train", "forward"}).width(), width * 60 / 120));
     QVERIFY(near(boxOf({"train", "load", "inflate"}).width(), width * 30 / 120));
     QVERIFY(near(boxOf({"load"}).width(), width * 20 / 120));
-    // Callers above what they call.
+    // Callers are above their callees.
     QVERIFY(boxOf({"train"}).bottom() < boxOf({"train", "load"}).top());
   }
 
@@ -160,7 +160,7 @@ class SamplesTest : public QObject {
     state_->setSelectedRange(TimeRange{0, 1'000'000});
     QVERIFY(settled());
     QCOMPARE(panel_->profile()->top_down.total().count, std::uint64_t{60});
-    choose(choice(*panel_, "Part of time"), 2);  // what the timeline shows
+    choose(choice(*panel_, "Part of time"), 2);  // the visible range
     QCOMPARE(state_->timeBinding(), ui::TimeBinding::kVisibleRange);
     state_->setVisibleRange({0, 200'000});
     QVERIFY(settled());
@@ -197,7 +197,7 @@ class SamplesTest : public QObject {
     choose(threads, threads->count() - 1);
     QVERIFY(settled());
     QCOMPARE(panel_->profile()->top_down.total().count, std::uint64_t{20});
-    // A recording that goes on leaves the list as it is, though somebody looks at it.
+    // A running recording does not change the list while the user looks at it.
     const QString chosen = threads->currentText();
     threads->showPopup();
     state_->setTrace(program(), ui::TraceChange::kSnapshot);
@@ -211,7 +211,7 @@ class SamplesTest : public QObject {
     QCOMPARE(panel_->profile()->top_down.total().count, std::uint64_t{120});
   }
 
-  // What was opened by hand stays open while the trace grows and the time changes, and the call that is read stays the current one.
+  // Calls that the user expanded stay expanded while the trace grows and the time changes, and the current call stays current.
   void callsThatWereOpenedStayOpen() {
     choose(choice(*panel_, "View of the call chains"), 1);  // top-down
     QVERIFY(settled());
@@ -243,7 +243,7 @@ class SamplesTest : public QObject {
     QVERIFY(is_as_left());
   }
 
-  // The entries of a menu mean the call that it was opened on, whatever is shown by then.
+  // The entries of a menu refer to the call on which it was opened, whatever is shown by then.
   void theMenuOfACallOutlivesItsProfile() {
     ui::FlameGraphView& flame = panel_->flameGraph();
     const QPoint place = boxOf({"train", "load", "inflate"}).center();
@@ -272,7 +272,7 @@ class SamplesTest : public QObject {
         for (const LaneId lane : track.lanes)
           for (EventIndex i = 0; i < (*loaded)->lane(lane).size(); ++i) busy += (*loaded)->lane(lane).duration(i);
     QCOMPARE(tree.total().time, busy);
-    // The kernel that writes columns waits where it stores.
+    // The kernel that writes columns waits at its store.
     std::uint32_t line = 0;
     for (std::uint32_t node = 1; node < tree.nodes().size() && line == 0; ++node)
       if (tree.function_of(node).kind == samples::FrameKind::kLine) line = node;
@@ -306,7 +306,7 @@ class SamplesTest : public QObject {
     QCOMPARE(inflate.data().toString(), QString("inflate"));
     QCOMPARE(up.index(1, ui::CallTreeModel::kTotal).data().toString(), QString("50"));
     QCOMPARE(up.index(0, 0, inflate).data().toString(), QString("load"));
-    // All 50 come from load, 30 of them by way of train.
+    // All 50 come from load, 30 of them through train.
     QCOMPARE(up.index(0, ui::CallTreeModel::kTotal, inflate).data().toString(), QString("50"));
     QCOMPARE(up.index(0, ui::CallTreeModel::kTotal, up.index(0, 0, inflate)).data().toString(), QString("30"));
   }
@@ -320,7 +320,7 @@ class SamplesTest : public QObject {
     CallNodeId deep = 0;
     for (int level = 0; level < 8; ++level) deep = call(deep, "level" + std::to_string(level));
     std::vector<SampleEvent> samples;
-    for (int i = 0; i < 9; ++i)  // three ways from there, a third each
+    for (int i = 0; i < 9; ++i)  // three branches from there, a third for each
       samples.push_back({Nanoseconds{i}, 0, {call(call(deep, "way" + std::to_string(i % 3)), "end"), SampleOrigin::kTimer, 0, 1}});
     add_samples(builder, process, 10, samples);
     state_->setTrace(builder.snapshot(), ui::TraceChange::kOther);
@@ -399,8 +399,8 @@ class SamplesTest : public QObject {
     QCOMPARE(shown().size(), 4);
   }
 
-  // 60 samples of 120 are in forward, which is line 7; train's line 5 is in the chains of all 100 of its thread. load is line 30 of both threads,
-  // and what it calls, inflate, has no lines.
+  // 60 samples of 120 are in forward, which is line 7; train's line 5 is in the chains of all 100 of its thread. load is line 30 of both threads, and its
+  // callee inflate has no lines.
   void linesAreCountedShownWithTheirTextAndOpened() {
     panel_->chooseView(SamplesPanel::View::kLines);
     panel_->chooseCalls(samples::CallChoice::kAll);
@@ -418,7 +418,7 @@ class SamplesTest : public QObject {
     QCOMPARE(row_of("train.py:5"), QString("8.3 %|83.3 %|10|100|train.py:5||train|/home/user/train.py"));
     QCOMPARE(row_of("train.py:30"), QString("0.0 %|41.7 %|0|50|train.py:30||load|/home/user/train.py"));
 
-    // Python only: what inflate did counts as the line's.
+    // Python only: samples in inflate count for the line that calls it.
     panel_->chooseCalls(samples::CallChoice::kPythonOnly);
     QVERIFY(settled());
     QCOMPARE(row_of("train.py:30"), QString("41.7 %|41.7 %|50|50|train.py:30||load|/home/user/train.py"));
@@ -453,7 +453,7 @@ class SamplesTest : public QObject {
     QCOMPARE(panel_->source().code().chosenRow(), 4);
     panel_->source().code().setFocus();
     QTest::keyClick(&panel_->source().code(), Qt::Key_N);
-    QCOMPARE(panel_->source().code().chosenRow(), 6);  // the hottest: what was chosen comes last
+    QCOMPARE(panel_->source().code().chosenRow(), 6);  // the hottest, because the chosen line comes last
     QSignalSpy opened_here(panel_.get(), &SamplesPanel::lineActivated);
     QTest::keyClick(&panel_->source().code(), Qt::Key_Return);
     QCOMPARE(opened_here.size(), 1);
@@ -502,7 +502,7 @@ class SamplesTest : public QObject {
     QCOMPARE(panel_->profile()->top_down.total().count, std::uint64_t{1});
   }
 
-  // As on the timeline and in lists; their whole names fill a box with "void at::native::", which all of them begin with.
+  // As on the timeline and in lists; whole names would fill a box with "void at::native::", with which all of them begin.
   void kernelsHaveTheirShortNames() {
     MainWindow window(ui::Layout::kInitial);
     window.show();
@@ -512,7 +512,7 @@ class SamplesTest : public QObject {
     std::map<QString, QString> wholes;  // of labels
     const auto take = [&](const QString& label, const QString& whole) {
       QVERIFY2(!label.startsWith("void "), qPrintable(label));
-      QVERIFY2(wholes.emplace(label, whole).first->second == whole, qPrintable(label));  // one label a function
+      QVERIFY2(wholes.emplace(label, whole).first->second == whole, qPrintable(label));  // one function per label
     };
     const std::function<void(const QAbstractItemModel&, const QModelIndex&)> look = [&](const QAbstractItemModel& tree, const QModelIndex& above) {
       for (int row = 0; row < tree.rowCount(above); ++row) {
@@ -535,7 +535,7 @@ class SamplesTest : public QObject {
     MainWindow window(ui::Layout::kInitial);
     window.show();
     QVERIFY(open_and_settle(window, path));
-    // Samples do not drown what else there is: they are listed when their kind is asked for.
+    // Samples must not hide other events: they are listed only if their kind is chosen.
     QCOMPARE(events_table(window)->model()->rowCount(), 1);
     EventFilter filter;
     filter.kind = EventKind::kCpuSample;
@@ -577,7 +577,7 @@ class SamplesTest : public QObject {
     }
     return node;
   }
-  // Null where the call is not drawn.
+  // Null if the call is not drawn.
   QRect boxOf(const std::vector<std::string>& path) const {
     for (const samples::FlameBox& box : panel_->flameGraph().boxes())
       if (box.node == nodeOf(path)) return panel_->flameGraph().rectangle(box);

@@ -1,4 +1,4 @@
-// A process that runs already: found in the list, recorded, drawn while it runs, and left running.
+// A running process: found in the list, recorded, drawn while it runs, and left running.
 #include <signal.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class AttachTest : public QObject {
   void initTestCase() { use_empty_settings(); }
   void init() {
     process_ = std::make_unique<QProcess>();
-    mark_ = QUuid::createUuid().toString(QUuid::WithoutBraces);  // by which no other process of the machine is found
+    mark_ = QUuid::createUuid().toString(QUuid::WithoutBraces);  // which no other process of the machine has in its command
     process_->start(QString::fromStdString(program("lanescope_program_nvtx_ticking").string()), {QStringLiteral("-1"), mark_});
     QVERIFY(process_->waitForReadyRead());  // "ready"
   }
@@ -41,7 +41,7 @@ class AttachTest : public QObject {
     auto* filter = dialog.findChild<QLineEdit*>();
     filter->setText(mark_);
     QCOMPARE(dialog.listed(), std::vector<pid_t>{pid()});
-    filter->setText(QString::number(process_->processId()));  // with which numbers and commands of others may begin
+    filter->setText(QString::number(process_->processId()));  // the numbers and commands of other processes may start with it
     const std::vector<pid_t> listed = dialog.listed();
     QVERIFY(std::find(listed.begin(), listed.end(), pid()) != listed.end());
     filter->setText("nothing is called like this");
@@ -52,7 +52,7 @@ class AttachTest : public QObject {
     QCOMPARE(dialog.result(), static_cast<int>(QDialog::Rejected));
   }
 
-  // The first Enter chooses the one that is left, the next one attaches to it.
+  // The first Enter chooses the remaining process, the next one attaches to it.
   void enterInTheFilterChoosesTheOnlyProcessThatIsLeft() {
     ui::Settings settings;
     ui::AttachDialog dialog(settings);
@@ -63,7 +63,7 @@ class AttachTest : public QObject {
     QSignalSpy requested(&dialog, &ui::AttachDialog::requested);
     auto* filter = dialog.findChild<QLineEdit*>();
     filter->setFocus();
-    QTest::keyClick(filter, Qt::Key_Return);  // of several, none is meant
+    QTest::keyClick(filter, Qt::Key_Return);  // several match, so none is chosen
     QCOMPARE(dialog.attach().pid, 0);
     QTest::keyClicks(filter, mark_);
     QCOMPARE(dialog.listed(), std::vector<pid_t>{pid()});
@@ -105,7 +105,7 @@ class AttachTest : public QObject {
     dialog.accept();
     if (!machine_lets_attach()) QSKIP(kNotHere);
     QCOMPARE(requested.size(), 1);
-    QVERIFY(dialog.isAttaching());  // it stays while somebody attaches
+    QVERIFY(dialog.isAttaching());  // it stays open while attaching is in progress
     dialog.attachEnded({});
     QCOMPARE(dialog.result(), static_cast<int>(QDialog::Accepted));
     ui::AttachSettings attach = dialog.attach();
@@ -131,7 +131,7 @@ class AttachTest : public QObject {
     QVERIFY(ticks_of(*trace).size() > 100);
     QCOMPARE(trace->processes().front().pid, static_cast<std::uint32_t>(pid()));
 
-    attach.output = QString::fromStdString((folder_.path() / "again.trace").string());  // and once more
+    attach.output = QString::fromStdString((folder_.path() / "again.trace").string());  // once more
     window.attach(attach);
     QVERIFY2(wait_for([&] { return window.isRecording(); }), qPrintable(window.messages().text()));
     window.stopRecording();
@@ -170,7 +170,7 @@ class AttachTest : public QObject {
     bool followed = false;
     ui::LiveRecording::attach(attach, job, [&](ui::LiveRecording::Started) { followed = true; });
     job.cancel();
-    // What was on its way when it was cancelled is over before the next begins.
+    // Work that was in progress when it was cancelled has ended before the next work starts.
     bool next = false;
     job.start([&](const ui::LatestJob::Context& context) { context.deliver([&] { next = true; }); });
     QTRY_VERIFY_WITH_TIMEOUT(next, kPatienceMs);
@@ -212,7 +212,7 @@ class AttachTest : public QObject {
     const auto labels = dialog.findChildren<QLabel*>();
     const auto says_why = [&] { return std::any_of(labels.begin(), labels.end(), [](const QLabel* label) { return label->text() == "It went away."; }); };
     QVERIFY(says_why());
-    // Processes are listed anew all the time, which says nothing of that.
+    // The list is updated all the time, which does not remove the reason.
     QProcess another;
     another.start("/bin/sleep", {"1000"});
     QVERIFY(another.waitForStarted());
@@ -224,10 +224,10 @@ class AttachTest : public QObject {
     }));
     QVERIFY(says_why());
     dialog.choose(static_cast<pid_t>(another.processId()));
-    QVERIFY(!says_why());  // which was of the other one
+    QVERIFY(!says_why());  // it was the reason of the other one
     dialog.choose(pid());
     QVERIFY(!says_why());
-    dialog.accept();  // and once more
+    dialog.accept();  // once more
     QVERIFY(dialog.isAttaching());
     dialog.reject();
     QCOMPARE(dialog.result(), static_cast<int>(QDialog::Rejected));
@@ -239,7 +239,7 @@ class AttachTest : public QObject {
     process_->kill();
     QVERIFY(process_->waitForFinished());
     ui::AttachSettings attach;
-    attach.pid = 0x3fffffff;  // beyond what the kernel gives out
+    attach.pid = 0x3fffffff;  // greater than any pid of the kernel
     attach.output = QString::fromStdString((folder_.path() / "never.trace").string());
     window.attach(attach);
     QVERIFY(wait_for([&] { return !window.messages().text().isEmpty(); }));

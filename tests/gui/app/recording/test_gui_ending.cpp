@@ -1,4 +1,4 @@
-// Ends of the viewer that no window is asked about, while it records: signals, and a display that goes away.
+// Ends of the viewer without a question to its windows while it records: signals, and the loss of the display.
 //
 // The viewer is this program, started again with the word "record" in front: `record FILE ends|runs-on [CASE]`.
 #include <unistd.h>
@@ -21,7 +21,7 @@ using lanescope::ui::MainWindow;
 
 namespace {
 
-// Says "recording PID" once ranges of the program have come.
+// Prints "recording PID" when ranges of the program have arrived.
 int record(int argc, char** argv) {
   QApplication application(argc, argv);
   const QString file = QString::fromLocal8Bit(argv[2]);
@@ -39,12 +39,12 @@ int record(int argc, char** argv) {
     QObject::connect(look, &QTimer::timeout, &window, [&window, look, special, asks = false]() mutable {
       const auto trace = window.state().trace();
       if (!trace || trace->event_count() < 50) return;
-      if (special == u"dialog" && !std::exchange(asks, true)) window.actions().launch->trigger();  // while it stands open, it has a loop of its own
+      if (special == u"dialog" && !std::exchange(asks, true)) window.actions().launch->trigger();  // while it is open, it runs a loop of its own
       if (asks && QApplication::activeModalWidget() == nullptr) return;
       look->stop();
       std::printf("recording %d\n", static_cast<int>(window.session().recording()->pid()));
       std::fflush(stdout);
-      // What Qt does where a compositor is gone.
+      // Does what Qt does after a compositor has gone.
       if (special == u"wayland") qWarning("The Wayland connection broke. Did the Wayland compositor die?"), _exit(1);
     });
     look->start(10);
@@ -115,7 +115,7 @@ class EndingTest : public QObject {
     QVERIFY(pid_ > 0);
     kill(static_cast<pid_t>(viewer_.processId()), signal);
     QVERIFY(viewer_.waitForFinished(kPatienceMs));
-    QCOMPARE(viewer_.exitStatus(), QProcess::CrashExit);  // whoever sent it is told that it was this signal
+    QCOMPARE(viewer_.exitStatus(), QProcess::CrashExit);  // the sender of the signal learns that the process was ended by it
     QCOMPARE(viewer_.exitCode(), signal);
     checkFile(at_end);
     settings.readAgain();
@@ -123,7 +123,7 @@ class EndingTest : public QObject {
   }
 
   void aSignalThatIsIgnoredStaysSo() {
-    viewer_.setChildProcessModifier([] { std::signal(SIGHUP, SIG_IGN); });  // as nohup does
+    viewer_.setChildProcessModifier([] { std::signal(SIGHUP, SIG_IGN); });  // like nohup
     start("ends", {});
     viewer_.setChildProcessModifier({});
     QVERIFY(pid_ > 0);
@@ -153,7 +153,7 @@ class EndingTest : public QObject {
     checkFile(at_end);
   }
 
-  // There is none here that could go away: what Qt says and does then.
+  // There is no compositor here that could go away: this simulates what Qt prints and does then.
   void aCompositorThatGoesAwayEndsARecordingAsItsFormSays() {
     start("ends", "wayland");
     QVERIFY(pid_ > 0);
@@ -164,7 +164,7 @@ class EndingTest : public QObject {
  private:
   QString fileName() const { return QString::fromStdString((folder_.path() / "recorded.trace").string()); }
 
-  // Returns once the program is recorded.
+  // Returns when the program is being recorded.
   void start(const QString& at_end, const QString& special, const QString& display = {}) {
     QFile::remove(fileName());
     pid_ = 0;
@@ -182,7 +182,7 @@ class EndingTest : public QObject {
     pid_ = recording.match(said).captured(1).toInt();
   }
 
-  // It is whole, and the program is where it should be.
+  // Checks that the file is complete, and that the program runs on or has ended as expected.
   void checkFile(const QString& at_end) {
     const auto trace = load_trace(std::filesystem::path(fileName().toStdString()));
     QVERIFY2(trace, trace ? "" : trace.error().text.c_str());
@@ -190,7 +190,7 @@ class EndingTest : public QObject {
     const auto ticks = gather_events(**trace, EventScope::whole_trace(**trace).lanes(), {.text = "tick", .kind = EventKind::kNvtxRange});
     QVERIFY(ticks.size() >= 50);
     const auto said = QString::fromUtf8(viewer_.readAllStandardError());
-    QVERIFY2(said.contains(fileName()), qPrintable(said));  // nobody sees it in a window any more
+    QVERIFY2(said.contains(fileName()), qPrintable(said));  // no window shows it any more
     ui::Settings settings;
     settings.readAgain();
     QCOMPARE(settings.recentFiles().value(0), fileName());

@@ -1,4 +1,4 @@
-// What is chosen in the dialogs of recording is what the recording is asked for, and what the next dialog shows.
+// The choices in the dialogs for recording reach the request for the recording, and appear in the next dialog.
 #include <csignal>
 
 #include <QAbstractButton>
@@ -27,7 +27,7 @@ using namespace lanescope;
 
 namespace {
 
-// The field that a screen reader calls so.
+// The field with this accessible name.
 template <typename Field>
 Field* field(QWidget& dialog, const QString& name) {
   for (Field* each : dialog.findChildren<Field*>())
@@ -35,7 +35,7 @@ Field* field(QWidget& dialog, const QString& name) {
   return nullptr;
 }
 
-// Turns to the page on which it stands.
+// Shows the page that contains the field.
 template <typename Field>
 Field* shown(QWidget& dialog, const QString& name) {
   Field* const found = field<Field>(dialog, name);
@@ -68,7 +68,7 @@ class TestGuiRecordForm : public QObject {
     QVERIFY(usual.marked.empty());
   }
 
-  // On a laptop's screen, the button that begins stays in reach, and what does not fit is scrolled to.
+  // On the screen of a laptop, the start button stays visible, and the part that does not fit is scrolled.
   void fitsASmallScreen() {
     ui::Settings settings;
     ui::LaunchDialog launch(settings);
@@ -95,7 +95,7 @@ class TestGuiRecordForm : public QObject {
     }
   }
 
-  // The list is what one looks for: in a dialog that is high it has more than a few lines.
+  // The list matters most: in a high dialog it has more than a few lines.
   void theListOfProcessesHasRoom() {
     ui::Settings settings;
     ui::AttachDialog attach(settings);
@@ -107,7 +107,7 @@ class TestGuiRecordForm : public QObject {
     QVERIFY2(test::wait_for([&] { return lines() >= 14; }), qPrintable(QString::number(lines())));
   }
 
-  // What is wrong stands where there was room for it: who reads it finds each field where it was.
+  // The problem is shown in reserved room, so that no field moves.
   void whatIsWrongMovesNoField() {
     ui::Settings settings;
     ui::LaunchDialog launch(settings);
@@ -147,12 +147,12 @@ class TestGuiRecordForm : public QObject {
     QVERIFY(accept("/bin/true", QString::fromStdString((folder.path() / "new.trace").string())));
     QCOMPARE(places(), before);
     QVERIFY(accept("/bin/true", taken));
-    const QList<QRect> offered = places();  // and two buttons
+    const QList<QRect> offered = places();  // including two buttons
     QCOMPARE(offered.size(), before.size() + 2);
     for (const QRect& place : before) QVERIFY(offered.contains(place));
   }
 
-  // Where the dialog is low, what is wrong with the file's name is scrolled to.
+  // If the dialog is low, it scrolls to the problem with the name of the file.
   void whatIsWrongIsInSight() {
     ui::Settings settings;
     ui::LaunchDialog launch(settings);
@@ -171,7 +171,7 @@ class TestGuiRecordForm : public QObject {
     QVERIFY(test::wait_for([&] { return (*sentence)->visibleRegion().boundingRect().height() >= (*sentence)->fontMetrics().height(); }));
   }
 
-  // Who opens a dialog types at once; keys of labels lead to the fields beside them.
+  // After a dialog opens, typing works at once; mnemonics of labels lead to the fields beside them.
   void whatIsTypedGoesToTheFirstFieldAndKeysOfLabelsToTheirs() {
     ui::Settings settings;
     ui::LaunchDialog launch(settings);
@@ -180,7 +180,7 @@ class TestGuiRecordForm : public QObject {
       dialog->show();
       dialog->activateWindow();
       QVERIFY(QTest::qWaitForWindowActive(dialog, test::kPatienceMs));
-      QComboBox* first = nullptr;  // the topmost in which one types
+      QComboBox* first = nullptr;  // the topmost editable one
       for (QComboBox* const each : dialog->findChildren<QComboBox*>())
         if (each->isEditable() && each->isVisible() && (first == nullptr || each->mapTo(dialog, QPoint()).y() < first->mapTo(dialog, QPoint()).y()))
           first = each;
@@ -200,7 +200,7 @@ class TestGuiRecordForm : public QObject {
     }
   }
 
-  // The program that was recorded last stands in the form: Enter starts it again.
+  // The last recorded program is in the form: Enter starts it again.
   void enterStartsWhatStandsThere() {
     ui::Settings settings;
     ui::LaunchSettings before;
@@ -281,7 +281,7 @@ class TestGuiRecordForm : public QObject {
     QCOMPARE(settings.domains, std::vector<std::string>{"MPI"});
   }
 
-  // On another machine, an option of what is not asked for would be warned of at each recording.
+  // On another machine, an option for something that is not recorded would cause a warning at each recording.
   void asksForNoCallsOfTheSystemWhereTheyAreNotTraced() {
     ui::LaunchSettings launch;
     launch.program = "app";
@@ -341,7 +341,7 @@ class TestGuiRecordForm : public QObject {
     QCOMPARE(ui::launch_request(launch)->python_functions, std::filesystem::path(file.toStdString()));
     launch.capture.trace_nvtx = false;
     QVERIFY(ui::launch_request(launch)->python_functions.empty());
-    // On another machine, the file is there.
+    // On another machine, the file is checked there.
     launch.capture.trace_nvtx = true;
     launch.capture.python_ranges_of = QStringLiteral("/there/functions.json");
     const auto options = ui::profile_options(launch);
@@ -357,7 +357,7 @@ class TestGuiRecordForm : public QObject {
     QCOMPARE(signal(), std::optional<int>(SIGTERM));
     launch.capture.program_at_end = ui::ProgramAtEnd::kRunsOn;
     QCOMPARE(signal(), std::optional<int>());
-    launch.capture.trigger = session::CaptureTrigger::kProfilerApi;  // its end is to end the program
+    launch.capture.trigger = session::CaptureTrigger::kProfilerApi;  // the end of the range should end the program
     QCOMPARE(signal(), std::optional<int>(SIGTERM));
     launch.capture.after_range = session::AfterCapture::kStop;
     QCOMPARE(signal(), std::optional<int>());
@@ -450,7 +450,7 @@ class TestGuiRecordForm : public QObject {
     auto* text = field<QLineEdit>(dialog, QStringLiteral("Text of the range"));
     QVERIFY(!text->isEnabled());
     trigger->setFocus();
-    QTest::keyClick(trigger, Qt::Key_End);  // the last one: an NVTX range
+    QTest::keyClick(trigger, Qt::Key_End);  // the last entry: an NVTX range
     QTest::keyClicks(text, QStringLiteral("step 100"));
     auto* after = field<QComboBox>(dialog, QStringLiteral("At its end"));
     QCOMPARE(after->findText(QStringLiteral("End the program")), -1);

@@ -1,4 +1,4 @@
-// lanescope-ui as a program: its options and the pictures that it draws without a display.
+// lanescope-ui as a program: its options, and the pictures that it draws without a display.
 #include <sys/resource.h>
 
 #include <set>
@@ -25,7 +25,7 @@ struct Outcome {
   QString errors;
 };
 
-const std::filesystem::path& settings_folder() {  // not the user's
+const std::filesystem::path& settings_folder() {  // instead of the user's
   static const TemporaryFolder folder;
   return folder.path();
 }
@@ -87,7 +87,7 @@ class ProgramTest : public QObject {
     const QString whole = pathOf("whole.png"), part = pathOf("part.png");
     const Outcome drawn = run({known_, "--screenshot", whole, "--size", "1200x800"});
     QCOMPARE(drawn.exit_code, 0);
-    QCOMPARE(drawn.errors, QString());  // nothing but the picture comes of it
+    QCOMPARE(drawn.errors, QString());  // there is no output besides the picture
     const QImage picture(whole);
     QCOMPARE(picture.size(), QSize(1200, 800));
     QVERIFY2(color_count(picture) > 30, qPrintable(QString::number(color_count(picture))));
@@ -96,7 +96,7 @@ class ProgramTest : public QObject {
     QVERIFY(QImage(part) != picture);
   }
 
-  // Who draws pictures by a script finds what they looked at last where they left it.
+  // Drawing pictures by a script does not change the list of recent files.
   void aPictureIsNoRecentFile() {
     const QString drawn = pathOf("unseen.png");
     QCOMPARE(run({known_, "--screenshot", drawn, "-f"}).exit_code, 0);
@@ -107,7 +107,7 @@ class ProgramTest : public QObject {
     }
   }
 
-  // Kernel and Source are about a kernel: the one that says most is chosen, and drawn.
+  // Kernel and Source show one kernel: the most informative one is chosen and drawn.
   void drawsPanelsAboutAKernel_data() {
     QTest::addColumn<QString>("panel");
     QTest::addColumn<QString>("recording");
@@ -124,7 +124,7 @@ class ProgramTest : public QObject {
     const QString trace = QString::fromStdString(data_file(recording.toStdString()).string()), drawn = pathOf("drawn.png"), other = pathOf("other.png");
     QCOMPARE(run({trace, "--screenshot", drawn, "-f", "--panel", panel, "--size", "1400x900"}).exit_code, 0);
     QCOMPARE(run({trace, "--screenshot", other, "-f", "--panel", "notes", "--size", "1400x900"}).exit_code, 0);
-    // Below the tabs, left: a panel without anything has little but its background.
+    // Below the tabs, on the left: an empty panel has little except its background.
     const QRect where(0, 690, 700, 180);
     const auto written = [&](const QString& path) {
       const QImage part = QImage(path).copy(where);
@@ -136,7 +136,7 @@ class ProgramTest : public QObject {
     QVERIFY2(written(drawn) > 1'500 && written(drawn) > 5 * written(other), qPrintable(QString("%1 and %2").arg(written(drawn)).arg(written(other))));
   }
 
-  // A comparison has a line above the timeline that says how the second one is aligned.
+  // A comparison has a line above the timeline that says how the second trace is aligned.
   void drawsTwoBesideEachOtherOrAsOneTrace() {
     const QString second = pathOf("second.trace"), beside = pathOf("beside.png"), together = pathOf("together.png");
     QVERIFY(QFile::copy(known_, second));
@@ -146,7 +146,7 @@ class ProgramTest : public QObject {
     QVERIFY(QFile::remove(second));
   }
 
-  // A name that was forgotten makes a picture of the first of the files that follow.
+  // If the name of the picture was forgotten, the first of the files that follow is taken as the picture.
   void neverDrawsOverWhatIsThere() {
     const QString trace = pathOf("precious.trace"), picture = pathOf("there.png");
     QVERIFY(QFile::copy(known_, trace));
@@ -186,7 +186,7 @@ class ProgramTest : public QObject {
     const Outcome unwritable = run({known_, "--screenshot", "/nowhere/never.png"});
     QCOMPARE(unwritable.exit_code, 1);
     QVERIFY(unwritable.errors.contains("/nowhere/never.png"));
-    // The known trace has ended after some milliseconds.
+    // The known trace ends after some milliseconds.
     const Outcome beyond = run({known_, "--screenshot", pathOf("never.png"), "--range", "5s:6s"});
     QCOMPARE(beyond.exit_code, 1);
     QVERIFY2(beyond.errors.contains("5.0") && beyond.errors.contains("--range"), qPrintable(beyond.errors));

@@ -1,4 +1,4 @@
-// Files that were open before, one of which lies on a network that does not answer: asking for it does not return.
+// Recent files, one of which is on a network that does not answer: looking it up does not return.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -29,7 +29,7 @@ std::atomic<pid_t> gui_thread = 0;
 std::atomic<int> asked_on_gui_thread = 0, asked_elsewhere = 0;
 std::counting_semaphore<> answers{0};
 
-// Whoever asks for the dead file waits; the GUI thread, which must not ask, does not, so that the test ends.
+// Threads that look up the dead file wait; the GUI thread, which must not look it up, does not, so that the test ends.
 void wait_if_dead(const char* path) {
   if (path == nullptr || std::strncmp(path, "/dead/mount", 11) != 0) return;
   if (gettid() == gui_thread) {
@@ -42,7 +42,7 @@ void wait_if_dead(const char* path) {
 
 }  // namespace
 
-// In place of those of the C library, for this program and the libraries it is linked with.
+// Replace those of the C library for this program and the libraries that it is linked with.
 extern "C" {
 int stat(const char* path, struct stat* status) noexcept {
   wait_if_dead(path);
@@ -75,7 +75,7 @@ class RecentFilesTest : public QObject {
     settings.addRecentFile(kDead);
   }
 
-  // Not as large as the folder's own entry, 4 KiB, is.
+  // Not the size of the folder's own entry, 4 KiB.
   void aFolderIsAsLargeAsTheTracesInIt() {
     const std::filesystem::path ranks = folder_.path() / "ranks";
     std::filesystem::create_directory(ranks);
@@ -92,7 +92,7 @@ class RecentFilesTest : public QObject {
     QVERIFY(lookup.of(path)->changed > 0);
   }
 
-  // In the window, which is there at once, the other file has its size, and the dead one its name.
+  // The window is there at once; the other file has its size, and the dead one only its name.
   void aFileOnADeadMountHoldsNothingUp() {
     MainWindow window(ui::Layout::kInitial);
     window.show();
@@ -106,20 +106,20 @@ class RecentFilesTest : public QObject {
     for (const QLabel* label : window.findChildren<QLabel*>())
       if (label->text().contains("Recent files")) page = label->text();
     QVERIFY2(page.contains("run.trace") && page.contains(size), qPrintable(page));
-    // Who opens the menu has it looked up again, once at a time.
+    // Opening the menu looks it up again, one lookup at a time.
     emit window.actions().open_recent->aboutToShow();
     QVERIFY(open_and_settle(window, known_));
     QCOMPARE(asked_on_gui_thread.load(), 0);
     QCOMPARE(asked_elsewhere.load(), 1);
-    // When it answers at last, what it says is there.
+    // When it answers at last, the result is shown.
     answers.release();
     QVERIFY(wait_for([&] { return entry(1).contains("the file is gone"); }));
   }
 
-  // Each has read the list before, and adds to it what it opens.
+  // Each has read the list before, and adds the files that it opens.
   void programsThatOpenFilesAtOnceLoseNone() {
     ui::Settings().clearRecentFiles();
-    constexpr int kPrograms = 5, kEach = 2;  // as many as are kept
+    constexpr int kPrograms = 5, kEach = 2;  // together as many as are kept
     int begin[2];
     QCOMPARE(pipe(begin), 0);
     std::vector<pid_t> programs;
@@ -129,7 +129,7 @@ class RecentFilesTest : public QObject {
       ::close(begin[1]);
       ui::Settings settings;
       char none = 0;
-      const bool knew_none = settings.recentFiles().isEmpty() && read(begin[0], &none, 1) == 0;  // until all are there
+      const bool knew_none = settings.recentFiles().isEmpty() && read(begin[0], &none, 1) == 0;  // waits until all are ready
       for (int i = 0; i < kEach; ++i) settings.addRecentFile(QStringLiteral("/opened/%1-%2.trace").arg(program).arg(i));
       _exit(knew_none ? 0 : 1);
     }
@@ -148,7 +148,7 @@ class RecentFilesTest : public QObject {
     settings.addRecentFile(kDead);
   }
 
-  // Also where this window knew of none: its menu was closed then.
+  // Also if this window knew of none: its menu was disabled then.
   void whatAnotherWindowOpenedIsInTheMenuAndOnThePage() {
     ui::Settings().clearRecentFiles();
     MainWindow window(ui::Layout::kInitial), other(ui::Layout::kInitial);
@@ -167,15 +167,15 @@ class RecentFilesTest : public QObject {
              qPrintable(window.actions().open_recent->actions().first()->text()));
     const QList<QLabel*> labels = window.findChildren<QLabel*>();
     QVERIFY(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) { return label->text().contains("known.trace"); }));
-    // While a window stays in front, too: another program may have opened one.
+    // Also while a window stays in front: another program may have opened a file.
     ui::Settings().addRecentFile("/elsewhere/later.trace");
     emit window.actions().open_recent->aboutToShow();
     QVERIFY(window.actions().open_recent->actions().first()->text().contains("later.trace"));
     ui::Settings().removeRecentFile("/elsewhere/later.trace");
-    ui::Settings().addRecentFile(kDead);  // as it was
+    ui::Settings().addRecentFile(kDead);  // as before
   }
 
-  // A window that is closed meanwhile is gone, whatever comes later.
+  // A window that is closed meanwhile is destroyed; later answers have no effect.
   void aWindowThatIsClosedMeanwhileIsGone() {
     const int before = asked_elsewhere;
     {

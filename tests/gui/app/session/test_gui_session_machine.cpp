@@ -1,4 +1,4 @@
-// What a window shows, decided without a window: every event in every state, against a table that was written by hand.
+// What a window shows, decided without a window: every event in every state, compared with a table that was written by hand.
 #include <map>
 
 #include <QTest>
@@ -53,12 +53,12 @@ QString name_of(SessionState state) {
   return {};
 }
 
-// A machine, and the tickets that it gave out last.
+// A machine, and the tickets that it issued last.
 struct Session {
   SessionMachine machine;
   std::map<Source, Ticket> tickets;
 
-  // "read1 read2: comparing": what it answers, and the state in which it then is.
+  // "read1 read2: comparing": the effects, and the state after the event.
   QString operator()(const SessionEvent& what) {
     QStringList names;
     for (const SessionEffect& each : machine.handle(what)) {
@@ -80,7 +80,7 @@ const Wish kBeside{WishKind::kOpenBeside, "second.trace"};
 const Wish kLaunch{WishKind::kLaunch, {}};
 const Wish kClose{WishKind::kClose, {}};
 
-// The situations of the table, in the order of its columns.
+// The situations in the columns of the table, in order.
 const QStringList kSituations = {"empty", "shown", "loading", "part", "recording", "ended", "second", "pair"};
 
 Session session_in(const QString& situation) {
@@ -140,7 +140,7 @@ class TestGuiSessionMachine : public QObject {
   Q_OBJECT
 
  private slots:
-  // What is left out stays as it is, without an effect.
+  // Events without an entry change nothing and have no effect.
   void answersEveryEventInEveryState_data() {
     QTest::addColumn<QString>("what");
     QTest::addColumn<QStringList>("answers");  // one for each situation
@@ -192,7 +192,7 @@ class TestGuiSessionMachine : public QObject {
     }
   }
 
-  // Of every source: what an earlier beginning of it still delivers.
+  // For every source: data of an earlier use of it.
   void leavesOutWhatComesFromOneThatWasGivenUp() {
     for (const QString& situation : kSituations) {
       Session session = session_in(situation);
@@ -221,7 +221,7 @@ class TestGuiSessionMachine : public QObject {
     QCOMPARE(session(event::Answered{kOpen, event::Answer::kHere}), QString("stop: recording"));
     const std::vector<SessionEffect> effects = session.machine.handle(event::RecordingEnded{session.ticket(Source::kRecording), "recorded.trace"});
     QCOMPARE(effects.size(), std::size_t{1});
-    QCOMPARE(std::get<effect::Read>(effects.front()).path, kOpen.path);  // not the recording's file
+    QCOMPARE(std::get<effect::Read>(effects.front()).path, kOpen.path);  // not the file of the recording
     QCOMPARE(session.machine.state(), SessionState::kLoading);
   }
 
@@ -241,7 +241,7 @@ class TestGuiSessionMachine : public QObject {
     QCOMPARE(session(event::RecordingEnded{session.ticket(Source::kRecording), "recorded.trace"}), QString("begin: idle"));
   }
 
-  // A second stop cuts off what still comes.
+  // A second stop discards what would still arrive.
   void whatIsWishedForWhileTheRecordingStopsWaitsForIt() {
     Session session = session_in("recording");
     QCOMPARE(session(event::StopWished{}), QString("stop: recording"));
@@ -252,8 +252,8 @@ class TestGuiSessionMachine : public QObject {
     session(event::StopWished{});
     session(event::Wished{kClose});
     QCOMPARE(session(event::Answered{kClose, event::Answer::kHere}), QString(": recording"));
-    QCOMPARE(session(event::StopWished{}), QString("stop: recording"));  // by who wants it at once
-    // Of the next recording, it is a first stop again.
+    QCOMPARE(session(event::StopWished{}), QString("stop: recording"));  // by a user who does not want to wait
+    // For the next recording, it is a first stop again.
     session = session_in("recording");
     session(event::StopWished{});
     session(event::RecordingBegan{});

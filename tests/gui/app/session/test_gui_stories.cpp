@@ -1,5 +1,5 @@
-// Five questions that people come with, each answered by the keyboard alone and by the mouse alone, in few gestures, over recordings of real
-// programs whose sources say what the answer is.
+// Five typical questions, each answered with the keyboard only and with the mouse only, in few gestures, on recordings of real programs whose sources tell the
+// answer.
 #include <QTextBrowser>
 
 #include "fixture/gestures.h"
@@ -54,7 +54,7 @@ class StoriesTest : public QObject {
     showsAPageableCopy();
   }
 
-  // A list that repeats one stream object four times.
+  // A list that contains the same stream object four times.
   void doMyFourStreamsOverlapByKeyboard() {
     begin("numba_streams_bug");
     QVERIFY(gestures_->press(Qt::CTRL | Qt::SHIFT | Qt::Key_A));
@@ -87,10 +87,10 @@ class StoriesTest : public QObject {
   void whichLockDoesMyLaunchWaitForByKeyboard() {
     begin("cause_lock");
     QVERIFY(gestures_->press(Qt::CTRL | Qt::SHIFT | Qt::Key_B));  // bubbles, the largest first
-    QVERIFY(gestures_->press(Qt::Key_Down));                      // its kernel is selected
+    QVERIFY(gestures_->press(Qt::Key_Down));                      // the gap is selected
     QVERIFY(gestures_->press(Qt::Key_F6));
     QVERIFY(gestures_->press(Qt::Key_Y));  // the launch
-    QVERIFY(gestures_->press(Qt::Key_Y));  // what that waited for
+    QVERIFY(gestures_->press(Qt::Key_Y));  // what it waited for
     QCOMPARE(selectedName(), QString("pthread_mutex_lock"));
   }
   void whichLockDoesMyLaunchWaitForByMouse() {
@@ -115,7 +115,7 @@ class StoriesTest : public QObject {
   }
 
   QTableView& findings() { return *window_->findings().findChild<ui::ResultTable*>("findings-table"); }
-  // What the findings panel says of the chosen one.
+  // The text of the findings panel about the chosen finding.
   QString answer() { return window_->findings().findChild<QTextBrowser*>()->toPlainText(); }
   QString selectedName() {
     const EventRef event = window_->state().selectedEvent();
@@ -149,7 +149,7 @@ class StoriesTest : public QObject {
     }
     QVERIFY(table.row_count() > 3);
     QVERIFY2(shown.filter("GPU idle").filter("less").size() >= 1, qPrintable(shown.join(u'\n')));
-    // The longest idle time of both sides, of the loop: at most 19 ms, where the programs' beginnings have seconds.
+    // The longest idle time in the loops of both sides: at most 19 ms, while the starts of the programs have seconds.
     const auto idle = std::find_if(shown.begin(), shown.end(), [](const QString& row) { return row.count("GPU idle") == 2; });
     QVERIFY2(idle != shown.end(), qPrintable(shown.join(u'\n')));
     window_->diff().table().selectRow(static_cast<int>(idle - shown.begin()));

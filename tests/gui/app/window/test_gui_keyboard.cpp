@@ -1,4 +1,4 @@
-// Who has the keyboard gets what is typed: a list that leads to its entries has it for itself, and what nobody takes is the timeline's.
+// Keys belong to the widget with the focus: a list that searches its entries gets typed keys, and unhandled keys go to the timeline.
 #include <QListView>
 #include <QTextBrowser>
 
@@ -22,7 +22,7 @@ class KeyboardTest : public QObject {
   }
   void cleanup() { window_.reset(); }
 
-  // Letters that are keys of the timeline, and one that somebody made a key of the whole window.
+  // Letters that are keys of the timeline, and one that was made a key of the whole window.
   void whatIsTypedInAListIsNoKeyOfAnythingElse_data() {
     QTest::addColumn<QString>("panel");
     for (const char* panel : {"events", "statistics", "bubbles", "findings"}) QTest::newRow(panel) << panel;
@@ -46,7 +46,7 @@ class KeyboardTest : public QObject {
     const auto again = qScopeGuard([&] { zoom->setShortcuts(usual); });
     zoom->setShortcuts({QKeySequence(Qt::Key_Q)});
     QSignalSpy zoomed(zoom, &QAction::triggered);
-    // "q" begins no name; the others would walk through gaps, go to a call, hide or pin rows, and zoom.
+    // No name starts with "q"; the others would walk through gaps, go to a call, hide or pin rows, and zoom.
     for (const Qt::Key key : {Qt::Key_G, Qt::Key_H, Qt::Key_I, Qt::Key_P, Qt::Key_W, Qt::Key_Q}) QTest::keyClick(list, key);
     QVERIFY(settle(*window_));
     QVERIFY(list->hasFocus());
@@ -54,11 +54,11 @@ class KeyboardTest : public QObject {
     QVERIFY(!window_->timelineView().selectedGap());
     QCOMPARE(window_->timelineView().rowArrangement() == rows, true);
     QCOMPARE(window_->timelineView().visibleRange().length(), visible.length());
-    QTest::keyClick(&window_->timelineView(), Qt::Key_Q);  // elsewhere it is one
+    QTest::keyClick(&window_->timelineView(), Qt::Key_Q);  // elsewhere it is the key of the command
     QCOMPARE(zoomed.size(), 1);
   }
 
-  // "relu" is typed where it was meant: the list goes to it.
+  // "relu" is typed into the list: it moves to that entry.
   void aListLeadsToWhatBeginsSo() {
     window_->showPanel("events");
     QTableView& table = *events_table(*window_);
@@ -69,7 +69,7 @@ class KeyboardTest : public QObject {
     QCOMPARE(table.currentIndex().siblingAtColumn(name).data().toString(), QString("relu"));
   }
 
-  // In Details nothing is typed: keys are the timeline's.
+  // Details takes no typed text: its keys go to the timeline.
   void aKeyThatNobodyTakesIsTheTimelines() {
     const EventRef kernel = kernel_number(*window_, 2);
     window_->state().setSelectedEvent(kernel);
@@ -81,7 +81,7 @@ class KeyboardTest : public QObject {
     QVERIFY(settle(*window_));
     QCOMPARE(window_->state().selectedEvent(), *window_->state().trace()->launch_of(kernel));
     QVERIFY(page->hasFocus());
-    // In a field, nothing but the text changes.
+    // In a field, only the text changes.
     auto* field = window_->actions().row_filter;
     field->setFocus();
     QTest::keyClicks(field, "lg");
@@ -89,7 +89,7 @@ class KeyboardTest : public QObject {
     QCOMPARE(window_->state().selectedEvent(), *window_->state().trace()->launch_of(kernel));
   }
 
-  // Its row is closed, and so are those above it.
+  // Its row is collapsed, and so are the rows above it.
   void anEventOfAClosedRowIsZoomedToOnRowsThatOpen() {
     timeline::TimelineView& view = window_->timelineView();
     const EventRef kernel = kernel_number(*window_, 2);
@@ -116,7 +116,7 @@ class KeyboardTest : public QObject {
       for (const QString& key : path()) QVERIFY2(view.isExpanded(key), qPrintable(key));
       QVERIFY(!place_of(*window_, kernel).isNull());
     }
-    // Others stay closed.
+    // Other rows stay collapsed.
     const auto is_process = [](const timeline::Row& row) { return row.kind == timeline::RowKind::kProcess && row.expandable(); };
     const auto other = std::find_if(rows.rows().begin(), rows.rows().end(), is_process);
     QVERIFY(other != rows.rows().end());

@@ -1,4 +1,4 @@
-// The viewer as its user sees it: files in, gestures, what the panels then show.
+// The viewer as seen by its user: opening files, gestures, and what the panels then show.
 #include <cstdlib>
 
 #include <QAbstractItemModelTester>
@@ -42,7 +42,7 @@ class MainWindowTest : public QObject {
     QCOMPARE(events_table(window)->model()->rowCount(), static_cast<int>(kEvents));
   }
 
-  // In a window that has no room for all of it, the first parts can be read to their ends.
+  // If the window has no room for all parts, the first ones are readable to their ends.
   void theStatusLineIsNotCutWithinItsWords() {
     MainWindow window(ui::Layout::kInitial);
     window.resize(1'400, 700);
@@ -58,10 +58,10 @@ class MainWindowTest : public QObject {
       label.resize(label.fontMetrics().horizontalAdvance(shown) + 1, 20);
       QCOMPARE(label.shown(), shown);
     }
-    QVERIFY(label.minimumSizeHint().width() <= 1);  // nothing that is said keeps the window wide
+    QVERIFY(label.minimumSizeHint().width() <= 1);  // the text does not keep the window wide
   }
 
-  // Lists leave out what is asked for by its kind, so the count of events is that of lists.
+  // Lists leave out kinds that are listed only on request, so the number of events is that of lists.
   void countsEventsAsListsDo() {
     MainWindow window(ui::Layout::kInitial);
     window.show();
@@ -86,7 +86,7 @@ class MainWindowTest : public QObject {
     QStringList entries;
     for (const QAction* entry : window.actions().open_recent->actions()) entries += entry->text().section(u' ', 0, 0);
     QCOMPARE(entries.mid(0, 2), (QStringList{"other.trace", "known.trace"}));
-    // With what tells files of one name apart: folder, time and size.
+    // With facts that distinguish files of the same name: folder, time and size.
     const auto entry = [&] { return window.actions().open_recent->actions().front()->text(); };
     const QString size = QString::fromStdString(timeline::format_bytes(std::filesystem::file_size(other.toStdString())));
     for (const QString& fact : {QString::fromStdString(folder_.path().filename().string()), QStringLiteral("just now"), size})
@@ -180,7 +180,7 @@ class MainWindowTest : public QObject {
     QCOMPARE(window.messages().text(), QString());
   }
 
-  // The bubble hunt: sort by gap, double-click.
+  // Finding bubbles: sort by gap, double-click.
   void findsTheLongestGapByTwoGestures() {
     MainWindow window(ui::Layout::kInitial);
     window.show();
@@ -198,7 +198,7 @@ class MainWindowTest : public QObject {
     QTest::mouseDClick(table->viewport(), Qt::LeftButton, Qt::NoModifier, row_position(*table, 0));
     const std::int64_t start = kFirstKernel + 3 * kKernelDuration + kGaps[0] + kGaps[1] + kGaps[2];
     const TimeRange visible = window.timelineView().visibleRange();
-    QVERIFY(visible.begin <= start - kGaps[2] && visible.end >= start + kKernelDuration);  // the gap and the kernel behind it
+    QVERIFY(visible.begin <= start - kGaps[2] && visible.end >= start + kKernelDuration);  // the gap and the kernel after it
     QVERIFY(2 * visible.length() < 3 * (kGaps[2] + kKernelDuration));
     QCOMPARE(window.state().trace()->event(window.timelineView().selectedEvent()).start, start);
   }
@@ -211,7 +211,7 @@ class MainWindowTest : public QObject {
     QTableView* table = events_table(window);
     QCOMPARE(table->model()->rowCount(), static_cast<int>(kKernels));
     QCOMPARE(cell(*table, 0, EventColumn::kGapBefore), QString("900.000 µs"));
-    QCOMPARE(cell(*table, kKernels - 1, EventColumn::kGapBefore), QString());  // the first of the row has nothing in front of it
+    QCOMPARE(cell(*table, kKernels - 1, EventColumn::kGapBefore), QString());  // the first of the row has no gap before it
   }
 
   void selectionIsOneForTimelineTableAndDetails() {
@@ -384,12 +384,12 @@ class MainWindowTest : public QObject {
     QCOMPARE(places(), before);
     for (const QDockWidget* dock : docks) QVERIFY2(!dock->isHidden(), qPrintable(dock->objectName()));
     QTRY_COMPARE_WITH_TIMEOUT(window.size(), whole, kPatienceMs);
-    // Least widths of tabs, which come last, may take some pixels.
+    // Minimum widths of tabs, which are applied last, may take some pixels.
     QVERIFY(wait_for([&] { return std::abs(window.findChild<QDockWidget*>("details")->width() - details.width()) <= 20; }));
     QCOMPARE(window.findChild<QDockWidget*>("details")->height(), details.height());
   }
 
-  // Each panel has worked on one trace; then another one is opened while they are behind the tab of the events.
+  // Each panel has shown one trace; then another one is opened while they are behind the tab of the events.
   void aPanelBehindATabDoesNoWork() {
     const QString other = QString::fromStdString((folder_.path() / "other.trace").string());
     write_known_trace(other.toStdString(), kKernelDuration / 2);
@@ -446,9 +446,9 @@ class MainWindowTest : public QObject {
     for (const QString& panel : MainWindow::panelNames()) {
       window.showPanel(panel);
       QVERIFY(settle(window));
-      QCOMPARE(heights(), before);  // the least size of the tabs is that of all of them
+      QCOMPARE(heights(), before);  // the minimum size of the tabs is that of all of them
     }
-    // One that was closed behind another's tab comes back in front, and floating it is in sight as well.
+    // A panel that was closed behind another tab comes back in front, and when it floats it is in sight as well.
     window.showPanel("events");
     auto* bubbles = window.findChild<QDockWidget*>("bubbles");
     bubbles->close();
@@ -518,7 +518,7 @@ class MainWindowTest : public QObject {
     window.close();
   }
 
-  // Whatever panels are closed or float: tabs lost the height of their titles by each restart, and a panel that floated came back with another width.
+  // Whatever panels are closed or float: tabs used to lose the height of their titles at each restart, and a floating panel came back with another width.
   void panelsHaveTheirSizesAgainAfterRestarts() {
     QSize events, details;
     {
@@ -566,7 +566,7 @@ class MainWindowTest : public QObject {
     window.close();
   }
 
-  // A window that is closed before it came to show its floating panels keeps them; and they do not appear without it.
+  // A window that is closed before it shows its floating panels remembers them; and they do not appear without it.
   void panelsThatFloatOutliveAWindowThatIsClosedAtOnce() {
     {
       MainWindow window;
@@ -621,8 +621,8 @@ class MainWindowTest : public QObject {
     QCOMPARE(part(window, "Row names")->width(), width);
   }
 
-  // On its way to the size that it had, a window manager may give the window sizes that leave panels no room; with its frame, the last one
-  // may differ by some pixels.
+  // Before the final size, a window manager may give the window sizes that leave panels no room; because of its frame, the final size may differ by some
+  // pixels.
   void panelsHaveTheirSizesAgainWhateverSizesTheWindowGetsOnItsWay() {
     const auto details_of = [](MainWindow& window) { return window.findChild<QDockWidget*>("details"); };
     int width = 0, height = 0;
@@ -631,7 +631,7 @@ class MainWindowTest : public QObject {
       window.resize(1'600, 1'000);
       window.show();
       QVERIFY(QTest::qWaitForWindowExposed(&window, kPatienceMs));
-      window.actions().reset_layout->trigger();  // what windows before had is not kept
+      window.actions().reset_layout->trigger();  // the layout of previous windows is not kept
       QDockWidget* details = details_of(window);
       details->show();
       window.resizeDocks({details}, {500}, Qt::Horizontal);
@@ -647,10 +647,10 @@ class MainWindowTest : public QObject {
     window.resize(window.minimumSizeHint());
     QVERIFY(wait_for([&] { return details->width() < width && details->height() < height; }));
     window.resize(1'598, 978);
-    const auto is_as_before = [&] { return std::abs(details->width() - width) <= 2 && details->height() == height; };  // the window lacks 2 px
+    const auto is_as_before = [&] { return std::abs(details->width() - width) <= 2 && details->height() == height; };  // the window is 2 px smaller
     QVERIFY2(wait_for(is_as_before), qPrintable(QString("%1 x %2, not %3 x %4").arg(details->width()).arg(details->height()).arg(width).arg(height)));
 
-    // A border that somebody moves stays there.
+    // A border that the user moves stays there.
     const QPoint border(details->x() - 2, details->y() + details->height() / 2);
     QCOMPARE(window.childAt(border), nullptr);
     QTest::mousePress(&window, Qt::LeftButton, Qt::NoModifier, border);

@@ -1,5 +1,5 @@
-// The window on a display with a window manager: its frame, floating panels, sizes over restarts, and keys and mouse that come from the display.
-// under_window_manager.sh starts it.
+// The window on a display with a window manager: its frame, floating panels, sizes over restarts, and key and mouse input from the display. Started by
+// under_window_manager.sh.
 #include <QAbstractButton>
 #include <QDockWidget>
 #include <QLineEdit>
@@ -19,11 +19,11 @@ using lanescope::ui::MainWindow;
 
 namespace {
 
-// What the display is told: "key F6", "click 1".
+// Sends input to the display: "key F6", "click 1".
 bool input(const QString& words) { return QProcess::execute(QStringLiteral("xdotool"), words.split(u' ')) == 0; }
 
-// By the place of its window on the display. Qt asks for that once the window is in its frame, and is not told where a window manager on a busy machine
-// puts the frame after that.
+// By the position of its window on the display. Qt asks for that when the window gets its frame, and is not notified if a window manager on a busy machine
+// moves the frame after that.
 bool move_to(const QWidget& widget, QPoint place) {
   const QPoint at = widget.mapTo(widget.window(), place);
   return input(QStringLiteral("mousemove --window %1 %2 %3").arg(widget.window()->winId()).arg(at.x()).arg(at.y()));
@@ -61,7 +61,7 @@ class WindowManagerTest : public QObject {
                                                                                              .arg(room.height())));
   }
 
-  // Of a window that fills the screen, which it learns only after it is shown.
+  // For a window that fills the screen, which it learns only after it is shown.
   void panelsHaveTheirSizesAgainAfterRestarts() {
     std::optional<QMap<QString, QSize>> sizes;
     for (int start = 0; start < 4; ++start) {
@@ -76,7 +76,7 @@ class WindowManagerTest : public QObject {
       } else {
         QVERIFY2(wait_for([&] { return sizes_of(window) == *sizes; }), qPrintable(QString::number(start)));
       }
-      QVERIFY(open_and_settle(window, known_));  // what a trace brings along moves nothing
+      QVERIFY(open_and_settle(window, known_));  // opening a trace moves nothing
       QVERIFY(!sizes || wait_for([&] { return sizes_of(window) == *sizes; }));
       sizes = sizes_of(window);
       QVERIFY(sizes->size() >= 2);
@@ -97,14 +97,14 @@ class WindowManagerTest : public QObject {
     QVERIFY(window->bubbles().isVisible());
     auto* button = bubbles->findChild<QAbstractButton*>("qt_dockwidget_floatbutton");
     QVERIFY(button != nullptr);
-    // Until the window manager has put the panel at its place, a click would go elsewhere, and open a menu there.
+    // Until the window manager has placed the panel, a click would go elsewhere and open a menu there.
     QVERIFY(wait_for([&] { return move_to(*button, button->rect().center()) && QTest::qWaitFor([&] { return button->underMouse(); }, 1'000); }));
     QVERIFY(input("click 1"));
     QVERIFY(wait_for([&] { return !bubbles->isFloating(); }));
     QVERIFY(wait_for([&] { return window->bubbles().isVisible() && !window->events().isVisible(); }));
   }
 
-  // One of the tabs, and the one beside them.
+  // One of the tabs, and the panel beside them.
   void panelsThatFloatReturnWhereTheLayoutIsReset() {
     const auto window = window_of(known_);
     QVERIFY(window);
@@ -128,7 +128,7 @@ class WindowManagerTest : public QObject {
     QVERIFY(wait_for([&] { return window->bubbles().isVisible() && !window->events().isVisible(); }));
   }
 
-  // Window managers keep a panel in front of the window only where they knew the window first.
+  // Window managers keep a panel in front of the window only if they knew the window first.
   void aFloatingPanelIsInFrontOfTheWindowAfterARestart() {
     {
       MainWindow window(ui::Layout::kRemembered);
@@ -185,9 +185,9 @@ class WindowManagerTest : public QObject {
     QVERIFY(nothing_moved());
   }
 
-  // Alt, let go of after the wheel was turned, is no way into the menus.
+  // Releasing Alt after turning the wheel must not activate the menu bar.
   void altAndTheWheelLeaveTheMenusAlone() {
-    const auto window = window_of(recorded("torch_training_workers0.trace"));  // more rows than there is room for
+    const auto window = window_of(recorded("torch_training_workers0.trace"));  // more rows than fit
     QVERIFY(window);
     timeline::TimelineView& view = window->timelineView();
     view.setFocus();
@@ -199,7 +199,7 @@ class WindowManagerTest : public QObject {
     QVERIFY(move_to(*canvas, canvas->rect().center()));
     QVERIFY(input("keydown alt") && input("click 5") && input("keyup alt"));
     QVERIFY(wait_for([&] { return scroll_bar->value() > 0; }));
-    QVERIFY(input("key Home"));  // shows all of the time, unless the menu bar takes it
+    QVERIFY(input("key Home"));  // shows the whole trace, unless the menu bar takes the key
     QVERIFY(wait_for([&] { return view.visibleRange().length() > before.length(); }));
     QVERIFY(QApplication::activePopupWidget() == nullptr);
     QVERIFY(window->menuBar()->activeAction() == nullptr);

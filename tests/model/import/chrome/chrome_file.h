@@ -1,4 +1,4 @@
-// Chrome traces written by hand, and what is found in them once imported.
+// Chrome traces written by hand, and helpers that find events in them after the import.
 #pragma once
 
 #include <algorithm>

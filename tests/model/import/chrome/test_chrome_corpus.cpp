@@ -1,4 +1,4 @@
-// Traces of PyTorch's profiler, counted and measured another way.
+// Traces of PyTorch's profiler, counted and measured in another way.
 #include <map>
 
 #include <simdjson.h>
@@ -19,7 +19,7 @@ std::string decompressed(const std::filesystem::path& path) {
   return text;
 }
 
-// Events of each category, and the sum of their durations in ns, out of the parsed document.
+// Events of each category, and the sum of their durations in ns, from the parsed document.
 struct Sum {
   std::uint64_t count = 0;
   double duration = 0;
@@ -120,7 +120,7 @@ TEST_CASE("busy, idle and total time of the GPU are TraceLens's") {
       covered = std::max(covered, each.end);
     }
     const Nanoseconds whole = covered - work.front().begin;
-    // TraceLens computes in doubles of µs since boot: good to 1/4096 µs an event at best.
+    // TraceLens computes with doubles of µs since boot: precise to 1/4096 µs for an event at best.
     CHECK(static_cast<double>(busy) / 1e6 == Approx(expected["busy_time"]).epsilon(1e-5));
     CHECK(static_cast<double>(whole) / 1e6 == Approx(expected["total_time"]).epsilon(1e-6));
     CHECK(static_cast<double>(whole - busy) / 1e6 == Approx(expected["idle_time"]).epsilon(1e-5));

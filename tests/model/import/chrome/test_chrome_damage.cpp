@@ -141,7 +141,7 @@ TEST_CASE("times that are no numbers, or absurd, leave their events out") {
   const auto with = [](const char* time) { return R"({"ph":"X","name":"e","pid":1,"tid":1,"dur":1,"ts":)" + std::string(time) + "}"; };
   const auto trace = trace_of_events(range(0) + "," + with("\"never\"") + "," + with("1e300") + "," + with("null") + "," + with("99999999999999999999") + "," +
                                      with("\"7.5\""));
-  CHECK(trace->event_count() == 2);  // a number in quotes is a number
+  CHECK(trace->event_count() == 2);  // a number in quotes is accepted as a number
   REQUIRE(trace->diagnostics().size() == 1);
   CHECK_THAT(trace->diagnostics()[0].text, contains_text("4 events"));
 }
@@ -184,7 +184,7 @@ TEST_CASE("large events are read, endless ones are refused within bounded memory
 }
 
 TEST_CASE("samples are read however many there are") {
-  // 80 MB of them, more than any single value may have.
+  // 80 MB of values, more than any single value may have.
   constexpr int kCount = 2'000;
   const std::string note(40'000, 'x');
   std::string text = R"({"traceEvents": [], "samples": [)";
@@ -195,7 +195,7 @@ TEST_CASE("samples are read however many there are") {
 }
 
 TEST_CASE("batches are cut between events wherever these stand") {
-  // Events of about 600 bytes over many windows of 1 MiB, so that every place of an event meets a window's edge.
+  // Events of about 600 bytes over many windows of 1 MiB, so that each part of an event meets a window's edge.
   std::string text = "[";
   constexpr int kCount = 20'000;
   for (int i = 0; i < kCount; ++i) {

@@ -38,7 +38,7 @@ TEST_CASE("a kernel has its launch, its GPU, its stream and its launch shape") {
   CHECK(call.event.duration == 4'500);
   CHECK(trace->threads()[call.key.thread].tid == 4712);
   CHECK(trace->processes()[call.key.process].pid == 4711);
-  CHECK(kernel.key.process == call.key.process);  // its pid in the file, 1, is a GPU's
+  CHECK(kernel.key.process == call.key.process);  // its pid in the file, 1, is that of a GPU
   const auto launch = trace->launch_of({trace->tracks()[0].lanes[0], 0});
   CHECK(launch.has_value());
 }
@@ -53,7 +53,7 @@ TEST_CASE("categories of 2021 mean what today's do") {
   CHECK(find_events(*trace, TrackKind::kKernels).size() == 1);
   CHECK(find_events(*trace, TrackKind::kCudaApi).size() == 1);
   CHECK(only_event(*trace, TrackKind::kNvtxRanges).name == "aten::copy_");
-  CHECK(trace->threads().size() == 1);  // "25738" and 25738 are one thread
+  CHECK(trace->threads().size() == 1);  // "25738" and 25738 are the same thread
   CHECK(trace->processes().size() == 1);
   const auto memory = find_events(*trace, TrackKind::kMemory);
   REQUIRE(memory.size() == 2);
@@ -63,7 +63,7 @@ TEST_CASE("categories of 2021 mean what today's do") {
   CHECK(copy.destination_memory == MemoryKind::kDevice);
   CHECK(copy.bytes == 19'267'584);
   CHECK(memory[1].name == "[CUDA memset]");
-  CHECK(trace->provenance().utc_epoch == 1'623'142'623'529'080'000);  // times that large count from 1970
+  CHECK(trace->provenance().utc_epoch == 1'623'142'623'529'080'000);  // times as large as these count from 1970
 }
 
 TEST_CASE("events in any order become lanes in the order of time") {
@@ -179,7 +179,7 @@ TEST_CASE("begin and end events make ranges by thread, in whatever order they st
   CHECK(ranges[1].lane == 1);
   CHECK(ranges[1].event.duration == 10'000);
   CHECK(ranges[2].name == "open");
-  CHECK(ranges[2].event.end() == 35'000);  // up to the last thing that happened
+  CHECK(ranges[2].event.end() == 35'000);  // until the last event
   CHECK(trace->nvtx_detail(ranges[2].event.detail).finished == Finished::kNo);
   const NvtxDetail& outer = trace->nvtx_detail(ranges[0].event.detail);
   CHECK(trace->category_name(ranges[0].key.process, 0, outer.category) == "net,io");
@@ -243,7 +243,7 @@ TEST_CASE("what a timeline has no place for is counted") {
   CHECK_THAT(trace->diagnostics()[1].text, contains_text("2 ends of ranges that nothing began were left out."));
 }
 
-TEST_CASE("arguments may stand in front of what says how to read them") {  // as where a program sorts the keys
+TEST_CASE("arguments may stand in front of what says how to read them") {  // for example if a program sorts the keys
   const auto trace = trace_of_events(
       R"({"args":{"MB":2.5},"name":"memory","ph":"C","pid":1,"ts":10},
          {"args":{"MB":7},"name":"memory","ph":"C","pid":1,"ts":20},
@@ -252,7 +252,7 @@ TEST_CASE("arguments may stand in front of what says how to read them") {  // as
   REQUIRE(trace->counters().size() == 1);
   const CounterSeries& memory = trace->counter_series(0);
   REQUIRE(memory.size() == 2);
-  CHECK(memory.sample(0).value == 25);  // tenths
+  CHECK(memory.sample(0).value == 25);  // in tenths
   CHECK(memory.sample(1).value == 70);
   const Found copy = only_event(*trace, TrackKind::kMemory);
   CHECK(copy.event.correlation == 17);
@@ -295,7 +295,7 @@ TEST_CASE("names come from metadata, wherever it stands; GPUs from the propertie
       "deviceProperties": [{"id":1,"name":"NVIDIA H100","totalGlobalMem":85899345920,"computeMajor":9,"computeMinor":0,"maxThreadsPerMultiprocessor":2048,"warpSize":32,"numSms":132}]})");
   CHECK(trace->processes()[0].name == "python");
   CHECK(trace->threads()[0].name == "main A\xc3\xa9\xf0\x9f\x98\x80 \"quoted\"");
-  CHECK(trace->provenance().utc_epoch == 1'711'964'646'000'100'250);  // of time 0, which is 100.25 µs behind the base
+  CHECK(trace->provenance().utc_epoch == 1'711'964'646'000'100'250);  // after time 0, which is 100.25 µs after the base
   REQUIRE(trace->gpus().size() == 1);
   CHECK(trace->gpus()[0].name == "NVIDIA H100");
   CHECK(trace->gpus()[0].multiprocessor_count == 132);
@@ -312,7 +312,7 @@ TEST_CASE("of several processes, the one that launched the work has it") {
     return R"({"ph":"X","cat":"kernel","name":"k","tid":7,"dur":1,"pid":)" + std::to_string(pid) + R"(,"ts":)" + std::to_string(start) +
            R"(,"args":{"device":0,"context":1,"stream":7,"correlation":)" + std::to_string(correlation) + "}}";
   };
-  // The correlation ids of the processes are the same; only time tells.
+  // The correlation ids of the processes are equal; only time tells them apart.
   const auto trace = trace_of_events(call(100, 5, 10) + "," + kernel(0, 5, 15) + "," + call(200, 5, 20) + "," + kernel(1, 5, 25));
   const auto kernels = find_events(*trace, TrackKind::kKernels);
   REQUIRE(kernels.size() == 2);

@@ -49,7 +49,7 @@ TEST_CASE("bytes that are no UTF-8 are replaced one by one") {
                    "b") ==
         "a\xef\xbf\xbd"
         "b");
-  CHECK(valid_utf8("\xc3") == "\xef\xbf\xbd");                                  // cut off
+  CHECK(valid_utf8("\xc3") == "\xef\xbf\xbd");                                  // truncated
   CHECK(valid_utf8("\xc0\xaf") == "\xef\xbf\xbd\xef\xbf\xbd");                  // overlong
   CHECK(valid_utf8("\xed\xa0\x80") == "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");  // a surrogate
   CHECK(valid_utf8("\xf4\x90\x80\x80").size() == 12);                           // beyond U+10FFFF

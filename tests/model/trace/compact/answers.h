@@ -1,4 +1,4 @@
-// What reports and rules answer, and whether two traces are the same in all that can be asked.
+// What reports and rules answer, and whether two traces are equal in all answers.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// All that a trace says of its events, as text that does not depend on how it numbers names, details, threads and GPUs.
+// Everything that a trace says about its events, as text that does not depend on how it numbers names, details, threads and GPUs.
 #pragma once
 
 #include <string>
@@ -90,7 +90,7 @@ inline std::string described_track(const Trace& trace, const TrackKey& key) {
   return text + " context " + std::to_string(key.context) + " stream " + std::to_string(key.stream) + " domain " + std::to_string(key.domain);
 }
 
-// Tracks in their order, their lanes, and the events of these; then what the trace says of threads, GPUs, counters and messages.
+// Tracks in their order with their lanes and events, then what the trace says about threads, GPUs, counters and messages.
 inline std::vector<std::string> described(const Trace& trace) {
   std::vector<std::string> lines;
   for (const Track& track : trace.tracks()) {
@@ -118,7 +118,7 @@ inline std::vector<std::string> described(const Trace& trace) {
   return lines;
 }
 
-// The first line in which they differ, for a message; empty where they are the same.
+// The first line that differs, for a message; empty if they are equal.
 inline std::string first_difference(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
     const std::string left = i < a.size() ? a[i] : "(end)", right = i < b.size() ? b[i] : "(end)";

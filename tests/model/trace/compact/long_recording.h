@@ -1,4 +1,4 @@
-// A recording of as many events as are asked for.
+// A recording with a given number of events.
 #pragma once
 
 #include <algorithm>
@@ -57,8 +57,8 @@ inline void write_long_recording(const std::filesystem::path& path, std::uint32_
   REQUIRE(writer->finish());
 }
 
-// One process that trains: steps of 100 launches within a range, whose kernels run one behind the other, each tenth of them a collective on a
-// stream of its own, beside the next one. About `count` events.
+// One process that trains: steps of 100 launches within a range, whose kernels run one after the other. Every tenth is a collective on a stream of its own,
+// at the same time as the next one. About `count` events.
 inline void write_long_program(const std::filesystem::path& path, std::uint32_t count) {
   constexpr std::uint32_t kLaunches = 100, kStepsOfChunk = 50;
   constexpr std::int64_t kLaunch = 10'000, kStep = kLaunches * kLaunch;  // ns

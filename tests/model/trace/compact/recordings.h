@@ -1,4 +1,4 @@
-// Recordings as files, and what becomes of them.
+// Recordings as files, and what compaction makes of them.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// A recording that is compacted in its place is there, whole, whenever the process that does it is killed.
+// A recording that is compacted in place is there, whole, at whatever moment the process that does this is killed.
 //
-// LANESCOPE_KILLS says how many times at random moments; 24 where it does not.
+// LANESCOPE_KILLS is the number of kills at random moments; the default is 24.
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Compacts in a process of its own, which calls progress(number of the call), and is killed after `delay`. Whether it came to its end.
+// Compacts in a process of its own, which calls progress(number of the call) and is killed after `delay`. Returns true if it reached its end.
 template <typename Progress>
 bool compact_in_child(const fs::path& path, std::chrono::microseconds delay, Progress progress) {
   const pid_t child = fork();
@@ -61,7 +61,7 @@ TEST_CASE("who compacts a recording can be killed at any moment") {
   };
   const auto begin_anew = [&] { fs::copy_file(source, path, fs::copy_options::overwrite_existing); };
 
-  // At each of its steps, and as long as it takes.
+  // Kills it at each of its steps, until it runs to its end.
   for (int step = 0;; step += 1 + step / 8) {
     begin_anew();
     const bool ended = compact_in_child(path, {}, [&](int call) {

@@ -1,4 +1,4 @@
-// Lanes whose segments are decoded when they are needed answer as lanes in memory do, however little memory there is.
+// Lanes whose segments are decoded on demand give the same answers as lanes in memory, however little memory there is.
 #include "model/trace/segments/demanded_segments.h"
 
 #include <array>
@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// For as long as it lives.
+// The budget of the cache during the lifetime of the object.
 class Budget {
  public:
   explicit Budget(std::uint64_t bytes) { SegmentCache::of_process().set_budget(bytes); }
@@ -52,7 +52,7 @@ const Lane& longest_lane(const Trace& trace) {
   return *std::max_element(trace.lanes().begin(), trace.lanes().end(), [](const Lane& a, const Lane& b) { return a.size() < b.size(); });
 }
 
-// Asks both lanes the same at random.
+// Asks both lanes the same random questions.
 void check_answers(const Lane& memory, const Lane& file, unsigned seed, int questions) {
   std::mt19937 random(seed);
   const TimeRange extent = memory.extent();
@@ -113,7 +113,7 @@ TEST_CASE("a trace is there with all its lanes before a segment is decoded or th
       },
       EventPlace::kInFile);
   REQUIRE(file);
-  if (!first) {  // nothing is left for later
+  if (!first) {  // nothing is decoded later
     CHECK_FALSE(has_values(*memory));
     return;
   }
@@ -170,7 +170,7 @@ TEST_CASE("when events run is the same where nothing else of them is decoded, an
   const TemporaryFolder folder;
   compacted(recording, folder.path() / "compact.trace");
   const auto memory = loaded(folder.path() / "compact.trace");
-  // What is decoded to open it is forgotten: by the cache, and with the thread that keeps some.
+  // The segments decoded while opening are forgotten: by the cache, and with the thread that holds some of them.
   std::shared_ptr<const Trace> file;
   std::jthread([&] { file = opened_in_file(folder.path() / "compact.trace"); }).join();
   { const Budget none(0); }
@@ -196,7 +196,7 @@ TEST_CASE("when events run is the same where nothing else of them is decoded, an
   CHECK(of_times.decoded == before.decoded);
   CHECK(of_times.times - before.times == segments);
 
-  // They stay, and give way to all of a segment where that is asked for.
+  // Times stay in the cache, and are replaced by the whole segment when that is requested.
   for (const Lane& lane : file->lanes())
     for (std::size_t s = 0; s < lane.segment_count(); ++s) (void)lane.times(s);
   CHECK(SegmentCache::of_process().use().times == of_times.times);
@@ -248,7 +248,7 @@ TEST_CASE("events are summed by any column of theirs from the file, with memory 
 }
 
 TEST_CASE("to ask for the work of a call reads no calls where there is none, and no other work than is asked for") {
-  // Two threads whose calls have ids in turns; every fourth call of the first copies, every other fourth launches a kernel.
+  // Two threads whose calls take ids in turn; every fourth call of the first thread copies, every other fourth launches a kernel.
   constexpr std::uint32_t kCalls = 4'000;
   const TemporaryFolder folder;
   {
@@ -309,7 +309,7 @@ TEST_CASE("to go through the work of a GPU reads each segment once, though there
     builder.process(process).pid = 1;
     const GpuId gpu = builder.gpu({.name = "GPU", .uuid = "1"});
     builder.set_device(process, 0, {.name = "GPU", .uuid = "1"});
-    for (std::uint32_t stream = 0; stream < kStreams; ++stream) {  // one behind the other, but for the last few kernels of each
+    for (std::uint32_t stream = 0; stream < kStreams; ++stream) {  // one after another, except the last few kernels of each
       std::vector<Event> kernels;
       for (std::uint32_t i = 0; i < kKernels; ++i)
         kernels.push_back({(Nanoseconds{stream} * (kKernels - 3) + i) * 1'000, 900, builder.intern("kernel"), stream * kKernels + i + 1, 0});
@@ -353,7 +353,7 @@ TEST_CASE("rules that are asked together decode the work of GPUs as often as one
     REQUIRE(analysis::apply_rules(*file, requests));
     return SegmentCache::of_process().use().decoded - before;
   };
-  // None of these asks for more than the loop, and all work.
+  // None of these rules needs more than the loop and all work.
   constexpr std::array<const char*, 4> kAll{"small_kernels", "no_overlap", "low_occupancy", "tail_wave"};
   const std::uint64_t alone = decoded_by(std::span(kAll).first(1)), together = decoded_by(kAll);
   CHECK(alone >= of_work);
@@ -374,7 +374,7 @@ TEST_CASE("a lane's next segments are decoded ahead though all memory for events
   const auto give_up_at = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   for (std::size_t s = 0; s < count; ++s) {
     CHECK(lane.segment(s)->size() > 0);
-    if (s == 0) continue;  // none is behind another so far
+    if (s == 0) continue;  // so far no two consecutive segments were requested
     while (decoded() < std::min(s + 2, count) && std::chrono::steady_clock::now() < give_up_at) std::this_thread::yield();
   }
   CHECK(decoded() == count);
@@ -392,7 +392,7 @@ TEST_CASE("a lane answers the same from its file to many threads, while its segm
   const SegmentCache::Use before = SegmentCache::of_process().use();
   {
     const auto file = opened_in_file(folder.path() / "compact.trace");
-    CHECK(SegmentCache::of_process().use().decoded == before.decoded);  // to open it takes no segment
+    CHECK(SegmentCache::of_process().use().decoded == before.decoded);  // opening it needs no segment
     CHECK(file->extent() == memory->extent());
     CHECK(file->event_count() == 1'000'000);
     const Lane& lane = longest_lane(*file);
@@ -469,7 +469,7 @@ TEST_CASE("what the cache holds stays within its budget, but for what threads ha
   constexpr std::uint64_t kBudget = 20 << 20;
   const Budget budget(kBudget);
   std::uint64_t most = 0;
-  std::jthread([&] {  // whose pins go with it
+  std::jthread([&] {  // the thread's pins end with it
     const auto file = opened_in_file(folder.path() / "compact.trace");
     const Lane& lane = longest_lane(*file);
     Nanoseconds busy = 0;
@@ -494,7 +494,7 @@ TEST_CASE("a file that is cut, damaged or replaced while it is open is noticed o
   const auto file = opened_in_file(path);
   const Lane& lane = longest_lane(*file);
 
-  // Replaced by another: what is open stays what it was.
+  // If the file is replaced by another one, the open file stays as it was.
   fs::rename(path, folder.path() / "elsewhere.trace");
   compacted(data_file("cuda_streams.trace"), path);
   std::jthread([&] { check_answers(longest_lane(*memory), lane, 1, 20); }).join();
@@ -510,7 +510,7 @@ TEST_CASE("a file that is cut, damaged or replaced while it is open is noticed o
       REQUIRE(file->name(lane.name(i)).empty());
     }
     CHECK(end == lane.extent().end);
-    // What heads say still holds, up to what does not divide by the number of events.
+    // What heads say still holds, except for remainders of the division by the number of events.
     CHECK(busy <= lane.busy(lane.extent()));
     CHECK(busy > lane.busy(lane.extent()) - 300'000);
   }).join();

@@ -25,7 +25,7 @@ std::vector<Event> events_of(EventRuns& runs, TrackId track) {
 
 bool comes_first(const Event& a, const Event& b) { return a.start != b.start ? a.start < b.start : a.duration > b.duration; }
 
-// Keeps what it takes, by track and depth.
+// Keeps the events that it takes, by track and depth.
 class Taker final : public EventRuns::EarlyTaker {
  public:
   Result<void> take_early(TrackId track, EventRuns::Rows rows) override {
@@ -61,7 +61,7 @@ TEST_CASE("events that come nearly in order are handed on while others come, and
     for (TrackId track = 0; track < kTracks; ++track) {
       std::vector<Event> events;
       for (int i = 0; i < kRows; ++i) {
-        const Nanoseconds late = static_cast<Nanoseconds>(random() % 20);  // a call within another comes before it
+        const Nanoseconds late = static_cast<Nanoseconds>(random() % 20);  // a call within another one comes before it
         events.push_back({(Nanoseconds{batch} * kRows + i - late) * 10, 5, static_cast<NameId>(random()), 0, 0});
       }
       runs.take(track, events, {});
@@ -84,7 +84,7 @@ TEST_CASE("ranges within others are handed on as they end, unless two of a depth
   EventRuns runs(std::uint64_t{1} << 20, folder.path());
   Taker taker;
   runs.hand_on_to(&taker);
-  // Of each outer range the inner ones come first, and it when it ends.
+  // The inner ranges of each outer range come first; the outer one comes when it ends.
   const auto take_step = [&](Nanoseconds step, Nanoseconds outer_duration) {
     const Nanoseconds begin = step * 1'000;
     const std::vector<Event> events{{begin, 400, 1, 0, 0}, {begin + 400, 500, 2, 0, 0}, {begin, outer_duration, 3, 0, 0}};
@@ -107,7 +107,7 @@ TEST_CASE("ranges within others are handed on as they end, unless two of a depth
     const std::vector<Event> all = events_of(runs, 7);
     CHECK(all.size() == 3 * (kSteps + 2));
     CHECK(std::is_sorted(all.begin(), all.end(), comes_first));
-    CHECK(all.front().name == 3);  // the longer of two that begin together
+    CHECK(all.front().name == 3);  // the longer of two that start together
   }
 }
 

@@ -1,4 +1,4 @@
-// What is shown of a compacted file at once says when its lanes are busy, and with what, for every 1,024 events.
+// The outline that a compacted file shows at once says when its lanes are busy, and with what, for every 1,024 events.
 #include "long_recording.h"
 #include "model/trace/outline.h"
 #include "recordings.h"
@@ -17,7 +17,7 @@ TEST_CASE("a compacted file is shown in little first, by what its index says") {
     return LoadStep::kContinue;
   });
   REQUIRE(whole);
-  REQUIRE(shown.size() == 1);  // and no parts of the whole, which would be less
+  REQUIRE(shown.size() == 1);  // and no parts of the whole, which would show less
   const Trace& outline = *shown.front();
   CHECK(outline.provenance().outline_only);
   CHECK_FALSE((*whole)->provenance().outline_only);

@@ -125,7 +125,7 @@ TEST_CASE("a head that says what no segment can be is refused") {
   CHECK(is_refused([&](SegmentHead& head) { head.busy = -1; }));
   CHECK(is_refused([&](SegmentHead& head) { head.least_correlation = head.greatest_correlation + 1; }));
   CHECK(is_refused([&](SegmentHead& head) { head.end = head.last_start - 1; }));
-  CHECK(is_refused([&](SegmentHead& head) { head.names[0].total = head.busy; }));  // which leaves nothing for the others
+  CHECK(is_refused([&](SegmentHead& head) { head.names[0].total = head.busy; }));  // this leaves nothing for the other names
   CHECK(is_refused([&](SegmentHead& head) { head.names[0].least = -1; }));
   CHECK(is_refused([&](SegmentHead& head) { head.names.resize(SegmentHead::kMostNames + 1); }));
   CHECK(is_refused([&](SegmentHead& head) { head.parts[1].start = head.parts[0].start - 1; }));
@@ -171,7 +171,7 @@ TEST_CASE("the index takes as many frames as its heads need, and goes on when th
     const std::uint64_t at_most = writer->finished_size();
     REQUIRE(writer->finish());
     CHECK(writer->size() <= at_most);
-    CHECK(writer->size() > kFrames * 2 * (kBytes - 200));  // 12 MB of frames, and nearly as much of index
+    CHECK(writer->size() > kFrames * 2 * (kBytes - 200));  // 12 MB of frames, and an index of nearly the same size
   }
   for (const std::size_t more : {0u, 1u}) {
     const auto reader = TraceFileReader::open(path);
@@ -200,7 +200,7 @@ TEST_CASE("what is no segment is refused") {
   CHECK(decode_lane_segment(message.SerializeAsString()).has_value());
   message.add_duration(1);
   message.add_duration(1);
-  CHECK_FALSE(decode_lane_segment(message.SerializeAsString()).has_value());  // columns of several lengths
+  CHECK_FALSE(decode_lane_segment(message.SerializeAsString()).has_value());  // columns with different lengths
   message.clear_duration();
   message.add_duration(std::uint64_t{1} << 63);
   CHECK_FALSE(decode_lane_segment(message.SerializeAsString()).has_value());  // longer than any recording
@@ -225,7 +225,7 @@ TEST_CASE("a head says what its events say") {
   CHECK(head.least_correlation == segment.smallest_correlation());
   CHECK(head.greatest_correlation == segment.largest_correlation());
 
-  // By name, event by event.
+  // By name, by looking at every event.
   std::map<NameId, SegmentHead::NameSum> sums;
   for (const Event& event : events) {
     auto& sum = sums.try_emplace(event.name, SegmentHead::NameSum{event.name, 0, 0, event.duration, event.duration}).first->second;
@@ -262,5 +262,5 @@ TEST_CASE("a head says what its events say") {
   }
   const std::string bytes = encode_segment_head(head);
   CHECK(decode_segment_head(bytes) == head);
-  CHECK(bytes.size() <= 2'600);  // random durations of up to 7 s; recorded ones take half
+  CHECK(bytes.size() <= 2'600);  // random durations up to 7 s; recorded ones take half
 }

@@ -1,6 +1,6 @@
-// How much memory traces take while they are made; and where memory lacks while segments are decoded, nothing ends and nobody waits for ever.
+// How much memory traces take while they are built. If memory runs out while segments are decoded, the process does not end and no thread waits forever.
 //
-// A program of its own: it counts allocations, and has them fail.
+// A program of its own: it counts allocations and makes them fail.
 #include <malloc.h>
 
 #include <atomic>
@@ -20,10 +20,10 @@
 namespace {
 
 std::atomic<long> allocations{0};
-std::atomic<long> fails_from{-1}, fails_to{-1};  // those with such numbers; none below 0
+std::atomic<long> fails_from{-1}, fails_to{-1};  // numbers of the allocations that fail; none if below 0
 
-std::atomic<std::size_t> live_bytes{0}, most_bytes{0};  // of what was allocated and not freed yet
-std::atomic<std::size_t> all_bytes{0};                  // of all that was ever allocated
+std::atomic<std::size_t> live_bytes{0}, most_bytes{0};  // allocated and not yet freed
+std::atomic<std::size_t> all_bytes{0};                  // allocated in total
 
 bool fails() noexcept {
   if (fails_from.load(std::memory_order_relaxed) < 0) return false;
@@ -31,7 +31,7 @@ bool fails() noexcept {
   return number >= fails_from && number < fails_to;
 }
 
-// Counts from here on, and lets `count` allocations fail from the one numbered `first` on.
+// Starts to count here, and makes `count` allocations fail from number `first` on.
 struct Shortage {
   Shortage(long first, long count) {
     allocations = 0;
@@ -72,8 +72,8 @@ struct Sums {
   bool operator==(const Sums&) const = default;
 };
 
-// Of all events of a lane, as each of several threads reads them, every other one from the end on. Allocations fail from when all threads
-// are there. Threads are new, so that none has a segment yet.
+// The sums of all events of a lane, as each of several threads reads them, every other thread from the end. Allocations start to fail when all threads run. The
+// threads are new, so none has a segment yet.
 std::vector<Sums> read_by(unsigned threads, const Lane& lane, long first, long count) {
   std::vector<Sums> sums(threads);
   std::vector<std::thread> readers;
@@ -95,7 +95,7 @@ std::vector<Sums> read_by(unsigned threads, const Lane& lane, long first, long c
   return sums;
 }
 
-// Whose events are read from the file, with memory for no whole segment.
+// A trace whose events are read from the file, with too little memory for a whole segment.
 std::shared_ptr<const Trace> opened_in_file(const std::filesystem::path& folder) {
   write_long_recording(folder / "log.trace", kEvents);
   compacted(folder / "log.trace", folder / "compact.trace");
@@ -123,7 +123,7 @@ TEST_CASE("events whose chunks come in falling order are put in place in little 
   REQUIRE(trace->lanes().size() == 1);
   REQUIRE(trace->lane(0).size() == kChunks * kRows);
   CHECK(trace->lane(0).lower_bound(trace->lane(0).start(kRows)) == kRows);
-  // A lane takes 24 bytes for each, and what waits to be put in place 32.
+  // A lane takes 24 bytes for each event, and an event that waits for its place takes 32.
   CHECK(most_bytes - before < 45 * kChunks * kRows);
 }
 
@@ -141,12 +141,12 @@ TEST_CASE("totals of memory that is used take little beside the events that they
   most_bytes = before;
   const auto trace = builder.snapshot();
   REQUIRE(trace->counters().size() == 1);
-  // What stands for an event while those of one time are put in order is 8 bytes; a copy of all events took 77.
+  // Each event has a stand-in of 8 bytes while events of one time are sorted; a copy of all events took 77.
   CHECK(most_bytes - before < 56 * kEvents);
 }
 
 TEST_CASE("what combining copies of each trace does not grow with the traces before it") {
-  // One rank with all that a trace has tables of: code that was sampled, code of kernels and its sources, counters of kernels.
+  // One rank with everything that a trace keeps in tables: sampled code, code of kernels and its sources, counters of kernels.
   constexpr std::uint32_t kPlaces = 1'000;
   TraceBuilder builder;
   const TrackKey key{TrackKind::kKernels, builder.process_of_instance(1)};
@@ -176,7 +176,7 @@ TEST_CASE("what combining copies of each trace does not grow with the traces bef
     CHECK(trace->streams().size() == ranks * kPlaces);
     return static_cast<double>(bytes);
   };
-  // As straight lines go: what the first costs is more than what each of the others does.
+  // The cost grows along a straight line: the first trace costs more than each further one.
   const double few = cost(8), many = cost(64);
   INFO(few << " and " << many << " bytes");
   CHECK(many < 8.5 * few);
@@ -205,5 +205,5 @@ TEST_CASE("where memory lacks for longer, events stand without names, and the ca
   for (long count = 1; cache.problems().empty() && count < 10; ++count) (void)read_by(1, lane, 1, count);
   REQUIRE(cache.problems().size() == 1);
   CHECK(cache.problems().front().find("not enough memory") != std::string::npos);
-  CHECK(read_by(1, lane, 0, 0).front().named == kEvents);  // once there is memory again
+  CHECK(read_by(1, lane, 0, 0).front().named == kEvents);  // as soon as there is memory again
 }

@@ -1,4 +1,4 @@
-// A segment that is decoded alone has what the whole trace has there.
+// A segment that is decoded alone has the same contents as that part of the whole trace.
 #include <random>
 #include <thread>
 
@@ -95,7 +95,7 @@ TEST_CASE("a window of a long lane takes the segments that it cuts, and no other
   CHECK(reader.segments({1, 0}).empty());
   CHECK(reader.segments({0, 9}).empty());
 
-  // The names of its calls add up to what heads say.
+  // The totals of its names agree with its head.
   const SegmentHead& head = all.front().head;
   REQUIRE(head.names.size() == 2);
   for (const SegmentHead::NameSum& sum : head.names) {
@@ -123,7 +123,7 @@ TEST_CASE("segments are decoded by many threads at once, and without the frames 
   threads.clear();
   CHECK(failures == 0);
 
-  // What lies between them may be gone.
+  // A segment can be decoded although the segments beside it are damaged.
   {
     std::fstream file(folder.path() / "compact.trace", std::ios::in | std::ios::out | std::ios::binary);
     for (const std::size_t damaged : {0u, 2u, 4u}) {

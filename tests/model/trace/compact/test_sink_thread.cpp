@@ -75,7 +75,7 @@ TEST_CASE("a sink's thread ends with its giver, though others wait to be handed 
     SinkThread thread(sink);
     thread.take(0, std::vector<Event>(100'000), {});
     sink.begun.get_future().wait();
-    thread.take(0, event_at(1), {});  // which would throw: a promise is kept once
+    thread.take(0, event_at(1), {});  // handing it on would throw, because a promise is set only once
     sink.may_end.set_value();
   }
 }

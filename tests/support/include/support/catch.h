@@ -1,4 +1,4 @@
-// Catch2, whichever major version is installed: Debian 12 has 2, Ubuntu 24.04 has 3.
+// Catch2 of any installed major version: Debian 12 has 2, Ubuntu 24.04 has 3.
 #pragma once
 
 #if __has_include(<catch2/catch_all.hpp>)

@@ -1,4 +1,4 @@
-// What a part of a test takes.
+// Measures what a part of a test takes.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace lanescope::test {
 
-// Of reading any file of up to 10 MB. The goal is 5 s, which tests/hostile/sweep.sh measures; what is read without limits takes minutes, and
-// slow machines pass, too. Sanitizers take several times as much of both.
+// Limits for reading any file of up to 10 MB. The goal is 5 s, which tests/hostile/sweep.sh measures. Reading without limits would take minutes, and slow
+// machines must pass, too. Sanitizers multiply the time and the memory.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr double kMostSeconds = 120;
 inline constexpr std::size_t kMostBytes = std::size_t{4} << 30;
@@ -19,8 +19,8 @@ inline constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 #endif
 
 struct Cost {
-  double seconds = 0;     // of processors, by all threads
-  std::size_t bytes = 0;  // by which memory grew at most
+  double seconds = 0;     // of processors, for all threads
+  std::size_t bytes = 0;  // largest growth of memory
 };
 
 namespace detail {
@@ -45,7 +45,7 @@ inline std::size_t memory_line(const std::string& name) {
 
 template <typename Action>
 Cost cost_of(Action action) {
-  std::ofstream("/proc/self/clear_refs") << "5";  // the most that was in memory counts anew
+  std::ofstream("/proc/self/clear_refs") << "5";  // resets the largest amount of memory
   const std::size_t before = detail::memory_line("VmRSS:");
   const double begin = detail::processor_seconds();
   action();

@@ -1,4 +1,4 @@
-// A run whose kernel was measured at each launch, by values that are known.
+// A run whose kernel was measured at each launch, with known values.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace lanescope::test {
 
-// Launches of "strided", one every 10 ms, that last `milliseconds` give or take 2 %; the first hit the L2 cache at `hit_rate` percent, each further one at a
-// thousandth more of it, and DRAM is busy to 50 % give or take 2 %.
+// Launches of "strided", one every 10 ms, that last `milliseconds` +- 2 %. The first hits the L2 cache at `hit_rate` percent, each further one at a
+// thousandth more of it. DRAM is busy to 50 % +- 2 %.
 inline std::shared_ptr<const Trace> measured_run(double milliseconds, std::uint32_t launches, double hit_rate = 80) {
   constexpr Nanoseconds kMillisecond = 1'000'000;
   TraceBuilder builder;

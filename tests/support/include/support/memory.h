@@ -1,4 +1,4 @@
-// How much memory this process has.
+// How much memory this process uses.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace lanescope::test {
 
-// What of it is in memory now, in bytes.
+// The part of it that is in memory now, in bytes.
 inline std::size_t resident_bytes() {
   std::size_t all = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> all >> resident;

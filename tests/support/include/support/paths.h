@@ -16,7 +16,7 @@ inline std::filesystem::path data_file(const std::string& name) { return std::fi
 // A program of this build.
 inline std::filesystem::path program(const std::string& name) { return std::filesystem::path(LANESCOPE_BINARY_DIR) / "bin" / name; }
 
-// The folder of traces from other tools, where it is there (LANESCOPE_CORPUS).
+// The folder of traces from other tools, if it exists (LANESCOPE_CORPUS).
 inline std::optional<std::filesystem::path> corpus() {
   const char* variable = std::getenv("LANESCOPE_CORPUS");
   std::filesystem::path path = variable ? variable : LANESCOPE_CORPUS_DEFAULT;

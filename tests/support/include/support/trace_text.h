@@ -1,4 +1,4 @@
-// A trace as lines of text, so that two traces can be compared event by event whatever the order of their tables.
+// A trace as lines of text, so that two traces can be compared event by event, independent of the order of their tables.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 
 namespace lanescope::test {
 
-// How the lines speak of things: by what they are, never by position in a table.
+// The lines name things by their properties, never by their position in a table.
 class TraceText {
  public:
   explicit TraceText(const Trace& trace) : trace_(trace) {}
 
-  // One line an event with all that is known of it, sorted.
+  // One line for each event with everything that is known about it, sorted.
   [[nodiscard]] std::vector<std::string> events() const {
     std::vector<std::string> lines;
     for (const Track& track : trace_.tracks())
@@ -57,7 +57,7 @@ class TraceText {
  private:
   std::string process(ProcessId id) const {
     if (id == kNone) return "-";
-    // Processes that had one pid after another are told apart by their order.
+    // Processes that had one pid after another are distinguished by their order.
     std::size_t before = 0;
     for (ProcessId other = 0; other < id; ++other) before += trace_.processes()[other].pid == trace_.processes()[id].pid ? 1 : 0;
     return std::to_string(trace_.processes()[id].pid) + (before > 0 ? "#" + std::to_string(before) : "");
@@ -161,7 +161,7 @@ class TraceText {
   const Trace& trace_;
 };
 
-// Empty where the lines are equal, else the first that only one side has, and how many there are.
+// Empty if the lines are equal, else the first that only one side has, and how many there are.
 inline std::string difference(const std::vector<std::string>& before, const std::vector<std::string>& after) {
   std::vector<std::string> lost;
   std::vector<std::string> added;

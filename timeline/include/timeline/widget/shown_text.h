@@ -1,4 +1,4 @@
-// Texts of the folders without Qt, as this process shows them.
+// Texts of the folders without Qt in the language of this process.
 #pragma once
 
 #include <QString>
@@ -7,17 +7,16 @@
 
 namespace lanescope {
 
-// A text of ours in which names stand. Names of a script that runs from the right are isolated, as Unicode has it, so that the numbers, brackets and
-// units beside them keep their places. A text that is such a name alone stays as it is, and so does every text where the interface itself runs
-// from the right.
+// For a text of Lanescope that contains names. Names in a right-to-left script are isolated, as Unicode defines it, so that the numbers, brackets and units
+// beside them keep their places. A text that consists only of such a name is unchanged, and so is every text if the interface itself is right-to-left.
 [[nodiscard]] QString isolated(const QString& text);
 
 [[nodiscard]] inline QString shown_text(const Message& message) { return isolated(QString::fromStdString(message.in(shown_language()))); }
-// Words of ours that stand by themselves, such as the title of a column.
+// Words of Lanescope that stand alone, for example the title of a column.
 [[nodiscard]] inline QString shown_text(std::string_view words) { return QString::fromStdString(shown_language().translate(words)); }
 [[nodiscard]] inline QString shown_text(const char* words) { return shown_text(std::string_view(words)); }
 
-// A menu's text as it is read elsewhere, without its mnemonic: "Zoom in" of "Zoom &in", and of texts to which one was added "缩放" of "缩放(&Z)".
+// The text of a menu entry without its mnemonic, for use elsewhere: "Zoom in" for "Zoom &in", and "缩放" for "缩放(&Z)", to which a mnemonic was added.
 [[nodiscard]] QString without_mnemonic(QString text);
 
 }  // namespace lanescope

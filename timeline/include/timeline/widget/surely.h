@@ -1,4 +1,4 @@
-// Work off the GUI thread that always comes to its end there, also where it has not enough memory.
+// Work off the GUI thread that always ends with a result there, also if memory runs out.
 #pragma once
 
 #include <chrono>
@@ -16,21 +16,21 @@ namespace lanescope::timeline {
 
 enum class Outcome : bool { kDone, kOutOfMemory };
 
-// Calls work(). Where there is not enough memory for it, what it had is given back, and SegmentCache::problems() says so. Any thread.
+// Calls work(). If memory runs out, its memory is freed, and SegmentCache::problems() reports that. Threads: any.
 template <typename Work>
 Outcome within_memory(Work work) noexcept {
   try {
     work();
     return Outcome::kDone;
   } catch (const std::bad_alloc&) {
-  } catch (const std::length_error&) {  // a container that could hold no more
+  } catch (const std::length_error&) {  // a container reached its maximum size
   }
   SegmentCache::of_process().report_shortage();
   return Outcome::kOutOfMemory;
 }
 
-// Calls result() on the thread of the object. Who waits for it would wait for ever without: where there is no memory even for that, this
-// waits for some, for up to 10 s.
+// Calls result() on the thread of the object. A receiver would wait for ever without it: if there is no memory even for the call, this waits for some, up to 10
+// s.
 template <typename Result>
 void deliver_surely(QObject* to, Result result) noexcept {
   constexpr int kTries = 1'000;

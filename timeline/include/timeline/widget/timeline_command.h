@@ -1,4 +1,4 @@
-// What the keyboard does in a timeline, as a list: the timeline looks pressed keys up in it, menus and sheets of keys are made of it.
+// The keyboard commands of a timeline as a list: the timeline looks up pressed keys in it, and menus and lists of keys are made from it.
 #pragma once
 
 #include <functional>
@@ -13,23 +13,23 @@ class TimelineView;
 
 struct TimelineCommand {
   enum class Menu {
-    kView,      // what is visible; windows have entries of their own for these
-    kNavigate,  // from event to event, and along time
+    kView,      // the visible part; windows have entries of their own for these
+    kNavigate,  // movement from event to event, and along time
     kMark,      // markers and measuring
-    kRows,      // which rows are shown, and where
+    kRows,      // visibility and places of rows
   };
   Menu menu = Menu::kView;
-  QString text;                       // as a menu says it: "Next event of the row"
-  std::vector<QKeyCombination> keys;  // at first, while the timeline has the keyboard; may be empty
+  QString text;                       // as in a menu: "Next event of the row"
+  std::vector<QKeyCombination> keys;  // default keys, valid while the timeline has the focus; may be empty
   std::function<void(TimelineView&)> act;
 
-  QString id;  // for settings: the text in English, without what menus mark
+  QString id;  // for settings: the English text without the mnemonic marker
 };
 
 // "Backspace, Alt+Left"
 [[nodiscard]] QString keys_text(const std::vector<QKeyCombination>& keys);
 
-// All of them, in the order in which menus show them; made once.
+// All commands in the order of the menus; created once.
 [[nodiscard]] const std::vector<TimelineCommand>& timeline_commands();
 
 }  // namespace lanescope::timeline

@@ -1,4 +1,4 @@
-// What a comparison says in words, to whoever shows it: the command line, in English, and the viewer.
+// The words of a comparison, for everything that shows it: the command line, in English, and the viewer.
 #pragma once
 
 #include <string>
@@ -9,22 +9,23 @@
 
 namespace lanescope::analysis {
 
-// How the traces were aligned, and what of them counts, in a sentence: "Compared by iteration of "step *": 19 (without the first 1) in A, 19 in B."
+// How the traces were aligned, and which parts of them count, in a sentence: "Compared by iteration of "step *": 19 (without the first 1) in A, 19 in
+// B."
 [[nodiscard]] Message alignment_words(const TraceDiff& diff);
 
-// "+5.0 % (between +3.1 % and +7.0 %)"; without bounds where they can't be told. Not for what was not there before.
+// "+5.0 % (between +3.1 % and +7.0 %)"; without bounds if they are unknown. Not for items that were not there before.
 [[nodiscard]] Message bounded_change_words(double change, double low, double high);
 // The same with the reason of the verdict: "-1.0 % (between -7.6 % and +5.5 %), no more than noise".
 [[nodiscard]] Message change_words(const DiffItem& item);
 
-// Why a verdict is not one of a change: "no more than noise"; empty where it is.
+// Why a verdict is not one of a change: "no more than noise"; empty if it is one.
 [[nodiscard]] Message verdict_reason(DiffVerdict verdict);
-[[nodiscard]] Message verdict_reason(const DiffItem& item);  // also that its noise is known, and too large
+[[nodiscard]] Message verdict_reason(const DiffItem& item);  // also says that its noise is known, and too large
 
-// The name as it stands in a sentence: kernels' fill a screen, of which the first 60 letters tell enough.
+// The name for use in a sentence: names of kernels can fill a screen; their first 60 letters tell enough.
 [[nodiscard]] std::string abbreviated_name(const std::string& name);
 
-// That one run a side is too little to tell a change, and what to do; empty where there are several, or nothing changed. O(items).
+// Says that one run a side is too little to recognize a change, and what to do; empty if there are several runs, or nothing changed. O(items).
 [[nodiscard]] Message caution_about(const TraceDiff& diff);
 
 }  // namespace lanescope::analysis

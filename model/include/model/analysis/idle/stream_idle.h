@@ -1,5 +1,5 @@
-// Idle time between the operations of each stream, by what the next operation waited for: what HolisticTraceAnalysis calls the idle time
-// breakdown. Unlike the idle time of a GPU (model/analysis/idle/idle.h), another stream may have run meanwhile.
+// Idle time between the operations of each stream, by the cause for which the next operation waited. HolisticTraceAnalysis calls it the idle time
+// breakdown. Unlike idle time of a GPU (model/analysis/idle/idle.h), it includes time in which another stream ran.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ struct StreamIdle {
   std::uint32_t stream = 0;
   std::uint64_t operations = 0;
   Nanoseconds busy = 0;
-  Nanoseconds host_wait = 0;    // the next operation's launch began after the previous operation's end
-  Nanoseconds kernel_wait = 0;  // else, gaps shorter than `kernel_gap`
+  Nanoseconds host_wait = 0;    // the next operation's launch started after the previous operation's end
+  Nanoseconds kernel_wait = 0;  // otherwise, gaps shorter than `kernel_gap`
   Nanoseconds other = 0;        // the rest: the operation was enqueued and waited
 };
 
 inline constexpr Nanoseconds kDefaultKernelGap = 30'000;
 
-// Of a time, operations count that begin in it, and gaps as far as they lie in it; streams that have neither are left out. O(n log lanes).
+// If a time is given, operations count that start in it, and gaps as far as they lie in it; streams that have neither are left out. O(n log lanes).
 [[nodiscard]] std::vector<StreamIdle> break_down_stream_idle(const Trace& trace, const LaunchIndex& launches, TimeRange time = {INT64_MIN, INT64_MAX},
                                                              Nanoseconds kernel_gap = kDefaultKernelGap, const std::stop_token& stop = {});
 

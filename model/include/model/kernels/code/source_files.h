@@ -1,5 +1,4 @@
-// Texts of the source lines that code of GPUs is of: from the trace, where it has them, from where the program was built, or from below folders that the user
-// names.
+// Texts of the source lines of GPU code: from the trace if it has them, from the build's location, or from folders that the user names.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +13,25 @@
 
 namespace lanescope::kernels {
 
-// One thread at a time. Files are read when one of their lines is asked for, each once, up to 16 MiB; what is no regular file is never opened.
+// One thread at a time. A file is read when one of its lines is first requested, once, up to 16 MiB. Only regular files are opened.
 class SourceFiles {
  public:
-  // Of the instructions that were sampled or counted. The trace outlives *this. O(samples and counts).
+  // Covers the instructions that were sampled or counted. The trace must outlive *this. O(samples and counts).
   SourceFiles(const Trace& trace, std::vector<std::filesystem::path> folders);
 
-  // Of a line as sums name it ("file.cu:12 < other.cu:3"), the text of the innermost, without the white space around it. Empty where there is none.
+  // The text of the innermost line of a place as sums name it ("file.cu:12 < other.cu:3"), without surrounding white space. Empty if not found.
   [[nodiscard]] std::string_view line(std::string_view place);
-  // Of these, those of which a text was found that is longer or shorter than what was compiled: its lines may be others.
+  // The requested files whose text is longer or shorter than the compiled file: the lines may differ.
   [[nodiscard]] std::vector<std::string> changed() const;
-  // Recorded paths of files that were asked for and not found.
+  // Recorded paths of files that were requested and not found.
   [[nodiscard]] std::vector<std::string> missing() const;
-  // Those of all files that the instructions are of, each once.
+  // Recorded paths of all files that the instructions belong to, without duplicates.
   [[nodiscard]] std::vector<std::string> recorded_paths() const;
 
  private:
   struct Path {
     std::string recorded;
-    std::uint64_t bytes = 0;  // when it was compiled; 0: not known
+    std::uint64_t bytes = 0;  // when it was compiled; 0: unknown
   };
   struct Text {
     std::vector<std::string> lines;
@@ -44,8 +43,8 @@ class SourceFiles {
 
   const Trace& trace_;
   std::vector<std::filesystem::path> folders_;
-  std::map<std::string, std::vector<Path>, std::less<>> paths_;    // by their last part
-  std::map<std::string, std::optional<Text>, std::less<>> texts_;  // by that; empty: not found
+  std::map<std::string, std::vector<Path>, std::less<>> paths_;    // by their last component
+  std::map<std::string, std::optional<Text>, std::less<>> texts_;  // by that component; empty: not found
 };
 
 }  // namespace lanescope::kernels

@@ -1,4 +1,4 @@
-// What hardware counters said of kernels, launch by launch: values under the names that Nsight Compute gives them.
+// Values of hardware counters for kernels, by launch, under the names of Nsight Compute.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace lanescope::kernels {
 
-// Instructions of one opcode, executed by warps.
+// Instructions of one opcode that warps executed.
 struct OpcodeCount {
   std::string opcode;  // "FFMA"
   std::uint64_t executed = 0;
-  std::uint64_t threads = 0;  // of these warps, whose predicate was true; 0 where it was not counted
+  std::uint64_t threads = 0;  // threads of these warps whose predicate was true; 0 if not counted
 };
 
 // A launch whose counters were read.
@@ -31,25 +31,25 @@ struct ProfiledKernel {
   std::uint32_t device = 0;
   Gpu gpu;
   KernelDetail detail;
-  std::vector<double> values;        // one a metric; NaN where it was not measured
-  std::vector<OpcodeCount> opcodes;  // most executed first; empty where they were not counted
+  std::vector<double> values;        // one for each metric; NaN if it was not measured
+  std::vector<OpcodeCount> opcodes;  // most executed first; empty if not counted
 };
 
 struct Metric {
   std::string name;  // "sm__throughput.avg.pct_of_peak_sustained_elapsed"
-  std::string unit;  // in which values are: ns, byte, hz and what else there is, per second where it is a rate; "%"
+  std::string unit;  // of the values: ns, byte, hz and others, per second for rates; "%"
 };
 
 class KernelMetrics {
  public:
-  // Of metrics of equal names, the first counts.
+  // If metrics have equal names, the first counts.
   explicit KernelMetrics(std::vector<Metric> metrics);
 
-  // Requires: kernel.values has one value a metric. Rates of hits beyond 100 % become 100 %.
+  // Requires: kernel.values has one value for each metric. Hit rates above 100 % become 100 %.
   void add(ProfiledKernel kernel);
   [[nodiscard]] std::span<const Metric> metrics() const noexcept { return metrics_; }
   [[nodiscard]] std::span<const ProfiledKernel> kernels() const noexcept { return kernels_; }
-  // None where the metric is not there or was not measured, or its value is none that a counter has: it is 0 or more, and 1e17 at most. O(1).
+  // Nothing if the metric does not exist, was not measured, or has a value that no counter can have: less than 0 or more than 1e17. O(1).
   [[nodiscard]] std::optional<double> value(const ProfiledKernel& kernel, std::string_view metric) const;
 
  private:

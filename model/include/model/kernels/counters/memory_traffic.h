@@ -1,4 +1,4 @@
-// What a kernel moved between the levels of memory: what a memory chart shows. docs/analysis.md has where the numbers come from.
+// Data that a kernel moved between the levels of memory, as in a memory chart. docs/analysis.md says where the numbers come from.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,26 @@
 
 namespace lanescope::kernels {
 
-// From the kernel outwards; shared memory stands beside the L1 cache.
+// From the kernel outwards; shared memory is beside the L1 cache.
 enum class MemoryPlace : std::uint8_t { kKernel, kL1, kSharedMemory, kL2, kDram };
 
-// What went one way between two places.
+// Traffic in one direction between two places.
 struct MemoryWay {
   MemoryPlace from;
   MemoryPlace to;
   std::string_view what;  // "Global loads"
   double amount;          // above 0; bytes, or a plain number
   ValueUnit unit;
-  std::optional<double> use;  // of what the way could carry, percent
+  std::optional<double> use;  // percent of the capacity
 };
 struct MemoryLevel {
   MemoryPlace place;
   std::optional<double> hit_rate;  // of look-ups, percent
-  std::optional<double> use;       // of what it could do, percent
+  std::optional<double> use;       // percent of the capacity
 };
 struct MemoryTraffic {
-  std::vector<MemoryWay> ways;      // those on which something moved, from the kernel outwards
-  std::vector<MemoryLevel> levels;  // that something came to
+  std::vector<MemoryWay> ways;      // with traffic, from the kernel outwards
+  std::vector<MemoryLevel> levels;  // that received traffic
 
   [[nodiscard]] bool empty() const noexcept { return ways.empty(); }
 };

@@ -1,4 +1,4 @@
-// Which of the sources of a combined trace (combine.h) a track, a process or a GPU is of. Of a trace of one source, none.
+// Which of the sources of a combined trace (combine.h) a track, a process or a GPU comes from. In a trace of one source there are no parts.
 #pragma once
 
 #include <optional>
@@ -12,29 +12,29 @@ namespace lanescope {
 [[nodiscard]] const TracePart* part_of(const Trace& trace, TrackId track) noexcept;              // O(log parts)
 [[nodiscard]] const TracePart* part_of(const Trace& trace, const Track& track) noexcept;         // the same; requires: one of trace.tracks()
 [[nodiscard]] const TracePart* part_of_counter(const Trace& trace, CounterId counter) noexcept;  // O(log parts)
-// Which of the runs that are compared a track is of: "A"; empty where runs are not compared. O(log parts). Requires: one of trace.tracks().
+// Which of the compared runs a track belongs to: "A"; empty if no runs are compared. O(log parts). Requires: one of trace.tracks().
 [[nodiscard]] std::string_view run_of(const Trace& trace, const Track& track) noexcept;
 [[nodiscard]] bool compares_runs(const Trace& trace) noexcept;  // O(parts)
-// Null for a process that has no track, too. O(log tracks).
+// Also null for a process that has no track. O(log tracks).
 [[nodiscard]] const TracePart* part_of_process(const Trace& trace, ProcessId process) noexcept;
 
-// Whether two parts are of one run: what was laid over each other to be compared ran at other times. Of several recordings on one axis, those
-// ran together whose clocks were set by collectives in common, and those whose times the axis has as they were. Where a recording of another
-// machine has no time of day, nobody can say, and it counts as one of them. Parts are told apart by address: `axis` is the first part itself
-// (trace.parts().front()), whose clock the others were set to. O(1).
+// True if two parts are of one run. Runs that were put on one axis to be compared ran at different times. Of several recordings on one axis, those ran
+// together whose clocks were set by collectives in common, and those whose times the axis kept. If a recording of another machine has no time of day,
+// nobody can say, and it counts as one of them. Parts are told apart by address: `axis` is the first part itself (trace.parts().front()), to whose
+// clock the others were set. O(1).
 [[nodiscard]] bool ran_together(const TracePart& first, const TracePart& second, const TracePart& axis) noexcept;
 
-// The part of its recording that what is of `part` was saved of, by the trace's clock; none of a whole recording. `part`: null in a trace of one source.
+// The saved part of its recording that `part` holds, by the trace's clock; nothing for a whole recording. `part`: null in a trace of one source.
 [[nodiscard]] std::optional<SavedPart> saved_part_of(const Trace& trace, const TracePart* part) noexcept;
 
 // The label of a part without its file: "A" of "A  first.trace".
 [[nodiscard]] inline std::string_view short_label(std::string_view label) noexcept { return label.substr(0, label.find("  ")); }
 
-// Of GPUs, for who asks of many; of a GPU that several recordings saw, the first of them. The trace must outlive it.
+// Parts of GPUs, for callers that ask for many. For a GPU that several recordings saw, the first of them. The trace must outlive it.
 class PartsOfGpus {
  public:
   explicit PartsOfGpus(const Trace& trace);  // O(tracks + counters), but O(1) for a trace of one source
-  // Null for a GPU that has neither track nor counter, too. O(1).
+  // Also null for a GPU that has neither track nor counter. O(1).
   [[nodiscard]] const TracePart* of(GpuId gpu) const noexcept { return gpu < parts_.size() ? parts_[gpu] : nullptr; }
 
  private:

@@ -1,4 +1,4 @@
-// A GPU as files say it.
+// The description of a GPU in files.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ class Device;
 
 namespace lanescope {
 
-// Fills the message with all that is known of the GPU; `ordinal` is its number for the process that the message is of.
+// Fills the message with all that is known of the GPU. `ordinal` is its number in the process to which the message belongs.
 void describe(const Gpu& gpu, std::uint32_t ordinal, proto::Device& message);
 
 }  // namespace lanescope

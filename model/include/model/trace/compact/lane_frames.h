@@ -1,5 +1,5 @@
-// The frames that a compacted file has of each lane: its events, up to 65,536 a frame, and a head that says what is known of them without
-// decoding. See docs/file-format.md, Compacted files.
+// The frames that a compacted file has for each lane: its events, up to 65,536 a frame, and a head that says what is known of them without decoding.
+// See docs/file-format.md, Compacted files.
 //
 // Ids of names, details and threads are those of the file. Times are CLOCK_MONOTONIC ns, as in every frame: subtract the recording's epoch.
 //
@@ -17,7 +17,7 @@
 
 namespace lanescope {
 
-// Which lane: a track by its position in the file's Tracks, and the lane's number in it.
+// Names a lane: a track by its position in the file's Tracks, and the lane's number in it.
 struct FileLane {
   std::uint32_t track = 0;
   std::uint32_t lane = 0;
@@ -33,19 +33,20 @@ struct LaneSegmentEvents {
 // overlapping. O(events).
 [[nodiscard]] std::string encode_lane_segment(FileLane lane, std::span<const Event> events, Nanoseconds epoch);
 
-// None where the bytes are no such payload, hold more events than one may, or events that overlap, or lie farther from the machine's start
-// than any recording. The events are put into `memory`, whatever it holds: who decodes many segments hands on that of the last. O(bytes).
+// Returns nothing if the bytes are no such payload, hold more events than allowed, hold events that overlap, or lie farther from the machine's start
+// than any recording. The events are put into `memory`, whose old contents are dropped: a caller that decodes many segments passes on the vector of the
+// last one. O(bytes).
 [[nodiscard]] std::optional<LaneSegmentEvents> decode_lane_segment(std::string_view payload, std::vector<Event> memory = {});
 
-// When the events of such a payload run, in ns.
+// The times at which the events of such a payload run, in ns.
 struct LaneSegmentTimes {
   FileLane lane;
-  std::vector<Nanoseconds> starts, durations;  // as many
+  std::vector<Nanoseconds> starts, durations;  // equally many
 };
-// The same of times alone. What other columns hold is not looked at.
+// As decode_lane_segment(), but only the times. The other columns are not looked at.
 [[nodiscard]] std::optional<LaneSegmentTimes> decode_lane_times(std::string_view payload, LaneSegmentTimes memory = {});
 
-// Bytes of payload that so many events take at most, with room for columns of newer writers: what is longer is no segment of theirs.
+// Most bytes of payload that this many events can take, with room for columns of newer writers. A longer payload is no segment of them.
 [[nodiscard]] constexpr std::uint64_t most_segment_bytes(std::uint32_t events) noexcept { return 4'096 + std::uint64_t{100} * events; }
 
 struct SegmentHead {
@@ -58,11 +59,11 @@ struct SegmentHead {
     Nanoseconds greatest = 0;
     bool operator==(const NameSum&) const = default;
   };
-  // 1,024 events, the last part fewer.
+  // 1,024 events; fewer in the last part.
   struct Part {
     Nanoseconds start = 0;  // of its first event
     Nanoseconds busy = 0;   // sum of its durations
-    NameId dominant = 0;    // as in LaneSummary, as is the weight
+    NameId dominant = 0;    // as in LaneSummary; so is the weight
     Nanoseconds weight = 0;
     Nanoseconds longest = 0;  // duration of its longest event
     bool operator==(const Part&) const = default;
@@ -77,8 +78,8 @@ struct SegmentHead {
   Nanoseconds busy = 0;  // time that events cover
   std::uint32_t least_correlation = 0;
   std::uint32_t greatest_correlation = 0;
-  std::vector<NameSum> names;  // those with the most time, most first; none for fewer events than a part has
-  std::vector<Part> parts;     // none where there would be one
+  std::vector<NameSum> names;  // names with the most time, most first; empty if there are fewer events than a part has
+  std::vector<Part> parts;     // empty if there would be one
   bool operator==(const SegmentHead&) const = default;
 };
 
@@ -86,7 +87,7 @@ struct SegmentHead {
 [[nodiscard]] SegmentHead head_of(FileLane lane, std::span<const Event> events, Nanoseconds epoch);
 // A proto::SegmentHead: at most 2 KB for common recordings.
 [[nodiscard]] std::string encode_segment_head(const SegmentHead& head);
-// None where the bytes are no such message, or say what no segment can be: parts that lie outside of it, or last longer. O(bytes).
+// Returns nothing if the bytes are no such message, or say what no segment can be: parts that lie outside of it, or last longer. O(bytes).
 [[nodiscard]] std::optional<SegmentHead> decode_segment_head(std::string_view bytes);
 
 }  // namespace lanescope

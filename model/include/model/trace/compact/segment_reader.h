@@ -1,9 +1,9 @@
-// Reads a compacted file (docs/file-format.md, Compacted files) a segment at a time: the heads of all are known at once, and any segment can
-// be decoded without the others. Traces of more events than memory holds stand on it.
+// Reads a compacted file (docs/file-format.md, Compacted files) a segment at a time. The heads of all segments are known at once, and any segment can
+// be decoded without the others. Traces with more events than memory holds are built on it.
 //
 // Times are ns since the trace's epoch. Ids are those of surroundings(): names, details, tracks.
 //
-// Threads: any number may call any function at once, without locks; all are const. What decode() returns belongs to who asked.
+// Threads: any number may call any function at once, without locks; all are const. The caller owns what decode() returns.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,11 @@ class SegmentReader {
     SegmentHead head;          // head.lane.track is a position in tracks()
     EventIndex first = 0;      // position of its first event in its lane
     EventIndex count = 0;      // events
-    std::uint64_t offset = 0;  // of its frame in the file; and how many bytes are stored there
+    std::uint64_t offset = 0;  // offset of its frame in the file; then the bytes that are stored there
     std::uint32_t stored_bytes = 0;
   };
 
-  // Reads the index, the tables, and all frames but lane segments and values of counters. Fails with one sentence where the file can't be read, is not
+  // Reads the index, the tables, and all frames except lane segments and values of counters. Fails with one sentence if the file can't be read, is not
   // compacted, or has no sound index. O(index + tables): for a billion events about 16,000 heads of up to 2 KB.
   static Result<SegmentReader> open(const std::filesystem::path& path);
 
@@ -38,33 +38,32 @@ class SegmentReader {
   SegmentReader& operator=(SegmentReader&&) noexcept;
   ~SegmentReader();
 
-  // The trace but for the events and the values of counters: processes, threads, GPUs, names, details. It has no lanes, and so no tracks and
-  // no extent.
+  // The trace without events and values of counters: processes, threads, GPUs, names, details. It has no lanes, and so no tracks and no extent.
   [[nodiscard]] const std::shared_ptr<const Trace>& surroundings() const noexcept;
-  // By the numbers that segments have.
+  // Indexed by the track numbers that segments have.
   [[nodiscard]] std::span<const TrackKey> tracks() const noexcept;
-  // How many lanes a track has; 0 where it has none. O(1).
+  // Number of lanes of a track; 0 if it has none. O(1).
   [[nodiscard]] std::uint32_t lane_count(std::uint32_t track) const noexcept;
-  // All segments of a lane, by time; empty where there is no such lane. O(1).
+  // All segments of a lane, by time; empty if there is no such lane. O(1).
   [[nodiscard]] std::span<const Segment> segments(FileLane lane) const noexcept;
-  // Those with events that overlap the window, or start in it. O(log segments).
+  // The segments with events that overlap the window, or start in it. O(log segments).
   [[nodiscard]] std::span<const Segment> overlapping(FileLane lane, TimeRange window) const noexcept;
   [[nodiscard]] std::uint64_t event_count() const noexcept;
 
-  // The events of a segment, as a lane has them. Fails with one sentence where the file was changed, or the frame is damaged, or is not what
-  // its head says. O(events): one read of its bytes, no other frame is looked at.
+  // The events of a segment, as a lane has them. Fails with one sentence if the file was changed, or if the frame is damaged or does not match its
+  // head. O(events): it reads the bytes of this frame once, and of no other.
   [[nodiscard]] Result<std::shared_ptr<const LaneSegment>> decode(const Segment& segment) const;
 
-  // The same of times alone (SegmentTimes): what other columns hold is not looked at.
+  // As decode(), but only the times (SegmentTimes). The other columns are not looked at.
   [[nodiscard]] Result<std::shared_ptr<const LaneSegment>> decode_times(const Segment& segment) const;
 
-  // The whole trace, as load_trace() would have it, with lanes whose segments are decoded when they are needed (demanded_segments.h): it keeps
-  // the file open. Fails where the file has events beside its segments, or holds more than a file of its size can (limits.h). To be called
-  // once, on one thread. O(segments + values of counters), and O(events) of tracks of memory usage, whose totals are counters, and of lanes whose
-  // segments are not full; on all cores.
+  // The whole trace, as load_trace() would return it, with lanes whose segments are decoded when they are needed (demanded_segments.h); it keeps the
+  // file open. Fails if the file has events outside of its segments, or holds more than a file of its size can (limits.h). Must be called once, on one
+  // thread. O(segments + values of counters), plus O(events) for tracks of memory usage, whose totals are counters, and for lanes whose segments are
+  // not full; on all cores.
   //
-  // Calls progress, where given, after O(segments) with the trace whose counters have no values yet, and which lacks totals of memory, if there are
-  // any; then with what is done. One that is not to go on ends with what was read: the same trace.
+  // Calls progress, if given, after O(segments) with the trace whose counters have no values yet, and which lacks totals of memory, if there are any;
+  // then with the fraction done. If progress says to stop, returns what was read: the same trace.
   [[nodiscard]] Result<std::shared_ptr<const Trace>> trace(const LoadProgress& progress = {}) const;
 
  private:

@@ -1,5 +1,5 @@
-// What a program did with files, where its recording says so (--osrt-file-access): ranges of an NVTX domain of this name, which are called by the file's
-// path. Their category says what was done; of reads, writes and mappings, the payload is the bytes.
+// What a program did with files, if its recording has it (--osrt-file-access): ranges of an NVTX domain of this name, whose names are the paths of the
+// files. Their category says what was done. For reads, writes and mappings the payload is the number of bytes.
 #pragma once
 
 #include <cstdint>

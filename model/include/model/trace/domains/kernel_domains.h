@@ -1,5 +1,5 @@
-// What the kernel of the operating system was seen to do for threads: a trace keeps their calls of it as ranges of one NVTX domain, and events of
-// tracepoints as marks of another.
+// What the kernel of the operating system did for threads. A trace keeps system calls as ranges of one NVTX domain, and events of tracepoints as marks
+// of another.
 #pragma once
 
 #include <string_view>

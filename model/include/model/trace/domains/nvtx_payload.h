@@ -11,17 +11,17 @@ namespace lanescope {
 
 struct PayloadField {
   std::string name;
-  std::string value;  // a string's text, or a number as it stands there
+  std::string value;  // a string's text, or a number as it is in the JSON
 };
 
-// The fields in their order; those before the first that makes no sense. Threads: any.
+// The fields in their order, up to the first one that makes no sense. Threads: any.
 [[nodiscard]] std::vector<PayloadField> payload_fields(std::string_view json);
 
-// The field of that name as a whole number; none where there is none.
+// The field of that name as a whole number; nothing if there is no such field.
 [[nodiscard]] std::optional<std::int64_t> payload_integer(std::string_view json, std::string_view name);
 
-// Whether it is data of which nobody knew the fields, so that all there is of it is the number of its schema, its size and its first bytes:
-// what the fields are was said before the recording began, or never.
+// True if the payload is data whose fields nobody knew, so that only the number of its schema, its size and its first bytes are known. Its fields were
+// described before the recording started, or never.
 [[nodiscard]] bool has_unknown_fields(std::string_view json);
 
 }  // namespace lanescope

@@ -1,7 +1,7 @@
 // Segments of a lane that are decoded when they are needed, and the cache in which they stay (docs/adr/0019-segments-on-demand.md).
 //
-// Who reads an event pins its segment: each thread keeps the last few segments that it read, and finds them there without a lock. So a
-// segment that the cache gives up stays for as long as somebody reads it. Pins go with the thread.
+// Reading an event pins its segment: each thread keeps the last few segments that it read, and finds them there without a lock. So a segment that the
+// cache gives up stays for as long as somebody reads it. Pins end with the thread.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace lanescope {
 
 class Trace;
 
-// What events of one name take of a segment: how many they are, the sum of their durations, the shortest and the longest, in ns.
+// The events of one name in a segment: their number, the sum of their durations, the shortest and the longest duration, in ns.
 struct NameTime {
   NameId name = 0;
   std::uint32_t count = 0;
@@ -34,19 +34,19 @@ struct SegmentBounds {
   EventIndex count = 0;
   Nanoseconds first_start = 0;
   Nanoseconds last_start = 0;
-  Nanoseconds end = 0;   // of the last event
+  Nanoseconds end = 0;   // end of the last event
   Nanoseconds busy = 0;  // sum of durations
   CorrelationBounds correlations;
-  std::vector<NameTime> names;  // all that occur, each once; none where they are not known
+  std::vector<NameTime> names;  // all that occur, each once; empty if they are not known
   Nanoseconds longest = 0;      // no event lasts longer
 };
 
 // Threads: any number may call any function at once.
 class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
  public:
-  // Requires: bounds are in order, and do not overlap; every segment but the last has LaneSegment::kCapacity events, the last at least one.
-  // `outline`: what can be drawn of the lane without decoding anything. It has an event for each part of a segment, of up to 1,024 events, which
-  // begins with the part, lasts as long as its events together, and has the name that holds most of that, or none; and no details.
+  // Requires: bounds are in order, and do not overlap; every segment but the last has LaneSegment::kCapacity events, the last at least one. `outline`:
+  // what can be drawn of the lane without decoding anything. It has an event for each part of a segment (up to 1,024 events). This event starts with
+  // the part, lasts as long as the part's events together, and has the name that holds most of that time, or none. It has no details.
   DemandedSegments(std::vector<SegmentBounds> bounds, Lane outline);
   virtual ~DemandedSegments();
   DemandedSegments(const DemandedSegments&) = delete;
@@ -57,41 +57,42 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   // A number that no other segment of this process ever has.
   [[nodiscard]] std::uint64_t identity(std::size_t s) const noexcept { return first_identity_ + s; }
 
-  // The segment, which stays until this thread asks for another one, of any lane. O(1) for the last few; else O(events) where it is not in
-  // the cache: it is read and decoded, and that may wait for the disk.
+  // The segment, which stays until this thread asks for another one, of any lane. O(1) for the last few segments, or if it is in the cache. Otherwise
+  // O(events): it is read and decoded, which may wait for the disk.
   //
-  // One that can't be read is replaced by as many events without a name, of the same bounds and sum, and the cache knows the reason.
+  // A segment that can't be read is replaced by as many events without a name, with the same bounds and sum, and the cache knows the reason.
   [[nodiscard]] const LaneSegment& pinned(std::size_t s) const noexcept;
-  // The same for as long as the caller has it.
+  // As pinned(), but the segment stays for as long as the caller holds it.
   [[nodiscard]] std::shared_ptr<const LaneSegment> held(std::size_t s) const noexcept;
-  // The same, of which nothing but the times may be asked (SegmentTimes).
+  // As held(), but only the times may be asked for (SegmentTimes).
   [[nodiscard]] std::shared_ptr<const LaneSegment> held_times(std::size_t s) const noexcept;
-  // The same, read anew and not put into the cache: for who makes another segment of it.
+  // As held(), but read again and not put into the cache: for callers that make another segment of it.
   [[nodiscard]] std::shared_ptr<const LaneSegment> read_apart(std::size_t s) const {
     std::shared_ptr<const LaneSegment> segment = read(s);
     return segment ? segment : substitute(s);
   }
-  // Times alone, likewise; null where they can't be read alone.
+  // As read_apart(), but only the times; null if they can't be read alone.
   [[nodiscard]] std::shared_ptr<const LaneSegment> read_times_apart(std::size_t s) const { return is_unreadable(s) ? nullptr : read_times(s); }
-  // Whether one was replaced so far; whether one was, or this one, since it can't be read; whether one was for lack of memory. Any thread.
+  // True if a segment was replaced so far; if one, or this one, was replaced because it can't be read; if one was replaced for lack of memory. Any
+  // thread.
   [[nodiscard]] bool has_substitutes() const noexcept;
   [[nodiscard]] bool has_unreadable() const noexcept;
   [[nodiscard]] bool is_unreadable(std::size_t s) const noexcept;
   [[nodiscard]] bool lacked_memory() const noexcept;
-  // Of those that can't be read, the sentence that the cache was told: whose events they are, and what to do.
+  // The sentence that the cache was told about segments that can't be read: whose events they are, and what to do.
   [[nodiscard]] std::string damage_text() const { return origin() != nullptr ? origin()->damage_text() : own_damage_text(); }
 
  private:
   friend class SegmentCache;
   enum class Reason { kUnreadable, kNoMemory };
-  // Those of which these are made, segment by segment; null where these are read themselves.
+  // The segments from which these are made, segment by segment; null if these are read themselves.
   [[nodiscard]] virtual const DemandedSegments* origin() const noexcept { return nullptr; }
   [[nodiscard]] virtual std::string own_damage_text() const;
-  // Reads it. None where that is not possible; then the cache was told why. O(events).
+  // Reads it. Returns null if that is not possible; the cache was told why. O(events).
   [[nodiscard]] virtual std::shared_ptr<const LaneSegment> read(std::size_t s) const = 0;
-  // The same of times alone. None where that is not possible, and read() may be.
+  // As read(), but only the times. Returns null if that is not possible; read() may still be possible.
   [[nodiscard]] virtual std::shared_ptr<const LaneSegment> read_times(std::size_t) const { return nullptr; }
-  // What stands for one that can't be read.
+  // The replacement for a segment that can't be read.
   [[nodiscard]] std::shared_ptr<const LaneSegment> substitute(std::size_t s, Reason reason = Reason::kUnreadable) const;
 
   std::vector<SegmentBounds> bounds_;
@@ -101,9 +102,9 @@ class DemandedSegments : public std::enable_shared_from_this<DemandedSegments> {
   mutable std::vector<std::atomic<bool>> unreadable_;  // by segment
 };
 
-// What a lane demands, for as long as the lane is there; null where it holds its segments. O(log lanes). Any thread.
+// The segments that a lane demands, valid for as long as the lane exists; null if the lane holds its segments. O(log lanes). Any thread.
 [[nodiscard]] const DemandedSegments* demanded_segments(const Lane& lane) noexcept;
-// The outline of a lane; a lane that holds its segments is its own.
+// The outline of a lane. For a lane that holds its segments it is the lane itself.
 [[nodiscard]] const Lane& outline_of(const Lane& lane) noexcept;
 // Sum of all durations of a lane, in ns, without decoding anything. O(segments).
 [[nodiscard]] Nanoseconds busy_total(const Lane& lane) noexcept;
@@ -123,21 +124,21 @@ void for_each_named(const Lane& lane, Wanted&& wanted, Visit&& visit) {
   }
 }
 
-// Whether all events of a trace are in memory, so that nothing that is asked of them waits for the disk. O(lanes).
+// True if all events of a trace are in memory, so that no question about them waits for the disk. O(lanes).
 [[nodiscard]] bool holds_events(const Trace& trace) noexcept;
-// Whether events without names stand for some that could not be read, or for which there was no memory: then no answer about the trace is one.
+// True if events without names stand for events that could not be read, or for which there was no memory: then no answer about the trace is right.
 // O(lanes). Any thread.
 [[nodiscard]] bool has_substitutes(const Trace& trace) noexcept;
-// Fails where has_substitutes(), with one sentence for each file of this trace that can't be read, and one where memory lacked: for who is about to
-// hand out what was made of the trace's events. O(lanes).
+// Fails if has_substitutes(), with one sentence for each file of this trace that can't be read, and one if memory lacked. For callers that are about to
+// hand out results from the trace's events. O(lanes).
 [[nodiscard]] Result<void> check_all_was_read(const Trace& trace);
-// Whether there is memory for all events of a trace: not where they are read from a file when they are needed, nor where some of a recording that
-// goes on are in a temporary file. Who keeps something for each event may do so here alone. O(segments).
+// True if there is memory for all events of a trace. False if they are read from a file when they are needed, or if some events of a growing recording
+// are in a temporary file. Only if true may a caller keep something for each event. O(segments).
 [[nodiscard]] bool has_memory_for_events(const Trace& trace) noexcept;
 
-// Keeps decoded segments of all traces of this process within a budget of bytes: the longest unused ones go first.
+// Keeps decoded segments of all traces of this process within a budget of bytes. The segments that were unused longest go first.
 //
-// Segments that threads have pinned count, but cannot go: at least eight a thread, which are 11 MB where all are full.
+// Segments that threads have pinned count, but cannot go: at least eight a thread, which are 11 MB if all are full.
 //
 // Threads: any number may call any function at once.
 class SegmentCache {
@@ -151,24 +152,24 @@ class SegmentCache {
 
   struct Use {
     std::uint64_t budget = 0;    // bytes
-    std::uint64_t used = 0;      // bytes of segments that are decoded
-    std::uint64_t most = 0;      // that were used at once
+    std::uint64_t used = 0;      // bytes of decoded segments
+    std::uint64_t most = 0;      // most bytes that were used at once
     std::uint64_t segments = 0;  // in the cache
-    std::uint64_t decoded = 0;   // how often one was decoded
-    std::uint64_t times = 0;     // or times of one alone
-    std::uint64_t ahead = 0;     // or begun to be, before anybody asked for it
-    std::uint64_t dropped = 0;   // and given up again for lack of room
+    std::uint64_t decoded = 0;   // how often a segment was decoded
+    std::uint64_t times = 0;     // how often only the times of one were decoded
+    std::uint64_t ahead = 0;     // how often decoding was started before anybody asked for it
+    std::uint64_t dropped = 0;   // how often a segment was given up for lack of room
   };
   [[nodiscard]] Use use() const noexcept;
 
-  // What can't be read any more, one sentence for each file; empty where all can be.
+  // The files that can't be read any more, one sentence for each; empty if all can be read.
   [[nodiscard]] std::vector<std::string> problems() const;
-  // The same, for who tells them: they are forgotten here, and come again where one is met again.
+  // As problems(), for callers that tell the user: problems are forgotten here, and reported again when they occur again.
   [[nodiscard]] std::vector<std::string> take_problems();
   static constexpr std::string_view kShortage = "There was not enough memory: not all is shown. Close other programs, or give Lanescope less of it for events.";
-  // Adds one, once.
+  // Adds a problem, unless it is there already.
   void report(std::string sentence);
-  // Says from now on that there was not enough memory for something, and gives up all segments that nobody reads.
+  // Reports from now on that there was not enough memory for something, and gives up all segments that nobody reads.
   void report_shortage() noexcept;
 
   SegmentCache(const SegmentCache&) = delete;
@@ -179,12 +180,12 @@ class SegmentCache {
   SegmentCache();
   ~SegmentCache();
 
-  // From the cache, else decoded; where memory lacks for that, what stands for it. Throws std::bad_alloc where it lacks for that, too. When
-  // segments of a lane are asked for one after the other, the next are decoded meanwhile.
+  // Returns the segment from the cache, or decodes it; if there is no memory for that, returns its substitute. Throws std::bad_alloc if there is no
+  // memory for that, either. If segments of a lane are asked for one after the other, the next ones are decoded meanwhile.
   [[nodiscard]] std::shared_ptr<const LaneSegment> take(const DemandedSegments& from, std::size_t s);
-  // Whatever of it is in the cache, else its times alone, decoded; where these can't be read, as take().
+  // Returns what the cache has of the segment, or its decoded times alone. If these can't be read, acts as take().
   [[nodiscard]] std::shared_ptr<const LaneSegment> take_times(const DemandedSegments& from, std::size_t s);
-  // Forgets all of a lane that is gone.
+  // Forgets all segments of a lane that is gone.
   void forget(std::uint64_t first_identity, std::size_t count) noexcept;
   [[nodiscard]] std::uint64_t pinned_bytes_per_thread() const noexcept;
 

@@ -1,7 +1,7 @@
 // A table that only grows, and that readers share with its one writer.
 //
-// Rows live in blocks that never move. A copy of the table is a snapshot: it shares the blocks, keeps its own size, and may be read
-// from any thread without locks while the writer goes on appending to the original, because rows below a snapshot's size never change.
+// Rows live in blocks that never move. A copy of the table is a snapshot: it shares the blocks, keeps its own size, and may be read from any thread
+// without locks while the writer appends to the original, because rows below a snapshot's size never change.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,14 @@ class AppendOnlyTable {
   // Requires: index < size().
   const Row& operator[](std::size_t index) const noexcept { return (*blocks_[index / kBlockRows])[index % kBlockRows]; }
 
-  // A copy that may grow by itself: rows appended to one are not seen by the other. O(kBlockRows).
+  // A copy that may grow independently: rows that are appended to one are not seen by the other. O(kBlockRows).
   [[nodiscard]] AppendOnlyTable detached() const {
     AppendOnlyTable copy = *this;
     if (size_ % kBlockRows != 0) copy.blocks_.back() = std::make_shared<Block>(*blocks_.back());
     return copy;
   }
 
-  // Returns the new row's index. The writer only.
+  // Returns the new row's index. Only the writer may call it.
   std::size_t append(Row row) {
     if (size_ % kBlockRows == 0) blocks_.push_back(std::make_shared<Block>(kBlockRows));
     (*blocks_.back())[size_ % kBlockRows] = std::move(row);

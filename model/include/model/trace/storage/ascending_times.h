@@ -1,4 +1,4 @@
-// Times that ascend, as 32-bit distances from the first where the last allows it: 4 bytes each instead of 8.
+// Ascending times, as 32-bit distances from the first if the last allows it: 4 bytes each instead of 8.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@ namespace lanescope {
 class AscendingTimes {
  public:
   using Distance = std::uint32_t;                                              // ns after the first
-  static constexpr Distance kFarthest = std::numeric_limits<Distance>::max();  // farther than any that is kept as a distance
+  static constexpr Distance kFarthest = std::numeric_limits<Distance>::max();  // larger than any distance that is kept
 
   AscendingTimes() = default;
-  // Of time_of(0) to time_of(count - 1). Requires: they ascend. They lie in `memory`, where that is given and has room.
+  // Keeps time_of(0) to time_of(count - 1). Requires: they ascend. They lie in `memory`, if that is given and has room.
   template <typename TimeOf>
   explicit AscendingTimes(std::size_t count, TimeOf time_of, ColumnMemory* memory = nullptr) {
     if (count == 0) return;
@@ -40,7 +40,7 @@ class AscendingTimes {
   [[nodiscard]] Nanoseconds front() const noexcept { return first_; }
   // Requires: not empty.
   [[nodiscard]] Nanoseconds back() const noexcept { return (*this)[size() - 1]; }
-  // First of [from, to) that is not before t, else `to`. O(log n).
+  // First of [from, to) that is not before t, otherwise `to`. O(log n).
   [[nodiscard]] std::size_t lower_bound(Nanoseconds t, std::size_t from, std::size_t to) const noexcept {
     const auto within = [&](const auto& times, auto wanted) {
       return static_cast<std::size_t>(std::lower_bound(times.begin() + from, times.begin() + to, wanted) - times.begin());
@@ -48,13 +48,13 @@ class AscendingTimes {
     return far_.empty() ? within(near_, distance(t)) : within(far_, t);
   }
 
-  // As they are kept: one of the two has them.
+  // The stored times: one of the two spans has them.
   [[nodiscard]] std::span<const Distance> near() const noexcept { return {near_.data(), near_.size()}; }
   [[nodiscard]] std::span<const Nanoseconds> far() const noexcept { return {far_.data(), far_.size()}; }
-  // What to look for among near(): the distance of t, or that of the first or kFarthest where t lies before or behind all there can be.
+  // The distance to look for among near(): the distance of t, or the distance of the first or kFarthest if t lies before or after all possible times.
   [[nodiscard]] Distance distance(Nanoseconds t) const noexcept {
     if (t <= first_) return 0;
-    // Unsigned, since two times can lie farther apart than Nanoseconds reach.
+    // Unsigned, because two times can lie farther apart than the range of Nanoseconds.
     const std::uint64_t after = static_cast<std::uint64_t>(t) - static_cast<std::uint64_t>(first_);
     return after >= kFarthest ? kFarthest : static_cast<Distance>(after);
   }
@@ -65,13 +65,13 @@ class AscendingTimes {
     else
       __builtin_prefetch(&far_[i]);
   }
-  // On the heap.
+  // Bytes on the heap.
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return near_.memory_bytes() + far_.memory_bytes(); }
 
  private:
   Nanoseconds first_ = 0;
   FixedArray<Distance> near_;
-  FixedArray<Nanoseconds> far_;  // instead, where distances do not fit
+  FixedArray<Nanoseconds> far_;  // used instead if distances do not fit
 };
 
 }  // namespace lanescope

@@ -1,4 +1,4 @@
-// An array whose size is known when it is made: on the heap, or in memory that somebody else has for many of them and that outlives it.
+// An array whose size is known when it is made: on the heap, or in memory that somebody else owns for many arrays and that outlives it.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace lanescope {
 
-// Memory that is given away from its beginning on, and never taken back. One thread at a time.
+// Memory that is given out from its start on, and never taken back. One thread at a time.
 class ColumnMemory {
  public:
   ColumnMemory() = default;
   explicit ColumnMemory(std::span<std::byte> memory) : memory_(memory) {}
 
-  // Aligned for any number; null where there is no room.
+  // Aligned for any number; null if there is no room.
   [[nodiscard]] std::byte* take(std::size_t bytes) noexcept {
     constexpr std::size_t kAlignment = 16;
     const std::size_t begin = (taken_ + kAlignment - 1) / kAlignment * kAlignment;
@@ -38,7 +38,7 @@ class FixedArray {
 
  public:
   FixedArray() = default;
-  // Its values are not set yet. It lies in `memory` where that is given and has room.
+  // Its values are not set yet. It lies in `memory`, if that is given and has room.
   explicit FixedArray(std::size_t size, ColumnMemory* memory = nullptr) : size_(size) {
     if (memory != nullptr)
       if (std::byte* const place = memory->take(size * sizeof(Value)))
@@ -64,7 +64,7 @@ class FixedArray {
   [[nodiscard]] const Value* data() const noexcept { return values_; }
   [[nodiscard]] const Value* begin() const noexcept { return values_; }
   [[nodiscard]] const Value* end() const noexcept { return values_ + size_; }
-  // On the heap.
+  // Bytes on the heap.
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return own_ != nullptr ? size_ * sizeof(Value) : 0; }
 
  private:

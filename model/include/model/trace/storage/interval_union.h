@@ -1,7 +1,7 @@
-// Intervals of time that neither overlap nor touch, in order: 8 bytes each, 16 where 8192 in a row span more than four seconds.
+// Intervals of time that neither overlap nor touch, in order: 8 bytes each, 16 if 8192 in a row span more than four seconds.
 //
-// Immutable and cheap to copy: intervals lie in parts, which one that goes on where another was cut off shares with it. Full parts may go to a
-// temporary file (scratch_memory.h).
+// Immutable and cheap to copy: intervals lie in parts, and a union that continues another one shares its parts. Full parts may go to a temporary file
+// (scratch_memory.h).
 #pragma once
 
 #include <algorithm>
@@ -31,14 +31,14 @@ class IntervalUnion {
   [[nodiscard]] Nanoseconds total() const noexcept { return parts_.empty() ? 0 : parts_.back()->covered.back(); }  // covered time. O(1)
   // Covered time within the window. O(log n).
   [[nodiscard]] Nanoseconds covered(TimeRange window) const noexcept { return window.empty() ? 0 : covered_before(window.end) - covered_before(window.begin); }
-  // Time that both cover. O(n).
+  // Time that both unions cover. O(n).
   [[nodiscard]] Nanoseconds overlap(const IntervalUnion& other) const noexcept;
 
   // First interval with start >= t. O(log n).
   [[nodiscard]] std::size_t lower_bound(Nanoseconds t) const noexcept;
   // Covered time before t. O(log n).
   [[nodiscard]] Nanoseconds covered_before(Nanoseconds t) const noexcept { return covered_before(t, lower_bound(t)); }
-  // covered_before() of each. Requires: `times` ascend.
+  // covered_before() of each time. Requires: `times` ascend.
   void covered_before(std::span<const Nanoseconds> times, std::span<Nanoseconds> into) const noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
@@ -47,7 +47,7 @@ class IntervalUnion {
   struct Part {
     Part(std::span<const Nanoseconds> starts_of, std::span<const Nanoseconds> covered_before_them, EventMemory memory);
     [[nodiscard]] std::size_t size() const noexcept { return starts.size(); }
-    std::shared_ptr<ScratchBlock> block;  // in which they lie; null: on the heap
+    std::shared_ptr<ScratchBlock> block;  // in which the columns lie; null: on the heap
     AscendingTimes starts;
     AscendingTimes covered;  // before each interval; one more than there are intervals
   };
@@ -58,14 +58,14 @@ class IntervalUnion {
   std::vector<std::shared_ptr<const Part>> parts_;  // all but the last are full
 };
 
-// Makes one of intervals that may overlap and touch.
+// Makes a union of intervals that may overlap and touch.
 class IntervalUnion::Writer {
  public:
   explicit Writer(EventMemory memory = EventMemory::kAll);
-  // Goes on where `before` was at `t`, whatever that has from then on.
+  // Continues `before` as it was at `t`, without what it has from then on.
   Writer(const IntervalUnion& before, Nanoseconds t, EventMemory memory = EventMemory::kAll);
 
-  // Requires: start <= end, and no start before that of an earlier one. Returns what of it was covered already: [start, the result).
+  // Requires: start <= end, and no start before that of an earlier interval. Returns the end of the part that was covered already: [start, the result).
   Nanoseconds add(Nanoseconds start, Nanoseconds end) {
     if (start == end) return start;
     if (open_ && start <= open_end_) {
@@ -89,7 +89,7 @@ class IntervalUnion::Writer {
   EventMemory memory_;
   IntervalUnion into_;
   std::vector<Nanoseconds> starts_;   // of the part that is written
-  std::vector<Nanoseconds> covered_;  // before each of them, and after the last
+  std::vector<Nanoseconds> covered_;  // before each of the starts, and after the last
   bool open_ = false;                 // the last interval may still grow
   Nanoseconds open_start_ = 0;
   Nanoseconds open_end_ = 0;

@@ -1,4 +1,4 @@
-// The texts of a trace by their ids: an AppendOnlyTable (which see) of text, in 16 bytes each and what the text itself takes.
+// The texts of a trace by their ids: an AppendOnlyTable (see there) of text. It takes 16 bytes a text plus the bytes of the text.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class NameTable {
   // Requires: index < size(). The text stays where it is while any copy of the table lives.
   [[nodiscard]] std::string_view operator[](std::size_t index) const noexcept { return texts_[index]; }
 
-  // A copy that may grow by itself. O(1).
+  // A copy that may grow independently. O(1).
   [[nodiscard]] NameTable detached() const {
     NameTable copy = *this;
     copy.texts_ = texts_.detached();
@@ -27,7 +27,7 @@ class NameTable {
     return copy;
   }
 
-  // Returns the new text's index. The writer only.
+  // Returns the new text's index. Only the writer may call it.
   std::size_t append(std::string_view text) {
     if (text.size() > free_bytes_) {
       free_bytes_ = std::max(text.size(), std::min(kLargestPiece, kSmallestPiece + memory_bytes_));

@@ -1,8 +1,8 @@
-// A column of numbers of 32 bits that are near each other, in as few bytes as they need: their distances from the least of all, or of the
-// 16 that stand together, in none, one, two or four bytes each.
+// A column of 32-bit numbers that are near each other, in as few bytes as they need: as distances from the least of all, or from the least of 16 in a
+// row, in zero, one, two or four bytes each.
 //
-// Names and details of a lane's events are few, so their ids need one byte or two. Correlation ids ascend: far in all, little in 16 events.
-// Immutable. Any number of threads may read it.
+// Names and details of a lane's events are few, so their ids need one byte or two. Correlation ids ascend: their range is wide over all events, and
+// narrow within 16 events. Immutable. Any number of threads may read it.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace lanescope {
 class PackedColumn {
  public:
   PackedColumn() = default;
-  // Of value_of(0) to value_of(count - 1). O(count). They lie in `memory`, where that is given and has room.
+  // Keeps value_of(0) to value_of(count - 1). O(count). They lie in `memory`, if that is given and has room.
   template <typename ValueOf>
   explicit PackedColumn(std::size_t count, ValueOf value_of, ColumnMemory* memory = nullptr) {
     if (count == 0) return;
@@ -34,7 +34,7 @@ class PackedColumn {
           high = std::max(high, value);
         }
       };
-      block + kBlock <= count ? consider(block + kBlock) : consider(count);  // the first is a loop whose length is known
+      block + kBlock <= count ? consider(block + kBlock) : consider(count);  // the first call is a loop whose length is known
       least = std::min(least, low);
       largest = std::max(largest, high);
       widest_block = std::max(widest_block, high - low);
@@ -79,9 +79,9 @@ class PackedColumn {
     return base;
   }
 
-  // Whether values [first, last) of both are the same.
+  // True if values [first, last) of both are the same.
   [[nodiscard]] bool same(const PackedColumn& other, std::size_t first, std::size_t last) const noexcept {
-    // Where both are kept in the same way, they can be compared as they are kept.
+    // If both are stored in the same way, the stored bytes can be compared.
     if (width_ == other.width_ && !by_block_ && !other.by_block_ && base_ == other.base_) {
       const std::size_t width = bytes_of(width_);
       return std::memcmp(memory_.data() + values_at_ + first * width, other.memory_.data() + other.values_at_ + first * width, (last - first) * width) == 0;
@@ -91,7 +91,7 @@ class PackedColumn {
   }
 
   void prefetch(std::size_t i) const noexcept { __builtin_prefetch(memory_.data() + values_at_ + i * bytes_of(width_)); }
-  // On the heap.
+  // Bytes on the heap.
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return memory_.memory_bytes(); }
 
  private:
@@ -110,7 +110,7 @@ class PackedColumn {
     std::memcpy(&value, memory_.data() + at, sizeof(value));
     return value;
   }
-  // Distances of this many bytes; of none for void.
+  // Writes distances of this many bytes; for void, of none.
   template <typename Distance, typename ValueOf>
   void put_all(std::size_t count, ValueOf value_of) noexcept {
     const auto put = [](std::byte* at, auto value) { std::memcpy(at, &value, sizeof(value)); };
@@ -130,9 +130,9 @@ class PackedColumn {
     }
   }
 
-  FixedArray<std::byte> memory_;  // the least of each block, where the values' distances are from those; then the distances
+  FixedArray<std::byte> memory_;  // the least of each block, if distances are from those; then the distances
   std::size_t values_at_ = 0;
-  std::uint32_t base_ = 0;  // the least of all: here, so that to read a value takes one miss of the cache
+  std::uint32_t base_ = 0;  // the least of all: kept here, so that reading a value costs one cache miss
   Width width_ = Width::kZero;
   bool by_block_ = false;
 };

@@ -1,6 +1,4 @@
-// Finds what a trace says of streams, domains, devices and the like by their ids, and its tracks by their process. Internal to Trace.
-//
-// Immutable; positions in the trace's tables, sorted by key. All searches are O(log n).
+// Finds streams, domains, devices and the like in a trace by their ids, and tracks by their process. Internal to Trace.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +11,7 @@
 
 namespace lanescope {
 
-// Positions of rows by a key; rows of one key in the order of their positions.
+// Positions of rows by a key; rows with the same key are in the order of their positions.
 template <typename Key>
 class KeyIndex {
  public:
@@ -32,7 +30,7 @@ class KeyIndex {
       found.push_back(at->second);
     return found;
   }
-  // The first row with this key; kNone where there is none.
+  // The first row with this key; kNone if there is none.
   [[nodiscard]] std::uint32_t first(const Key& key) const noexcept {
     const auto found = std::lower_bound(entries_.begin(), entries_.end(), Entry{key, 0});
     return found == entries_.end() || found->first != key ? kNone : found->second;

@@ -1,9 +1,9 @@
-// What is known of any part of a run of events without a look at each of them: which name holds most of the time, and the longest event.
+// What is known of any part of a run of events without a look at each event: which name holds most of the time, and the longest event.
 //
-// An 8-ary pyramid over blocks of 16 events: the weighted majority (Misra-Gries with one counter) and the longest of what is below a node.
-// 24 bytes a node, so less than 2 bytes an event.
+// An 8-ary pyramid over blocks of 16 events. A node holds the weighted majority (Misra-Gries with one counter) and the longest event of everything
+// below it. A node takes 24 bytes, which is less than 2 bytes an event.
 //
-// It does not keep the events: the caller hands them in again as an object with duration(EventIndex) and name(EventIndex).
+// It does not keep the events: the caller passes them again as an object with duration(EventIndex) and name(EventIndex).
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@ namespace lanescope {
 
 struct LaneSummary {
   EventIndex count = 0;
-  NameId dominant = 0;     // the name that holds most of the time, where one name holds more than half; else a candidate
+  NameId dominant = 0;     // the name that holds most of the time, if one name holds more than half; otherwise a candidate
   Nanoseconds weight = 0;  // at least the surplus of `dominant` over all others together: its time is at most half of weight plus total
   EventIndex longest = 0;  // index of the longest event, the first of several
   Nanoseconds longest_duration = -1;
 
   // Adds one candidate of a weighted majority vote to the running one. Requires: no weight is negative.
   void vote(NameId name, Nanoseconds candidate_weight) noexcept {
-    // Without a branch: which of several names comes next is not to be foreseen. A weight below 0 is that of the other name.
+    // Without a branch, because it can't be predicted which of several names comes next. A weight below 0 belongs to the other name.
     const Nanoseconds against = name == dominant ? 0 : -1;
     const Nanoseconds sum = weight + ((candidate_weight ^ against) - against);
     const Nanoseconds is_other = sum >> 63;
@@ -45,7 +45,7 @@ class SummaryPyramid {
   static constexpr EventIndex kFanOut = 8;
 
   SummaryPyramid() = default;
-  // Of events [0, size). O(size). It lies in `memory`, where that is given and has room.
+  // Summarizes events [0, size). O(size). It lies in `memory`, if that is given and has room.
   template <typename Events>
   SummaryPyramid(const Events& events, EventIndex size, ColumnMemory* memory = nullptr) {
     FixedArray<Node> level((size + kBlock - 1) / kBlock, memory);
@@ -68,7 +68,7 @@ class SummaryPyramid {
     levels_.push_back(std::move(level));
   }
 
-  // Folds events [first, last) into `into`, their indexes raised by `offset`. O(log size).
+  // Folds events [first, last) into `into`, with their indexes raised by `offset`. O(log size).
   template <typename Events>
   void summarize(const Events& events, EventIndex first, EventIndex last, LaneSummary& into, EventIndex offset) const noexcept {
     into.count += last - first;
@@ -87,7 +87,7 @@ class SummaryPyramid {
     while (first < last) add_event(events, first++, into, offset);
   }
 
-  // Asks the cache for what summaries that begin or end at an event will read.
+  // Prefetches into the cache what summaries that start or end at an event will read.
   void prefetch(EventIndex i) const noexcept {
     std::size_t node = i / kBlock;
     for (const auto& level : levels_) {
@@ -97,7 +97,7 @@ class SummaryPyramid {
     }
   }
 
-  // On the heap.
+  // Bytes on the heap.
   [[nodiscard]] std::size_t memory_bytes() const noexcept {
     std::size_t bytes = 0;
     for (const auto& level : levels_) bytes += level.memory_bytes();
@@ -123,7 +123,7 @@ class SummaryPyramid {
     into.consider_longest(offset + node.longest, node.longest_duration);
   }
 
-  std::vector<FixedArray<Node>> levels_;  // levels_[0]: one node a block; each next covers kFanOut of the one below
+  std::vector<FixedArray<Node>> levels_;  // levels_[0]: one node a block; each next level covers kFanOut nodes of the one below
 };
 
 }  // namespace lanescope

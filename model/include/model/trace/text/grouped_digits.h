@@ -1,4 +1,4 @@
-// Numbers as people read them, the same wherever they stand: with a comma between groups of three digits. Pure functions.
+// Numbers as people read them, in the same form everywhere: with a comma between groups of three digits. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace lanescope {
 
 // "1,204,331".
 [[nodiscard]] std::string grouped_digits(std::uint64_t number);
-// Groups the digits in front of the point of a decimal number, which is what the text has from `first` on, with its sign: "-1204331.5" becomes
+// Groups the digits in front of the point of a decimal number. The number, with its sign, is the text from `first` on: "-1204331.5" becomes
 // "-1,204,331.5".
 void group_digits(std::string& text, std::size_t first = 0);
 

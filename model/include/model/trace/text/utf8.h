@@ -1,4 +1,4 @@
-// Text that may not be what it should: names come from programs, which put any bytes into them.
+// Text that may be invalid: names come from programs, which put any bytes into them.
 #pragma once
 
 #include <string>
@@ -9,16 +9,17 @@ namespace lanescope {
 // The text with every byte that is not part of a UTF-8 sequence replaced by U+FFFD.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
 
-// The front of a text, never to within a character. Bytes that are not UTF-8 count as the characters around them do. O(n).
+// The front of a text, which never ends within a character. Bytes that are not UTF-8 count like the characters around them. O(n).
 [[nodiscard]] std::string_view first_characters(std::string_view text, std::size_t most) noexcept;
 [[nodiscard]] std::string_view first_bytes(std::string_view text, std::size_t most) noexcept;
 
 enum class LineBreaks {
-  kEscaped,  // \n, \r and \t, too
-  kKept,     // line feeds and tabs stay
+  kEscaped,  // also \n, \r and \t
+  kKept,     // line feeds and tabs are kept
 };
-// Appends the text so that a terminal shows it and does nothing else: control characters (C0, DEL, C1), which may move the cursor, set
-// titles or answer for the user, become \u001b, as in JSON; \r, and as is asked \n and \t, these. What is not UTF-8 becomes U+FFFD. O(n).
+// Appends the text so that a terminal shows it and does nothing else. Control characters (C0, DEL, C1), which could move the cursor, set titles or
+// answer in place of the user, become \u001b, as in JSON; \r becomes "\r", and so do \n and \t if `breaks` says so. Bytes that are not UTF-8 become
+// U+FFFD. O(n).
 void append_printable(std::string& to, std::string_view text, LineBreaks breaks);
 [[nodiscard]] std::string printable(std::string_view text, LineBreaks breaks);
 

@@ -14,8 +14,8 @@
 
 namespace lanescope {
 
-// Calls part(i) for each i below `count`, in any order, on as many threads as there are cores, and returns when all have ended. Where one
-// throws, no further part begins, and the first that did is thrown here. Worth it for parts of a millisecond or more.
+// Calls part(i) for each i below `count`, in any order, on as many threads as there are cores, and returns when all have ended. If one throws, no
+// further part starts, and the first exception is thrown here. Worthwhile for parts of a millisecond or more.
 template <typename Part>
 void parallel_for(std::size_t count, const Part& part) {
   std::atomic<std::size_t> next{0};
@@ -34,7 +34,7 @@ void parallel_for(std::size_t count, const Part& part) {
     const std::size_t threads = std::min<std::size_t>(count, usable_cores());
     try {
       for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
-    } catch (const std::system_error&) {  // no room for another thread: those that run do its part
+    } catch (const std::system_error&) {  // no room for another thread: the threads that run do its part
     }
     work();
   }

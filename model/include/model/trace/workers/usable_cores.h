@@ -3,7 +3,7 @@
 
 namespace lanescope {
 
-// At least 1. Fewer than the machine has where the process is confined to some (taskset, cpusets of containers).
+// At least 1. Fewer than the machine has if the process is confined to some (taskset, cpusets of containers).
 [[nodiscard]] unsigned usable_cores() noexcept;
 
 }  // namespace lanescope

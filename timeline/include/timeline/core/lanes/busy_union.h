@@ -1,8 +1,8 @@
-// When at least one of several lanes is busy: makes "busy" of a row that combines lanes exact, never more than the time there is.
+// When at least one of several lanes is busy: makes the busy time of a row that combines lanes exact, so that it never exceeds the elapsed time.
 //
-// It knows how far the sum over the lanes exceeds that. Lanes whose events never run at once (kernels and copies of one stream, one
-// kernel's launches) need nothing for it; others the times at which two, three, ... run at once, or the union of all events, whichever are
-// fewer intervals. Immutable and cheap to copy.
+// It stores by how much the sum over the lanes exceeds the union. Lanes whose events never overlap (kernels and copies of one stream, launches of one kernel)
+// need no storage. For other lanes it stores either the times at which two, three, ... run at once, or the union of all events, whichever has fewer intervals.
+// Immutable and cheap to copy.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@
 
 namespace lanescope::timeline {
 
-// A lane, or a subset of one, as far as unions need to know it. What it refers to must outlive it.
+// A lane, or a subset of one, as input of a union. The objects that it refers to must outlive it.
 struct BusyLane {
   const Lane* lane = nullptr;
-  const LaneSubset* subset = nullptr;  // of the lane, where not all of it counts
+  const LaneSubset* subset = nullptr;  // of the lane, if not all of its events count
 };
 
 class BusyUnion {
@@ -26,12 +26,12 @@ class BusyUnion {
   BusyUnion() = default;  // of one lane
   // O(events · log lanes).
   explicit BusyUnion(std::span<const BusyLane> lanes);
-  // The same for lanes that have grown: `before` is the union of their earlier states, which had the same events up to `unchanged_until`.
-  // O(events after it), but now and then, when there are twice as many, all.
+  // The same for lanes that have grown: `before` is the union of their earlier states, which had the same events until `unchanged_until`. O(events after it),
+  // except that all events are processed when their number has doubled.
   BusyUnion(std::span<const BusyLane> lanes, const BusyUnion& before, Nanoseconds unchanged_until);
 
-  // Busy time between each time and the next. On entry, `busy` has the sum over the lanes for each. Requires: `times` ascend and are one
-  // more. O(times · lanes at once · log n).
+  // Busy time between each time and the next. On entry, `busy` has the sum over the lanes for each. Requires: `times` ascend and have one more element than
+  // `busy`. O(times · lanes at once · log n).
   void unite(std::span<const Nanoseconds> times, std::span<Nanoseconds> busy) const;
   [[nodiscard]] std::size_t intervals() const noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
@@ -47,8 +47,8 @@ class BusyUnion {
   std::vector<IntervalUnion> layers_;
 };
 
-// What BusyUnion::unite() says, from the events alone: for lanes of which no union is kept, as it would take memory for each event.
-// O(events from the first time to the last · log lanes).
+// Computes BusyUnion::unite() from the events alone, for lanes whose union is not kept because it would take memory for each event. O(events from the first
+// time to the last · log lanes).
 void unite_events(std::span<const BusyLane> lanes, std::span<const Nanoseconds> times, std::span<Nanoseconds> busy);
 
 }  // namespace lanescope::timeline

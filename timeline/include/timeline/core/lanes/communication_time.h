@@ -1,7 +1,7 @@
-// When GPUs communicated, and how much of that was waiting for another rank, ready to be drawn and asked.
+// When GPUs communicated, and how much of that time they waited for another rank, for drawing and for queries.
 //
-// The kernel of a collective first waits until the last rank has come, then it moves data (model/analysis/threads/waits.h). A row waits where nothing
-// else runs on it meanwhile: a kernel that computes beside a collective that waits is work. Immutable and cheap to copy; any thread may read it.
+// The kernel of a collective first waits until the last rank has arrived, then it moves data (model/analysis/threads/waits.h). A row waits if nothing else runs
+// on it meanwhile: if a computing kernel runs beside a waiting collective, the row works. Immutable and cheap to copy; any thread may read it.
 #pragma once
 
 #include <map>
@@ -18,25 +18,25 @@ namespace lanescope::timeline {
 class CommunicationTime {
  public:
   CommunicationTime() = default;
-  // O(kernels · log lanes) for each row that shows them; some 60 bytes a communication kernel. Empty when asked to stop.
+  // O(kernels · log lanes) for each row that shows them; about 60 bytes per communication kernel. Empty when asked to stop.
   explicit CommunicationTime(const Trace& trace, const std::stop_token& stop = {});
 
   [[nodiscard]] bool has_waits() const noexcept { return of_ && !of_->waits.empty(); }
 
-  // The part of a kernel of the lane in which it waited, which is its beginning; none where it did not wait. O(log n).
+  // The part of a kernel of the lane in which it waited, which is at its start; nothing if it did not wait. O(log n).
   [[nodiscard]] std::optional<TimeRange> wait_of(LaneId lane, Nanoseconds start_of_kernel) const;
-  // Time within the window in which what the level of a row shows did nothing but wait. O(log n).
+  // Time within the window in which the level of a row only waited. O(log n).
   [[nodiscard]] Nanoseconds waited(const Level& level, TimeRange window) const;
-  // How much of each pixel column that is, 0 to 1; none where the level never waits. O(width · log n).
+  // The waiting share of each pixel column, 0 to 1; empty if the level never waits. O(width · log n).
   [[nodiscard]] std::vector<float> waiting_columns(const Level& level, const Viewport& viewport) const;
 
   struct OfGpu {
     GpuId gpu = kNone;
     Nanoseconds communicated = 0;  // in which a communication kernel ran
-    Nanoseconds alone = 0;         // ...and nothing else did
-    Nanoseconds waited = 0;        // ...and it did nothing but wait
+    Nanoseconds alone = 0;         // in which only communication kernels ran
+    Nanoseconds waited = 0;        // in which it only waited
   };
-  // Of each GPU that communicates at all. O(GPUs · log n).
+  // For each GPU that communicates. O(GPUs · log n).
   [[nodiscard]] std::vector<OfGpu> within(TimeRange window) const;
 
  private:
@@ -50,7 +50,7 @@ class CommunicationTime {
   };
   struct Times {
     std::map<LaneId, Lane> waits;           // of each lane of kernels
-    std::map<Level, Lane, ByLanes> levels;  // in which nothing else runs: of each level of a row that ever waits
+    std::map<Level, Lane, ByLanes> levels;  // waits in which nothing else runs: of each level of a row that ever waits
     std::map<GpuId, GpuLanes> gpus;
   };
   class Builder;

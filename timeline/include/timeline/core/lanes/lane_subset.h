@@ -1,9 +1,9 @@
-// Some of a lane's events, in order, as if they were a lane: those of one kernel name, of one class of copies, or that a search found.
+// Some events of a lane, in order, with the interface of a lane: those of one kernel name, of one class of copies, or matches of a search.
 //
-// It refers to the lane's events instead of copying them: under 7 bytes an event, with prefix sums of busy time and a SummaryPyramid.
-// Immutable and cheap to copy: it shares its parts, and so does the subset of a lane that has grown. Any thread may read it.
+// It refers to the lane's events instead of copying them: less than 7 bytes per event, with prefix sums of busy time and a SummaryPyramid. Immutable and cheap
+// to copy: copies share their parts, and so does the subset of a lane that has grown. Any thread may read it.
 //
-// Queries mean the same as those of Lane; indexes count the subset's events.
+// Queries have the same meaning as those of Lane; indexes count the events of the subset.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ class LaneSubset {
 
   [[nodiscard]] EventIndex size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
-  // Index in the lane of one of the subset's events. O(1).
+  // Index in the lane of an event of the subset. O(1).
   [[nodiscard]] EventIndex source_index(EventIndex i) const noexcept { return parts_[i / kCapacity]->selected[i % kCapacity]; }
-  // How many of the subset's events come before this event of the lane. O(log n).
+  // The number of events of the subset before this event of the lane. O(log n).
   [[nodiscard]] EventIndex rank(EventIndex source_index) const noexcept;
   [[nodiscard]] const Lane& source() const noexcept { return *source_; }
 
@@ -50,7 +50,7 @@ class LaneSubset {
 
  private:
   friend class LaneSplit;
-  static constexpr EventIndex kCapacity = 1u << 12;  // small: the last part of each subset is made again as a recording grows
+  static constexpr EventIndex kCapacity = 1u << 12;  // small, because the last part of each subset is built again when a recording grows
   static constexpr EventIndex kBlock = SummaryPyramid::kBlock;
 
   struct Part {
@@ -67,18 +67,18 @@ class LaneSubset {
   EventIndex size_ = 0;
 };
 
-// A lane taken apart into subsets, in one pass for all of them.
+// A lane that is split into subsets, in one pass for all of them.
 class LaneSplit {
  public:
-  // What an event belongs to: a small number, or kNone for nothing.
+  // The subset that an event belongs to: a small number, or kNone for none.
   using Key = std::uint32_t;
-  using KeyOf = std::function<void(const Lane& lane, EventIndex first, std::span<Key> into)>;  // of consecutive events
+  using KeyOf = std::function<void(const Lane& lane, EventIndex first, std::span<Key> into)>;  // for consecutive events
 
   LaneSplit() = default;
-  // `before`, where given, is an earlier state of the lane taken apart in the same way: O(events that came since) instead of O(events).
+  // `before`, if given, is an earlier state of the lane that was split in the same way: O(added events) instead of O(events).
   LaneSplit(std::shared_ptr<const Lane> lane, const KeyOf& key_of, const LaneSplit* before = nullptr);
 
-  [[nodiscard]] const LaneSubset& subset(Key key) const noexcept;  // an empty one where no event has the key
+  [[nodiscard]] const LaneSubset& subset(Key key) const noexcept;  // an empty one if no event has the key
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:

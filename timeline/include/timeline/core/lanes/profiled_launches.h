@@ -1,4 +1,4 @@
-// Which launches of kernels were profiled: their hardware counters were read, or their instructions counted. Immutable; any thread may read it.
+// The launches of kernels that were profiled: their hardware counters were read, or their instructions counted. Immutable; any thread may read it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class ProfiledLaunches {
   explicit ProfiledLaunches(const KernelRecords& records);
 
   [[nodiscard]] bool empty() const noexcept { return launches_.empty(); }
-  // Of any event. Requires: it is of the trace whose records they were. O(1).
+  // For any event. Requires: it belongs to the trace of these records. O(1).
   [[nodiscard]] bool contains(const Trace& trace, EventRef event) const;
 
  private:

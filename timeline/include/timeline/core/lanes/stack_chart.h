@@ -1,8 +1,8 @@
-// What a thread was seen to run over time: the calls of its samples, each below its caller, as lanes.
+// What a thread was seen to run over time: the calls of its samples as lanes, each below its caller.
 //
-// A sample stands for the time until the thread's next one, where that follows within two sampling periods, else for one period; calls that
-// neighbouring samples share are one range. So a wait that is shorter than two periods is not seen here, but in the thread's states. Calls of
-// Python's interpreter are left out (samples::CallChoice::kWithoutInterpreter); functions that the compiler inlined have levels of their own.
+// A sample stands for the time until the next sample of the thread if that follows within two sampling periods, else for one period; calls that neighbouring
+// samples share are one range. So waits that are shorter than two periods are not visible here, but in the states of the thread. Calls of Python's interpreter
+// are left out (samples::CallChoice::kWithoutInterpreter); functions that the compiler inlined have levels of their own.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct StackChart {
   std::vector<ProjectedLane> by_depth;  // the outermost calls first
 };
 
-// Of a lane of CPU samples. O(samples · depth).
+// For a lane of CPU samples. O(samples · depth).
 [[nodiscard]] StackChart stack_chart(const Trace& trace, LaneId samples, const samples::ShownCalls& calls);
 
-// How many levels the chains of a trace need.
+// The number of levels that the chains of a trace need.
 class ChainDepths {
  public:
   explicit ChainDepths(const CallStacks& stacks);  // O(call nodes)
@@ -36,7 +36,7 @@ class ChainDepths {
   std::vector<std::uint32_t> depth_;  // by shown call
 };
 
-// One range of a chart, as a tooltip says it.
+// One range of a chart, for a tooltip.
 [[nodiscard]] std::vector<Property> describe_call(const Trace& trace, LaneId samples, const Event& call, EventIndex first_sample);
 
 }  // namespace lanescope::timeline

@@ -1,7 +1,7 @@
-// Colours of events: pure functions, for light and for dark surroundings.
+// Colours of events: pure functions, for light and dark themes.
 //
-// Kernels are blue, each name its own; copies to the device green, from the device red, within the device violet, sets grey violet; calls
-// that wait amber; NVTX ranges have the colour that the program gave them.
+// Kernels are blue, with a shade for each name; copies to the device are green, from the device red, within the device violet, sets grey violet; calls that
+// wait are amber; NVTX ranges have the colour that the program gave them.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,17 @@ using Rgb = std::uint32_t;  // 0xffRRGGBB
 
 enum class ColorScheme : std::uint8_t { kLight, kDark };
 
-// Of an event with this name. `nvtx_color`: what the program asked for (ARGB), 0 for none.
+// Of an event with this name. `nvtx_color`: the colour that the program asked for (ARGB), 0 for none.
 [[nodiscard]] Rgb event_color(TrackKind kind, std::string_view name, std::uint32_t nvtx_color, ColorScheme scheme) noexcept;
-// Of a function that was seen to run: what kind of code it is by hue, which function by shade; grey where no function is known.
+// Of a function that was seen to run: the hue shows the kind of code, the shade the function; grey if no function is known.
 [[nodiscard]] Rgb call_color(CodeKind kind, std::string_view function, ColorScheme scheme) noexcept;
 // Of a column in which no name dominates.
 [[nodiscard]] Rgb mixed_color(TrackKind kind, ColorScheme scheme) noexcept;
 // `share` of b, the rest of a.
 [[nodiscard]] Rgb blend(Rgb a, Rgb b, double share) noexcept;
-// How well two colours are told apart, from 1 (not at all) to 21: the contrast ratio of WCAG 2, which asks for 4.5 between text and what is
-// behind it.
+// How well two colours can be distinguished, from 1 (not at all) to 21: the contrast ratio of WCAG 2, which requires 4.5 between text and its background.
 [[nodiscard]] double contrast(Rgb a, Rgb b) noexcept;
-// Black or white, whichever reads better on it: a contrast of 4.5 at least, whatever the colour.
+// Black or white, whichever has more contrast: at least 4.5 for every background.
 [[nodiscard]] Rgb text_color_on(Rgb background) noexcept;
 // A hue from 0 to 360, saturation and lightness from 0 to 1.
 [[nodiscard]] Rgb from_hsl(double hue, double saturation, double lightness) noexcept;

@@ -1,5 +1,4 @@
-// What a level of a row shows, ready to be asked for pixels: its lanes, or the events that it takes of them, and the union of their busy
-// time where they are several.
+// The content of a level of a row, ready for drawing: its lanes or the events that it selects of them, and the union of their busy time if they are several.
 #pragma once
 
 #include <array>
@@ -21,12 +20,12 @@ struct ContentLane {
   TrackKind kind = TrackKind::kKernels;
   LaneId source = kNone;
   std::shared_ptr<const Lane> lane;
-  std::shared_ptr<const LaneSubset> subset;  // null where all events are taken
-  // Where `lane` is no lane of the trace, but of ranges as they are on a GPU, or of calls that samples were seen in: the index in the source of
-  // each, or of its first sample. Else null.
+  std::shared_ptr<const LaneSubset> subset;  // null if all events are selected
+  // If `lane` is not a lane of the trace, but holds ranges projected on a GPU or calls of samples: the index of each range in the source, or of the first
+  // sample of each call. Else null.
   std::shared_ptr<const std::vector<EventIndex>> projected;
 
-  // Calls function(const Lane&) or function(const LaneSubset&), whichever has the events that are taken; both answer the same queries.
+  // Calls function(const Lane&) or function(const LaneSubset&), depending on which has the selected events; both have the same queries.
   template <typename Function>
   decltype(auto) visit(Function&& function) const {
     return subset ? function(*subset) : function(*lane);
@@ -38,37 +37,37 @@ struct ContentLane {
   }
 };
 
-// Where the events of a lane lie, beside each other for very many lanes: most of them have nothing in a part of the time, or one event all through.
+// The extent of a lane's events. Stored side by side for very many lanes, because most lanes have nothing in a part of the time, or one event throughout.
 struct LaneExtent {
   TimeRange time;       // from the first start to the last end
-  bool is_one = false;  // event alone
+  bool is_one = false;  // the lane has only one event
   TrackKind kind = TrackKind::kKernels;
-  NameId name = 0;  // of that one
+  NameId name = 0;  // of that event
 };
 
 class LevelContent {
  public:
-  // More lanes than this are very many: no box of one could be told from others.
+  // Number of lanes above which a level has very many lanes: boxes of single lanes could not be distinguished.
   static constexpr std::size_t kManyLanes = 512;
 
   LevelContent(const std::shared_ptr<const Trace>& trace, const Level& level);
 
   [[nodiscard]] const std::vector<ContentLane>& lanes() const noexcept { return lanes_; }
-  // Of very many lanes, where each lies; else none, and where segments are decoded when they are needed.
+  // The extents of the lanes if there are very many; empty otherwise, and if segments are decoded on demand.
   [[nodiscard]] std::span<const LaneExtent> extents() const noexcept { return extents_; }
-  // Of all lanes. Lanes whose segments are decoded when they are needed have none: it would take memory for each event.
+  // Of all lanes. Empty if segments are decoded on demand, because it would take memory for each event.
   [[nodiscard]] const BusyUnion& merged() const noexcept { return merged_; }
-  // As BusyUnion::unite(), of all lanes. Where there is no union, also O(events from the first time to the last); but of an outline of lanes in
-  // memory, the sum over the lanes, and no more than the time there is.
+  // As BusyUnion::unite(), of all lanes. If there is no union, also O(events from the first time to the last); but for an outline of lanes in memory, the sum
+  // over the lanes, limited to the elapsed time.
   void unite(std::span<const Nanoseconds> times, std::span<Nanoseconds> busy) const;
-  // The same where it is known which lanes something runs in within those times.
+  // The same if the lanes with events within those times are known.
   void unite(std::span<const Nanoseconds> times, std::span<Nanoseconds> busy, std::span<const ContentLane* const> running) const;
-  // Whether all lanes have their events in memory.
+  // True if all lanes have their events in memory.
   [[nodiscard]] bool holds_segments() const noexcept;
   // Time within the window in which at least one event runs. O(lanes · log n), and as unite().
   [[nodiscard]] Nanoseconds busy(TimeRange window) const noexcept;
-  // The same of neighbouring windows: into[i] is of [edges[i], edges[i + 1]). Requires: edges ascend and are one more than `into`. Lanes cost
-  // something in those windows alone in which they have events.
+  // The same for neighbouring windows: into[i] is for [edges[i], edges[i + 1]). Requires: edges ascend and have one more element than `into`. Lanes cost time
+  // only in windows in which they have events.
   void busy(std::span<const Nanoseconds> edges, std::span<Nanoseconds> into) const noexcept;
   // Events that start within the window. O(lanes · log n).
   [[nodiscard]] std::uint64_t count(TimeRange window) const noexcept;
@@ -77,9 +76,9 @@ class LevelContent {
   friend class ContentCache;
   // The lanes, without their union.
   LevelContent(LaneIndexes& indexes, const Level& level);
-  // The first time from which on the level of an earlier snapshot may be another.
+  // The first time from which the level may differ from that of an earlier snapshot.
   [[nodiscard]] Nanoseconds unchanged_until(LaneIndexes& indexes, const LevelContent& before) const;
-  // `before`, where given, is the same level of an earlier snapshot: its union holds up to that time.
+  // `before`, if given, is the same level of an earlier snapshot: its union is valid until that time.
   void merge(const LevelContent* before, Nanoseconds unchanged_until);
 
   [[nodiscard]] std::vector<BusyLane> busy_lanes() const;
@@ -91,46 +90,45 @@ class LevelContent {
   BusyUnion merged_;
 };
 
-// Contents of one trace, made when first asked for and kept while they are of use. One thread at a time; a copy, which shares the contents,
-// may go on in another one. O(levels).
+// Contents of one trace, created on demand and kept while they are used. Threads: one at a time; a copy, which shares the contents, may be used in another
+// thread. Copying is O(levels).
 class ContentCache {
  public:
   ContentCache() = default;
   explicit ContentCache(std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked, Lanes lanes = Lanes::kWhole)
       : indexes_(std::move(trace), projecting, lanes) {}
-  // The same recording has grown: brings the contents up to date that were asked for since it grew the last few times, on all cores;
-  // others when they are next asked for. References to contents end here.
+  // Continues with a later state of the same recording: updates the contents that were requested during the last few growths, on all cores; others when they
+  // are requested again. References to contents become invalid.
   void grow(std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked);
-  // What another cache has of an earlier snapshot, or of the same, and this one has not, is brought up to date when it is asked for.
+  // Takes contents that another cache has of an earlier or of the same snapshot and this one lacks; they are updated on demand.
   void take_over(const ContentCache& other);
-  // What another cache of the same snapshot has, this one has, too. O(levels).
+  // Takes all contents of another cache of the same snapshot. O(levels).
   void add(const ContentCache& other);
-  // Of each level, in order; those that are new are made at once, on all cores. First call for a level: O(events of its lanes) where it
-  // combines or filters lanes, else O(segments); after grow(), O(events that came). References stay valid until grow(), or a
-  // forget_unused() that tells otherwise.
+  // The content of each level, in order; missing ones are created at once, on all cores. First call for a level: O(events of its lanes) if it combines or
+  // filters lanes, else O(segments); after grow(), O(added events). References stay valid until grow(), or until forget_unused() returns true.
   [[nodiscard]] std::vector<const LevelContent*> contents(std::span<const Level* const> levels);
   const LevelContent& content(const Level& level);
-  // The same, unless about more than `most` events would be looked at for those that are new: then none is made. Ranges on GPUs and stack charts do
-  // not count: whether they are worked out is for Projecting to say.
+  // The same, except if more than about `most` events would have to be read for missing contents: then none is created. Ranges on GPUs and stack charts do not
+  // count: Projecting decides about them.
   [[nodiscard]] std::optional<std::vector<const LevelContent*>> contents_within(std::uint64_t most, std::span<const Level* const> levels);
-  // The same, but null where it was not made yet. O(log levels).
+  // The same, but null if it was not created yet. O(log levels).
   [[nodiscard]] const LevelContent* find(const Level& level) const;
-  // Frees what was not asked for in the last kKept calls. True where there was any: then references to contents and to their subsets of
-  // lanes end.
+  // Frees contents that were not requested in the last kKept calls. Returns true if there were any: then references to contents and to their subsets of lanes
+  // become invalid.
   bool forget_unused();
   static constexpr std::uint64_t kKept = 1'000;
-  // Whether a content may lack NVTX ranges on a GPU that are still to be worked out (Projecting::kAsBefore).
+  // True if a content may lack NVTX ranges on a GPU that are still to be computed (Projecting::kAsBefore).
   [[nodiscard]] bool lacks_projections() const noexcept { return indexes_.lacks_projections(); }
-  // Of indexes and unions, beyond the trace's own.
+  // Of indexes and unions, without the trace itself.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
-  using Key = std::array<std::uint64_t, 3>;  // the number of lanes, and two hashes of them: levels may have hundreds of thousands
+  using Key = std::array<std::uint64_t, 3>;  // the number of lanes and two hashes of them, because levels may have hundreds of thousands
   struct Entry {
     Level level;
     std::shared_ptr<const LevelContent> content;
-    unsigned growths = 0;       // of the recording, since it was asked for
-    std::uint64_t used_in = 0;  // when it was asked for: after which call of forget_unused()
+    unsigned growths = 0;       // of the recording, since the last request
+    std::uint64_t used_in = 0;  // time of the last request: the number of calls of forget_unused() before it
   };
   using Contents = std::map<Key, Entry>;
   struct Merge {
@@ -139,14 +137,14 @@ class ContentCache {
     Nanoseconds unchanged_until = 0;
   };
   static void run(const std::vector<Merge>& merges);
-  // How many events are looked at for levels that are not there, and were not in an earlier snapshot.
+  // The number of events to be read for levels that are missing here and in the earlier snapshot.
   [[nodiscard]] std::uint64_t events_of(const std::vector<Contents::iterator>& made) const;
-  // The lanes of a level, and what is to be done for their union.
+  // Creates the lanes of a level, and adds the work for their union to `merges`.
   std::shared_ptr<LevelContent> start(const Level& level, const LevelContent* before, std::vector<Merge>& merges);
 
   LaneIndexes indexes_;
   Contents contents_;
-  Contents before_;  // of earlier snapshots, as far as not yet brought up to date
+  Contents before_;  // of earlier snapshots, as far as not yet updated
   std::uint64_t calls_ = 0;
 };
 

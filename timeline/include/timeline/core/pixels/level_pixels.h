@@ -1,7 +1,7 @@
-// From events to pixel columns: what there is to paint of a level, exactly, at a cost that does not depend on how many events there are.
+// Converts events into pixel columns: the exact content of a level, at a cost that does not depend on the number of events.
 //
-// Each column knows how much of its time is busy (its sum over the columns is the busy time of the window: nothing is sampled), how many
-// events start in it, which name holds most of the time, and the longest event. Events wide enough to be seen singly are boxes.
+// Each column has its busy time (the sum over the columns is the busy time of the window: nothing is sampled), the number of events that start in it, the name
+// with most of the time, and the longest event. Events that are wide enough to be seen singly are boxes.
 #pragma once
 
 #include <algorithm>
@@ -23,23 +23,23 @@ namespace lanescope::timeline {
 
 struct Column {
   Nanoseconds busy = 0;                  // in which at least one event runs
-  Nanoseconds total = 0;                 // sum over the lanes; more than busy where events of several lanes run at once
+  Nanoseconds total = 0;                 // sum over the lanes; exceeds `busy` if events of several lanes run at once
   EventIndex count = 0;                  // events that start in the column
-  EventIndex carried = 0;                // events that started before it and run on
-  NameId dominant = 0;                   // the name with most of the time, where one name has more than half of it; else a candidate
+  EventIndex carried = 0;                // events that started before it and continue
+  NameId dominant = 0;                   // the name with most of the time, if one name has more than half of it; else a candidate
   Nanoseconds weight = 0;                // as in LaneSummary: its time is at most half of weight + total
   TrackKind kind = TrackKind::kKernels;  // of the dominant name
-  EventRef longest;                      // of the events in the column; not valid() when there are none
+  EventRef longest;                      // among the events in the column; not valid() if there are none
   Nanoseconds longest_duration = -1;
   NameId longest_name = 0;
   DetailId longest_detail = 0;
   bool operator==(const Column&) const = default;
 };
 
-// Whether one name stands for the column: what others do not cancel is more than 15 % of the time.
+// True if one name stands for the column: what other names do not cancel is more than 15 % of the time.
 [[nodiscard]] inline bool has_dominant(const Column& column) noexcept { return column.weight * 100 > column.total * 15; }
 
-// How much of the column's `step` ns is busy, 0 to 1: of several sharers, each; else at least one lane.
+// The busy share of the column's `step` ns, 0 to 1: the mean of the sharers if there are several; else of at least one lane.
 [[nodiscard]] inline double busy_share(const Column& column, double step, std::size_t sharers) noexcept {
   const Nanoseconds busy = sharers > 1 ? column.total : column.busy;
   return std::min(1.0, static_cast<double>(busy) / (step * static_cast<double>(sharers)));
@@ -58,10 +58,10 @@ struct Box {
 // Events narrower than this many device pixels get no box.
 inline constexpr double kNarrowestBox = 3;
 
-// Columns are computed and kept in tiles of as many. Tiles begin at the same times wherever the view is (see Viewport::on_grid).
+// Columns are computed and kept in tiles of this width. Tiles start at the same times wherever the view is (see Viewport::on_grid).
 inline constexpr std::int32_t kTileWidth = 64;
 
-// What there is to paint of a level.
+// What to paint of a level.
 class LevelPixels {
  public:
   [[nodiscard]] std::int32_t width() const noexcept { return width_; }
@@ -70,7 +70,7 @@ class LevelPixels {
     const Tile& tile = tile_at(x);
     return tile.columns.empty() ? kNothing : tile.columns[static_cast<std::size_t>((x + offset_) % kTileWidth)];
   }
-  // Calls use(x, column) for all columns but those of tiles with nothing in them.
+  // Calls use(x, column) for all columns except those of empty tiles.
   template <typename Use>
   void for_each_column(Use use) const {
     for (std::int32_t x = 0; x < width_;) {
@@ -80,7 +80,7 @@ class LevelPixels {
       for (; x < end; ++x) use(x, tile.columns[static_cast<std::size_t>((x + offset_) % kTileWidth)]);
     }
   }
-  // By start; where lanes overlap, a later one is painted over an earlier one.
+  // By start; if lanes overlap, a later box is painted over an earlier one.
   [[nodiscard]] const std::vector<Box>& boxes() const noexcept { return boxes_; }
 
  private:
@@ -97,51 +97,51 @@ class LevelPixels {
   };
   struct Tile {
     std::int64_t number = kNoTile;  // of its first column on the grid, divided by the width of tiles
-    std::vector<Column> columns;    // none where there is nothing
-    std::vector<Single> singles;    // of one lane: those found at the edges of its columns, but the first
-    std::optional<Single> carried;  // the one that began before the tile
+    std::vector<Column> columns;    // empty if the tile has no events
+    std::vector<Single> singles;    // of one lane: those found at the edges of its columns, except the first edge
+    std::optional<Single> carried;  // the one that started before the tile
   };
   [[nodiscard]] const Tile& tile_at(std::int32_t x) const noexcept {
     const auto place = static_cast<std::size_t>((x + offset_) / kTileWidth) + first_tile_;
     return tiles_[place < tiles_.size() ? place : place - tiles_.size()];
   }
 
-  std::vector<Tile> tiles_;     // a ring: each tile has its place by its number
-  std::size_t first_tile_ = 0;  // the place of the one with column 0
+  std::vector<Tile> tiles_;     // a ring: the place of a tile follows from its number
+  std::size_t first_tile_ = 0;  // the place of the tile with column 0
   std::int32_t offset_ = 0;     // columns of that tile before column 0
   std::int32_t width_ = 0;
   bool boxes_are_current_ = false;
   std::vector<Box> boxes_;
 };
 
-// Computes levels for one viewport at a time. A lane that several levels show is computed once, and when the view is panned, just the tiles
-// that come into sight are. Levels of more than 512 lanes are columns alone, without boxes, so that their lanes take no memory.
+// Computes levels for one viewport at a time. A lane in several levels is computed once, and when the view is panned, only tiles that come into sight are
+// computed. Levels of more than 512 lanes have only columns, no boxes, so that their lanes take no memory.
 class LevelRasterizer {
  public:
-  // Computes these levels at once, on all cores; rasterize() then has them at hand. When asked to stop, some may not be.
-  // O(lanes · width · log(events per pixel)) for what was not computed on this grid before.
+  // Computes these levels at once, on all cores; rasterize() then returns them immediately. When asked to stop, some may be missing. O(lanes · width ·
+  // log(events per pixel)) for what was not computed on this grid before.
   void prepare(std::span<const LevelContent* const> contents, const Viewport& viewport, const std::stop_token& stop = {});
-  // Whether these levels are at hand for this viewport. O(lanes · tiles).
+  // True if these levels are computed for this viewport. O(lanes · tiles).
   [[nodiscard]] bool has(std::span<const LevelContent* const> contents, const Viewport& viewport) const;
-  // Moves to the viewport of another one, and takes what that has of the lanes of these levels. O(lanes · width).
+  // Moves to the viewport of another rasterizer, and takes its results for the lanes of these levels. O(lanes · width).
   void take_lanes(const LevelRasterizer& other, std::span<const LevelContent* const> contents);
-  // What a level has in a part of time, by its columns. None where they are not at hand, or do not show all of that time, or one of them shows events in it
-  // and may show others outside of it. O(lanes · log + width).
+  // The sum of a level in a part of time, from its columns. Nothing if they are not computed, do not cover the whole time, or one of them has events in it and
+  // may have others outside of it. O(lanes · log + width).
   struct Sum {
     Nanoseconds busy = 0;     // as LevelContent::busy()
     Nanoseconds total = 0;    // over the lanes
     std::uint64_t count = 0;  // as LevelContent::count()
   };
   [[nodiscard]] std::optional<Sum> sum(const LevelContent& content, TimeRange range) const;
-  // The reference stays valid until another viewport or forget().
+  // The reference stays valid until the viewport changes or forget().
   const LevelPixels& rasterize(const LevelContent& content, const Viewport& viewport);
-  // Which columns of a level that was rasterized last show a match. O(lanes · width · log).
+  // The columns of the level that was rasterized last that show a match. O(lanes · width · log).
   [[nodiscard]] std::vector<std::uint8_t> matching_columns(const LevelContent& content, EventMatches& matches) const;
-  // The lanes are others: of another trace, or another snapshot.
+  // To be called when lanes change: with another trace or another snapshot.
   void forget();
 
  private:
-  // How time is divided into columns: column k begins at (k · length + phase) / width.
+  // Divides time into columns: column k starts at (k · length + phase) / width.
   struct Grid {
     Nanoseconds length = 0;
     std::int32_t width = 0;
@@ -150,7 +150,7 @@ class LevelRasterizer {
     bool operator==(const Grid&) const = default;
   };
   using TileTimes = std::array<Nanoseconds, kTileWidth + 1>;  // edges of its columns, one more than there are
-  // First event at or after each edge.
+  // The first event at or after each edge.
   using EdgesInTile = std::array<EventIndex, kTileWidth + 1>;
   struct TileEdges {
     std::int64_t number = LevelPixels::kNoTile;
@@ -164,7 +164,7 @@ class LevelRasterizer {
   struct Sharing;
   class Crowd;
 
-  // Where a viewport lies on the grid that it divides time into.
+  // The place of a viewport on its grid.
   struct Place {
     Grid grid;
     std::int64_t first_column = 0;
@@ -180,7 +180,7 @@ class LevelRasterizer {
   void run(Job& job, const std::stop_token& stop) const;
   [[nodiscard]] bool is_wide(Nanoseconds duration) const noexcept;
   void fill(const ContentLane& content, const TileTimes& times, const EdgesInTile& of_lane, LevelPixels::Tile& tile) const;
-  // Of neighbouring tiles, from the first on.
+  // For neighbouring tiles, starting with the first.
   void gather(const LevelContent& content, std::span<const OfLevel> tiles, Sharing& sharing) const;
   void combine(const LevelContent& content, std::span<const OfLevel> tiles) const;
   [[nodiscard]] std::vector<const ContentLane*> lanes_within(const LevelContent& content, std::span<const OfLevel> tiles, std::size_t first,
@@ -191,25 +191,25 @@ class LevelRasterizer {
 
   Viewport viewport_;
   Grid grid_;
-  std::int64_t first_column_ = 0;  // on the grid, of the viewport's first
-  std::int64_t first_tile_ = 0;    // that is in sight, and the one behind the last
+  std::int64_t first_column_ = 0;  // first column of the viewport on the grid
+  std::int64_t first_tile_ = 0;    // first tile in sight; the next member is one past the last
   std::int64_t end_tile_ = 0;
   std::size_t tile_count_ = 0;  // of rings; 0 before the first viewport
   std::map<const Lane*, LaneEdges> edges_;
   std::map<LaneKey, LevelPixels> lanes_;
   std::map<const LevelContent*, LevelPixels> combined_;  // levels of several lanes
-  std::vector<LevelPixels> spare_;                       // no longer of use; their memory is
+  std::vector<LevelPixels> spare_;                       // no longer used; their memory is reused
 };
 
 // What is under a pixel.
 struct PixelHit {
-  EventRef event;  // the one event there, if it can be told apart
-  Column column;   // else, what is known of the column
+  EventRef event;  // the event, if it is a single one
+  Column column;   // else the facts about the column
 };
-// O(lanes · log n). Where boxes overlap, the one painted on top.
+// O(lanes · log n). If boxes overlap, returns the one painted on top.
 [[nodiscard]] PixelHit hit_test(const LevelContent& content, const Viewport& viewport, std::int32_t x);
 
-// The event edge nearest to `time` within `tolerance`, for measuring between edges. O(lanes · log n).
+// The start or end of an event nearest to `time` within `tolerance`, for measuring between edges. O(lanes · log n).
 [[nodiscard]] std::optional<Nanoseconds> nearest_edge(const LevelContent& content, Nanoseconds time, Nanoseconds tolerance);
 
 }  // namespace lanescope::timeline

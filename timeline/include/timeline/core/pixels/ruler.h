@@ -1,4 +1,4 @@
-// Ticks of the time axis: steps of 1, 2 or 5 times a power of ten, written in the unit that reads best.
+// Ticks of the time axis: steps of 1, 2 or 5 times a power of ten, in the most readable unit.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@ namespace lanescope::timeline {
 
 struct Tick {
   Nanoseconds time = 0;
-  std::string label;  // "12.5 ms"; where the ruler has a base, "+340 ns" behind it, "1.235 s" and again "+340 ns" behind that
+  std::string label;  // "12.5 ms"; if the ruler has a base, "+340 ns" relative to it, then "1.235 s" and "+340 ns" relative to that
 };
 
 struct Ruler {
   std::vector<Tick> ticks;     // labelled
   Nanoseconds step = 0;        // between labelled ticks
-  Nanoseconds minor_step = 0;  // between unlabelled ones
-  std::string base;            // "1.234 s": what the first labels that begin with "+" add to; empty where all are absolute
+  Nanoseconds minor_step = 0;  // between unlabelled ticks
+  std::string base;            // "1.234 s": the base of the first labels that begin with "+"; empty if all labels are absolute
 };
 
 // Ticks at least `spacing` device pixels apart. O(width / spacing).

@@ -1,7 +1,7 @@
-// All that a view has of a trace besides the trace itself: its rows, what they show, and the pixels of what is in sight.
+// Everything that a view has of a trace besides the trace itself: its rows, their contents, and the pixels of what is in sight.
 //
-// While a recording grows, the content of its next snapshot is made on another thread, pixels and all, and the view only has to put it in
-// the place of what it has: painting waits for nothing and makes nothing that grows with the recording.
+// While a recording grows, the content of its next snapshot is created on another thread, including pixels, and the view only swaps it in: painting waits for
+// nothing and computes nothing that grows with the recording.
 #pragma once
 
 #include <cstdint>
@@ -23,20 +23,20 @@
 
 namespace lanescope::timeline {
 
-// What time it is in a recording that goes on, on the axis of its trace; none where nothing is recorded.
+// The present time in a running recording, on the axis of its trace; nothing if nothing is being recorded.
 using Clock = std::optional<Nanoseconds>;
 
-// What a view can show of a trace: all of it, to the clock where that is later, with some room before and after.
+// The range that a view can show of a trace: all of it, extended to the clock if that is later, with some room before and after.
 [[nodiscard]] TimeRange bounds_of(const Trace& trace, Clock clock = std::nullopt) noexcept;
-// What is shown of a trace at first: all of it, but of a part that was saved not what lies in front of it.
+// The initially visible range of a trace: all of it, but without the time in front of a part that was saved.
 [[nodiscard]] TimeRange opening_range(const Trace& trace) noexcept;
 
-// How long a row is busy in a part of time: while at least one of its lanes is; of several sharers, on average.
+// How long a row is busy in a part of time: while at least one of its lanes is; the mean of several sharers.
 [[nodiscard]] Nanoseconds row_busy(const LevelContent& content, TimeRange range, std::size_t sharers);
 
-// What a view shows, as far as its next picture follows from it.
+// The state of a view that determines its next picture.
 struct Sight {
-  enum class Moves : std::uint8_t { kNo, kWithEnd, kWithAll };  // where the range goes as the trace grows
+  enum class Moves : std::uint8_t { kNo, kWithEnd, kWithAll };  // how the range moves as the trace grows
   TimeRange range;
   Moves moves = Moves::kNo;
   std::int32_t width = 0;   // device pixels
@@ -47,33 +47,32 @@ struct Sight {
   std::string row_filter;
 };
 
-// Where the range of a view goes when the trace has these bounds: with all of it, with its newest event, after which there is some room to
-// `end`, or nowhere.
+// The range of a view when the trace has these bounds: it follows the whole trace, or the newest event, with some room after it until `end`, or does not move.
 [[nodiscard]] TimeRange range_after(const Sight& sight, TimeRange bounds, Nanoseconds end) noexcept;
 
-// Where pictures are shown, each of another part of time.
+// Places of pictures. Each shows another part of time.
 enum class Pane : std::uint8_t { kRows, kOverview };
 
-// The exact picture of what takes long to look at: of a trace whose events are not in memory (holds_events()), as segments must be decoded for it,
-// or of very many events. It is made on another thread than the one that paints. One thread at a time.
+// The exact picture of content that takes long to read: of a trace whose events are not in memory (holds_events()), because its segments must be decoded, or of
+// very many events. It is created on another thread than the one that paints. Threads: one at a time.
 class Picture {
  public:
-  // These levels in this viewport are wanted there.
+  // Requests these levels in this viewport for the pane.
   void want(Pane pane, std::vector<Level> levels, const Viewport& viewport);
-  // These levels are wanted next, in the viewport in which rows are now: what is made of a lane serves both.
+  // Requests these levels next, in the viewport of the rows: results for a lane serve both.
   void foresee_overview(std::vector<Level> levels) { foreseen_ = std::move(levels); }
-  // The busy time of a row in a part of time, and how many of its events begin there.
+  // The busy time of a row in a part of time, and the number of its events that start there.
   struct RowSum {
     TimeRange range;
     Nanoseconds busy = 0;
     std::uint64_t count = 0;
-    std::size_t sharers = 1;  // as row_busy() has it
+    std::size_t sharers = 1;  // as for row_busy()
   };
   void want(std::string row_key, Level level, TimeRange range, std::size_t sharers);
-  // Makes what is wanted and is not there: rows before the overview, and sums last. Waits for the disk, and ends early when asked to stop; what was
-  // made until then stays. Of a trace in memory, levels alone, on all cores: who has them paints at once.
+  // Creates what was requested and is missing: rows before the overview, and sums last. Waits for the disk, and ends early when asked to stop; finished parts
+  // stay. For a trace in memory, only levels, on all cores: painting then takes no time.
   void make(const std::stop_token& stop);
-  // Rows may be others than those that were summed.
+  // To be called when rows may differ from those that were summed.
   void forget_sums() { sums_.clear(); }
 
  private:
@@ -96,20 +95,20 @@ class Picture {
   ContentCache contents_;
   std::map<Pane, LevelRasterizer> pixels_;
   std::map<std::string, RowSum> sums_;
-  bool has_forgotten_ = false;  // contents, which other pixels than its own may be of
+  bool has_forgotten_ = false;  // contents were freed that pixels elsewhere may refer to
 };
 
 // What is painted of some levels.
 struct Painted {
-  std::vector<const LevelContent*> contents;  // of each
-  LevelRasterizer* rasterizer = nullptr;      // which has them
+  std::vector<const LevelContent*> contents;  // of each level
+  LevelRasterizer* rasterizer = nullptr;      // which has their pixels
   enum class Detail : std::uint8_t { kExact, kOutline } detail = Detail::kExact;
 };
 
-// One thread at a time. Not to be copied or moved: layouts refer to the rows.
+// Threads: one at a time. Neither copyable nor movable, because layouts refer to the rows.
 class ViewContent {
  public:
-  // Where what is shown follows from an earlier one: what of it can be kept. Made in O(rows + levels); may be used in another thread then.
+  // The reusable parts of an earlier content, for the content of a later snapshot. Created in O(rows + levels); may then be used in another thread.
   class Base {
    public:
     explicit Base(const ViewContent& content);
@@ -121,9 +120,9 @@ class ViewContent {
     ContentCache contents_;
   };
 
-  // Of a trace whose events are not in memory, rows are of what is known without decoding; a later one that is made of this has them all.
+  // If the events of the trace are not in memory, rows are based on what is known without decoding; a later content that is created from this one has all rows.
   explicit ViewContent(std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked);
-  // Of a later snapshot, or of the same. O(events that came) where it continues the one before, else as if there were none.
+  // For a later snapshot, or the same one. O(added events) if it continues the previous one, else as without `before`.
   ViewContent(Base before, std::shared_ptr<const Trace> trace, Projecting projecting = Projecting::kWhenAsked, Clock clock = std::nullopt);
   ViewContent(const ViewContent&) = delete;
   ViewContent& operator=(const ViewContent&) = delete;
@@ -135,35 +134,35 @@ class ViewContent {
   void set_answer(const std::string& title, std::uint32_t levels) { tree_.set_answer(title, levels); }
   [[nodiscard]] ContentCache& contents() noexcept { return contents_; }
   [[nodiscard]] const ContentCache& contents() const noexcept { return contents_; }
-  // Whether every lane and name of the trace before has the same id in this one.
+  // True if every lane and name of the previous trace has the same id in this one.
   [[nodiscard]] bool continues() const noexcept { return continues_; }
 
-  // For what is painted in this viewport: shared, so that a window of the whole trace and the overview of it are computed once.
+  // The rasterizer for this viewport. It is shared, so that a window of the whole trace and the overview are computed once.
   [[nodiscard]] LevelRasterizer& rasterizer(const Viewport& viewport) { return viewport == Viewport{bounds_, viewport.width}.on_grid() ? of_all_ : of_window_; }
-  // Whether events must be decoded for what is shown exactly.
+  // True if exact content requires decoding events.
   [[nodiscard]] bool is_on_demand() const noexcept { return on_demand_; }
-  // What a thread paints that does not wait: the levels exactly, where few events are to be looked at for them, or they are in a picture that was put,
-  // else in outline. O(what is new), but never O(events) where they are not in memory.
+  // What a thread paints that does not wait: the levels exactly if few events have to be read for them or if they are in a picture that was put, else in
+  // outline. O(new content), but never O(events) if they are not in memory.
   [[nodiscard]] Painted painted(Pane pane, std::span<const Level* const> levels, const Viewport& viewport);
-  // The picture that was put last, to be made on for what is wanted next there. Until it is put again, there is nothing to be painted in those panes.
+  // Returns the picture that was put last, so that the next requests can be added to it. Until it is put again, there is nothing to paint in those panes.
   [[nodiscard]] Picture take_picture(std::initializer_list<Pane> panes = {Pane::kRows, Pane::kOverview});
   void put(Picture picture);
-  // Whether a picture of another content is one of this: events must be decoded for both, and every lane has the same segments, with the same names.
+  // True if a picture of the other content is valid for this one: events must be decoded for both, and every lane has the same segments with the same names.
   [[nodiscard]] bool has_pictures_of(const ViewContent& other) const;
-  // Takes what pictures another such content has; but for sums, as its rows may be others.
+  // Takes the pictures of such a content, except sums, because the rows may differ.
   void continue_pictures(ViewContent& other);
-  // Of the picture; none where it is not known of this range. Where a row is drawn, what is drawn adds up to it. O(width).
+  // From the picture; nothing if it is not known for this range. The columns of a row that is drawn add up to it. O(width).
   [[nodiscard]] std::optional<Picture::RowSum> sum_of(const std::string& row_key, const Level& level, TimeRange range, std::size_t sharers);
-  // A level that may be asked at once: null where that would take long.
+  // The content of a level if it is available without a long computation; else null.
   [[nodiscard]] const LevelContent* at_hand(const Level& level);
-  // Makes ready, on all cores, what at_hand() is about to be asked for, unless that takes long.
+  // Prepares on all cores what at_hand() will be asked for, unless that takes long.
   void make_at_once(std::span<const Level* const> levels);
 
-  // Where the range of a view goes that is to show this. Events come later than the clock says: who follows the end follows them.
+  // The new range of a view with this sight. Events may arrive after the clock's time: a view that follows the end follows them.
   [[nodiscard]] TimeRange range_after(const Sight& sight) const noexcept;
-  // Computes what a view paints that shows this, and its overview.
+  // Computes the pixels of a view with this sight, and of its overview.
   void compute_pixels(const Sight& sight, TimeRange range);
-  // References to contents have ended (ContentCache).
+  // To be called when references to contents have become invalid (ContentCache).
   void forget_pixels();
 
  private:

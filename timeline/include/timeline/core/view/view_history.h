@@ -1,4 +1,4 @@
-// The ranges that were looked at, as a browser keeps pages. A value.
+// The history of visible ranges, like that of a browser. A value.
 #pragma once
 
 #include <chrono>
@@ -12,12 +12,12 @@ namespace lanescope::timeline {
 class ViewHistory {
  public:
   using Clock = std::chrono::steady_clock;
-  // Steps that follow each other faster are one: a flick of the wheel is undone at once.
+  // Steps that follow each other faster are merged, so that a turn of the wheel is undone at once.
   static constexpr std::chrono::milliseconds kCoalescing{400};
 
   explicit ViewHistory(TimeRange first = {}) : ranges_{first} {}
 
-  // The view moved. What lay ahead is forgotten.
+  // The view moved. Forward entries are removed.
   void visit(TimeRange range, Clock::time_point now);
 
   [[nodiscard]] TimeRange current() const { return ranges_[position_]; }
@@ -30,7 +30,7 @@ class ViewHistory {
   std::vector<TimeRange> ranges_;
   std::size_t position_ = 0;
   Clock::time_point last_visit_{};
-  bool may_coalesce_ = false;  // the current entry is the last visit's
+  bool may_coalesce_ = false;  // the last visit created the current entry
 };
 
 }  // namespace lanescope::timeline

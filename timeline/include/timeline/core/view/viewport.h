@@ -7,32 +7,32 @@
 
 namespace lanescope::timeline {
 
-// Shorter ranges can't be shown: what is recorded has a resolution of 1 ns, and of tens of ns in truth.
+// Shorter ranges cannot be shown: times are recorded with a resolution of 1 ns and an accuracy of tens of ns.
 inline constexpr Nanoseconds kShortestRange = 100;
 
 // Requires: range.length() > 0, width > 0.
 struct Viewport {
   TimeRange range;
   std::int32_t width = 1;  // device pixels
-  std::int64_t phase = 0;  // how far after range.begin the first column begins, in 1/width ns: [0, width)
+  std::int64_t phase = 0;  // offset of the first column's start from range.begin, in 1/width ns: [0, width)
 
-  // The viewport moved by at most half a pixel so that a column begins at time 0. Then all viewports of one length and width divide time in
-  // the same way, wherever they are: a column keeps its content when the view is panned.
+  // The viewport moved by at most half a pixel so that a column starts at time 0. Then all viewports with the same length and width divide time in the same
+  // way, wherever they are: a column keeps its content when the view is panned.
   [[nodiscard]] Viewport on_grid() const noexcept;
 
-  // Left edge of pixel column x. Monotonic; time_at(0) is range.begin and time_at(width) range.end, so that columns share the range without
-  // gap or overlap. Any x, also outside of the window.
+  // Left edge of pixel column x. Monotonic; time_at(0) is range.begin and time_at(width) range.end, so that columns share the range without gap or overlap. Any
+  // x, also outside of the window.
   [[nodiscard]] Nanoseconds time_at(std::int64_t x) const noexcept;
-  // Where a time lies, in pixels from the left edge, with fraction.
+  // The position of a time, in pixels from the left edge, with fraction.
   [[nodiscard]] double x_at(Nanoseconds time) const noexcept;
-  // How long a pixel column is, in ns.
+  // The duration of a pixel column, in ns.
   [[nodiscard]] double step() const noexcept { return static_cast<double>(range.length()) / width; }
   bool operator==(const Viewport&) const = default;
 };
 
-// The range moved and, where it must be, shortened so that it lies within bounds; never shorter than kShortestRange.
+// The range moved and, if necessary, shortened to lie within bounds; never shorter than kShortestRange.
 [[nodiscard]] TimeRange clamped(TimeRange range, TimeRange bounds) noexcept;
-// The range made shorter by `factor` (longer, below 1) so that the time `fixed` keeps its place on the screen.
+// The range shortened by `factor` (lengthened if below 1) so that the time `fixed` keeps its place on the screen.
 [[nodiscard]] TimeRange zoomed(TimeRange range, double factor, Nanoseconds fixed) noexcept;
 [[nodiscard]] TimeRange panned(TimeRange range, Nanoseconds distance) noexcept;
 // The range with `margin` times its length added on both sides.

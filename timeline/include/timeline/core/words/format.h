@@ -1,4 +1,4 @@
-// How times, sizes and rates are written, everywhere in the program. Pure functions; ASCII but for the micro sign.
+// The format of times, sizes and rates everywhere in the program. Pure functions; ASCII except for the micro sign.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ namespace lanescope::timeline {
 
 // "834 ns", "12.345 µs", "1.230 ms", "4.500 s": three decimals of the largest unit that makes the number at least 1.
 [[nodiscard]] std::string format_duration(Nanoseconds duration);
-// A point in time in seconds with as many decimals as `resolution` (ns) needs to tell neighbours apart: "1.234567 s".
+// A point in time in seconds with as many decimals as `resolution` (ns) requires to distinguish neighbours: "1.234567 s".
 [[nodiscard]] std::string format_time(Nanoseconds time, Nanoseconds resolution = 1);
-// Reads a time as people type it: "12.3ms", "1 s", "500us", "250 µs", "42": a number and a unit, ns without one. None for anything else.
+// Reads a time that a person typed: "12.3ms", "1 s", "500us", "250 µs", "42": a number and a unit; ns without a unit. Nothing for other texts.
 [[nodiscard]] std::optional<Nanoseconds> parse_time(std::string_view text);
 // "512 B", "1.50 KiB", "64.00 MiB".
 [[nodiscard]] std::string format_bytes(std::uint64_t bytes);
-// Bytes within a duration: "12.34 GB/s" (powers of ten, as bandwidths are). "" for no duration.
+// Bytes within a duration: "12.34 GB/s" (powers of ten, as usual for bandwidths). "" if the duration is 0.
 [[nodiscard]] std::string format_throughput(std::uint64_t bytes, Nanoseconds duration);
 // "1 234 567": groups of three.
 [[nodiscard]] std::string format_count(std::uint64_t count);
 // "1 event", "12 034 events".
 [[nodiscard]] Message format_counted(std::uint64_t count, std::string_view noun);
-// "43.1 %" of 0.431; "<0.1 %" of what is little, and not nothing.
+// "43.1 %" for 0.431; "<0.1 %" for small shares above 0.
 [[nodiscard]] std::string format_share(double share);
 
 }  // namespace lanescope::timeline
