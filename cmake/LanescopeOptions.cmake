@@ -1,4 +1,4 @@
-# Settings that hold for every target: language, warnings, sanitizers, where binaries land.
+# Settings for all targets: language, warnings, sanitizers, folders of binaries.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -6,7 +6,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 
-# Where installed programs find the agent and the Python package, from their own folder: an installed tree may be moved as a whole.
+# The paths from installed programs to the agent and the Python package. They are relative, so that an installed tree may be moved as a whole.
 file(RELATIVE_PATH LANESCOPE_LIBRARIES_FROM_PROGRAMS "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
 file(RELATIVE_PATH LANESCOPE_DATA_FROM_PROGRAMS "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_DATADIR}/lanescope")
 
@@ -16,7 +16,7 @@ option(LANESCOPE_LIBFUZZER "Link fuzz targets with libFuzzer (Clang); else each 
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 takes the library's own std::string and std::vector for overflows when it optimises (GCC bugs 105329 and 105651).
+  # When GCC 12 optimises, it warns of overflows in the library's own std::string and std::vector (GCC bugs 105329 and 105651).
   add_compile_options(-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
@@ -27,20 +27,19 @@ option(LANESCOPE_PRECOMPILED_HEADERS "Read the headers of other projects once pe
 option(LANESCOPE_UNITY "Compile the files of a library several at once: faster from nothing, slower after a change" OFF)
 find_program(LANESCOPE_CCACHE ccache)
 if(LANESCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # ccache keeps nothing of a file with a precompiled header unless it is told that macros and times may differ, which no file here looks at.
-  set(launcher "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${LANESCOPE_CCACHE}")
+  # ccache caches no file with a precompiled header unless it may ignore macros and times, which no file here uses. CCACHE_DEPEND: a file is found by the
+  # content of all that it reads, and never by its preprocessed text, which stays the same when a comment changes. A precompiled header that was found so held
+  # the checksum of an older file, and GCC then read the new file once more in spite of its `#pragma once`. It also saves a preprocessing of every file.
+  set(launcher "${CMAKE_COMMAND}" -E env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros "${LANESCOPE_CCACHE}")
   set(CMAKE_C_COMPILER_LAUNCHER "${launcher}")
   set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher}")
-  if(LANESCOPE_PRECOMPILED_HEADERS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
-  endif()
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # The compiler collects its garbage later: a file takes up to a tenth less time and 130 MB more.
+  # Lets the compiler collect garbage later: a file takes up to a tenth less time, and 130 MB more memory.
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=400000>)
 endif()
-# What reads files and messages of others (docs/security.md): where it is in memory is not to be foretold, what it overruns ends it, and what links it
-# can't be written to. Not so the agent, which is in a hurry in programs of others (collector/agent). A portable recorder has its own.
+# For programs that read files and messages of others (docs/security.md): unpredictable addresses, an end at buffer overflows, and linker tables that
+# can't be written to. The agent does without, because it must be fast in the programs of others (collector/agent). A portable recorder has its own settings.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT LANESCOPE_PORTABLE)
   add_compile_options(-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
   add_link_options(-Wl,-z,relro -Wl,-z,now $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie>)

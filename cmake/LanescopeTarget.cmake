@@ -1,8 +1,8 @@
 # lanescope_library(NAME HEADERS include/... SOURCES ... [ALONE sources] [PUBLIC targets] [PRIVATE targets] [PRECOMPILED <header>...])
 #
-# A static library of one folder. Its public headers live under include/, apart from its sources; each must compile by itself
-# (build the target all_verify_interface_header_sets). A target sees only the include folders of what it links, so an
-# include against the arrows does not compile. ALONE: see lanescope_unity.
+# Makes a static library of one folder. Its public headers are under include/, apart from its sources; each must compile by itself
+# (build the target all_verify_interface_header_sets). A target sees only the include folders of the libraries it links, so an
+# include against the direction of dependencies does not compile. ALONE: see lanescope_unity.
 function(lanescope_library NAME)
   cmake_parse_arguments(ARG "" "BASE" "HEADERS;SOURCES;ALONE;PUBLIC;PRIVATE;PRECOMPILED" ${ARGN})
   if(NOT ARG_BASE)
@@ -24,19 +24,19 @@ function(lanescope_library NAME)
   endif()
 endfunction()
 
-# lanescope_unity(NAME [ALONE...]): the target's files are compiled several at once where the build asks for it (LANESCOPE_UNITY): a build from nothing
-# takes less than half of the processor's time, since files spend most of it on the same headers and templates; one after a change takes longer. No two
-# of its files may give one name to different things, not even in unnamed namespaces, but for files that are compiled ALONE.
+# lanescope_unity(NAME [ALONE...]): several files of the target are compiled at once if the build asks for it (LANESCOPE_UNITY). A full build then
+# takes less than half of the processor time, because files spend most of it on the same headers and templates; a build after a change takes longer. Two
+# of its files must not give the same name to different things, not even in unnamed namespaces, except files that are compiled ALONE.
 function(lanescope_unity NAME)
   if(LANESCOPE_UNITY)
-    set_target_properties(${NAME} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12 LANESCOPE_ALONE "${ARGN}")
+    set_target_properties(${NAME} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24 LANESCOPE_ALONE "${ARGN}")
     set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    # To GCC, what is defined beside another source is defined in a header.
+    # GCC takes what is defined beside another source as if it were defined in a header.
     target_compile_options(${NAME} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()
 
-# lanescope_for_people(NAME): code of a face of the program, which waits for a person, is compiled in less time: a release optimises it as `dev` does.
+# lanescope_for_people(NAME): code of a user interface, which waits for people, is compiled faster: a release optimises it only as much as `dev`.
 function(lanescope_for_people NAME)
   if(LANESCOPE_PORTABLE)
     lanescope_small(${NAME})
@@ -45,15 +45,15 @@ function(lanescope_for_people NAME)
   endif()
 endfunction()
 
-# lanescope_small(NAME): code that runs once, or waits for others, takes less room in packages of the recorder, which are copied to many machines.
+# lanescope_small(NAME): code that runs once or waits for others is made smaller in packages of the recorder, which are copied to many machines.
 function(lanescope_small NAME)
   if(LANESCOPE_PORTABLE)
     target_compile_options(${NAME} PRIVATE $<$<CONFIG:Release>:-Os>)
   endif()
 endfunction()
 
-# lanescope_recorder_program(NAME PARTS): a program beside lanescope, of main.cpp and the library PARTS. In packages of the recorder it is a part of
-# lanescope, and of this name there is one that runs it.
+# lanescope_recorder_program(NAME PARTS): a program beside lanescope, made from main.cpp and the library PARTS. In packages of the recorder its code is in
+# lanescope, and a small program of this name runs that.
 function(lanescope_recorder_program NAME PARTS)
   if(LANESCOPE_PORTABLE)
     add_executable(${NAME} "${PROJECT_SOURCE_DIR}/packaging/portable/part_of_lanescope.cpp")
@@ -63,7 +63,7 @@ function(lanescope_recorder_program NAME PARTS)
   endif()
 endfunction()
 
-# Instruments a target where the build asks for it (LANESCOPE_SANITIZE).
+# Instruments a target if the build asks for it (LANESCOPE_SANITIZE).
 function(lanescope_sanitize NAME)
   if(LANESCOPE_SANITIZE)
     target_compile_options(${NAME} PRIVATE -fsanitize=${LANESCOPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
@@ -71,12 +71,12 @@ function(lanescope_sanitize NAME)
   endif()
 endfunction()
 
-# lanescope_unoptimised(NAME): code of tests that mostly wait, or leave the work to libraries: to optimise it takes longer than it saves.
+# lanescope_unoptimised(NAME): for code of tests that mostly waits, or leaves the work to libraries. Optimising it would take longer than it saves.
 function(lanescope_unoptimised NAME)
   target_compile_options(${NAME} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
 endfunction()
 
-# The standard headers that most files here include: to read them takes longer than to compile what follows.
+# The standard headers that most files here include. Reading them takes longer than compiling the rest of a file.
 set(LANESCOPE_STANDARD_HEADERS
   <algorithm> <array> <charconv> <chrono> <cmath> <cstdint> <cstring> <filesystem> <functional> <map> <memory> <mutex> <optional> <set> <span> <sstream> <string>
   <string_view> <thread> <tuple> <unordered_map> <utility> <variant> <vector>)
@@ -84,23 +84,38 @@ set(LANESCOPE_STANDARD_HEADERS
 set(LANESCOPE_TEST_HEADERS "${PROJECT_SOURCE_DIR}/tests/support/include/support/catch.h" ${LANESCOPE_STANDARD_HEADERS})
 set(LANESCOPE_QT_HEADERS <QAction> <QApplication> <QComboBox> <QGridLayout> <QLabel> <QLineEdit> <QMainWindow> <QMenu> <QPainter> <QPushButton> <QTableView> <QTimer>)
 
-# lanescope_precompile(NAME HEADERS...): headers of other projects, read once for all files of a target. Our own are never among them, and the
-# header sets are verified without, so that every file still includes what it uses.
+# lanescope_precompile(NAME HEADERS...): headers that are read once for all files of a target: those of other projects, and for tests what they share. The
+# header sets are verified without precompiled headers, so that every file still includes what it uses.
 function(lanescope_precompile NAME)
   if(LANESCOPE_PRECOMPILED_HEADERS)
     target_precompile_headers(${NAME} PRIVATE ${ARGN})
   endif()
 endfunction()
 
-# lanescope_precompile_as(NAME OWNER): the headers that were precompiled for another target, with the same compiler options.
+# lanescope_precompile_as(NAME OWNER): reuses the headers that were precompiled for another target with the same compiler options.
 function(lanescope_precompile_as NAME OWNER)
   if(LANESCOPE_PRECOMPILED_HEADERS)
     target_precompile_headers(${NAME} REUSE_FROM ${OWNER})
   endif()
 endfunction()
 
-# lanescope_test(NAME SOURCES ... [ALONE sources] LIBRARIES ... [PRECOMPILED <header>... | PRECOMPILED_AS test]): one Catch2 program, registered with CTest
-# under its name. Optimised where LANESCOPE_TESTS_COMPUTE is on: in folders whose tests have oracles and large traces.
+# lanescope_program_test(NAME COMMAND...): registers a test that starts programs with CTest. Programs that it leaves running are ended
+# (tests/support/run_test.cpp). A test that hangs is ended after LANESCOPE_TEST_SECONDS, several times what most tests take on a busy machine; tests that take
+# minutes have LANESCOPE_LONG_TEST_SECONDS.
+if(LANESCOPE_SANITIZE)
+  set(LANESCOPE_TEST_SECONDS 1800)
+else()
+  set(LANESCOPE_TEST_SECONDS 600)
+endif()
+set(LANESCOPE_LONG_TEST_SECONDS 1800)
+function(lanescope_program_test NAME)
+  add_test(NAME ${NAME} COMMAND lanescope_run_test ${ARGN})
+  set_tests_properties(${NAME} PROPERTIES TIMEOUT ${LANESCOPE_TEST_SECONDS})
+endfunction()
+
+# lanescope_test(NAME SOURCES ... [ALONE sources] LIBRARIES ... [PRECOMPILED <header>... | PRECOMPILED_AS test]): makes one Catch2 program and registers it
+# with CTest under its name; the result is "Skipped" if most of its cases asserted nothing. Optimised if LANESCOPE_TESTS_COMPUTE is on, for folders whose
+# tests have oracles and large traces.
 function(lanescope_test NAME)
   cmake_parse_arguments(ARG "" "PRECOMPILED_AS" "SOURCES;ALONE;LIBRARIES;PRECOMPILED" ${ARGN})
   add_executable(${NAME} ${ARG_SOURCES})
@@ -110,7 +125,7 @@ function(lanescope_test NAME)
     lanescope_unoptimised(${NAME})
   endif()
   lanescope_unity(${NAME} ${ARG_ALONE})
-  set_target_properties(${NAME} PROPERTIES UNITY_BUILD_BATCH_SIZE 6)  # tests are what is changed most
+  set_target_properties(${NAME} PROPERTIES UNITY_BUILD_BATCH_SIZE 12)  # tests are what is changed most
   if(ARG_PRECOMPILED)
     lanescope_precompile(${NAME} ${ARG_PRECOMPILED})
   elseif(ARG_PRECOMPILED_AS)
@@ -120,6 +135,6 @@ function(lanescope_test NAME)
   else()
     lanescope_precompile_as(${NAME} test_channel)
   endif()
-  add_test(NAME ${NAME} COMMAND ${NAME})
-  set_tests_properties(${NAME} PROPERTIES TIMEOUT 1200)  # of what hangs; the longest take minutes on a busy machine
+  lanescope_program_test(${NAME} $<TARGET_FILE:${NAME}>)
+  set_tests_properties(${NAME} PROPERTIES SKIP_RETURN_CODE 77)  # tests/support/catch_main.cpp
 endfunction()

@@ -1,5 +1,5 @@
-# Compiles for aarch64 (Grace) on another machine: Debian's cross compiler (g++-aarch64-linux-gnu), and libraries of LANESCOPE_SYSROOT, a folder that
-# packaging/sysroot.sh fills. Programs that the build runs, such as protoc, are this machine's.
+# Compiles for aarch64 (Grace) on another machine: with Debian's cross compiler (g++-aarch64-linux-gnu) and the libraries of LANESCOPE_SYSROOT, a folder that
+# packaging/sysroot.sh fills. Programs that the build runs, such as protoc, are those of this machine.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

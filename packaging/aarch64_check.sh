@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# aarch64_check.sh TREE SYSROOT TREE_HERE: whether the recorder for aarch64 in TREE does under qemu-user what the one for this machine does: help, answers about
-# the recordings of tests/data, and exports of some in every format, equal to the byte; whether it records a program for aarch64, by profile and by
-# launch, start and stop: all of its NVTX ranges, and calls into the C library; and whether each of its libraries loads with all that it needs. SYSROOT has
+# aarch64_check.sh TREE SYSROOT TREE_HERE: checks under qemu-user that the recorder for aarch64 in TREE does what the one for this machine does. Its help, its
+# answers about the recordings of tests/data, and exports of some of them in every format must be byte-equal. It must record a program for aarch64 by profile,
+# and by launch, start and stop, with all of its NVTX ranges and calls into the C library. Each of its libraries must load with all that it needs. SYSROOT has
 # the C library for aarch64 (packaging/sysroot.sh).
 #
-# Not shown here, since qemu-user does not have it: CUDA, GPUs and their counters, samples and states of threads, the real processor's counter as a clock.
+# Not checked, because qemu-user does not have it: CUDA, GPUs and their counters, samples and states of threads, the real processor's counter as a clock.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tree=$(realpath "$1") sysroot=$(realpath "$2") here=$(realpath "$3")
@@ -58,18 +58,18 @@ done
 nvtx=$(for root in "${CUDA_HOME:-/nonexistent}" /usr/local/cuda /usr/local/cuda/targets/x86_64-linux /usr "$HOME/.cache/lanescope"; do
   [ -e "$root/include/nvtx3/nvToolsExt.h" ] && echo "$root/include" && break; done)
 aarch64-linux-gnu-g++ --sysroot="$sysroot" -O1 -std=c++20 -I "$nvtx" tests/programs/nvtx/nvtx_threads.cpp -o "$work/nvtx_threads" -ldl -lpthread
-# The 1,642 ranges that the program and its child make by nesting, and its eight others.
+# The 1,642 ranges that the program and its child make by nesting, and its eight other ranges.
 (cd "$work" && there profile -t nvtx,osrt -s none --cpuctxsw none -f -o recorded "${run[@]}" ./nvtx_threads) >"$work/said" 2>&1 || { cat "$work/said" >&2; fail "it did not record"; }
 "$here/bin/lanescope" info "$work/recorded.trace" >"$work/info"
 grep -Eq 'NVTX push/pop ranges +1,642$' "$work/info" && grep -Eq 'NVTX start/end ranges +8$' "$work/info" && grep -Eq 'OS runtime calls +[1-9]' "$work/info" || { cat "$work/info" >&2; fail "the recording lacks events"; }
-# The same program in a session that was begun before.
+# The same program in a session that was started before.
 (
   cd "$work"
   there start --session-new=arm -f -o session && there launch --session-new=arm -t nvtx -s none --cpuctxsw none "${run[@]}" ./nvtx_threads
 ) >"$work/said" 2>&1 || { cat "$work/said" >&2; fail "a session does not record"; }
 "$here/bin/lanescope" info "$work/session.trace" | grep -Eq 'NVTX push/pop ranges +1,642$' || fail "the recording of a session lacks ranges"
 
-# Each library, with all that it needs: nothing is left to be found once a program calls it.
+# Each library must load with all that it needs, so that nothing is missing when a program calls it.
 printf '#include <dlfcn.h>\n#include <stdio.h>\nint main(int n, char** a) { void* l = dlopen(a[n - 1], RTLD_NOW); if (!l) puts(dlerror()); return !l; }\n' >"$work/loads.c"
 aarch64-linux-gnu-gcc --sysroot="$sysroot" "$work/loads.c" -o "$work/loads" -ldl
 libraries=0
@@ -77,7 +77,7 @@ for library in "$tree"/lib/*.so; do
   "${run[@]}" "$work/loads" "$library" >"$work/said" 2>&1 || { cat "$work/said" >&2; fail "$(basename "$library") does not load"; }
   libraries=$((libraries + 1))
 done
-# Injection is not written for aarch64: it says so, and what to do instead.
+# Injection is not implemented for aarch64: attach must say so, and what to do instead.
 there attach $$ -d 1 -o "$work/refused" >"$work/said" 2>&1 && fail "attaching did not say that it is not there"
 grep -q 'lanescope profile --arm' "$work/said" || { cat "$work/said" >&2; fail "attaching does not say what to do instead"; }
 echo "aarch64_check: $compared answers and exports equal those of this machine; $libraries libraries load; $(sed -n 's/^ *Span *//p' "$work/info") recorded under qemu"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# build.sh PRESET [TARGET...]: configures and builds a preset (dev, release, asan, tsan) quietly; the whole output of a failure is shown.
+# build.sh PRESET [TARGET...]: configures and builds a preset (dev, release, asan, tsan) quietly; if the build fails, its whole output is shown.
 set -euo pipefail
 case "${1:-}" in -h | --help) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;; esac
 [ $# -gt 0 ] || { echo "build: which preset? See: packaging/build.sh --help" >&2; exit 2; }
@@ -9,8 +9,8 @@ shift
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# How far the build is, of its lines "[12/345] Building ...": in place at a terminal, else a line for each tenth. By the shell: some awk read from a pipe
-# in blocks, and would say nothing for minutes.
+# The progress of the build, from its lines "[12/345] Building ...": updated in place on a terminal, otherwise a line for each tenth. Done in the shell, because
+# some versions of awk read a pipe in blocks and would print nothing for minutes.
 in_place=0
 [ ! -t 1 ] || in_place=1
 show_progress() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""command_pages.py LANESCOPE FOLDER: writes completions for bash, zsh and fish and man pages into a tree that is laid out as under a prefix.
+"""command_pages.py LANESCOPE FOLDER: writes completions for bash, zsh and fish and man pages into a tree with the layout of a prefix.
 
-They are made of what each command's --help says, which comes from the command's own description of its options; so they know every option and no other."""
+They are made from the --help of each command, which comes from the command's own description of its options; so they contain exactly these options."""
 import os
 import pathlib
 import re
@@ -10,7 +10,7 @@ import sys
 import time
 
 program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-# Behind the options of these stands a program with its own arguments.
+# The options of these commands are followed by a program with its own arguments.
 RUNS_PROGRAM = {"profile", "launch"}
 READS_TRACES = {"info", "stats", "analyze", "diff", "export", "kernels"}
 
@@ -50,7 +50,7 @@ class Page:
 
     @staticmethod
     def _options(body):
-        options, begun = [], []  # begun: those that stand in one line, and have the same text
+        options, begun = [], []  # begun: options that are in one line and share the text
         for line in body.split("\n"):
             begin = re.match(r"^  (\S.*?)(?:  +(.*))?$", line) if re.match(r"^  \S", line) else None
             if begin:
@@ -74,7 +74,7 @@ def commands():
 
 
 def names_in(*arguments):
-    """First words of a list that the program prints."""
+    """The first words of a list that the program prints."""
     return [re.match(r"[\w-]+", line)[0] for line in printed(*arguments).splitlines() if re.match(r"[a-z]\w*", line)]
 
 
@@ -128,20 +128,55 @@ def zsh(pages, reports, rules):
     return "\n".join([*lines, "esac", ""])
 
 
+# For fish: functions that tell whether the options of a command come next, and the words of the program that the command runs.
+FISH_FUNCTIONS = """function __lanescope_program
+    set -l words (commandline -opc)
+    set -l values (__lanescope_values $words[2])
+    set words $words[3..]
+    while set -q words[1]
+        switch $words[1]
+            case --
+                string escape -- $words[2..]
+                return 0
+            case '-*'
+                contains -- $words[1] $values; and set -e words[1]
+                set -e words[1]
+            case '*'
+                string escape -- $words
+                return 0
+        end
+    end
+    return 1
+end
+function __lanescope_in
+    set -l words (commandline -opc)
+    test (count $words) -ge 2; and test $words[2] = $argv[1]; and begin; not contains $argv[1] PROGRAMS; or not __lanescope_program >/dev/null; end
+end
+function __lanescope_runs
+    set -l words (commandline -opc)
+    test (count $words) -ge 2; and contains $words[2] PROGRAMS; and __lanescope_program >/dev/null
+end"""
+
+
 def fish(pages, reports, rules):
-    lines = ["# Completions of lanescope for fish.", "complete -c lanescope -n __fish_use_subcommand -f"]
+    lines = ["# Completions of lanescope for fish.", "function __lanescope_values", "    switch $argv[1]"]
+    for page in pages:
+        if page.name in RUNS_PROGRAM:
+            lines += [f"        case {page.name}", f"            printf '%s\\n' {' '.join(name for option in page.options if option.value for name in option.names)}"]
+    lines += ["    end", "end", FISH_FUNCTIONS.replace("PROGRAMS", " ".join(sorted(RUNS_PROGRAM))), "complete -c lanescope -n __fish_use_subcommand -f"]
     for page in pages:
         lines.append(f"complete -c lanescope -n __fish_use_subcommand -a {page.name} -d {quoted(page.summary)}")
     for page in pages:
-        seen = f"-n '__fish_seen_subcommand_from {page.name}'"
+        seen = f"-n '__lanescope_in {page.name}'"
         for option in page.options:
             names = " ".join((f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}") for name in option.names)
             value = "" if not option.value else f" -x -a '{' '.join(reports if page.name == 'stats' else rules)}'" if option.names[0] == "-r" and page.name in ("stats", "analyze") else " -r"
             lines.append(f"complete -c lanescope {seen} {names}{value} -d {quoted(option.first_sentence)}")
         if page.name in RUNS_PROGRAM:
-            lines.append(f"complete -c lanescope {seen} -f -a '(__fish_complete_subcommand --fcs-skip=2)'")
+            lines.append(f"complete -c lanescope {seen} -f -a '(__fish_complete_command)'")
         elif page.name in READS_TRACES:
             lines.append(f"complete -c lanescope {seen} -k -a '(__fish_complete_suffix .trace)'")
+    lines.append("complete -c lanescope -n __lanescope_runs -f -a '(complete -C \"$(string join \" \" -- (__lanescope_program) (commandline -ct))\")'")
     return "\n".join([*lines, ""])
 
 

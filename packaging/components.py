@@ -1,7 +1,7 @@
-"""What the recorder is linked from beside its own source: Debian's packages with their licences (SPDX), as they are installed here."""
+"""What is linked into the recorder besides its own source: Debian's packages with their licences (SPDX), as installed on this machine."""
 import subprocess
 
-# Package, how it is called, licence.
+# Package, name of the software, licence.
 DEBIAN = [
     ("libprotobuf-dev", "protobuf", "BSD-3-Clause"),
     ("libzstd-dev", "zstd", "BSD-3-Clause"),

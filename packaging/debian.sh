@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# debian.sh NAME VERSION TREE FOLDER DEPENDS RECOMMENDS SUMMARY TEXT: makes FOLDER/NAME_VERSION_ARCHITECTURE.deb of what TREE has below usr/, with licences,
-# changes and checksums. TREE is changed.
-# debian.sh --viewer|--library|--development VERSION TREE FOLDER: the same for the viewer, for the C interface, and for what programs that use it are
-# built with. The first two depend on the packages of the libraries that they are linked with here.
-# DEB_HOST_ARCH: the architecture, as Debian names it (amd64).
+# debian.sh NAME VERSION TREE FOLDER DEPENDS RECOMMENDS SUMMARY TEXT: makes FOLDER/NAME_VERSION_ARCHITECTURE.deb from what TREE has below usr/, with licences,
+# changes and checksums. It changes TREE.
+# debian.sh --viewer|--library|--development VERSION TREE FOLDER: the same for the viewer, for the C interface, and for the files to build programs
+# with it. The first two depend on the packages of the libraries that they are linked with on this machine.
+# DEB_HOST_ARCH: the architecture, as Debian names it (amd64). XZ_LEVEL: the compression for amd64 (9e), which tests set lower.
 #
-# Times are SOURCE_DATE_EPOCH, lists are sorted: made twice of one tree, packages are equal. No script runs when one is installed.
+# Times are SOURCE_DATE_EPOCH and lists are sorted, so two packages of one tree are equal. The packages have no installation scripts.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$here" log -1 --format=%ct)} LC_ALL=C TZ=UTC
 umask 022
-architecture=${DEB_HOST_ARCH:-amd64}
+architecture=${DEB_HOST_ARCH:-amd64} level=${XZ_LEVEL:-9e}
 version=$2 tree=$(realpath "$3") out=$(realpath "$4")
 
-# linked NAME FILE: the packages of the libraries that the file of this package is linked with.
+# linked NAME FILE: the packages of the libraries that this package's file is linked with.
 linked() {
   local scratch depends
   scratch=$(mktemp -d)
@@ -69,11 +69,14 @@ find "$tree/usr/share/man" -name '*.1' -exec gzip -9n {} + 2>/dev/null || true
 find "$tree" -type d -exec chmod 755 {} + -o -type f -exec chmod u=rwX,go=rX {} +
 find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 package=$out/${name}_${version}_$architecture.deb
-dpkg-deb --root-owner-group -Zxz -z9 -Sextreme --uniform-compression --build "$tree" "$package" >/dev/null
-# Code for x86-64 packs to a tenth less with a filter that dpkg unpacks, and can't be told to pack with (package.sh says what it does).
+pack() { dpkg-deb --root-owner-group -Zxz "$@" --uniform-compression --build "$tree" "$package" >/dev/null; }
 if [ "$architecture" = amd64 ]; then
+  # Code for x86-64 compresses by a tenth more with a filter that dpkg can unpack but can't be told to pack with (package.sh describes it).
+  pack -z0
   parts=$(mktemp -d)
-  (cd "$parts" && ar x "$package" && xz -d data.tar.xz && xz -T1 --x86 --lzma2=preset=9e data.tar && ar rcD repacked.deb debian-binary control.tar.xz data.tar.xz)
+  (cd "$parts" && ar x "$package" && xz -d data.tar.xz && xz -T1 --x86 --lzma2=preset="$level" data.tar && ar rcD repacked.deb debian-binary control.tar.xz data.tar.xz)
   mv "$parts/repacked.deb" "$package"
   rm -rf "$parts"
+else
+  pack -z9 -Sextreme
 fi

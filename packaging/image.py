@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""image.py TREE VERSION FOLDER: makes FOLDER/lanescope-recorder-VERSION-image.tar of TREE (bin/, lib/, share/), a container image of one layer that holds
-the recorder below /opt/lanescope and nothing else, to be copied from: COPY --from=lanescope-recorder:VERSION /opt/lanescope /opt/lanescope
+"""image.py TREE VERSION FOLDER: makes FOLDER/lanescope-recorder-VERSION-image.tar from TREE (bin/, lib/, share/). It is a container image of one layer that
+contains only the recorder below /opt/lanescope. It is meant to be copied from: COPY --from=lanescope-recorder:VERSION /opt/lanescope /opt/lanescope
 
-It is loaded by `docker load` and `podman load`, and pushed by `skopeo copy oci-archive:FILE docker://...` (OCI image layout, with Docker's manifest). Times are
-SOURCE_DATE_EPOCH, lists are sorted: made twice of one tree, images are equal.
+Load it by `docker load` or `podman load`, or push it by `skopeo copy oci-archive:FILE docker://...` (OCI image layout, with Docker's manifest). Times are
+SOURCE_DATE_EPOCH and lists are sorted, so two images of one tree are equal.
 """
 import datetime
 import gzip
@@ -12,6 +12,7 @@ import io
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import tarfile
 
@@ -27,7 +28,8 @@ def put(archive, path, data=b"", kind=tarfile.REGTYPE, mode=0o644, target=""):
 
 
 def layer():
-    """What is in /opt/lanescope, as a tar."""
+    """The contents of /opt/lanescope as a tar, with the licences of what is linked into it."""
+    licences = subprocess.run([pathlib.Path(__file__).with_name("licences.py"), "lanescope-recorder"], capture_output=True, check=True).stdout
     stored = io.BytesIO()
     with tarfile.open(fileobj=stored, mode="w", format=tarfile.GNU_FORMAT) as archive:
         for path in ("opt", "opt/lanescope"):
@@ -40,6 +42,7 @@ def layer():
                 put(archive, path, kind=tarfile.DIRTYPE, mode=0o755)
             else:
                 put(archive, path, each.read_bytes(), mode=0o755 if os.access(each, os.X_OK) else 0o644)
+        put(archive, "opt/lanescope/LICENSES", licences)
     return stored.getvalue()
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# install-deps.sh [PACKAGE...]: installs what Lanescope is built with, and these packages, on Debian 12 or Ubuntu 24.04. Does nothing where everything is
-# there already.
+# install-deps.sh [PACKAGE...]: installs what Lanescope is built with, and these packages, on Debian 12 or Ubuntu 24.04. Does nothing if everything is
+# installed already.
 #
-# Without apt (another distribution, a machine with no network) it says so and goes on: the build then names what is missing.
+# Without apt (another distribution, a machine with no network) it says so and succeeds: the build then names what is missing.
 set -euo pipefail
 case "${1:-}" in -h | --help) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;; esac
 export HOME=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
@@ -15,10 +15,10 @@ packages=(
   shared-mime-info xdg-utils libglib2.0-bin libfile-mimeinfo-perl desktop-file-utils xvfb
   python3 python3-numpy python3-protobuf python3-xxhash python3-zstandard
 )
-# Qt Charts' package has this name on both, and another on newer releases.
+# Qt Charts' package has this name on both, and another one on newer releases.
 charts=(qt6-charts-dev libqt6charts6-dev)
 
-# Under its own name, or as part of a package that provides it, as newer releases merge some.
+# A package counts as installed under its own name, or if another package provides it, because newer releases merge some packages.
 installed() {
   dpkg-query -W -f='${db:Status-Abbrev}' "$1" 2>/dev/null | grep '^ii' >/dev/null ||
     dpkg-query -W -f='${db:Status-Abbrev} ${Provides}\n' 2>/dev/null | grep -E "^ii.*[ ,]$1( |,|\$)" >/dev/null
@@ -34,15 +34,15 @@ for package in "${packages[@]}" "$@"; do installed "$package" || missing+=("$pac
 [ ${#charts[@]} = 0 ] || installed "${charts[0]}" || installed "${charts[1]}" || missing+=("${charts[0]}")
 
 if [ ${#missing[@]} -gt 0 ]; then
-  as_root=()
-  [ "$(id -u)" = 0 ] || as_root=(sudo)
+  as_root=(env DEBIAN_FRONTEND=noninteractive)
+  [ "$(id -u)" = 0 ] || as_root=(sudo "${as_root[@]}")  # sudo passes no variables on
   echo "install-deps: installing ${#missing[@]} packages, which takes minutes: ${missing[*]}"
-  if ! { "${as_root[@]}" apt-get update -qq && DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null; }; then
+  if ! { "${as_root[@]}" apt-get update -qq && "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null; }; then
     echo "install-deps: apt could not install everything; going on with what is there (without Qt, the viewer is left out)." >&2
   fi
 fi
 
-# NVTX is headers only. The CUDA toolkit has them; without one they come from NVIDIA's Python package.
+# NVTX consists of headers only. The CUDA toolkit has them; without one they come from NVIDIA's Python package.
 have_nvtx() {
   local root
   for root in "${CUDA_HOME:-/nonexistent}" /usr/local/cuda /usr "$HOME/.cache/lanescope"; do
@@ -54,7 +54,7 @@ if ! have_nvtx; then
   echo "install-deps: no CUDA toolkit here; fetching the NVTX headers (PyPI: nvidia-nvtx)"
   folder=$(mktemp -d)
   trap 'rm -rf "$folder"' EXIT
-  python3 -m pip --version >/dev/null 2>&1 || DEBIAN_FRONTEND=noninteractive ${as_root[@]+"${as_root[@]}"} apt-get install -y -qq python3-pip >/dev/null || true
+  python3 -m pip --version >/dev/null 2>&1 || ${as_root[@]+"${as_root[@]}"} apt-get install -y -qq python3-pip >/dev/null || true
   if ! python3 -m pip download -q --no-deps -d "$folder" nvidia-nvtx; then
     echo "install-deps: they could not be fetched; going on without them (the build names what is missing)." >&2
     exit 0

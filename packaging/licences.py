@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""licences.py PACKAGE: the copyright file of a package: our licence, and those of what is linked into it, as their packages here have them."""
+"""licences.py PACKAGE: prints the copyright file of a package: our licence and those of what is linked into it, from the packages on this machine."""
 import pathlib
 import sys
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # matrix.sh [FOLDER] [SYSTEM...]: installs the packages of FOLDER (build/packages) into bare roots of Debian 11, 12, 13 and Ubuntu 22.04, 24.04, 26.04,
-# records a program with NVTX ranges there, prints what was recorded, and removes them again; one line a package and system. The viewer and the C
-# interface, where FOLDER has them, are installed with apt on Debian 12 and Ubuntu 24.04; the viewer draws a recorded trace, and its window opens on an X
-# server (where Xvfb and xdotool are here); a program in C, built there by find_package(Lanescope) and by pkg-config, reads it. The viewer's archive does the
-# same in roots with glibc 2.36 and newer, in which nothing else is installed; of two that lie side by side, either stays whole when the other goes. The .rpm, where rpm is installed here, is put into
-# these roots by rpm --root, and by dnf --installroot where dnf and createrepo_c are: an RPM distribution's root itself can't be had from Debian's archive.
+# records a program with NVTX ranges there, prints what was recorded, and removes them again; it prints one line per package and system. The viewer and the C
+# interface, if FOLDER has them, are installed with apt on Debian 12 and Ubuntu 24.04. The viewer draws a recorded trace, and its window opens on an X
+# server (if Xvfb and xdotool are installed). A program in C, built there by find_package(Lanescope) and by pkg-config, reads it. The viewer's archive does the
+# same in roots with glibc 2.36 and newer, in which nothing else is installed; if one of two archives side by side is removed, the other one stays whole. The
+# .rpm, if rpm is installed, is put into these roots by rpm --root, and by dnf --installroot if dnf and createrepo_c are installed. The root of an RPM
+# distribution can't be made from Debian's archive.
 #
-# Needs root, debootstrap and a network. Systems are debian-11 and the like. The program is tests/programs/nvtx/nvtx_threads.cpp, linked against the C
-# library of glibc 2.28 so that one runs on all.
+# Needs root, debootstrap and a network. SYSTEM is for example debian-11. The program is tests/programs/nvtx/nvtx_threads.cpp, linked against the C
+# library of glibc 2.28, so that one program runs on all systems.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=$(realpath "${1:-build/packages}")
@@ -56,13 +57,14 @@ drop() { for at in proc dev; do umount -l "$work/root/$at"; done; rm -rf --one-f
 inside() { chroot "$work/root" env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp/home LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"; }
 files() { (cd "$work/root" && find . -path ./proc -prune -o -path ./dev -prune -o -path ./tmp -prune -o -path ./var -prune -o -print | sort); }
 
-# recorded PROGRAM: whether it records the 1,642 ranges that the program and its child make by nesting, and prints them.
+# recorded PROGRAM: whether the recorder records the 1,642 ranges that the program and its child make by nesting, and prints them.
 recorded() {
   inside sh -c "cd /tmp && $1 profile -t nvtx -s none --cpuctxsw none -f -o x nvtx_threads >/dev/null 2>said && $1 stats -q -r nvtx_sum x.trace >/dev/null && $1 info x.trace" \
     >"$work/info" 2>&1 && grep -Eq 'NVTX push/pop ranges +1,642$' "$work/info"
 }
 
-# A package of no files that stands for the C library of a system, since the roots' own is of no RPM package: STAND_IN VERSION makes $work/repository/glibc-VERSION...
+# An empty package that stands for the C library of a system, because no RPM package owns the C library of the roots: STAND_IN VERSION makes
+# $work/repository/glibc-VERSION...
 stand_in() {
   mkdir -p "$work/repository"
   printf 'Name: glibc\nVersion: %s\nRelease: 1\nSummary: Stands for the C library\nLicense: none\nBuildArch: noarch\n%%description\nIt has no files.\n%%files\n' "$1" >"$work/glibc.spec"
@@ -118,7 +120,8 @@ try() {  # SYSTEM KIND FILE
   return 0
 }
 
-# opens_window PROGRAM: whether the viewer in the root opens a window with the trace's name on an X server of this machine; not asked for want of tools.
+# opens_window PROGRAM: whether the viewer in the root opens a window with the trace's name on an X server of this machine. Succeeds without a check if tools
+# are missing.
 opens_window() {
   local server shown=1 viewer
   command -v Xvfb >/dev/null && command -v xdotool >/dev/null || return 0
@@ -132,7 +135,7 @@ opens_window() {
   return $shown
 }
 
-# The viewer draws a trace, and a program that is built there against the packages reads it.
+# The viewer draws a trace, and a program that is built there with the packages reads it.
 try_viewer() {  # SYSTEM
   local system=$1 begin seconds result="drew a trace, read by C" removed=removed file bytes=0
   begin=$(date +%s.%N)
@@ -179,7 +182,7 @@ try_archive() {  # SYSTEM FILE
     result="opened no window"
     tail -5 "$work/log" | sed 's/^/    /' >&2
   fi
-  # A second one beside it, which outlives the first.
+  # A second archive beside it, which must still work after the first is removed.
   inside cp -a "$place" "$place-other"
   inside rm -rf "$place"
   if ! inside sh -c "cd /tmp && rm x.png && $place-other/lanescope-ui cuda_streams.trace --screenshot x.png && head -c 4 x.png | grep -q PNG" >"$work/log" 2>&1; then result="did not draw beside another"; fi

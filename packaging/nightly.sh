@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# nightly.sh [HOURS]: what takes too long for every change, in so many hours of fuzzing (8) and about four more. Prints what failed, and goes on.
+# nightly.sh [HOURS]: runs what takes too long for every change, with HOURS of fuzzing (8) and about four hours for the rest. Prints what failed, and goes on.
 #
-# Each public header by itself; all tests under the address and undefined behaviour sanitizers, then under the thread sanitizer; every test as built for development,
-# three times, beside a busy neighbour; hostile files through every command; recordings cut at many places; the recorder's memory; stress;
+# Each public header compiled by itself; all tests under the address and undefined behaviour sanitizers, then under the thread sanitizer; every test as built
+# for development, three times, beside a busy neighbour; hostile files through every command; recordings cut at many places; the recorder's memory; stress;
 # fuzzing.
 set -uo pipefail
 case "${1:-}" in -h | --help) exec sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" ;; esac

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# package.sh [--viewer] [--aarch64] [FOLDER]: makes what is given to others, into FOLDER (build/packages):
+# package.sh [--viewer] [--aarch64] [FOLDER]: makes the packages for users, in FOLDER (build/packages):
 #
-#   lanescope-recorder-VERSION-linux-x86_64.tar.gz    what records, the command line, completions, man pages: unpack it anywhere, no root
-#   lanescope-recorder-VERSION-linux-x86_64.tar.xz    the same in fewer bytes, where there is xz
-#   lanescope-recorder_VERSION_amd64.deb              the same for Debian, Ubuntu and what descends from them
-#   lanescope-recorder-VERSION-1.x86_64.rpm           the same for distributions with RPM and glibc 2.28 (where there is rpmbuild)
+#   lanescope-recorder-VERSION-linux-x86_64.tar.gz    the recorder, the command line, completions, man pages: unpack it anywhere, no root
+#   lanescope-recorder-VERSION-linux-x86_64.tar.xz    the same in fewer bytes (if xz is installed)
+#   lanescope-recorder_VERSION_amd64.deb              the same for Debian, Ubuntu and distributions based on them
+#   lanescope-recorder-VERSION-1.x86_64.rpm           the same for distributions with RPM and glibc 2.28 (if rpmbuild is installed)
 #   lanescope-recorder-VERSION-image.tar              the same as a layer for containers (docker load, podman load), to be copied from
 #   lanescope-VERSION-py3-none-manylinux_2_28_x86_64.whl   the Python package with the recorder inside
 #   lanescope_VERSION_amd64.deb                       the viewer, for Debian 12 and Ubuntu 24.04 (with --viewer; takes the release build)
-#   lanescope-VERSION-linux-x86_64.tar.xz             the viewer with Qt beside it, and the recorder, for other desktops (likewise; where there is patchelf)
-#   liblanescope0_..., liblanescope-dev_...           the C interface, likewise: the library, and what programs are built with
-#   ...linux-aarch64.tar.gz, .tar.xz, ..._arm64.deb, ...aarch64.rpm, ..._aarch64.whl   the recorder for Grace and other 64-bit Arm (with --aarch64; where there is qemu-user, tried by aarch64_check.sh)
-#   ...debug.tar.gz, ...cdx.json, SHA256SUMS          debug files by build id, what is inside (CycloneDX), checksums
+#   lanescope-VERSION-linux-x86_64.tar.xz             the viewer with Qt beside it, and the recorder, for other desktops (likewise; if patchelf is installed)
+#   liblanescope0_..., liblanescope-dev_...           the C interface, likewise: the library, and the files to build programs with it
+#   ...linux-aarch64.tar.gz, .tar.xz, ..._arm64.deb, ...aarch64.rpm, ..._aarch64.whl   the recorder for Grace and other 64-bit Arm (with --aarch64; tried by aarch64_check.sh if qemu-user is installed)
+#   ...debug.tar.gz, ...cdx.json, SHA256SUMS          debug files by build id, lists of contents (CycloneDX), checksums
 #
-# Made twice from one commit, all of them are equal: times are the commit's (or SOURCE_DATE_EPOCH), lists are sorted. Compiled with GCC 12 on
+# Packages made twice from one commit are equal: times are the commit's (or SOURCE_DATE_EPOCH), lists are sorted. Compiled with GCC 12 on
 # Debian 12; the recorder runs with glibc 2.28 and newer (cmake/LanescopePortable.cmake). Zig and simdjson's source are fetched once.
 set -euo pipefail
 viewer=no aarch64=no out=
@@ -29,7 +29,7 @@ for argument in "$@"; do
 done
 cd "$(dirname "$0")/.."
 out=${out:-$PWD/build/packages}
-# What is there is replaced where all of it was made by us: files of these names, and never a folder.
+# Existing files are replaced only if we made all of them: files of these names, and never a folder.
 packages=(-type f -regextype posix-extended -regex '.*/((lib)?lanescope[-_0-9][^/]*(\.tar\.[gx]z|\.deb|\.rpm|\.whl|-image\.tar|\.cdx\.json)|SHA256SUMS)')
 if [ -e "$out" ]; then
   other=$(find "$out" -mindepth 1 -maxdepth 1 ! \( "${packages[@]}" \) -print -quit)
@@ -57,7 +57,7 @@ version=$(sed -n 's/^project(Lanescope VERSION \([0-9.]*\).*/\1/p' CMakeLists.tx
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# fetch WHAT HASH COMMAND...: the command leaves a file in the current folder, of which the hash must be this one.
+# fetched FILE HASH: fails unless the file has this hash.
 fetched() { echo "$2  $1" | sha256sum --check --status || { echo "package: $1 is not what is expected" >&2; exit 1; }; }
 if [ ! -x "$zig" ]; then
   echo "package: fetching Zig $zig_version (PyPI: ziglang)"
@@ -86,7 +86,7 @@ build_recorder() {
 echo "package: building the recorder"
 build_recorder portable
 
-# strip_tree TREE DEBUG [PREFIX]: what is linked loses its debug information, which goes to DEBUG by build id, as debuggers look for it. PREFIX is that of
+# strip_tree TREE DEBUG [PREFIX]: moves the debug information of what is linked to DEBUG, by build id, where debuggers look for it. PREFIX is that of
 # another processor's tools.
 strip_tree() {
   local file id prefix=${3:-}
@@ -102,7 +102,8 @@ strip_tree() {
   done < <(find "$1" -type f | sort)
 }
 
-# Same order, times, owners: same bytes. Of code for x86-64, calls of one function are alike to xz once they name its place and not the way there.
+# The same order, times and owners give the same bytes. Code for x86-64 compresses better if calls of one function contain its address instead of the distance
+# (xz --x86).
 archive() {  # FILE FOLDER NAME
   local pack=(gzip -9n)
   [[ $1 != *.xz ]] || pack=(xz -T1 --lzma2=preset=9e)
@@ -127,7 +128,7 @@ asks_for_old_c_library() {
 }
 asks_for_old_c_library "$tree"
 
-# is_hardened TREE: each program lies where nobody can foretell, and what links it can be neither written to nor run.
+# is_hardened TREE: each program is loaded at an unpredictable address, and its linker tables can be neither written to nor executed.
 is_hardened() {
   local file headers mark
   for file in "$1"/bin/* $([ ! -d "$1/lib" ] || find "$1/lib" -name '*.so*' -type f); do
@@ -143,7 +144,7 @@ for part in code-names kernel-metrics; do  # lanescope by another name (packagin
   [ ! -x "$tree/bin/lanescope-$part" ] || { "$tree/bin/lanescope-$part" --help 2>&1 || true; } | grep "for lanescope\|started by lanescope" >/dev/null || { echo "package: lanescope-$part does not run" >&2; exit 1; }
 done
 
-# put_archive TREE DEBUG BASE: the archive of an installed recorder, with licences, and that of its debug files.
+# put_archive TREE DEBUG BASE: makes the archive of an installed recorder, with licences, and that of its debug files.
 put_archive() {
   rm -rf "$work/tar" "$work/debugtree"
   mkdir -p "$work/tar" "$work/debugtree/$3-debug"
@@ -207,7 +208,7 @@ fi
 
 if [ "$viewer" = yes ]; then
   echo "package: building the viewer"
-  # All else that it is linked with has equal names and versions on both distributions.
+  # Everything else that it is linked with has equal names and versions on both distributions.
   cmake --preset release -DLANESCOPE_SIMDJSON_SOURCE="$simdjson" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
   packaging/build.sh release lanescope-ui lanescope_c
   put() {  # TREE COMPONENT...
@@ -230,6 +231,9 @@ if [ "$viewer" = yes ]; then
   packaging/debian.sh --library "$version" "$work/library" "$out"
   put development development
   packaging/debian.sh --development "$version" "$work/development" "$out"
+  mkdir "$work/viewerdebugtree"
+  mv "$work/viewerdebug" "$work/viewerdebugtree/lanescope-$version-linux-x86_64-debug"
+  archive "$out/lanescope-$version-linux-x86_64-debug.tar.gz" "$work/viewerdebugtree" "lanescope-$version-linux-x86_64-debug"
 fi
 cd "$out"
 sha256sum -- * >"$work/sums"

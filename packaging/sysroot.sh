@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # sysroot.sh FOLDER: puts into FOLDER what the recorder is linked with on aarch64: headers and libraries of Debian 12's packages, unpacked. Nothing is
-# installed, and what apt knows of this machine stays as it is. Needs apt, dpkg-deb and a network.
+# installed, and apt's state of this machine is not changed. Needs apt, dpkg-deb and a network.
 set -euo pipefail
 root=$(realpath -m "$1")
 mirror=http://deb.debian.org/debian
@@ -31,7 +31,7 @@ apt-get -qq -y --download-only install "${packages[@]}" >/dev/null
 rm -rf "$root.new"
 mkdir -p "$root.new"
 for package in "$work"/cache/archives/*.deb; do dpkg-deb -x "$package" "$root.new"; done
-# Links to absolute places lead within the folder.
+# Makes absolute links lead into the folder.
 find "$root.new" -type l -lname '/*' | while read -r link; do ln -sfn --relative "$root.new$(readlink "$link")" "$link"; done
 rm -rf "$root"
 mv "$root.new" "$root"

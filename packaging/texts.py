@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""texts.py --check [--complete] | --update: the texts that people read, and their translations (model/text/translations/*.po).
+"""texts.py --check [--complete] | --update: checks or updates the texts that people read, and their translations (model/text/translations/*.po).
 
---check   names translations that differ from their text in what must be equal: places ({name}, %1), tags, mnemonics, blanks at the ends, and fails where
-          there are any, as the test *translations* does; it tells which texts have no translation, and which translations no text has any more. With
-          --complete it fails for these, too (packaging/nightly.sh, releases): what has no translation is shown in English.
---update  brings the translations in step with the sources: new texts come without a translation, those that are gone are dropped.
+--check   names translations that differ from their text in what must be equal: placeholders ({name}, %1), tags, mnemonics, blanks at the ends. It fails
+          if there are any, as the test *translations* does. It also lists texts without a translation, and translations whose text no longer exists. With
+          --complete it fails for these, too (packaging/nightly.sh, releases): a text without a translation is shown in English.
+--update  updates the translations to match the sources: new texts are added without a translation, and texts that are gone are dropped.
 
-A text is its own key. It is found where the sources mark it (MARKS), and in whole files that are tables of words (WORDS)."""
+A text is its own key. Texts are found by the marks in the sources (MARKS), and in whole files that are tables of words (WORDS)."""
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TRANSLATIONS = sorted((ROOT / "model/text/translations").glob("*.po"))
-SOURCES = ["app/gui", "timeline", "model/analysis", "model/kernels", "model/stats", "model/text", "model/samples", "app/cli/output/findings_text.cpp"]
+SOURCES = ["app/gui", "timeline", "model/analysis", "model/kernels", "model/stats", "model/text", "model/samples", "model/query/ready_queries.cpp", "app/cli/output/findings_text.cpp", "app/cli/output/path_output.cpp"]
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'
 TEXT = rf"((?:{LITERAL}\s*)+)(?!\s*\+)"
-CHOICE = r"(?:[^\";{}]*\?\s*)?"  # in front of two texts of which a condition takes one
-# What stands in front of a text.
+CHOICE = r"(?:[^\";{}]*\?\s*)?"  # before two texts, one of which a condition chooses
+# What precedes a text.
 MARKS = [
     r"\btr\(\s*", rf"\bMessage\(\s*{CHOICE}", r"\bto_translate\(\s*", r"QT_TRANSLATE_NOOP\(\"[^\"]*\",\s*",
     rf"\b(?:integers|identifiers|reals|texts|words|written_numbers)\(\s*{CHOICE}",
@@ -30,15 +30,15 @@ MARKS = [
 ]
 SECOND = rf"(?:\s*:\s*(?:Message\(|to_translate\()?{TEXT})?"
 LISTED = re.compile(rf"\btitle : \{{((?:{LITERAL},?\s*)+)\}}")
-SENTENCE = re.compile(r"[A-Z][^{}]* [^{}]* [^{}]*\.")  # a text wherever it stands
+SENTENCE = re.compile(r"[A-Z][^{}]* [^{}]* [^{}]*\.")  # a text wherever it is
 COUNTED = re.compile(r'\b(?:format_)?counted\([^;"]*"([a-zA-Z ]+)"\)')
-# Every literal that has a blank between words, or that begins with a capital letter, is a text.
+# In these files every literal with a blank between words, or with a capital letter at its start, is a text.
 WORDS = ["model/analysis/own_rules.cpp", "model/analysis/nsight/nsight_rules.cpp", "model/analysis/idle/idle_words.cpp", "model/kernels/instructions/stall_reasons.cpp",
          "model/kernels/counters/memory_traffic.cpp", "model/kernels/counters/section_rows.h", "model/kernels/counters/sections.cpp", "model/kernels/matrix_product.cpp", "model/analysis/diff/counter_diff.cpp", "model/stats/report.cpp",
          "model/events/event_column.cpp", "model/events/pivot_column.cpp"]
 FUNCTIONS = {"model/kernels/counters/verdict.cpp": ["bound_name", "cause_name"], "model/kernels/occupancy.cpp": ["limiter_name"],
              "model/trace/completeness.cpp": ["completeness_text"], "model/analysis/diff/trace_diff.cpp": ["diff_kind_name", "diff_verdict_name"], "model/trace/trace.cpp": ["memory_kind_name", "synchronization_name", "thread_state_name"]}
-# No texts: without words and places; names of functions, sections and calls.
+# Literals that are no texts: without words and placeholders; names of functions, sections and calls.
 SAME = re.compile(r"^(?:[^A-Za-z{%]*|\d+ %|.*::.*|[A-Z]+[a-z]+[A-Z_]\w*|MPI_Init|Comm_dup|Malloc|Free|Library|Link|Compil|GPU )$")
 NO_TEXTS = {"app/gui/base/state/settings.cpp", "app/gui/options.cpp"}
 
@@ -71,7 +71,7 @@ def body_of(text, function):
 
 
 def source_texts():
-    """Each text, with the file that has it first."""
+    """Each text, with the first file that contains it."""
     found = {}
     files = sorted(file for source in SOURCES for file in ([ROOT / source] if (ROOT / source).is_file() else (ROOT / source).rglob("*"))
                    if file.suffix in (".cpp", ".h"))
@@ -108,7 +108,7 @@ def source_texts():
 
 
 def read(path):
-    """The head, and the translation of each text."""
+    """The head of the file, and the translation of each text."""
     head, _, body = path.read_text().partition("\n\n")
     texts = {}
     for entry in filter(str.strip, body.split("\n\n")):
@@ -124,7 +124,7 @@ def write(path, head, texts, sources):
 
 
 def parts(text):
-    """What a translation must have, too."""
+    """The parts of a text that its translation must have, too."""
     return sorted(re.findall(r"\{[a-z_]*\}|%\d|%n|<[^<>]+>", text)), bool(re.search(r"&\w", text.replace("&nbsp;", ""))), text[:1] == "\n"
 
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# viewer_archive.sh VERSION VIEWER RECORDER FOLDER: makes FOLDER/lanescope-VERSION-linux-x86_64.tar.xz, the viewer with Qt and all else that it is linked with
-# beside it, and the recorder: unpack it anywhere and run bin/lanescope-ui, without root and without packages, on any desktop with the C library that it
-# was built with or a newer one (of Debian 12: glibc 2.36). VIEWER and RECORDER are installed trees (bin, lib, share); they stay as they are.
+# viewer_archive.sh VERSION VIEWER RECORDER FOLDER: makes FOLDER/lanescope-VERSION-linux-x86_64.tar.xz, and a .cdx.json that lists its contents (CycloneDX).
+# It has the viewer, with Qt and all other libraries beside it, and the recorder: unpack it anywhere and run bin/lanescope-ui, without root and without
+# packages, on any desktop with the C library of the build machine or a newer one (Debian 12: glibc 2.36). VIEWER and RECORDER are installed trees (bin, lib,
+# share); they are not changed.
 #
-# The programs find what is beside them from their own place (an RPATH, qt.conf); of the system they take the C library, fonts and the display alone. Times
-# are SOURCE_DATE_EPOCH, lists are sorted: made twice of one tree, archives are equal. Needs patchelf. XZ_LEVEL: how well it is packed (6).
+# The programs find these files relative to themselves (an RPATH, qt.conf); from the system they use only the C library, fonts and the display. Times
+# are SOURCE_DATE_EPOCH and lists are sorted, so two archives of one tree are equal. Needs patchelf. XZ_LEVEL: compression level (6).
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$here" log -1 --format=%ct)} LC_ALL=C TZ=UTC
@@ -20,7 +21,7 @@ cp -a "$recorder/." "$tree/"
 cp -a "$viewer/." "$tree/"
 mkdir -p "$tree/$beside/plugins" "$tree/$beside/translations"
 
-# Qt as the program here is linked with it, and those of its plug-ins that a desktop needs.
+# The Qt that the program is linked with on this machine, and those of its plug-ins that a desktop needs.
 qt=$(dirname "$(realpath "$(ldd "$tree/bin/lanescope-ui" | sed -n 's/.*libQt6Core.so.6 => \([^ ]*\).*/\1/p')")")
 plugins=$qt/qt6/plugins
 translations=$(qmake6 -query QT_INSTALL_TRANSLATIONS 2>/dev/null || echo /usr/share/qt6/translations)
@@ -34,13 +35,13 @@ done
 [ -e "$tree/$beside/plugins/platforms/libqxcb.so" ] || { echo "viewer_archive: Qt has no plug-in for X11 in $plugins" >&2; exit 1; }
 for catalogue in "$translations"/qtbase_zh_CN.qm; do [ ! -e "$catalogue" ] || cp -L "$catalogue" "$tree/$beside/translations/"; done
 
-# Libraries that these are linked with, and those that they are; the C library is the system's.
+# All libraries that these files need, directly or indirectly, except the system's C library.
 of_c_library='^(ld-linux[^ ]*|libc|libm|libdl|libpthread|librt|libresolv|libutil|libanl|libnsl|linux-vdso)\.so'
 find "$tree/bin/lanescope-ui" "$tree/$beside/plugins" -type f | sort | xargs -d '\n' ldd |
   sed -n 's/^\t\([^ ]*\) => \(\/[^ ]*\).*/\1 \2/p' | sort -u | grep -vE "$of_c_library" >"$work/libraries"
 cut -d' ' -f2 "$work/libraries" | xargs -d '\n' realpath >"$work/files"
 while read -r name path; do cp -L "$path" "$tree/$beside/$name"; done <"$work/libraries"
-# Packages name files below /lib or below /usr/lib, whichever of them is the link.
+# Packages list files below /lib or below /usr/lib, whichever of the two is a link.
 { cat "$work/files"; sed 's,^/usr/,/,' "$work/files"; } | { xargs -d '\n' dpkg -S 2>/dev/null || true; } |
   grep -v '^diversion' | sed 's/:.* / /' | awk '{n = split($2, part, "/"); print $1, part[n]}' | sort -u >"$work/bundled"
 sed 's,.*/,,' "$work/files" | sort -u | while read -r file; do
@@ -50,7 +51,7 @@ patchelf --force-rpath --set-rpath "\$ORIGIN/../$beside" "$tree/bin/lanescope-ui
 printf '[Paths]\nPrefix = ../%s\nPlugins = plugins\nTranslations = translations\n' "$beside" >"$tree/bin/qt.conf"
 ln -s bin/lanescope-ui "$tree/lanescope-ui"
 
-# Whose they are, and under which licences.
+# The packages of these libraries and their licences.
 doc=$tree/share/doc/lanescope
 mkdir -p "$doc/licences"
 "$here/licences.py" lanescope >"$doc/copyright"
@@ -64,6 +65,9 @@ mkdir -p "$doc/licences"
     [ ! -e "/usr/share/doc/$package/copyright" ] || cp -L "/usr/share/doc/$package/copyright" "$doc/licences/$package"
   done
 } >"$doc/bundled.txt"
+
+cut -d' ' -f1 "$work/bundled" >"$work/packages"
+"$here/sbom.py" "$version" amd64 "$work/packages" >"$out/$base.cdx.json"
 
 find "$tree" -type d -exec chmod 755 {} + -o -type f -exec chmod u=rwX,go=rX {} +
 find "$tree/$beside" -type f -exec chmod 644 {} +

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""viewer_page.py VIEWER FOLDER: writes the viewer's man page, which is what its --help says, into a tree that is laid out as under a prefix."""
+"""viewer_page.py VIEWER FOLDER: writes the viewer's man page, made from its --help, into a tree with the layout of a prefix."""
 import os
 import pathlib
 import re
@@ -18,7 +18,7 @@ def roff(text):
 
 
 summary, usage, body = printed("--help").strip("\n").split("\n\n")
-options = []  # name and text; lines that go on are indented further
+options = []  # name and text; continuation lines are indented further
 for line in body.split("\n"):
     entry = re.fullmatch(r"  (\S.*?) {2,}(.*)", line)
     if entry:

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""wheel.py TREE VERSION PROCESSOR FOLDER: the Python package with the recorder inside, as one wheel for every Python from 3.9 on.
+"""wheel.py TREE VERSION PROCESSOR FOLDER: makes the Python package with the recorder inside, as one wheel for every Python from 3.9 on.
 
-TREE is the installed recorder for PROCESSOR (x86_64, aarch64); it lies in lanescope/_native, where the package looks for it, and the command `lanescope` becomes it (app/python/lanescope/_command.py)."""
+TREE is the installed recorder for PROCESSOR (x86_64, aarch64). It is put into lanescope/_native, where the package looks for it; the command `lanescope`
+replaces itself by it (app/python/lanescope/_command.py)."""
 import base64
 import hashlib
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import time
 import zipfile
@@ -44,6 +46,8 @@ plugin = re.search(r"\[project.entry-points.pytest11\]\n(.*?)\n\n", project, fla
 files[f"{info}/entry_points.txt"] = (f"[console_scripts]\nlanescope = lanescope._command:main\n\n[pytest11]\n{plugin}\n".replace('"', "").encode(), 0o644)
 files[f"{info}/WHEEL"] = (f"Wheel-Version: 1.0\nGenerator: lanescope\nRoot-Is-Purelib: false\nTag: {TAG}\n".encode(), 0o644)
 files[f"{info}/licenses/LICENSE"] = ((root / "LICENSE").read_bytes(), 0o644)
+linked = subprocess.run([root / "packaging" / "licences.py", "lanescope-recorder"], capture_output=True, check=True).stdout
+files[f"{info}/licenses/LICENSES.recorder"] = (linked, 0o644)  # of what is linked into the programs
 rows = [f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}" for name, (data, _) in sorted(files.items())]
 files[f"{info}/RECORD"] = ("\n".join([*rows, f"{info}/RECORD,,", ""]).encode(), 0o644)
 
